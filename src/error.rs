@@ -1,0 +1,135 @@
+//! The one error type. It says what was wrong and where: the file, the dataset and the byte offset,
+//! what was found and what was needed. It imports nothing of the project, so every room may use it.
+//!
+//! Messages are lower case without a full stop, and are part of the interface. `fuse.rs` maps errors to
+//! errno, [`Error::exit_code`] to the exit codes that the manual page lists.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where in which container something was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub file: PathBuf,
+    /// The dataset's true name, lossily as text.
+    pub dataset: Option<String>,
+    /// A byte offset into the file.
+    pub offset: Option<u64>,
+}
+
+impl Place {
+    pub fn file(path: &Path) -> Place {
+        Place { file: path.to_owned(), ..Place::default() }
+    }
+
+    pub fn dataset(&self, name: &str) -> Place {
+        Place { dataset: Some(name.to_owned()), ..self.clone() }
+    }
+
+    pub fn at(&self, offset: u64) -> Place {
+        Place { offset: Some(offset), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(name) = &self.dataset {
+            write!(f, ": dataset {name:?}")?;
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ": at byte {offset}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Cheap to clone: a damaged dataset keeps its error and hands it to every reader.
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// The command line asks for something that cannot be.
+    Usage(String),
+    /// The container cannot be opened or is not a file.
+    Open { file: PathBuf, cause: Arc<io::Error> },
+    /// The first bytes are of no format that we know.
+    NotAContainer { file: PathBuf, found: String },
+    /// Bytes that contradict the format or each other.
+    Damaged { place: Place, problem: String },
+    /// Reading bytes failed; keeps the operating system's error.
+    Read { place: Place, cause: Arc<io::Error> },
+    /// The container is not the file that was opened any more.
+    Changed { file: PathBuf },
+    /// A directory or file that is not there.
+    NotFound,
+    /// A directory was used as a file.
+    IsADirectory,
+    /// A file was used as a directory.
+    NotADirectory,
+    /// The mountpoint cannot be used, or not be unmounted.
+    Mountpoint { path: PathBuf, problem: String },
+    /// FUSE itself is missing or refuses.
+    Fuse(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl Error {
+    pub fn damaged(place: Place, problem: impl Into<String>) -> Error {
+        Error::Damaged { place, problem: problem.into() }
+    }
+
+    pub fn open(file: &Path, cause: io::Error) -> Error {
+        Error::Open { file: file.to_owned(), cause: Arc::new(cause) }
+    }
+
+    pub fn read(place: Place, cause: io::Error) -> Error {
+        Error::Read { place, cause: Arc::new(cause) }
+    }
+
+    pub fn mountpoint(path: &Path, problem: impl Into<String>) -> Error {
+        Error::Mountpoint { path: path.to_owned(), problem: problem.into() }
+    }
+
+    /// The exit code of a command that ends with this error (see the manual page, EXIT STATUS).
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Usage(_) => 2,
+            Error::NotFound => 3,
+            Error::Open { .. } | Error::Read { .. } => 10,
+            Error::NotAContainer { .. } => 11,
+            Error::Damaged { .. } | Error::Changed { .. } => 12,
+            Error::Mountpoint { .. } => 20,
+            Error::Fuse(_) => 21,
+            Error::IsADirectory | Error::NotADirectory | Error::Other(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Usage(what) | Error::Fuse(what) | Error::Other(what) => f.write_str(what),
+            Error::Open { file, cause } => write!(f, "{}: cannot be opened: {cause}", file.display()),
+            Error::NotAContainer { file, found } => {
+                write!(f, "{}: not a container that rab-mount knows: {found}", file.display())
+            }
+            Error::Damaged { place, problem } => write!(f, "{place}: {problem}"),
+            Error::Read { place, cause } => write!(f, "{place}: cannot be read: {cause}"),
+            Error::Changed { file } => write!(
+                f,
+                "{}: changed on disk since it was mounted: nothing more is read from it; unmount, then mount it again",
+                file.display()
+            ),
+            Error::NotFound => f.write_str("no such file or directory"),
+            Error::IsADirectory => f.write_str("is a directory"),
+            Error::NotADirectory => f.write_str("is not a directory"),
+            Error::Mountpoint { path, problem } => write!(f, "{}: {problem}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
