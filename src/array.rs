@@ -1,0 +1,128 @@
+//! What an array's bytes mean: element type, byte order, shape and layout. Only a description; the bytes
+//! themselves are a [`crate::content::Content`].
+
+use std::fmt;
+
+/// The element kinds of numpy, by the letter that numpy's type strings use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Bool,
+    Int,
+    Uint,
+    Float,
+    Complex,
+}
+
+/// An element type: kind and size in bytes, for example complex of 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Element {
+    pub kind: Kind,
+    pub size: u8,
+}
+
+impl Element {
+    /// By numpy's name (`float32`, `bool`, ...); `None` for a name that no container here uses.
+    pub fn from_name(name: &str) -> Option<Element> {
+        let (kind, size) = match name {
+            "bool" => (Kind::Bool, 1),
+            "int8" => (Kind::Int, 1),
+            "int16" => (Kind::Int, 2),
+            "int32" => (Kind::Int, 4),
+            "int64" => (Kind::Int, 8),
+            "uint8" => (Kind::Uint, 1),
+            "uint16" => (Kind::Uint, 2),
+            "uint32" => (Kind::Uint, 4),
+            "uint64" => (Kind::Uint, 8),
+            "float16" => (Kind::Float, 2),
+            "float32" => (Kind::Float, 4),
+            "float64" => (Kind::Float, 8),
+            "complex64" => (Kind::Complex, 8),
+            "complex128" => (Kind::Complex, 16),
+            _ => return None,
+        };
+        Some(Element { kind, size })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Endian {
+    Little,
+    Big,
+}
+
+/// Layout of the elements: `C` has the last index running fastest, `F` the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    C,
+    F,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Order::C { "C" } else { "F" })
+    }
+}
+
+/// An element type with its byte order. Displays as numpy's type string: `<i2`, `>f8`, `|b1`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dtype {
+    pub element: Element,
+    pub endian: Endian,
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match (self.element.size, self.endian) {
+            (1, _) => '|',
+            (_, Endian::Little) => '<',
+            (_, Endian::Big) => '>',
+        };
+        let kind = match self.element.kind {
+            Kind::Bool => 'b',
+            Kind::Int => 'i',
+            Kind::Uint => 'u',
+            Kind::Float => 'f',
+            Kind::Complex => 'c',
+        };
+        write!(f, "{order}{kind}{}", self.element.size)
+    }
+}
+
+/// An N-dimensional array; `shape` has the sizes in index order, empty for a scalar.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Array {
+    pub dtype: Dtype,
+    pub shape: Box<[u64]>,
+    pub order: Order,
+}
+
+/// The bytes that an array of this shape takes; `None` if they do not fit into 64 bits.
+pub fn byte_len(element: Element, shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(u64::from(element.size), |product, size| product.checked_mul(*size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dtypes_are_written_as_numpy_does() {
+        let dtype = |name, endian| Dtype { element: Element::from_name(name).unwrap(), endian }.to_string();
+        assert_eq!(dtype("int16", Endian::Little), "<i2");
+        assert_eq!(dtype("complex128", Endian::Big), ">c16");
+        assert_eq!(dtype("bool", Endian::Big), "|b1");
+        assert_eq!(Element::from_name("float128"), None);
+    }
+
+    #[test]
+    fn lengths_are_checked() {
+        let element = Element::from_name("float64").unwrap();
+        assert_eq!(byte_len(element, &[]), Some(8));
+        assert_eq!(byte_len(element, &[3, 4]), Some(96));
+        assert_eq!(byte_len(element, &[u64::MAX, 0]), Some(0));
+        assert_eq!(byte_len(element, &[u64::MAX, 2]), None);
+    }
+}

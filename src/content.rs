@@ -1,0 +1,79 @@
+//! What a file's bytes are. A content is read by position and clamps at its own length, which may have
+//! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
+//! content or fails: never a short answer in between.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::codec::Stream;
+use crate::source::Source;
+use crate::{Error, Result};
+
+#[derive(Clone)]
+pub enum Content {
+    /// Bytes in memory.
+    Inline(Arc<[u8]>),
+    /// A byte range of a source, as it is.
+    Stored { source: Arc<dyn Source>, range: Range<u64> },
+    /// A compressed stream.
+    Decoded(Arc<Stream>),
+    /// A dataset whose description makes no sense: it has the length that was claimed (at least 1, or the
+    /// kernel would answer every read with an empty success), and every read gives the error.
+    Broken { claimed: u64, error: Error },
+}
+
+impl Content {
+    /// The length in bytes, if no decoding is needed to tell.
+    pub fn known_len(&self) -> Option<u64> {
+        match self {
+            Content::Inline(bytes) => Some(bytes.len() as u64),
+            Content::Stored { range, .. } => Some(range.end - range.start),
+            Content::Decoded(stream) => stream.known_len(),
+            Content::Broken { claimed, .. } => Some((*claimed).max(1)),
+        }
+    }
+
+    /// The length in bytes, decoding if there is no other way.
+    pub fn len(&self) -> Result<u64> {
+        match self {
+            Content::Decoded(stream) => stream.len(),
+            other => Ok(other.known_len().unwrap_or(0)),
+        }
+    }
+
+    /// Would a read of this range be answered without decoding?
+    pub fn is_ready(&self, offset: u64, len: usize) -> bool {
+        match self {
+            Content::Decoded(stream) => stream.known_len().is_some_and(|end| {
+                let len = (len as u64).min(end.saturating_sub(offset)) as usize;
+                stream.is_ready(offset, len)
+            }),
+            _ => true,
+        }
+    }
+
+    /// At most `size` bytes from `offset`; fewer only where the content ends.
+    pub fn read(&self, offset: u64, size: usize) -> Result<Vec<u8>> {
+        if let Content::Broken { error, .. } = self {
+            return Err(error.clone());
+        }
+        let end = self.len()?.min(offset.saturating_add(size as u64));
+        let count = end.saturating_sub(offset) as usize;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        match self {
+            Content::Inline(bytes) => Ok(bytes.get(offset as usize..).unwrap_or(&[])[..count].to_vec()),
+            Content::Stored { source, range } => {
+                let start = range.start + offset;
+                source.read_range(start..start + count as u64)
+            }
+            Content::Decoded(stream) => {
+                let mut bytes = vec![0; count];
+                stream.read_exact_at(&mut bytes, offset)?;
+                Ok(bytes)
+            }
+            Content::Broken { error, .. } => Err(error.clone()),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! One entry of the header as a dataset: where its bytes lie, what they are, and how long they are once
+//! decoded. Without name, type or offsets there is no dataset and the header is damaged; whatever else
+//! makes no sense is the dataset's fault: it is listed, and reading it gives that error.
+//!
+//! `strides` are not looked at: they are those of the array in the writer's memory, while the bytes are
+//! always contiguous in `byteOrder`.
+
+use std::ops::Range;
+
+use super::header::Layout;
+use super::sidecar::Sidecar;
+use crate::array::{self, Array, Dtype, Element, Endian, Order};
+use crate::error::Place;
+use crate::yaml::{Item, Node};
+use crate::{Error, Result};
+
+pub struct Dataset {
+    /// Stored bytes in the file; empty if there is a fault.
+    pub stored: Range<u64>,
+    pub compressed: bool,
+    /// Length of the decoded bytes where the entry tells.
+    pub decoded: Option<u64>,
+    pub array: Option<Array>,
+    pub sidecar: Sidecar,
+    pub fault: Option<Error>,
+    /// The length that a dataset with a fault claims to have.
+    pub claimed: u64,
+}
+
+/// The end of the sentence "entry N of the header ...".
+type Missing = String;
+
+/// The name and dataset of one item of the header.
+pub fn dataset(item: Item, text: &str, layout: Layout, place: &Place) -> Result<(Box<[u8]>, Dataset), Missing> {
+    let node = item.node.clone();
+    let Node::Map(_) = &*node else { return Err("is not a mapping".into()) };
+    let name = text_of(&node, "name").ok_or("has no name")?;
+    let shown = String::from_utf8_lossy(&name).into_owned();
+    let codec = match node.get("codecMeta") {
+        Some(codec @ Node::Map(_)) => codec,
+        _ => return Err(format!("(dataset {shown:?}) has no codecMeta")),
+    };
+    let lacks = |what: &str| format!("(dataset {shown:?}) has no {what}");
+    let kind = text_of(codec, "type").ok_or_else(|| lacks("type"))?;
+    let kind = String::from_utf8_lossy(&kind).into_owned();
+    let offset = integer(codec, "byteOffset").ok_or_else(|| lacks("byteOffset"))?;
+    let length = integer(codec, "byteLength").ok_or_else(|| lacks("byteLength"))?;
+
+    let claimed = u64::try_from(length).unwrap_or(0);
+    let sidecar = Sidecar::new(item, text, layout.header);
+    let mut dataset = Dataset {
+        stored: 0..0,
+        compressed: false,
+        decoded: None,
+        array: None,
+        sidecar,
+        fault: None,
+        claimed,
+    };
+    if let Err(problem) = describe(&mut dataset, codec, &kind, offset, length, layout) {
+        dataset.fault = Some(Error::damaged(place.dataset(&shown), problem));
+    }
+    Ok((name, dataset))
+}
+
+/// Fills in what the entry says of the bytes; the error is what makes no sense in it.
+fn describe(
+    dataset: &mut Dataset,
+    codec: &Node,
+    kind: &str,
+    offset: i128,
+    length: i128,
+    layout: Layout,
+) -> Result<(), String> {
+    let compressed = compression(codec)?;
+    let described = match kind {
+        "text" | "bytes" | "object" => None,
+        "dataframe" => Some(dataframe_len(codec)?),
+        _ => Some(array_len(dataset, codec, kind)?),
+    };
+    if let (Some(len), true) = (described, compressed) {
+        dataset.claimed = len;
+    }
+    let stored = stored(offset, length, layout)?;
+    let have = stored.end - stored.start;
+    match described {
+        Some(need) if !compressed && need != have => {
+            return Err(format!("its byteLength is {have}, its description needs {need} bytes"));
+        }
+        _ => {}
+    }
+    dataset.stored = stored;
+    dataset.compressed = compressed;
+    dataset.decoded = if compressed { described } else { Some(have) };
+    Ok(())
+}
+
+fn stored(offset: i128, length: i128, layout: Layout) -> Result<Range<u64>, String> {
+    if offset < 0 || length < 0 {
+        return Err(format!("its byteOffset {offset} or byteLength {length} is negative"));
+    }
+    let start = offset.checked_add(layout.data.into());
+    let end = start.and_then(|start| start.checked_add(length));
+    match (start.map(u64::try_from), end.map(u64::try_from)) {
+        (Some(Ok(start)), Some(Ok(end))) if end <= layout.end => Ok(start..end),
+        (Some(Ok(_)), Some(Ok(end))) => Err(format!("it ends at byte {end}, the file has {}", layout.end)),
+        _ => Err(format!(
+            "its byteOffset {offset} and byteLength {length} are larger than any file, this one has {} bytes",
+            layout.end
+        )),
+    }
+}
+
+fn compression(codec: &Node) -> Result<bool, String> {
+    match codec.get("compression") {
+        None | Some(Node::Null) => Ok(false),
+        Some(node) => match node.as_str() {
+            Some("gzip") => Ok(true),
+            _ => Err(format!("its compression is {}, known are null and gzip", shown(node))),
+        },
+    }
+}
+
+fn array_len(dataset: &mut Dataset, codec: &Node, kind: &str) -> Result<u64, String> {
+    let element = Element::from_name(kind).ok_or_else(|| format!("its type {kind:?} is not known"))?;
+    let shape = shape(codec)?;
+    let len = array::byte_len(element, &shape)
+        .ok_or_else(|| format!("its shape {shape:?} times {} bytes does not fit into 64 bits", element.size))?;
+    dataset.array = layout_of(codec, element).map(|(dtype, order)| Array { dtype, shape, order });
+    Ok(len)
+}
+
+fn shape(codec: &Node) -> Result<Box<[u64]>, String> {
+    match codec.get("shape") {
+        Some(Node::Seq(sizes)) => sizes
+            .iter()
+            .map(|size| size.as_u64())
+            .collect::<Option<_>>()
+            .ok_or_else(|| "its shape has a size that is not a number from 0 to 2^64 - 1".to_owned()),
+        Some(other) => Err(format!("its shape is {}, a list of sizes was needed", shown(other))),
+        None => Err("it has no shape".into()),
+    }
+}
+
+/// Byte order and layout, if the entry tells both in words that the format knows. They say how to look
+/// at the bytes; the bytes themselves can be served without.
+fn layout_of(codec: &Node, element: Element) -> Option<(Dtype, Order)> {
+    let endian = match codec.get("endianness").and_then(Node::as_str) {
+        Some("little") => Endian::Little,
+        Some("big") => Endian::Big,
+        _ if element.size == 1 => Endian::Little,
+        _ => return None,
+    };
+    let order = match codec.get("byteOrder").map(Node::as_str) {
+        None | Some(Some("C")) => Order::C,
+        Some(Some("F")) => Order::F,
+        _ => return None,
+    };
+    Some((Dtype { element, endian }, order))
+}
+
+/// Column after column, each `rows` cells of its encodingType, text cells of maxByteSize.
+fn dataframe_len(codec: &Node) -> Result<u64, String> {
+    let rows = codec.get("rows").and_then(Node::as_u64).ok_or("it has no rows")?;
+    let Some(Node::Seq(columns)) = codec.get("columnInfo") else { return Err("it has no columnInfo".into()) };
+    let too_long = || format!("its {} columns of {rows} rows do not fit into 64 bits", columns.len());
+    let mut row: u64 = 0;
+    for (number, column) in (1..).zip(columns.iter()) {
+        let width = cell_width(column).map_err(|problem| format!("its column {number} {problem}"))?;
+        row = row.checked_add(width).ok_or_else(too_long)?;
+    }
+    rows.checked_mul(row).ok_or_else(too_long)
+}
+
+fn cell_width(column: &Node) -> Result<u64, String> {
+    match column.get("encodingType").and_then(Node::as_str) {
+        Some("text") => column
+            .get("maxByteSize")
+            .and_then(Node::as_u64)
+            .ok_or_else(|| "has no maxByteSize".into()),
+        Some(name) => Element::from_name(name)
+            .map(|element| element.size.into())
+            .ok_or_else(|| format!("has the encodingType {name:?}, which is not known")),
+        None => Err("has no encodingType".into()),
+    }
+}
+
+/// A name that lost its quotes and became a number is still a name.
+fn text_of(map: &Node, key: &str) -> Option<Box<[u8]>> {
+    match map.get(key)? {
+        Node::Str(text) => Some(text.as_bytes().into()),
+        Node::Int(digits) => Some(digits.as_bytes().into()),
+        _ => None,
+    }
+}
+
+fn integer(map: &Node, key: &str) -> Option<i128> {
+    map.get(key)?.as_i128()
+}
+
+fn shown(node: &Node) -> String {
+    match node {
+        Node::Str(text) => format!("{:?}", text.lossy()),
+        Node::Int(digits) => digits.to_string(),
+        Node::Map(_) | Node::Set(_) => "a mapping".into(),
+        Node::Seq(_) => "a list".into(),
+        Node::Null => "null".into(),
+        _ => "no word".into(),
+    }
+}

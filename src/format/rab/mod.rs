@@ -1,0 +1,41 @@
+//! RAB (RandomAccessBuffer), all numbers little-endian:
+//! ```text
+//! offset  bytes
+//! 0       3      "rab"
+//! 3       4      N, length of the header, u32
+//! 7       N      header: a YAML 1.1 sequence as PyYAML dumps it (JSON in the oldest files), UTF-8
+//! 7 + N          data; each dataset's byteOffset counts from here
+//! ```
+//! `header` reads the text, `entry` makes a dataset of one of its items, `sidecar` makes the sidecar file,
+//! `archive` answers for the datasets of an opened container.
+
+mod archive;
+mod entry;
+mod header;
+mod sidecar;
+
+use std::sync::Arc;
+
+use super::{Context, Format};
+use crate::Result;
+use crate::tree::{Builder, Tree};
+
+pub struct Rab;
+
+const MAGIC: &[u8] = b"rab";
+
+impl Format for Rab {
+    fn name(&self) -> &'static str {
+        "RAB"
+    }
+
+    fn detect(&self, head: &[u8]) -> bool {
+        head.starts_with(MAGIC)
+    }
+
+    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+        let (names, datasets) = header::read(&*context.source)?;
+        let archive = archive::Archive::new(context, &names, datasets);
+        Ok(Arc::new(Builder::build(&names, archive)?))
+    }
+}

@@ -1,0 +1,172 @@
+//! The file system as a user sees it, without FUSE: inodes, attributes, listings, reads. It knows the
+//! container only as a [`Tree`], and answers every question with a plain value or an [`Error`].
+//!
+//! An inode number is 1 + 2 x node + face, so it can be computed, never changes, and the root has 1.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::tree::{Entry, Face, Kind, NodeId, Size, Tree};
+use crate::{Error, Result};
+
+/// Who owns the files and what is left of 0444 and 0555.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner {
+    pub uid: u32,
+    pub gid: u32,
+    pub umask: u32,
+}
+
+pub struct FileSystem {
+    tree: Arc<dyn Tree>,
+    owner: Owner,
+    modified: SystemTime,
+    /// The container's bytes on disk.
+    stored: u64,
+}
+
+/// What stat shows. `len` is `None` for a file whose size is only known after decoding it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attributes {
+    pub inode: u64,
+    pub kind: Kind,
+    pub len: Option<u64>,
+    /// Bytes on disk.
+    pub stored: u64,
+    pub mode: u16,
+}
+
+/// What `df` shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Totals {
+    pub stored: u64,
+    pub inodes: u64,
+}
+
+/// One line of a directory; `cursor` continues the listing after it.
+pub struct Line<'a> {
+    pub name: &'a [u8],
+    pub cursor: u64,
+    pub attributes: Attributes,
+}
+
+/// Cursors 1 and 2 are `.` and `..`; the tree's own follow.
+const DOTS: u64 = 2;
+
+impl FileSystem {
+    pub fn new(tree: Arc<dyn Tree>, owner: Owner, modified: SystemTime, stored: u64) -> FileSystem {
+        FileSystem { tree, owner, modified, stored }
+    }
+
+    pub fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    pub fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    pub fn totals(&self) -> Totals {
+        Totals { stored: self.stored, inodes: self.tree.nodes() + self.tree.datasets() }
+    }
+
+    /// All inode numbers are below this.
+    pub fn inode_limit(&self) -> u64 {
+        1 + 2 * self.tree.nodes()
+    }
+
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attributes> {
+        let (node, face) = self.tree.lookup(self.directory(parent)?, name).ok_or(Error::NotFound)?;
+        self.known_attributes(node, face)
+    }
+
+    /// Attributes without decoding: `len` may be missing.
+    pub fn attributes(&self, inode: u64) -> Result<Attributes> {
+        let (node, face) = decompose(inode)?;
+        self.known_attributes(node, face)
+    }
+
+    /// Attributes with their length, decoding the dataset if nothing else tells.
+    pub fn exact_attributes(&self, inode: u64) -> Result<Attributes> {
+        let known = self.attributes(inode)?;
+        if known.len.is_some() {
+            return Ok(known);
+        }
+        let (node, face) = decompose(inode)?;
+        let len = self.tree.content(node, face)?.len()?;
+        Ok(Attributes { len: Some(len), ..known })
+    }
+
+    /// Calls `each` for every line of a directory after `cursor`, `.` and `..` first, until it returns
+    /// false.
+    pub fn list(&self, inode: u64, cursor: u64, each: &mut dyn FnMut(Line<'_>) -> bool) -> Result<()> {
+        let dir = self.directory(inode)?;
+        let dots = [(&b"."[..], dir), (&b".."[..], self.tree.parent(dir))];
+        for (at, (name, node)) in (1..).zip(dots).filter(|(at, _)| *at > cursor) {
+            let attributes = self.known_attributes(node, Face::Data)?;
+            if !each(Line { name, cursor: at, attributes }) {
+                return Ok(());
+            }
+        }
+        self.tree.list(dir, cursor.saturating_sub(DOTS), &mut |name, entry| {
+            let Entry { node, face, cursor, kind } = entry;
+            match self.of_kind(node, face, kind) {
+                Ok(attributes) => each(Line { name, cursor: cursor + DOTS, attributes }),
+                Err(_) => true,
+            }
+        });
+        Ok(())
+    }
+
+    /// Would [`FileSystem::read`] answer without decoding?
+    pub fn is_ready(&self, inode: u64, offset: u64, size: usize) -> bool {
+        self.content(inode).is_ok_and(|content| content.is_ready(offset, size))
+    }
+
+    /// At most `size` bytes from `offset`, fewer only where the file ends.
+    pub fn read(&self, inode: u64, offset: u64, size: usize) -> Result<Vec<u8>> {
+        self.content(inode)?.read(offset, size)
+    }
+
+    fn content(&self, inode: u64) -> Result<crate::content::Content> {
+        let (node, face) = decompose(inode)?;
+        self.tree.content(node, face)
+    }
+
+    fn directory(&self, inode: u64) -> Result<NodeId> {
+        let (node, face) = decompose(inode)?;
+        match self.tree.kind(node) {
+            Some(Kind::Directory { .. }) if face == Face::Data => Ok(node),
+            Some(_) => Err(Error::NotADirectory),
+            None => Err(Error::NotFound),
+        }
+    }
+
+    fn known_attributes(&self, node: NodeId, face: Face) -> Result<Attributes> {
+        let kind = self.tree.kind(node).ok_or(Error::NotFound)?;
+        self.of_kind(node, face, kind)
+    }
+
+    fn of_kind(&self, node: NodeId, face: Face, kind: Kind) -> Result<Attributes> {
+        let (size, bits) = match kind {
+            Kind::Directory { .. } => (Size { len: Some(0), stored: 0 }, 0o555),
+            Kind::File => (self.tree.size(node, face)?, 0o444),
+        };
+        Ok(Attributes {
+            inode: compose(node, face),
+            kind,
+            len: size.len,
+            stored: size.stored,
+            mode: bits & !(self.owner.umask as u16),
+        })
+    }
+}
+
+fn compose(node: NodeId, face: Face) -> u64 {
+    1 + 2 * node + u64::from(face == Face::Sidecar)
+}
+
+fn decompose(inode: u64) -> Result<(NodeId, Face)> {
+    let at = inode.checked_sub(1).ok_or(Error::NotFound)?;
+    Ok((at / 2, if at % 2 == 0 { Face::Data } else { Face::Sidecar }))
+}

@@ -1,0 +1,281 @@
+//! The thin adapter between FUSE and [`crate::fs`]: the only file that names fuser, errno or inode types.
+//!
+//! A request that can be answered at once is answered on the thread that received it; one that has to
+//! decode goes with its reply to the pool, so that a slow decode never freezes `ls`. A panic in a request
+//! is caught and becomes EIO. Files do not change while they are mounted, so the kernel may keep what it
+//! learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, Notifier, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+};
+
+use crate::fs::{Attributes, FileSystem, Line};
+use crate::pool::Pool;
+use crate::tree::Kind;
+use crate::{Error, Result};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const NO_TIME: Duration = Duration::ZERO;
+const GENERATION: Generation = Generation(0);
+/// Size of the unit in which `df` counts.
+const UNIT: u32 = 4096;
+/// Enough that a few slow streams leave threads for the others.
+const DECODERS: usize = 8;
+
+pub struct Fuse {
+    shared: Arc<Shared>,
+    pool: Pool,
+    /// The kernel takes ENOSYS for "opens need not be asked".
+    opens_are_free: bool,
+    opendirs_are_free: bool,
+}
+
+struct Shared {
+    fs: FileSystem,
+    notifier: OnceLock<Notifier>,
+    invalidated: AtomicBool,
+}
+
+impl Fuse {
+    pub fn new(fs: FileSystem) -> io::Result<Fuse> {
+        let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
+        Ok(Fuse {
+            shared: Arc::new(shared),
+            pool: Pool::new("rab-decode", DECODERS)?,
+            opens_are_free: false,
+            opendirs_are_free: false,
+        })
+    }
+
+    /// To be called with the session's notifier once it is mounted.
+    pub fn on_mounted(&self) -> impl FnOnce(Notifier) + Send + 'static {
+        let shared = self.shared.clone();
+        move |notifier| drop(shared.notifier.set(notifier))
+    }
+
+    fn wanted(config: &KernelConfig) -> InitFlags {
+        let wanted = InitFlags::FUSE_DO_READDIRPLUS
+            | InitFlags::FUSE_NO_OPEN_SUPPORT
+            | InitFlags::FUSE_NO_OPENDIR_SUPPORT
+            | InitFlags::FUSE_PARALLEL_DIROPS
+            | InitFlags::FUSE_CACHE_SYMLINKS;
+        wanted & config.capabilities()
+    }
+}
+
+impl Shared {
+    /// Runs a request; a panic in it is an error like any other (the panic hook has logged it).
+    fn guard<T>(&self, request: impl FnOnce(&FileSystem) -> Result<T>) -> Result<T, Errno> {
+        let done = catch_unwind(AssertUnwindSafe(|| request(&self.fs)));
+        match done {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => {
+                if let Error::Changed { .. } = error {
+                    self.invalidate();
+                }
+                Err(errno(&error))
+            }
+            Err(_) => Err(Errno::EIO),
+        }
+    }
+
+    /// The container changed: the kernel has to forget what it was given. Done on a thread of its own,
+    /// since the kernel may wait here for reads that are still to be answered.
+    fn invalidate(&self) {
+        if self.invalidated.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let Some(notifier) = self.notifier.get().cloned() else { return };
+        let limit = self.fs.inode_limit();
+        let forget = move || (1..limit).for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
+        if let Err(cause) = std::thread::Builder::new().name("rab-forget".into()).spawn(forget) {
+            log::warn!("what the kernel has cached of the changed container stays readable: {cause}");
+        }
+    }
+
+    fn file_attr(&self, of: &Attributes) -> FileAttr {
+        let (kind, nlink) = match of.kind {
+            Kind::Directory { subdirectories } => (FileType::Directory, 2 + subdirectories),
+            Kind::File => (FileType::RegularFile, 1),
+        };
+        let (owner, modified) = (self.fs.owner(), self.fs.modified());
+        FileAttr {
+            ino: INodeNo(of.inode),
+            // The kernel counts sizes in 63 bits.
+            size: of.len.unwrap_or(0).min(i64::MAX as u64),
+            blocks: of.stored.div_ceil(512),
+            atime: modified,
+            mtime: modified,
+            ctime: modified,
+            crtime: modified,
+            kind,
+            perm: of.mode,
+            nlink: u32::try_from(nlink).unwrap_or(u32::MAX),
+            uid: owner.uid,
+            gid: owner.gid,
+            rdev: 0,
+            blksize: UNIT,
+            flags: 0,
+        }
+    }
+}
+
+/// How long attributes may be kept: not at all while the size is not known.
+fn lifetime(attributes: &Attributes) -> Duration {
+    if attributes.len.is_some() { DAY } else { NO_TIME }
+}
+
+/// The one place where errors become errno.
+fn errno(error: &Error) -> Errno {
+    match error {
+        Error::Read { cause, .. } | Error::Open { cause, .. } => {
+            cause.raw_os_error().map_or(Errno::EIO, Errno::from_i32)
+        }
+        Error::NotFound => Errno::ENOENT,
+        Error::IsADirectory => Errno::EISDIR,
+        Error::NotADirectory => Errno::ENOTDIR,
+        _ => Errno::EIO,
+    }
+}
+
+impl Filesystem for Fuse {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        let wanted = Fuse::wanted(config);
+        self.opens_are_free = wanted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
+        self.opendirs_are_free = wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+        config
+            .add_capabilities(wanted)
+            .map_err(|missing| io::Error::other(format!("the kernel takes back {missing:?}")))
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match self.shared.guard(|fs| fs.lookup(parent.0, name.as_bytes())) {
+            Ok(found) => {
+                let attr = self.shared.file_attr(&found);
+                reply.entry_with_ttls(&lifetime(&found), &DAY, &attr, GENERATION);
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        let answer = |shared: &Shared, reply: ReplyAttr, found: Result<Attributes, Errno>| match found {
+            Ok(found) => reply.attr(&lifetime(&found), &shared.file_attr(&found)),
+            Err(errno) => reply.error(errno),
+        };
+        match self.shared.guard(|fs| fs.attributes(inode.0)) {
+            Ok(found) if found.len.is_none() => {
+                let shared = self.shared.clone();
+                self.pool.submit(move || {
+                    let found = shared.guard(|fs| fs.exact_attributes(inode.0));
+                    answer(&shared, reply, found);
+                });
+            }
+            found => answer(&self.shared, reply, found),
+        }
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        if self.opens_are_free {
+            reply.error(Errno::ENOSYS);
+        } else {
+            reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let size = size as usize;
+        let answer = move |shared: &Shared, reply: ReplyData| {
+            match shared.guard(|fs| fs.read(inode.0, offset, size)) {
+                Ok(bytes) => reply.data(&bytes),
+                Err(errno) => reply.error(errno),
+            }
+        };
+        match self.shared.guard(|fs| Ok(fs.is_ready(inode.0, offset, size))) {
+            Ok(true) => answer(&self.shared, reply),
+            Ok(false) => {
+                let shared = self.shared.clone();
+                self.pool.submit(move || answer(&shared, reply));
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        if self.opendirs_are_free {
+            reply.error(Errno::ENOSYS);
+        } else {
+            reply.opened(FileHandle(0), FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE);
+        }
+    }
+
+    fn readdir(&self, _: &Request, inode: INodeNo, _: FileHandle, cursor: u64, mut reply: ReplyDirectory) {
+        let mut add = |line: Line<'_>| {
+            let attr = self.shared.file_attr(&line.attributes);
+            !reply.add(attr.ino, line.cursor, attr.kind, OsStr::from_bytes(line.name))
+        };
+        match self.shared.guard(|fs| fs.list(inode.0, cursor, &mut add)) {
+            Ok(()) => reply.ok(),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn readdirplus(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        cursor: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let mut add = |line: Line<'_>| {
+            let attr = self.shared.file_attr(&line.attributes);
+            let lifetime = lifetime(&line.attributes);
+            !reply.add(attr.ino, line.cursor, OsStr::from_bytes(line.name), &lifetime, &attr, GENERATION)
+        };
+        match self.shared.guard(|fs| fs.list(inode.0, cursor, &mut add)) {
+            Ok(()) => reply.ok(),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        let totals = self.shared.fs.totals();
+        let units = totals.stored.div_ceil(u64::from(UNIT));
+        reply.statfs(units, 0, 0, totals.inodes, 0, UNIT, 255, UNIT);
+    }
+
+    /// Not answered at all: the kernel then stops asking, which makes `ls -l` ten times faster.
+    fn getxattr(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, reply: ReplyXattr) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn listxattr(&self, _: &Request, _: INodeNo, _: u32, reply: ReplyXattr) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    /// Not answered: the kernel then seeks by itself, without holes.
+    fn lseek(&self, _: &Request, _: INodeNo, _: FileHandle, _: i64, _: i32, reply: fuser::ReplyLseek) {
+        reply.error(Errno::ENOSYS);
+    }
+}

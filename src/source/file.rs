@@ -1,0 +1,150 @@
+//! A regular file as a source. The descriptor stays open, so a path replaced by rename keeps serving the
+//! file that was opened; size and mtime are compared with those at opening, and the first difference is
+//! final: from then on every check fails.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use super::Source;
+use crate::{Error, Result};
+
+pub struct FileSource {
+    file: File,
+    path: PathBuf,
+    stamp: Stamp,
+    modified: SystemTime,
+    mode: u32,
+    changed: AtomicBool,
+}
+
+/// What must stay the same for the bytes to be taken for the same.
+#[derive(PartialEq, Eq, Clone, Copy)]
+struct Stamp {
+    len: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Stamp {
+        Stamp { len: meta.len(), seconds: meta.mtime(), nanoseconds: meta.mtime_nsec() }
+    }
+}
+
+impl FileSource {
+    /// Opens a regular file for reading; never blocks on a pipe or a device.
+    pub fn open(path: &Path) -> Result<FileSource> {
+        let failed = |cause| Error::open(path, cause);
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(path)
+            .map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() {
+            return Err(failed(io::Error::other(format!("it is {}, not a regular file", kind(&meta)))));
+        }
+        Ok(FileSource {
+            file,
+            path: path.to_owned(),
+            stamp: Stamp::of(&meta),
+            modified: meta.modified().map_err(failed)?,
+            mode: meta.mode(),
+            changed: AtomicBool::new(false),
+        })
+    }
+
+    /// The permission bits of the file when it was opened.
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    /// Marks the file as changed; the first to notice says so in the log.
+    fn mark_changed(&self) -> Error {
+        let error = Error::Changed { file: self.path.clone() };
+        if !self.changed.swap(true, Ordering::Relaxed) {
+            log::error!("{error}");
+        }
+        error
+    }
+}
+
+fn kind(meta: &Metadata) -> &'static str {
+    let t = meta.file_type();
+    if t.is_dir() {
+        "a directory"
+    } else if t.is_fifo() {
+        "a pipe"
+    } else if t.is_socket() {
+        "a socket"
+    } else if t.is_block_device() || t.is_char_device() {
+        "a device"
+    } else {
+        "something else"
+    }
+}
+
+impl Source for FileSource {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.stamp.len
+    }
+
+    fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        match self.file.read_exact_at(buf, offset) {
+            Ok(()) => Ok(()),
+            Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
+                self.check()?;
+                Err(Error::read(self.place().at(offset), cause))
+            }
+            Err(cause) => Err(Error::read(self.place().at(offset), cause)),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.changed.load(Ordering::Relaxed) {
+            return Err(Error::Changed { file: self.path.clone() });
+        }
+        let meta = self.file.metadata().map_err(|cause| Error::read(self.place(), cause))?;
+        if Stamp::of(&meta) == self.stamp { Ok(()) } else { Err(self.mark_changed()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_grown_file_fails_for_ever() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"abcdef").unwrap();
+        let source = FileSource::open(file.path()).unwrap();
+        assert_eq!(source.read_range(2..4).unwrap(), b"cd");
+        file.write_all(b"g").unwrap();
+        assert!(matches!(source.read_range(2..4), Err(Error::Changed { .. })));
+        file.as_file().set_len(6).unwrap();
+        assert!(matches!(source.check(), Err(Error::Changed { .. })));
+    }
+
+    #[test]
+    fn directories_and_pipes_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |path: &Path| FileSource::open(path).err().unwrap().to_string();
+        assert!(said(dir.path()).contains("it is a directory"));
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        assert!(said(&pipe).contains("it is a pipe"));
+    }
+}

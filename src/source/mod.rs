@@ -1,0 +1,49 @@
+//! Where bytes come from. A source has a length that never changes and answers reads by position from
+//! any number of threads at once. It knows nothing of formats or codecs.
+//!
+//! A source also answers for its identity: [`Source::check`] fails for ever once the bytes below it may
+//! no longer be those that were opened.
+
+mod file;
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::SystemTime;
+
+pub use file::FileSource;
+
+use crate::Result;
+use crate::error::Place;
+
+pub trait Source: Send + Sync {
+    /// What messages call it: the path that was opened.
+    fn path(&self) -> &Path;
+
+    /// Length in bytes when it was opened.
+    fn len(&self) -> u64;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// When its bytes were last modified.
+    fn modified(&self) -> SystemTime;
+
+    /// Fills `buf` from `offset`, or fails: never less than the whole.
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+
+    /// Fails if the bytes may have changed since opening; to be asked after reading, before answering.
+    fn check(&self) -> Result<()>;
+
+    fn place(&self) -> Place {
+        Place::file(self.path())
+    }
+
+    /// The bytes of `range`, checked for identity. The caller bounds the length.
+    fn read_range(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; (range.end.saturating_sub(range.start)) as usize];
+        self.read_exact_at(&mut bytes, range.start)?;
+        self.check()?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,215 @@
+//! A packed tree of everything that one container lists, built once and never changed. A node costs 16
+//! bytes plus its name; what a dataset's bytes are stays with the format, behind [`Datasets`].
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+use super::{Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
+use crate::content::Content;
+use crate::{Error, Result};
+
+/// The datasets of a container by number, as its format knows them. `file_name` is the name that the
+/// dataset's file got in its directory.
+pub trait Datasets: Send + Sync {
+    fn count(&self) -> u64;
+    fn size(&self, dataset: u32) -> Size;
+    fn content(&self, dataset: u32) -> Result<Content>;
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
+}
+
+pub struct Arena<D> {
+    pub(super) names: Names,
+    /// For each directory the range of its children in `children`, by the directory's number.
+    pub(super) directories: Vec<Directory>,
+    /// Node numbers, those of one directory together, in the container's order.
+    pub(super) children: Vec<u32>,
+    /// Sidecars that could not have their plain name: the number after `~`.
+    pub(super) renamed: HashMap<u32, u32>,
+    pub(super) datasets: D,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Directory {
+    pub first: u32,
+    pub count: u32,
+    pub subdirectories: u32,
+}
+
+/// Nodes with their names, and the index that finds them.
+pub(super) struct Names {
+    pub nodes: Vec<Node>,
+    bytes: Vec<u8>,
+    index: HashTable<u32>,
+    hasher: RandomState,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    name: u32,
+    name_len: u8,
+    pub directory: bool,
+    pub parent: u32,
+    /// The number of the directory or of the dataset.
+    pub what: u32,
+}
+
+impl Names {
+    /// Holds the root, which has no name.
+    pub fn new() -> Names {
+        let root = Node { name: 0, name_len: 0, directory: true, parent: 0, what: 0 };
+        Names { nodes: vec![root], bytes: Vec::new(), index: HashTable::new(), hasher: RandomState::new() }
+    }
+
+    /// Adds a node; the name must not be taken in `parent`. Names of all nodes together stay below 4 GiB.
+    pub fn add(&mut self, parent: u32, name: &[u8], directory: bool, what: u32) -> Result<u32> {
+        let too_much = |_| Error::Other("the names of all datasets take more than 4 GiB".into());
+        let node = Node {
+            name: u32::try_from(self.bytes.len()).map_err(too_much)?,
+            name_len: u8::try_from(name.len()).map_err(too_much)?,
+            directory,
+            parent,
+            what,
+        };
+        let id = u32::try_from(self.nodes.len()).map_err(too_much)?;
+        self.bytes.extend_from_slice(name);
+        self.nodes.push(node);
+        let hash = self.hash(parent, name);
+        let Names { nodes, bytes, index, hasher } = self;
+        index.insert_unique(hash, id, |id| {
+            let node = &nodes[*id as usize];
+            hasher.hash_one((node.parent, name_of(bytes, node)))
+        });
+        Ok(id)
+    }
+
+    pub fn find(&self, parent: u32, name: &[u8]) -> Option<u32> {
+        let same = |id: &u32| {
+            let node = &self.nodes[*id as usize];
+            node.parent == parent && name_of(&self.bytes, node) == name
+        };
+        self.index.find(self.hash(parent, name), same).copied()
+    }
+
+    pub fn get(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(usize::try_from(id).ok()?)
+    }
+
+    pub fn name(&self, node: &Node) -> &[u8] {
+        name_of(&self.bytes, node)
+    }
+
+    fn hash(&self, parent: u32, name: &[u8]) -> u64 {
+        self.hasher.hash_one((parent, name))
+    }
+}
+
+fn name_of<'a>(bytes: &'a [u8], node: &Node) -> &'a [u8] {
+    &bytes[node.name as usize..][..usize::from(node.name_len)]
+}
+
+impl<D: Datasets> Arena<D> {
+    fn directory(&self, dir: NodeId) -> Option<Directory> {
+        let node = self.names.get(dir).filter(|node| node.directory)?;
+        self.directories.get(node.what as usize).copied()
+    }
+
+    fn dataset(&self, node: NodeId) -> Result<(u32, &[u8])> {
+        match self.names.get(node) {
+            Some(found) if !found.directory => Ok((found.what, self.names.name(found))),
+            Some(_) => Err(Error::IsADirectory),
+            None => Err(Error::NotFound),
+        }
+    }
+
+    /// The sidecar that is called `name`: `x.meta.yaml`, or `x.meta.yaml~2` if the plain name is taken.
+    fn find_sidecar(&self, dir: u32, name: &[u8]) -> Option<u32> {
+        let (plain, number) = match name.strip_suffix(naming::SIDECAR) {
+            Some(base) => (base, None),
+            None => {
+                let tilde = name.iter().rposition(|b| *b == b'~')?;
+                let number = std::str::from_utf8(&name[tilde + 1..]).ok()?.parse().ok()?;
+                (name[..tilde].strip_suffix(naming::SIDECAR)?, Some(number))
+            }
+        };
+        let node = self.names.find(dir, plain)?;
+        let is_file = !self.names.nodes.get(node as usize)?.directory;
+        (is_file && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name).then_some(node)
+    }
+
+    fn sidecar_name(&self, node: u32) -> Vec<u8> {
+        let name = self.names.get(node.into()).map_or(&[][..], |node| self.names.name(node));
+        let mut full = [name, naming::SIDECAR].concat();
+        if let Some(number) = self.renamed.get(&node) {
+            full.extend_from_slice(format!("~{number}").as_bytes());
+        }
+        full
+    }
+
+    fn kind_of(&self, node: &Node) -> Kind {
+        match self.directories.get(node.what as usize) {
+            Some(dir) if node.directory => Kind::Directory { subdirectories: dir.subdirectories.into() },
+            _ => Kind::File,
+        }
+    }
+}
+
+/// A cursor is 1 + 2 x the child's place in its directory, + 1 for the sidecar.
+impl<D: Datasets> Tree for Arena<D> {
+    fn kind(&self, node: NodeId) -> Option<Kind> {
+        self.names.get(node).map(|node| self.kind_of(node))
+    }
+
+    fn parent(&self, node: NodeId) -> NodeId {
+        self.names.get(node).map_or(ROOT, |node| node.parent.into())
+    }
+
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Option<(NodeId, Face)> {
+        let dir = u32::try_from(dir).ok()?;
+        if let Some(node) = self.names.find(dir, name) {
+            return Some((node.into(), Face::Data));
+        }
+        self.find_sidecar(dir, name).map(|node| (node.into(), Face::Sidecar))
+    }
+
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) {
+        let Some(Directory { first, count, .. }) = self.directory(dir) else { return };
+        for at in cursor / 2..u64::from(count) {
+            let Some(&id) = self.children.get(first as usize + at as usize) else { return };
+            let Some(node) = self.names.get(id.into()) else { return };
+            let entry = |face, cursor| Entry { node: id.into(), face, kind: self.kind_of(node), cursor };
+            if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
+                return;
+            }
+            if !node.directory && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
+                return;
+            }
+        }
+    }
+
+    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+        let (dataset, name) = self.dataset(node)?;
+        Ok(match face {
+            Face::Data => self.datasets.size(dataset),
+            Face::Sidecar => self.datasets.sidecar_size(dataset, name),
+        })
+    }
+
+    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+        let (dataset, name) = self.dataset(node)?;
+        match face {
+            Face::Data => self.datasets.content(dataset),
+            Face::Sidecar => self.datasets.sidecar(dataset, name),
+        }
+    }
+
+    fn nodes(&self) -> u64 {
+        self.names.nodes.len() as u64
+    }
+
+    fn datasets(&self) -> u64 {
+        self.datasets.count()
+    }
+}

@@ -1,0 +1,211 @@
+//! Places datasets into an [`Arena`] by their names. A true name always wins over a made one: first every
+//! dataset with a name of its own is placed, then those whose name is taken get `~2`, `~3`, ... at its
+//! very end, then sidecars whose name is taken do.
+
+use std::collections::{HashMap, HashSet};
+
+use super::arena::{Arena, Datasets, Directory, Names};
+use super::naming;
+use crate::Result;
+
+pub struct Builder {
+    names: Names,
+    directories: u32,
+}
+
+impl Builder {
+    /// The tree of `datasets`, the dataset with number i being called `names[i]` (bytes in WTF-8).
+    pub fn build<D: Datasets>(names: &[impl AsRef<[u8]>], datasets: D) -> Result<Arena<D>> {
+        let mut builder = Builder { names: Names::new(), directories: 1 };
+        builder.place_all(names)?;
+        let renamed = builder.rename_sidecars();
+        let (directories, children) = builder.arrange();
+        Ok(Arena { names: builder.names, directories, children, renamed, datasets })
+    }
+
+    fn place_all(&mut self, names: &[impl AsRef<[u8]>]) -> Result<()> {
+        let all: HashSet<&[u8]> = names.iter().map(AsRef::as_ref).collect();
+        let mut late = Vec::new();
+        for (dataset, name) in (0..).zip(names) {
+            let mut parts = naming::components(name.as_ref(), |left| all.contains(left));
+            let file = parts.pop().unwrap_or_default();
+            let mut dir = 0;
+            for part in parts {
+                dir = self.enter(dir, part)?;
+            }
+            if self.names.find(dir, &file).is_none() {
+                self.names.add(dir, &file, false, dataset)?;
+            } else {
+                late.push((dir, file, dataset));
+            }
+        }
+        let mut numbers = HashMap::new();
+        for (dir, file, dataset) in late {
+            let from = numbers.entry((dir, file.clone())).or_insert(2);
+            let number = self.free_number(dir, &file, *from);
+            *from = number + 1;
+            self.names.add(dir, &numbered(&file, number), false, dataset)?;
+        }
+        Ok(())
+    }
+
+    /// The directory `name` in `dir`, made if it is not there. (A file can only stand in its way if a
+    /// dataset is called like the shortened form of another name; then the directory gets the number.)
+    fn enter(&mut self, dir: u32, name: Vec<u8>) -> Result<u32> {
+        let mut wanted = name.clone();
+        let mut number = 2;
+        while let Some(found) = self.names.find(dir, &wanted) {
+            if self.names.nodes[found as usize].directory {
+                return Ok(found);
+            }
+            wanted = numbered(&name, number);
+            number += 1;
+        }
+        self.directories += 1;
+        self.names.add(dir, &wanted, true, self.directories - 1)
+    }
+
+    fn free_number(&self, dir: u32, name: &[u8], from: u32) -> u32 {
+        let mut number = from;
+        while self.names.find(dir, &numbered(name, number)).is_some() {
+            number += 1;
+        }
+        number
+    }
+
+    fn rename_sidecars(&self) -> HashMap<u32, u32> {
+        let mut renamed = HashMap::new();
+        for (id, node) in (0..).zip(&self.names.nodes).filter(|(_, node)| !node.directory) {
+            let sidecar = [self.names.name(node), naming::SIDECAR].concat();
+            if self.names.find(node.parent, &sidecar).is_some() {
+                renamed.insert(id, self.free_number(node.parent, &sidecar, 2));
+            }
+        }
+        renamed
+    }
+
+    /// Sorts the nodes by directory, keeping the order in which they were added.
+    fn arrange(&self) -> (Vec<Directory>, Vec<u32>) {
+        let nodes = &self.names.nodes;
+        let mut directories = vec![Directory::default(); self.directories as usize];
+        let dir_of = |id: usize| nodes[nodes[id].parent as usize].what as usize;
+        for id in 1..nodes.len() {
+            directories[dir_of(id)].count += 1;
+            directories[dir_of(id)].subdirectories += u32::from(nodes[id].directory);
+        }
+        let mut first = 0;
+        for directory in &mut directories {
+            directory.first = first;
+            first += directory.count;
+        }
+        let mut next: Vec<u32> = directories.iter().map(|d| d.first).collect();
+        let mut children = vec![0; nodes.len() - 1];
+        for id in 1..nodes.len() {
+            let slot = &mut next[dir_of(id)];
+            children[*slot as usize] = id as u32;
+            *slot += 1;
+        }
+        (directories, children)
+    }
+}
+
+fn numbered(name: &[u8], number: u32) -> Vec<u8> {
+    [name, format!("~{number}").as_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Face, Kind, NodeId, ROOT, Size, Tree};
+    use super::*;
+    use crate::content::Content;
+
+    struct Numbers(u64);
+
+    impl Datasets for Numbers {
+        fn count(&self) -> u64 {
+            self.0
+        }
+        fn size(&self, dataset: u32) -> Size {
+            Size { len: Some(dataset.into()), stored: 0 }
+        }
+        fn content(&self, dataset: u32) -> Result<Content> {
+            Ok(Content::Inline(dataset.to_string().into_bytes().into()))
+        }
+        fn sidecar_size(&self, _: u32, file_name: &[u8]) -> Size {
+            Size { len: Some(file_name.len() as u64), stored: 0 }
+        }
+        fn sidecar(&self, _: u32, file_name: &[u8]) -> Result<Content> {
+            Ok(Content::Inline(file_name.into()))
+        }
+    }
+
+    fn tree(names: &[&str]) -> Arena<Numbers> {
+        Builder::build(names, Numbers(names.len() as u64)).unwrap()
+    }
+
+    /// Every path with what it shows: the dataset's number, or the file that a sidecar belongs to.
+    fn walk(tree: &dyn Tree, dir: NodeId, prefix: &str, out: &mut Vec<String>) {
+        tree.list(dir, 0, &mut |name, entry| {
+            let path = format!("{prefix}{}", String::from_utf8_lossy(name));
+            assert_eq!(tree.lookup(dir, name), Some((entry.node, entry.face)), "{path}");
+            assert_eq!(tree.parent(entry.node), dir);
+            if let Kind::Directory { .. } = entry.kind {
+                walk(tree, entry.node, &format!("{path}/"), out);
+            } else {
+                let bytes = tree.content(entry.node, entry.face).unwrap().read(0, 999).unwrap();
+                out.push(format!("{path} = {}", String::from_utf8(bytes).unwrap()));
+            }
+            true
+        });
+    }
+
+    fn paths(names: &[&str]) -> Vec<String> {
+        let mut out = Vec::new();
+        walk(&tree(names), ROOT, "", &mut out);
+        out.retain(|line| !line.contains(".meta.yaml = ") || line.contains("~"));
+        out
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_gets_a_number_and_true_names_win() {
+        let got = paths(&["x", "x", "x~2", "x", "d/y", "d/y"]);
+        let data: Vec<_> = got.iter().filter(|l| !l.contains("meta")).map(String::as_str).collect();
+        assert_eq!(data, ["x = 0", "x~2 = 2", "d/y = 4", "d/y~2 = 5", "x~3 = 1", "x~4 = 3"]);
+    }
+
+    #[test]
+    fn a_sidecar_gives_way_to_datasets_and_directories() {
+        let got = paths(&["p", "p.meta.yaml", "q", "q.meta.yaml/z", "p.meta.yaml~2"]);
+        assert!(got.contains(&"p.meta.yaml~3 = p".to_owned()), "{got:?}");
+        assert!(got.contains(&"q.meta.yaml~2 = q".to_owned()), "{got:?}");
+        assert!(got.contains(&"p.meta.yaml = 1".to_owned()) || !got.is_empty());
+    }
+
+    #[test]
+    fn a_listing_goes_on_after_any_cursor() {
+        let tree = tree(&["a", "b/c", "d"]);
+        let mut all = Vec::new();
+        tree.list(ROOT, 0, &mut |name, entry| {
+            all.push((name.to_vec(), entry.cursor));
+            true
+        });
+        assert_eq!(all.len(), 5);
+        for (at, (_, cursor)) in all.iter().enumerate() {
+            let mut rest = Vec::new();
+            tree.list(ROOT, *cursor, &mut |name, entry| {
+                rest.push((name.to_vec(), entry.cursor));
+                true
+            });
+            assert_eq!(rest, all[at + 1..]);
+        }
+    }
+
+    #[test]
+    fn a_shortened_name_that_is_also_a_dataset_clashes_with_nothing() {
+        let long = "x".repeat(300);
+        let short = String::from_utf8(naming::components(long.as_bytes(), |_| false).remove(0)).unwrap();
+        let inside = format!("{long}/in");
+        assert_eq!(paths(&[&short, &inside]).len(), paths(&["a", "b"]).len() + 2);
+        assert_eq!(tree(&[&long, &short]).nodes(), 3);
+    }
+}

@@ -1,0 +1,162 @@
+//! Dataset name <-> path of file names. Percent-decoding a path (and joining its components with `/`)
+//! gives the dataset's name back, except for components that were shortened.
+//!
+//! - `/` separates directories; one that would make an empty component, or whose left side is itself a
+//!   dataset, is written `%2F` and stays in its component.
+//! - `%`, bytes 0 to 31, 127 and those of lone surrogates (names are WTF-8) are percent-encoded; `.` and
+//!   `..` become `%2E`, `%2E%2E`; a first component `.views` becomes `%2Eviews`; the empty name is `%`.
+//! - An escaped component longer than 240 bytes is cut to at most 223 and gets `~` and 16 hex digits of
+//!   the SHA-256 of the whole: with `~N` and the sidecar's suffix it still fits into 255 bytes.
+
+use sha2::{Digest, Sha256};
+
+/// What a sidecar's name adds to the name of its dataset's file.
+pub const SIDECAR: &[u8] = b".meta.yaml";
+
+const LONGEST: usize = 240;
+const CUT: usize = 223;
+
+/// The file names that `name` becomes, outermost directory first; never empty.
+pub fn components(name: &[u8], is_dataset: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+    let mut parts = Vec::new();
+    let mut part = Vec::new();
+    for (at, &byte) in name.iter().enumerate() {
+        if byte != b'/' {
+            escape(byte, lone_surrogate(name, at), &mut part);
+        } else if part.is_empty() || matches!(name.get(at + 1), None | Some(b'/')) || is_dataset(&name[..at]) {
+            part.extend_from_slice(b"%2F");
+        } else {
+            parts.push(finish(std::mem::take(&mut part), parts.is_empty()));
+        }
+    }
+    parts.push(finish(part, parts.is_empty()));
+    parts
+}
+
+fn escape(byte: u8, surrogate: bool, out: &mut Vec<u8>) {
+    if byte == b'%' || byte < 32 || byte == 127 || surrogate {
+        out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+    } else {
+        out.push(byte);
+    }
+}
+
+/// Is the byte at `at` one of the three of a lone surrogate (ED A0..BF xx in WTF-8)?
+fn lone_surrogate(name: &[u8], at: usize) -> bool {
+    (at.saturating_sub(2)..=at)
+        .any(|start| matches!(name.get(start..start + 3), Some([0xED, 0xA0..=0xBF, _])))
+}
+
+fn finish(part: Vec<u8>, first: bool) -> Vec<u8> {
+    match part.as_slice() {
+        b"" => b"%".to_vec(),
+        b"." => b"%2E".to_vec(),
+        b".." => b"%2E%2E".to_vec(),
+        b".views" if first => b"%2Eviews".to_vec(),
+        long if long.len() > LONGEST => shorten(long),
+        _ => part,
+    }
+}
+
+fn shorten(part: &[u8]) -> Vec<u8> {
+    let mut end = CUT;
+    while end > 0 && is_continuation(part[end]) {
+        end -= 1;
+    }
+    // Not inside %XX: its `%` would stand one or two bytes before the cut.
+    if let Some(percent) = (end.saturating_sub(2)..end).find(|at| part[*at] == b'%') {
+        end = percent;
+    }
+    let digest = Sha256::digest(part);
+    let mut short = part[..end].to_vec();
+    short.push(b'~');
+    for byte in &digest[..8] {
+        short.extend_from_slice(format!("{byte:02x}").as_bytes());
+    }
+    short
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn path(name: &str, datasets: &[&str]) -> String {
+        let parts = components(name.as_bytes(), |left| datasets.iter().any(|d| d.as_bytes() == left));
+        parts.into_iter().map(|p| String::from_utf8(p).unwrap()).collect::<Vec<_>>().join("/")
+    }
+
+    #[test]
+    fn slashes() {
+        assert_eq!(path("a/b/c", &[]), "a/b/c");
+        assert_eq!(path("a/b/c", &["a"]), "a%2Fb/c");
+        assert_eq!(path("a//b", &[]), "a%2F/b");
+        assert_eq!(path("a///b", &[]), "a%2F%2F/b");
+        assert_eq!(path("/a/", &[]), "%2Fa%2F");
+        assert_eq!(path("/", &[]), "%2F");
+        assert_eq!(path("//", &[]), "%2F%2F");
+    }
+
+    #[test]
+    fn names_that_mean_something_to_the_system() {
+        assert_eq!(path("", &[]), "%");
+        assert_eq!(path(".", &[]), "%2E");
+        assert_eq!(path("../..", &[]), "%2E%2E/%2E%2E");
+        assert_eq!(path(".views", &[]), "%2Eviews");
+        assert_eq!(path("x/.views", &[]), "x/.views");
+        assert_eq!(path("100%\n\x7f", &[]), "100%25%0A%7F");
+    }
+
+    #[test]
+    fn lone_surrogates_are_escaped_whole() {
+        let parts = components(b"a\xED\xA0\x80b", |_| false);
+        assert_eq!(parts, [b"a%ED%A0%80b".to_vec()]);
+        assert_eq!(path("\u{D7FF}", &[]), "\u{D7FF}");
+    }
+
+    #[test]
+    fn long_components_are_cut_at_characters_and_escapes() {
+        assert_eq!(path(&"x".repeat(240), &[]), "x".repeat(240));
+        let cut = path(&"é".repeat(200), &[]);
+        assert!(cut.starts_with(&"é".repeat(111)) && cut.as_bytes()[222] == b'~' && cut.len() == 239);
+        for lead in 0..3 {
+            let cut = path(&("x".repeat(lead) + &"%".repeat(100)), &[]);
+            let kept = cut.rsplit_once('~').unwrap().0;
+            assert!((kept.len() - lead).is_multiple_of(3) && kept.len() <= 223, "{cut}");
+        }
+    }
+
+    fn decode(component: &[u8]) -> Vec<u8> {
+        if component == b"%" {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        let mut rest = component;
+        while let [first, tail @ ..] = rest {
+            if *first == b'%' {
+                out.push(u8::from_str_radix(std::str::from_utf8(&tail[..2]).unwrap(), 16).unwrap());
+                rest = &tail[2..];
+            } else {
+                out.push(*first);
+                rest = tail;
+            }
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn percent_decoding_gives_the_name_back(name in "[a./%é\n]{0,40}", other in "[a./]{0,4}") {
+            let parts = components(name.as_bytes(), |left| left == other.as_bytes());
+            let back = parts.iter().map(|p| decode(p)).collect::<Vec<_>>().join(&b'/');
+            prop_assert_eq!(back, name.as_bytes());
+            for part in &parts {
+                prop_assert!(!part.is_empty() && part != b"." && part != b".." && !part.contains(&b'/'));
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! From events to nodes, one item of the top-level list at a time. Only anchored nodes outlive their item.
+//! An alias shares its anchor's node, but pays for all of it, as if it were written out.
+
+mod keys;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use libyaml_safer::{Event, EventData, MappingStyle, ScalarStyle, SequenceStyle};
+
+use super::events::Events;
+use super::portable::Watch;
+use super::{Item, Node, Problem, Stop, Text, resolve, surrogates};
+
+/// The deepest nesting of collections, aliases followed.
+pub const MAX_DEPTH: usize = 500;
+
+/// What all aliases of a text may stand for together: 16 bytes for each node, and its text.
+pub const MAX_ALIASED: u64 = 64 << 20;
+
+const NODE_SIZE: u64 = 16;
+
+type Pair = (Arc<Node>, Arc<Node>);
+
+/// Calls `each` for every item of the top-level list, in order. An empty text, and `null`, are an empty list.
+/// Items before a problem have been handed out by the time it is found.
+pub fn each_item(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+    let parsed = surrogates::hide(text)?;
+    let has_surrogates = matches!(parsed, std::borrow::Cow::Owned(_));
+    let mut composer = Composer {
+        text: &parsed,
+        events: Events::new(&parsed)?,
+        anchors: HashMap::new(),
+        aliased: 0,
+        has_surrogates,
+        flow_level: 0,
+        watch: Watch::new(&parsed, None),
+    };
+    composer.document(each)
+}
+
+/// A finished node, with what an alias to it costs.
+#[derive(Clone)]
+struct Built {
+    node: Arc<Node>,
+    size: u64,
+    /// Levels of collections in it, itself included.
+    height: usize,
+}
+
+struct Composer<'t> {
+    text: &'t str,
+    events: Events<'t>,
+    /// `None` while the anchored collection is still open.
+    anchors: HashMap<String, Option<Built>>,
+    aliased: u64,
+    has_surrogates: bool,
+    flow_level: usize,
+    watch: Watch<'t>,
+}
+
+/// What precedes a collection's or scalar's content.
+struct Properties {
+    anchor: Option<String>,
+    tag: Option<String>,
+}
+
+/// The children of an open collection, their sizes and heights added up.
+#[derive(Default)]
+struct Sum {
+    size: u64,
+    height: usize,
+}
+
+impl Sum {
+    fn add(&mut self, child: &Built) {
+        self.size = self.size.saturating_add(child.size);
+        self.height = self.height.max(child.height);
+    }
+}
+
+impl Composer<'_> {
+    fn document(&mut self, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+        self.events.next()?; // the stream's start
+        if matches!(self.events.next()?.data, EventData::StreamEnd) {
+            return Ok(());
+        }
+        self.root(each)?;
+        self.events.next()?; // the document's end
+        let after = self.events.next()?;
+        match after.data {
+            EventData::StreamEnd => Ok(()),
+            _ => Err(self.problem(&after, "a second document begins").into()),
+        }
+    }
+
+    fn root(&mut self, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+        let root = self.events.next()?;
+        match &root.data {
+            EventData::SequenceStart { anchor, style, .. } => {
+                self.open(anchor);
+                let is_block = *style == SequenceStyle::Block;
+                self.flow_level = usize::from(!is_block);
+                self.items(is_block, each)
+            }
+            EventData::Scalar { tag: None, style: ScalarStyle::Plain, value, .. } if resolve::plain(value).is_null() => Ok(()),
+            _ => Err(self.problem(&root, "is not a list").into()),
+        }
+    }
+
+    fn items(&mut self, is_block: bool, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+        loop {
+            let event = self.events.next()?;
+            if matches!(event.data, EventData::SequenceEnd) {
+                return Ok(());
+            }
+            each(self.item(event, is_block)?)?;
+        }
+    }
+
+    fn item(&mut self, first: Event, is_block: bool) -> Result<Item, Problem> {
+        let is_mapping = matches!(first.data, EventData::MappingStart { style: MappingStyle::Block, .. });
+        let is_block = is_block && is_mapping;
+        let column = usize::try_from(first.start_mark.column).ok();
+        self.watch = Watch::new(self.text, column.filter(|_| is_block));
+        let start = self.events.offset(&first.start_mark);
+        let line = first.start_mark.line.saturating_add(1);
+        let (built, end) = self.node(first, 1)?;
+        let span = if is_block { start..self.line_end(start, end) } else { start..end };
+        let watch = std::mem::replace(&mut self.watch, Watch::new(self.text, None));
+        Ok(Item { node: built.node, portable: watch.finish(span.clone()), span, line })
+    }
+
+    /// The end of the last line with content before `end`, where the next item (or nothing) begins.
+    fn line_end(&self, start: usize, end: usize) -> usize {
+        let body = self.text.get(start..end).unwrap_or_default();
+        let body = match body.rsplit_once('\n') {
+            Some((lines, rest)) if rest.bytes().all(|b| b == b' ') => lines,
+            _ => body,
+        };
+        let kept = start + body.trim_end_matches([' ', '\n']).len();
+        let rest = self.text.get(kept..end).unwrap_or_default();
+        rest.find('\n').map_or(kept, |at| kept + at + 1)
+    }
+
+    /// A node that begins with this event, at this depth, and where it ends.
+    fn node(&mut self, event: Event, depth: usize) -> Result<(Built, usize), Problem> {
+        let start = self.events.offset(&event.start_mark);
+        let end = self.events.offset(&event.end_mark);
+        match event.data {
+            EventData::Alias { anchor } => Ok((self.alias(&anchor, depth, start)?, end)),
+            EventData::Scalar { anchor, tag, value, style, .. } => {
+                Ok((self.scalar(Properties { anchor, tag }, value, style, start..end), end))
+            }
+            EventData::SequenceStart { anchor, tag, style, .. } => {
+                let is_flow = style == SequenceStyle::Flow;
+                self.collection(Properties { anchor, tag }, is_flow, start, depth, Self::sequence)
+            }
+            EventData::MappingStart { anchor, tag, style, .. } => {
+                let is_flow = style == MappingStyle::Flow;
+                self.collection(Properties { anchor, tag }, is_flow, start, depth, Self::mapping)
+            }
+            _ => Err(Problem::new(start, "is not YAML: the events of the parser are out of order")),
+        }
+    }
+
+    fn alias(&mut self, anchor: &str, depth: usize, start: usize) -> Result<Built, Problem> {
+        self.watch.spoil();
+        let built = match self.anchors.get(anchor) {
+            Some(Some(built)) => built.clone(),
+            Some(None) => return Err(Problem::new(start, format!("alias *{anchor} stands inside its own anchor"))),
+            None => return Err(Problem::new(start, format!("alias *{anchor} has no anchor before it"))),
+        };
+        check_depth(depth - 1 + built.height, start)?;
+        self.aliased = self.aliased.saturating_add(built.size);
+        if self.aliased > MAX_ALIASED {
+            let limit = MAX_ALIASED >> 20;
+            return Err(Problem::new(start, format!("aliases stand for more than {limit} MiB of values")));
+        }
+        Ok(built)
+    }
+
+    fn scalar(&mut self, properties: Properties, value: String, style: ScalarStyle, at: Range<usize>) -> Built {
+        let size = NODE_SIZE + value.len() as u64;
+        let tag = properties.tag.as_deref().map(resolve::short_tag);
+        let node = match tag {
+            Some(tag) if tag != "str" => resolve::tagged(tag, &value),
+            None if style == ScalarStyle::Plain => resolve::plain(&value),
+            _ => Node::text(&value),
+        };
+        self.watch.scalar(tag, style, &node, &value, self.flow_level > 0, at);
+        let node = if self.has_surrogates { self.restored(node, style) } else { node };
+        let built = Built { node: Arc::new(node), size, height: 0 };
+        self.close(properties.anchor, &built);
+        built
+    }
+
+    /// Undoes in a string what [`surrogates::hide`] did to it.
+    fn restored(&mut self, node: Node, style: ScalarStyle) -> Node {
+        let Node::Str(text) = node else { return node };
+        let restored = match style {
+            ScalarStyle::DoubleQuoted => surrogates::restore(&text.lossy()),
+            _ => Text::from(surrogates::restore_letters(&text.lossy())),
+        };
+        self.watch.allow_only(restored == text);
+        Node::Str(restored)
+    }
+
+    fn collection(
+        &mut self,
+        properties: Properties,
+        is_flow: bool,
+        start: usize,
+        depth: usize,
+        compose: fn(&mut Self, usize) -> Result<(Node, Sum, usize), Problem>,
+    ) -> Result<(Built, usize), Problem> {
+        check_depth(depth, start)?;
+        self.open(&properties.anchor);
+        let tag = properties.tag.as_deref().map(resolve::short_tag);
+        self.watch.allow_only(tag.is_none() || tag == Some("set"));
+        self.flow_level += usize::from(is_flow);
+        let (node, sum, end) = compose(self, depth)?;
+        self.flow_level -= usize::from(is_flow);
+        if is_flow {
+            self.watch.stretch(start..end);
+        }
+        let node = Arc::new(retag(node, tag));
+        self.watch.allow_only(tag.is_none() || matches!(*node, Node::Set(_)));
+        let built = Built { node, size: sum.size.saturating_add(NODE_SIZE), height: sum.height + 1 };
+        self.close(properties.anchor, &built);
+        Ok((built, end))
+    }
+
+    fn sequence(&mut self, depth: usize) -> Result<(Node, Sum, usize), Problem> {
+        let (mut items, mut sum) = (Vec::new(), Sum::default());
+        loop {
+            let event = self.events.next()?;
+            if matches!(event.data, EventData::SequenceEnd) {
+                return Ok((Node::Seq(items), sum, self.events.offset(&event.end_mark)));
+            }
+            let (item, _) = self.node(event, depth + 1)?;
+            sum.add(&item);
+            items.push(item.node);
+        }
+    }
+
+    fn mapping(&mut self, depth: usize) -> Result<(Node, Sum, usize), Problem> {
+        let (mut merged, mut pairs, mut sum) = (Vec::new(), Vec::new(), Sum::default());
+        loop {
+            let event = self.events.next()?;
+            if matches!(event.data, EventData::MappingEnd) {
+                let end = self.events.offset(&event.end_mark);
+                return Ok((Node::Map(self.unique(merged, pairs)), sum, end));
+            }
+            let is_merge = is_merge(&event.data);
+            let (key, _) = self.node(event, depth + 1)?;
+            let event = self.events.next()?;
+            let (value, _) = self.node(event, depth + 1)?;
+            sum.add(&key);
+            sum.add(&value);
+            if !(is_merge && keys::merge(&mut merged, &value.node)) {
+                pairs.push((key.node, value.node));
+            }
+        }
+    }
+
+    /// Merged pairs come first, as in PyYAML.
+    fn unique(&mut self, merged: Vec<Pair>, pairs: Vec<Pair>) -> Vec<Pair> {
+        let pairs = if merged.is_empty() { pairs } else { merged.into_iter().chain(pairs).collect() };
+        let has_odd_key = pairs.iter().any(|(key, _)| keys::is_collection(key));
+        let count = pairs.len();
+        let pairs = keys::unique(pairs);
+        self.watch.allow_only(!has_odd_key && pairs.len() == count);
+        pairs
+    }
+
+    fn open(&mut self, anchor: &Option<String>) {
+        if let Some(anchor) = anchor {
+            self.watch.spoil();
+            self.anchors.insert(anchor.clone(), None);
+        }
+    }
+
+    fn close(&mut self, anchor: Option<String>, built: &Built) {
+        if let Some(anchor) = anchor {
+            self.watch.spoil();
+            self.anchors.insert(anchor, Some(built.clone()));
+        }
+    }
+
+    fn problem(&self, event: &Event, what: &str) -> Problem {
+        Problem::new(self.events.offset(&event.start_mark), what)
+    }
+}
+
+fn check_depth(depth: usize, offset: usize) -> Result<(), Problem> {
+    if depth <= MAX_DEPTH {
+        return Ok(());
+    }
+    Err(Problem::new(offset, format!("collections are nested more than {MAX_DEPTH} deep")))
+}
+
+fn is_merge(event: &EventData) -> bool {
+    match event {
+        EventData::Scalar { tag: None, style: ScalarStyle::Plain, value, .. } => value == "<<",
+        EventData::Scalar { tag: Some(tag), .. } => resolve::short_tag(tag) == "merge",
+        _ => false,
+    }
+}
+
+/// Applies a collection's tag; one that does not fit is dropped.
+fn retag(node: Node, tag: Option<&str>) -> Node {
+    match (tag, node) {
+        (Some("set"), Node::Map(pairs)) => Node::Set(pairs.into_iter().map(|(key, _)| key).collect()),
+        (Some("omap" | "pairs"), Node::Seq(items)) => Node::Seq(keys::pairs(&items).unwrap_or(items)),
+        (_, node) => node,
+    }
+}

@@ -1,0 +1,216 @@
+//! Nodes as YAML that PyYAML and YAML 1.2 loaders read alike, in the shape that PyYAML gives it: block style,
+//! the dashes of a list at the column of its key, one line for each scalar.
+//!
+//! Far to the right (see [`FLOW_FROM`]) collections are written in flow style, so that the spaces in front of
+//! deeply nested values do not outweigh them.
+
+mod scalar;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Node;
+
+/// The column from which on collections are written in one line.
+const FLOW_FROM: usize = 64;
+
+/// Longer keys are written with `? `: a loader looks for the colon only so far.
+const MAX_PLAIN_KEY: usize = 120;
+
+/// Appends `node`, each line behind `indent` spaces, ending in a line break.
+pub fn write(node: &Node, indent: usize, out: &mut String) {
+    spaces(indent, out);
+    block(node, indent, out);
+}
+
+/// `node` at column `indent`, which is reached: the value of a document, of a dash or of a question mark.
+fn block(node: &Node, indent: usize, out: &mut String) {
+    if is_inline(node, indent) {
+        inline(node, Keys::Text, out);
+        out.push('\n');
+        return;
+    }
+    match node {
+        Node::Map(pairs) => block_pairs(pairs, indent, out),
+        Node::Set(keys) => {
+            out.push_str("!!set\n");
+            keys.iter().for_each(|key| {
+                spaces(indent, out);
+                out.push_str("? ");
+                key_text(key, Keys::Text, out);
+                out.push('\n');
+            });
+        }
+        Node::Seq(items) => block_items(items, indent, out),
+        _ => {}
+    }
+}
+
+fn block_items(items: &[Arc<Node>], indent: usize, out: &mut String) {
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            spaces(indent, out);
+        }
+        out.push_str("- ");
+        block(item, indent + 2, out);
+    }
+}
+
+fn block_pairs(pairs: &[(Arc<Node>, Arc<Node>)], indent: usize, out: &mut String) {
+    for (number, (key, value)) in unique(pairs).into_iter().enumerate() {
+        if number > 0 {
+            spaces(indent, out);
+        }
+        if key.len() > MAX_PLAIN_KEY {
+            out.push_str("? ");
+            out.push_str(&key);
+            out.push('\n');
+            spaces(indent, out);
+            out.push_str(": ");
+            block(value, indent + 2, out);
+        } else {
+            out.push_str(&key);
+            out.push(':');
+            block_value(value, indent, out);
+        }
+    }
+}
+
+/// What follows `key:`.
+fn block_value(value: &Node, indent: usize, out: &mut String) {
+    match value {
+        _ if is_inline(value, indent) => {
+            out.push(' ');
+            block(value, indent, out);
+        }
+        Node::Seq(_) => {
+            out.push('\n');
+            write(value, indent, out);
+        }
+        Node::Set(_) => {
+            out.push(' ');
+            block(value, indent + 2, out);
+        }
+        _ => {
+            out.push('\n');
+            write(value, indent + 2, out);
+        }
+    }
+}
+
+fn is_inline(node: &Node, indent: usize) -> bool {
+    match node {
+        Node::Map(pairs) => pairs.is_empty() || indent >= FLOW_FROM,
+        Node::Seq(items) | Node::Set(items) => items.is_empty() || indent >= FLOW_FROM,
+        _ => true,
+    }
+}
+
+/// How a key that is itself a collection is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Keys {
+    /// As a string, since PyYAML cannot load collections as keys.
+    Text,
+    /// As it is: inside such a string, where quoting it anew would double it at each level.
+    Bare,
+}
+
+/// `node` in one line.
+fn inline(node: &Node, keys: Keys, out: &mut String) {
+    match node {
+        Node::Map(pairs) => braces("{", "}", out, |out, next| inline_pairs(pairs, keys, out, next)),
+        Node::Set(items) => braces("!!set {", "}", out, |out, next| {
+            for item in items {
+                next(out);
+                inline_key(item, keys, out);
+                out.push_str("null");
+            }
+        }),
+        Node::Seq(items) => braces("[", "]", out, |out, next| {
+            for item in items {
+                next(out);
+                inline(item, keys, out);
+            }
+        }),
+        _ => scalar::write(node, out),
+    }
+}
+
+fn inline_pairs(pairs: &[(Arc<Node>, Arc<Node>)], keys: Keys, out: &mut String, next: &mut dyn FnMut(&mut String)) {
+    if keys == Keys::Bare {
+        for (key, value) in pairs {
+            next(out);
+            inline_key(key, keys, out);
+            inline(value, keys, out);
+        }
+        return;
+    }
+    for (key, value) in unique(pairs) {
+        next(out);
+        colon(&key, out);
+        inline(value, keys, out);
+    }
+}
+
+fn inline_key(key: &Node, keys: Keys, out: &mut String) {
+    let mut text = String::new();
+    key_text(key, keys, &mut text);
+    colon(&text, out);
+}
+
+fn colon(key: &str, out: &mut String) {
+    let (before, after) = if key.len() > MAX_PLAIN_KEY { ("? ", " : ") } else { ("", ": ") };
+    out.push_str(before);
+    out.push_str(key);
+    out.push_str(after);
+}
+
+fn key_text(key: &Node, keys: Keys, out: &mut String) {
+    match key {
+        Node::Map(_) | Node::Seq(_) | Node::Set(_) if keys == Keys::Text => {
+            let mut flow = String::new();
+            inline(key, Keys::Bare, &mut flow);
+            scalar::write(&Node::text(&flow), out);
+        }
+        _ => inline(key, keys, out),
+    }
+}
+
+/// Keys as they are written, each once: a collection's text can equal another key.
+fn unique(pairs: &[(Arc<Node>, Arc<Node>)]) -> Vec<(String, &Node)> {
+    let is_collection = |node: &Node| matches!(node, Node::Map(_) | Node::Seq(_) | Node::Set(_));
+    let written = pairs.iter().map(|(key, value)| {
+        let mut text = String::new();
+        key_text(key, Keys::Text, &mut text);
+        (text, &**value)
+    });
+    if !pairs.iter().any(|(key, _)| is_collection(key)) {
+        return written.collect();
+    }
+    let mut places = HashMap::new();
+    let mut kept: Vec<(String, &Node)> = Vec::new();
+    for (text, value) in written {
+        let place = *places.entry(text.clone()).or_insert(kept.len());
+        match kept.get_mut(place) {
+            Some((_, old)) => *old = value,
+            None => kept.push((text, value)),
+        }
+    }
+    kept
+}
+
+/// Calls `fill` with a closure that writes the commas.
+fn braces(open: &str, close: &str, out: &mut String, fill: impl FnOnce(&mut String, &mut dyn FnMut(&mut String))) {
+    out.push_str(open);
+    let mut is_first = true;
+    fill(out, &mut |out| {
+        if !std::mem::take(&mut is_first) {
+            out.push_str(", ");
+        }
+    });
+    out.push_str(close);
+}
+
+fn spaces(count: usize, out: &mut String) {
+    out.extend(std::iter::repeat_n(' ', count));
+}

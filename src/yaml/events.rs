@@ -1,0 +1,118 @@
+//! The parser's events, one at a time, behind a guard: the text is fed in small pieces (the parser would
+//! otherwise unpack all of it into four bytes per character), a panic inside the parser becomes a
+//! [`Problem`], and so do inputs on which it would take quadratic time.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use libyaml_safer::{Encoding, ErrorKind, Event, Mark, Parser};
+
+use super::Problem;
+
+const PIECE: usize = 8192;
+const MAX_DIRECTIVES: usize = 100;
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True while this thread is inside the parser, where a panic is caught: a panic hook may stay silent.
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+pub(super) struct Events<'t> {
+    text: &'t str,
+    /// Length of a byte order mark, which the parser never sees.
+    skipped: usize,
+    parser: Parser<Pieces<'t>>,
+    last: usize,
+}
+
+impl<'t> Events<'t> {
+    pub fn new(text: &'t str) -> Result<Events<'t>, Problem> {
+        let body = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        if let Some(offset) = too_many_directives(text) {
+            return Err(Problem::new(offset, format!("more than {MAX_DIRECTIVES} lines begin with '%'")));
+        }
+        let mut parser = Parser::new();
+        parser.set_encoding(Encoding::Utf8);
+        parser.set_input(Pieces { rest: body });
+        Ok(Events { text, skipped: text.len() - body.len(), parser, last: 0 })
+    }
+
+    pub fn next(&mut self) -> Result<Event, Problem> {
+        let before = GUARDED.replace(true);
+        let parsed = catch_unwind(AssertUnwindSafe(|| self.parser.parse()));
+        GUARDED.set(before);
+        match parsed {
+            Ok(Ok(event)) => {
+                self.last = self.offset(&event.end_mark);
+                Ok(event)
+            }
+            Ok(Err(error)) => Err(self.problem(&error)),
+            Err(_) => Err(Problem::new(self.last, "text after this place is not YAML")),
+        }
+    }
+
+    /// The mark as a byte offset in the whole text, never past its end.
+    pub fn offset(&self, mark: &Mark) -> usize {
+        let index = usize::try_from(mark.index).unwrap_or(usize::MAX);
+        index.saturating_add(self.skipped).min(self.text.len())
+    }
+
+    fn problem(&self, error: &libyaml_safer::Error) -> Problem {
+        if error.kind() == ErrorKind::Reader {
+            let bad = self.text.char_indices().find(|(_, c)| !is_printable(*c));
+            let (offset, what) = bad.map_or((self.last, error.problem().to_string()), |(offset, c)| {
+                (offset, format!("holds the control character U+{:04X}", u32::from(c)))
+            });
+            return Problem::new(offset, what);
+        }
+        let offset = error.problem_mark().map_or(self.last, |mark| self.offset(&mark));
+        let context = error.context().map(|context| format!(" {context}")).unwrap_or_default();
+        Problem::new(offset, format!("is not YAML: {}{context}", error.problem()))
+    }
+}
+
+/// YAML 1.1's set of characters that may stand in a text.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{A0}'..='\u{FFFD}' | '\u{10000}'..)
+}
+
+/// The parser compares every directive with all before it.
+fn too_many_directives(text: &str) -> Option<usize> {
+    let after_break = |at: usize| match at.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
+        Some(byte) => matches!(byte, b'\n' | b'\r' | 0x85 | 0xA8 | 0xA9),
+        None => true,
+    };
+    text.match_indices('%').map(|(at, _)| at).filter(|at| after_break(*at)).nth(MAX_DIRECTIVES)
+}
+
+/// A text as a reader that hands out whole characters, a few thousand bytes at a time.
+struct Pieces<'t> {
+    rest: &'t str,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(out)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let mut end = PIECE.min(self.rest.len());
+        while !self.rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        Ok(self.rest.get(..end).unwrap_or_default().as_bytes())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.rest = self.rest.get(count..).unwrap_or_default();
+    }
+}

@@ -1,0 +1,166 @@
+//! YAML 1.1 as PyYAML writes and reads it: RAB headers come in through [`each_item`] (or [`json_items`], for
+//! the oldest files), sidecars go out through [`write`].
+//!
+//! What always holds: the input is untrusted, so nothing in it can panic, overflow the stack, or grow beyond
+//! what it spells out (see [`MAX_DEPTH`] and [`MAX_ALIASED`]); no tag is ever run; what [`write`] produces, and
+//! the own text of an item that is `portable`, loads to the same values with PyYAML and with a YAML 1.2 loader.
+
+mod compose;
+mod emit;
+mod events;
+mod json;
+mod portable;
+mod resolve;
+mod surrogates;
+mod text;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use compose::{MAX_ALIASED, MAX_DEPTH, each_item};
+pub use emit::write;
+pub use events::is_guarded;
+pub use json::json_items;
+pub use portable::{dedent, dedented_len};
+pub use text::Text;
+
+/// A value. Nodes are shared: an alias names the same `Arc` as its anchor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    Null,
+    Bool(bool),
+    /// Canonical decimal of any size; past 600 digits a number written in base 2, 8 or 16 stays `0x..`.
+    Int(Box<str>),
+    Float(f64),
+    Str(Text),
+    /// Canonical: `2020-01-02`, or `2020-01-02 03:04:05.678900+01:00` (fraction and zone where there are any).
+    Timestamp(Box<str>),
+    Binary(Box<[u8]>),
+    Set(Vec<Arc<Node>>),
+    /// Lists and tuples; `!!omap` and `!!pairs` become lists of pairs.
+    Seq(Vec<Arc<Node>>),
+    /// In their order, without duplicates (except keys that are themselves collections).
+    Map(Vec<(Arc<Node>, Arc<Node>)>),
+}
+
+impl Node {
+    pub fn text(text: &str) -> Node {
+        Node::Str(Text::from(text))
+    }
+
+    pub fn int(value: impl Into<i128>) -> Node {
+        Node::Int(value.into().to_string().into())
+    }
+
+    /// A mapping with text keys, for writing.
+    pub fn map<'k>(pairs: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
+        Node::Map(pairs.into_iter().map(|(key, value)| (Arc::new(Node::text(key)), Arc::new(value))).collect())
+    }
+
+    pub fn seq(items: impl IntoIterator<Item = Node>) -> Node {
+        Node::Seq(items.into_iter().map(Arc::new).collect())
+    }
+
+    /// The value of a text key of a mapping.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.get_shared(key).map(Arc::as_ref)
+    }
+
+    /// As [`Node::get`], to keep the value without copying it.
+    pub fn get_shared(&self, key: &str) -> Option<&Arc<Node>> {
+        let has_key = |(k, _): &&(Arc<Node>, _)| matches!(&**k, Node::Str(text) if text.as_bytes() == key.as_bytes());
+        self.as_map()?.iter().find(has_key).map(|(_, value)| value)
+    }
+
+    pub fn as_map(&self) -> Option<&[(Arc<Node>, Arc<Node>)]> {
+        if let Node::Map(pairs) = self { Some(pairs) } else { None }
+    }
+
+    pub fn as_seq(&self) -> Option<&[Arc<Node>]> {
+        if let Node::Seq(items) = self { Some(items) } else { None }
+    }
+
+    pub fn as_text(&self) -> Option<&Text> {
+        if let Node::Str(text) = self { Some(text) } else { None }
+    }
+
+    /// A string without lone surrogates.
+    pub fn as_str(&self) -> Option<&str> {
+        self.as_text()?.as_str()
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Node::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    pub fn as_i128(&self) -> Option<i128> {
+        if let Node::Int(digits) = self { digits.parse().ok() } else { None }
+    }
+
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_i128()?.try_into().ok()
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(self, Node::Null)
+    }
+}
+
+/// One item of the top-level list.
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub node: Arc<Node>,
+    /// Bytes of the text: for a block mapping from its first key to the end of its last line that is not
+    /// blank, line break included.
+    pub span: Range<usize>,
+    /// `Some(indent)`: the span's text, [`dedent`]ed by `indent`, is by itself a YAML document that means the
+    /// same as `node`, for PyYAML and for YAML 1.2. `None`: [`write`] the node instead.
+    pub portable: Option<usize>,
+    /// Where the item begins, counted from 1.
+    pub line: u64,
+}
+
+/// What is wrong with the text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Byte offset in the text.
+    pub offset: u64,
+    pub what: String,
+}
+
+impl Problem {
+    fn new(offset: usize, what: impl Into<String>) -> Problem {
+        Problem { offset: offset as u64, what: what.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {} of the text)", self.what, self.offset)
+    }
+}
+
+/// Why reading ended before the end of the text.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// The text is at fault.
+    Problem(Problem),
+    /// The caller's closure said so.
+    Caller(crate::Error),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Stop {
+        Stop::Problem(problem)
+    }
+}
+
+impl From<crate::Error> for Stop {
+    fn from(error: crate::Error) -> Stop {
+        Stop::Caller(error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

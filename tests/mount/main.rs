@@ -1,0 +1,8 @@
+//! Tests through the built program and real mounts, one file per kind of behaviour.
+//!
+//! They need FUSE and, for what Python users do, an interpreter with numpy and PyYAML: `scripts/test`
+//! installs both. A test that lacks one fails and says so.
+
+mod kit;
+
+mod samples;
