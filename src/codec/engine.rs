@@ -34,15 +34,23 @@ impl Engine {
     /// Takes the decoder of `stream` that stopped last before or at `position`.
     pub fn resume(&self, stream: u64, position: u64) -> Option<Inflater> {
         let mut parked = self.lock();
-        let (index, _) = parked
-            .iter()
-            .enumerate()
-            .filter(|(_, (id, decoder))| *id == stream && decoder.position() <= position)
-            .max_by_key(|(_, (_, decoder))| decoder.position())?;
+        let (index, _) = nearest(&parked, stream, position)?;
         parked.remove(index).map(|(_, decoder)| decoder)
+    }
+
+    /// The position of the decoder that [`Engine::resume`] would take.
+    pub fn parked_before(&self, stream: u64, position: u64) -> Option<u64> {
+        nearest(&self.lock(), stream, position).map(|(_, position)| position)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Inflater)>> {
         self.parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Index and position of the last decoder of `stream` before or at `position`.
+fn nearest(parked: &VecDeque<(u64, Inflater)>, stream: u64, position: u64) -> Option<(usize, u64)> {
+    let of_stream = parked.iter().enumerate().filter(|(_, (id, _))| *id == stream);
+    let positions = of_stream.map(|(index, (_, decoder))| (index, decoder.position()));
+    positions.filter(|(_, at)| *at <= position).max_by_key(|(_, at)| *at)
 }

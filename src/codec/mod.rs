@@ -7,7 +7,7 @@ mod engine;
 mod inflate;
 mod stream;
 
-pub use block_cache::{Block, BlockCache};
+pub use block_cache::Block;
 pub use engine::Engine;
 pub use stream::Stream;
 

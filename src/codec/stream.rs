@@ -157,12 +157,20 @@ impl Stream {
             if let Some(block) = self.engine.cache.get(self.id, number) {
                 return Ok(block);
             }
-            if state.running.iter().any(|run| (run.next..=run.last).contains(&number)) {
+            if self.comes_nearest(&state, number) {
                 drop(self.wait(state));
                 continue;
             }
             return self.run_from(number, number, state);
         }
+    }
+
+    /// Is a decoder at work that will pass block `number`, or will stop before it but nearer than any that
+    /// is parked?
+    fn comes_nearest(&self, state: &State, number: u64) -> bool {
+        let parked = self.engine.parked_before(self.id, number * BLOCK).map_or(0, |position| position / BLOCK);
+        let before = |run: &&Run| run.next <= number;
+        state.running.iter().filter(before).any(|run| run.last >= number || run.next >= parked)
     }
 
     /// Announces a run that ends with block `last`, and makes it; returns the last block that it decoded.
@@ -220,12 +228,13 @@ impl Stream {
     }
 
     /// A data error after `position` decoded bytes: the bytes before it are kept, unless the stream has to
-    /// be verified before it is served.
+    /// be verified before it is served, or all bytes are there and it is their checksum that is wrong.
     fn cut_short(&self, block: &[u8], start: u64, position: u64, error: Error) -> Result<Step> {
         if matches!(error, Error::Damaged { .. }) {
             self.source.check()?;
         }
-        let from = if self.verified_first() { 0 } else { position };
+        let complete = self.expected.is_some_and(|len| position >= len);
+        let from = if self.verified_first() || complete { 0 } else { position };
         let error = self.condemn(from, error);
         match block.get(..position.saturating_sub(start) as usize) {
             Some(good) if !good.is_empty() && from > 0 => Ok(Step { block: good.into(), end: true }),
@@ -322,3 +331,6 @@ fn damage_in(state: &State, offset: u64, len: usize) -> Option<Error> {
 fn blocks_of(offset: u64, len: usize) -> Range<u64> {
     offset / BLOCK..offset.saturating_add(len as u64).div_ceil(BLOCK)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,8 @@
 //! no longer be those that were opened.
 
 mod file;
+#[cfg(test)]
+pub mod memory;
 
 use std::ops::Range;
 use std::path::Path;

@@ -9,7 +9,7 @@ pub mod naming;
 use crate::Result;
 use crate::content::Content;
 
-pub use arena::{Arena, Datasets};
+pub use arena::Datasets;
 pub use builder::Builder;
 
 /// A node's number in its tree. The root is [`ROOT`].
