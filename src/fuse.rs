@@ -29,6 +29,8 @@ const NO_TIME: Duration = Duration::ZERO;
 const GENERATION: Generation = Generation(0);
 /// Size of the unit in which `df` counts.
 const UNIT: u32 = 4096;
+/// The longest file name, in bytes.
+const NAME_MAX: usize = 255;
 /// Enough that a few slow streams leave threads for the others.
 const DECODERS: usize = 8;
 
@@ -159,6 +161,9 @@ impl Filesystem for Fuse {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name.len() > NAME_MAX {
+            return reply.error(Errno::ENAMETOOLONG);
+        }
         match self.shared.guard(|fs| fs.lookup(parent.0, name.as_bytes())) {
             Ok(found) => {
                 let attr = self.shared.file_attr(&found);
@@ -262,7 +267,7 @@ impl Filesystem for Fuse {
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         let totals = self.shared.fs.totals();
         let units = totals.stored.div_ceil(u64::from(UNIT));
-        reply.statfs(units, 0, 0, totals.inodes, 0, UNIT, 255, UNIT);
+        reply.statfs(units, 0, 0, totals.inodes, 0, UNIT, NAME_MAX as u32, UNIT);
     }
 
     /// Not answered at all: the kernel then stops asking, which makes `ls -l` ten times faster.

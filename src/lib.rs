@@ -1,29 +1,40 @@
-//! The map of the house.
+//! The map of the house. One idea carries it: a container is a tree of datasets, and a dataset is bytes at
+//! an offset plus a description. A format turns a container into that tree; what is above knows only the
+//! tree, what is below knows only bytes.
+//!
+//! | room | what it is for |
+//! |---|---|
+//! | [`cli`] | the command line: clap's structs, resolved into one [`mount::Config`] |
+//! | [`open`] | wiring: from a path to a file system that can be mounted |
+//! | [`mount`] | the life of a mount: daemon, signals, unmount, exit codes |
+//! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
+//! | `pool` | threads for requests that have to decode |
+//! | `fs` | inodes, attributes, listings, reads |
+//! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
+//! | `format` | trait `Format`, detection, and one file or folder for each format |
+//! | `content` | what a file's bytes are |
+//! | `array` | element types, byte order, shape |
+//! | `codec` | decoding with random access, and the block cache |
+//! | `source` | where bytes come from, and whether they are still the same |
+//! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
+//! | [`error`] | the one error type, open to all |
+//!
+//! Imports point downward in this table, except that `open` names the formats' results and `fuse`; no format
+//! knows another one, nor anything above `tree`. `tests/house.rs` keeps it so.
+
 mod array;
+pub mod cli;
 mod codec;
 mod content;
 pub mod error;
 mod format;
 mod fs;
 mod fuse;
-mod open;
+pub mod mount;
+pub mod open;
 mod pool;
 mod source;
 mod tree;
 mod yaml;
 
 pub use error::{Error, Result};
-
-pub fn probe(file: &std::path::Path, mnt: &std::path::Path) {
-    let owner = fs::Owner { uid: 0, gid: 0, umask: 0 };
-    let opened = open::open(file, 256 << 20, owner).unwrap_or_else(|e| { eprintln!("{e}"); std::process::exit(e.exit_code().into()) });
-    let fuse = fuse::Fuse::new(opened.fs).unwrap();
-    let hook = fuse.on_mounted();
-    let mut config = fuser::Config::default();
-    config.mount_options = vec![fuser::MountOption::RO];
-    config.n_threads = Some(2);
-    config.clone_fd = true;
-    let session = fuser::Session::new(fuse, mnt, &config).unwrap();
-    hook(session.notifier());
-    session.run().unwrap();
-}

@@ -1,29 +1,46 @@
-//! From a path on the command line to a file system: source, format, tree.
+//! From the path of a container to a file system that can be mounted: source, format, tree, FUSE.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::codec::Engine;
 use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
+use crate::fuse::Fuse;
+use crate::mount::{Config, Opened};
 use crate::source::{FileSource, Source};
+use crate::tree::Tree;
+use crate::{Error, Result};
 
-/// A container opened as a file system.
-pub struct Opened {
-    pub fs: FileSystem,
-    /// How many datasets it holds.
-    pub datasets: u64,
-    /// Permission bits of the container's file.
-    pub mode: u32,
+/// Opens what `config` names. Reads the container's index only, and starts the threads that decode.
+pub fn open(config: &Config) -> Result<Opened<Fuse>> {
+    let source = Arc::new(FileSource::open(config.source())?);
+    let mode = source.mode();
+    let (modified, stored) = (source.modified(), source.len());
+    let engine = Arc::new(Engine::new(config.cache_size));
+    let tree = format::open(Context { source, engine })?;
+    let summary = summary(&*tree);
+    let fs = FileSystem::new(tree, owner(config), modified, stored);
+    let filesystem = Fuse::new(fs).map_err(|cause| cannot_start(config.source(), &cause))?;
+    let on_mounted = Box::new(filesystem.on_mounted());
+    Ok(Opened { filesystem, summary, mode, on_mounted })
 }
 
-/// Opens the container at `path`; `cache_size` bounds the decoded bytes that are kept.
-pub fn open(path: &Path, cache_size: u64, owner: Owner) -> Result<Opened> {
-    let source = Arc::new(FileSource::open(path)?);
-    let (modified, stored, mode) = (source.modified(), source.len(), source.mode());
-    let engine = Arc::new(Engine::new(cache_size));
-    let tree = format::open(Context { source, engine })?;
-    let datasets = tree.datasets();
-    Ok(Opened { fs: FileSystem::new(tree, owner, modified, stored), datasets, mode })
+fn owner(config: &Config) -> Owner {
+    Owner {
+        uid: config.uid.unwrap_or_else(|| nix::unistd::getuid().as_raw()),
+        gid: config.gid.unwrap_or_else(|| nix::unistd::getgid().as_raw()),
+        umask: config.umask,
+    }
+}
+
+fn summary(tree: &dyn Tree) -> String {
+    match tree.datasets() {
+        1 => "1 dataset".into(),
+        count => format!("{count} datasets"),
+    }
+}
+
+fn cannot_start(path: &Path, cause: &std::io::Error) -> Error {
+    Error::Other(format!("{}: the threads that decode cannot be started: {cause}", path.display()))
 }

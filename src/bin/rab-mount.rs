@@ -1,4 +1,5 @@
-fn main() {
-    let a: Vec<_> = std::env::args_os().collect();
-    rab::probe(a[1].as_ref(), a[2].as_ref());
+//! `rab-mount`: everything is in the library; see `rab::cli`.
+
+fn main() -> std::process::ExitCode {
+    rab::cli::rab_mount(rab::open::open)
 }

@@ -304,7 +304,10 @@ fn check_depth(depth: usize, offset: usize) -> Result<(), Problem> {
 fn is_merge(event: &EventData) -> bool {
     match event {
         EventData::Scalar { tag: None, style: ScalarStyle::Plain, value, .. } => value == "<<",
-        EventData::Scalar { tag: Some(tag), .. } => resolve::short_tag(tag) == "merge",
+        EventData::Scalar { tag: Some(tag), value, .. } => match resolve::short_tag(tag) {
+            "!" => value == "<<",
+            short => short == "merge",
+        },
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use libyaml_safer::{Encoding, ErrorKind, Event, Mark, Parser};
+use libyaml_safer::{Encoding, ErrorKind, Event, EventData, Mark, Parser, ScalarStyle};
 
 use super::Problem;
 
@@ -38,7 +38,7 @@ impl<'t> Events<'t> {
         }
         let mut parser = Parser::new();
         parser.set_encoding(Encoding::Utf8);
-        parser.set_input(Pieces { rest: body });
+        parser.set_input(Pieces { rest: body, tail: if body.ends_with('\n') { "" } else { "\n" } });
         Ok(Events { text, skipped: text.len() - body.len(), parser, last: 0 })
     }
 
@@ -47,7 +47,8 @@ impl<'t> Events<'t> {
         let parsed = catch_unwind(AssertUnwindSafe(|| self.parser.parse()));
         GUARDED.set(before);
         match parsed {
-            Ok(Ok(event)) => {
+            Ok(Ok(mut event)) => {
+                self.take_back_tail(&mut event);
                 self.last = self.offset(&event.end_mark);
                 Ok(event)
             }
@@ -60,6 +61,15 @@ impl<'t> Events<'t> {
     pub fn offset(&self, mark: &Mark) -> usize {
         let index = usize::try_from(mark.index).unwrap_or(usize::MAX);
         index.saturating_add(self.skipped).min(self.text.len())
+    }
+
+    /// A block scalar may have taken [`Pieces::tail`] for a line break of its own.
+    fn take_back_tail(&self, event: &mut Event) {
+        let EventData::Scalar { value, style: ScalarStyle::Literal | ScalarStyle::Folded, .. } = &mut event.data else { return };
+        let body = (self.text.len() - self.skipped) as u64;
+        if event.end_mark.index > body && value.ends_with('\n') {
+            value.pop();
+        }
     }
 
     fn problem(&self, error: &libyaml_safer::Error) -> Problem {
@@ -93,6 +103,8 @@ fn too_many_directives(text: &str) -> Option<usize> {
 /// A text as a reader that hands out whole characters, a few thousand bytes at a time.
 struct Pieces<'t> {
     rest: &'t str,
+    /// A last line break where the text has none: the parser panics on a block scalar without.
+    tail: &'static str,
 }
 
 impl Read for Pieces<'_> {
@@ -105,6 +117,9 @@ impl Read for Pieces<'_> {
 
 impl BufRead for Pieces<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.rest.is_empty() {
+            self.rest = std::mem::take(&mut self.tail);
+        }
         let mut end = PIECE.min(self.rest.len());
         while !self.rest.is_char_boundary(end) {
             end -= 1;

@@ -8,7 +8,7 @@ use super::{Item, Node, Problem, Stop, resolve};
 
 /// As [`super::each_item`], for JSON; no item is portable.
 pub fn json_items(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
-    let mut list = List { text, at: 0 };
+    let mut list = List { text, at: 0, counted: 0, line: 1 };
     if matches!(text.trim_matches(is_space), "" | "null") {
         return Ok(());
     }
@@ -30,6 +30,9 @@ pub fn json_items(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -
 struct List<'t> {
     text: &'t str,
     at: usize,
+    /// The line of byte `counted`.
+    line: u64,
+    counted: usize,
 }
 
 impl<'t> List<'t> {
@@ -59,8 +62,9 @@ impl<'t> List<'t> {
             None => return Err(self.problem("is not JSON: ends within the list")),
         };
         self.at += values.byte_offset();
-        let line = 1 + self.text.get(..start).map_or(0, |before| before.matches('\n').count() as u64);
-        Ok(Item { node: Arc::new(node(value)), span: start..self.at, portable: None, line })
+        self.line += self.text.get(self.counted..start).map_or(0, |passed| passed.matches('\n').count() as u64);
+        self.counted = start;
+        Ok(Item { node: Arc::new(node(value)), span: start..self.at, portable: None, line: self.line })
     }
 
     /// What does not end by itself (a number, `null`) has to be cut off before its comma.

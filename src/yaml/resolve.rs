@@ -10,9 +10,11 @@ use super::{Node, Text};
 
 const STANDARD: &str = "tag:yaml.org,2002:";
 
-/// A tag without `tag:yaml.org,2002:`, and without `python/` where a standard tag means the same.
+/// A tag without `tag:yaml.org,2002:`, and without `python/` where a standard tag means the same; `!`, which
+/// has PyYAML resolve a scalar of any style as if it were plain; nothing for all others.
 pub(super) fn short_tag(tag: &str) -> &str {
     match tag.strip_prefix(STANDARD).unwrap_or("") {
+        "" if tag == "!" => "!",
         "python/none" => "null",
         "python/bool" => "bool",
         "python/int" | "python/long" => "int",
@@ -38,6 +40,7 @@ pub(super) fn plain(value: &str) -> Node {
 /// A scalar with an explicit tag, see [`short_tag`].
 pub(super) fn tagged(tag: &str, value: &str) -> Node {
     let scalar = match tag {
+        "!" => Some(plain(value)),
         "null" => Some(Node::Null),
         "bool" => boolean(&value.to_ascii_lowercase()),
         "int" => number::int(value),

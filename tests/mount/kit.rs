@@ -1,7 +1,7 @@
 //! What the tests share: a mount that is gone when it is dropped, a way to run programs, fixtures, and a
 //! writer of RAB files that says only what it is told (so that it can also write broken ones).
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -179,8 +179,4 @@ pub fn rab(header: &str, data: &[u8]) -> (TempDir, PathBuf) {
     let path = dir.path().join("test.rab");
     write_rab(&path, header, data);
     (dir, path)
-}
-
-pub fn os(text: impl Into<OsString>) -> OsString {
-    text.into()
 }

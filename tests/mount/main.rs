@@ -5,4 +5,11 @@
 
 mod kit;
 
+mod changed;
+mod damaged;
+mod decoding;
+mod model;
+mod numpy;
+mod parallel;
 mod samples;
+mod tools;

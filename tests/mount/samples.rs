@@ -1,7 +1,7 @@
 //! Every sample of the reference writer: the tree, the bytes, the sidecars, and the arrays as numpy sees
 //! them, against what an independent reader of the format expects.
 
-use crate::kit::*;
+use crate::kit::{Mount, data, python};
 
 fn check(sample: &str) {
     let mount = Mount::new(&data(&format!("{sample}.rab")));
@@ -27,7 +27,7 @@ samples!(dataframe empty_arrays gzip metadata names no_datasets orders readme re
 fn every_sample_is_tested() {
     let source = include_str!("samples.rs");
     let list = source.lines().find(|line| line.starts_with("samples!(")).unwrap();
-    for name in names(&data("")).iter().filter_map(|name| name.strip_suffix(".rab")) {
+    for name in crate::kit::names(&data("")).iter().filter_map(|name| name.strip_suffix(".rab")) {
         assert!(list.contains(name), "{name} is not tested");
     }
 }

@@ -23,7 +23,8 @@ pub struct Dataset {
     pub array: Option<Array>,
     pub sidecar: Sidecar,
     pub fault: Option<Error>,
-    /// The length that a dataset with a fault claims to have.
+    /// The length that a dataset with a fault claims to have, up to that of the file: a program that makes
+    /// room for it before it reads should come to see the error.
     pub claimed: u64,
 }
 
@@ -46,7 +47,6 @@ pub fn dataset(item: Item, text: &str, layout: Layout, place: &Place) -> Result<
     let offset = integer(codec, "byteOffset").ok_or_else(|| lacks("byteOffset"))?;
     let length = integer(codec, "byteLength").ok_or_else(|| lacks("byteLength"))?;
 
-    let claimed = u64::try_from(length).unwrap_or(0);
     let sidecar = Sidecar::new(item, text, layout.header);
     let mut dataset = Dataset {
         stored: 0..0,
@@ -55,9 +55,10 @@ pub fn dataset(item: Item, text: &str, layout: Layout, place: &Place) -> Result<
         array: None,
         sidecar,
         fault: None,
-        claimed,
+        claimed: 0,
     };
     if let Err(problem) = describe(&mut dataset, codec, &kind, offset, length, layout) {
+        dataset.claimed = u64::try_from(length).unwrap_or(0).min(layout.end);
         dataset.fault = Some(Error::damaged(place.dataset(&shown), problem));
     }
     Ok((name, dataset))
@@ -78,9 +79,6 @@ fn describe(
         "dataframe" => Some(dataframe_len(codec)?),
         _ => Some(array_len(dataset, codec, kind)?),
     };
-    if let (Some(len), true) = (described, compressed) {
-        dataset.claimed = len;
-    }
     let stored = stored(offset, length, layout)?;
     let have = stored.end - stored.start;
     match described {

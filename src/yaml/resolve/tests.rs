@@ -49,6 +49,8 @@ fn dates() {
 fn explicit_tags() {
     assert_eq!(short_tag("tag:yaml.org,2002:python/long"), "int");
     assert_eq!(short_tag("!mine"), "");
+    assert_eq!(short_tag("!"), "!");
+    assert_eq!(tagged("!", "2"), int("2"));
     assert_eq!(tagged("null", "x"), Node::Null);
     assert_eq!(tagged("int", "x"), Node::text("x"));
     assert_eq!(tagged("float", "1e3"), Node::Float(1000.0));

@@ -1,0 +1,30 @@
+//! The command line: clap's structs (`options`), the `-o` list (`mount_options`), and their merging into one
+//! `mount::Config` (`resolve`). clap is known nowhere else, and nothing is mounted here.
+
+mod mount_options;
+mod options;
+mod resolve;
+mod values;
+
+use crate::Result;
+use crate::mount::{self, Config, Opened};
+use clap::Parser;
+use std::process::ExitCode;
+
+pub use options::Options;
+
+/// The whole of `rab-mount`: `open` makes the file system out of the resolved configuration.
+pub fn rab_mount<F: fuser::Filesystem>(open: impl FnOnce(&Config) -> Result<Opened<F>>) -> ExitCode {
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => {
+            // --help and --version come this way too, with code 0 and to stdout.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match resolve::resolve(options) {
+        Ok(config) => mount::run(&config, open),
+        Err(error) => mount::fail(&error),
+    }
+}

@@ -1,0 +1,184 @@
+//! The list after `-o`, as mount(8) and fstab pass it: `key,key=value,...`, `-` and `_` alike in keys, `\`
+//! taking the meaning from a `,` or `\` after it. Of two settings of one key the later one counts.
+
+use super::options::{Options, Settings};
+use super::values;
+use crate::{Error, Result};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Known to mount(8) or to the kernel, and without effect on a mount that is always ro, nosuid and nodev.
+const WITHOUT_EFFECT: &[&str] = &[
+    "ro",
+    "rw",
+    "dev",
+    "nodev",
+    "suid",
+    "nosuid",
+    "exec",
+    "auto",
+    "noauto",
+    "user",
+    "users",
+    "nouser",
+    "owner",
+    "group",
+    "nofail",
+    "_netdev",
+    "defaults",
+    "atime",
+    "noatime",
+    "diratime",
+    "nodiratime",
+    "relatime",
+    "strictatime",
+    "lazytime",
+    "sync",
+    "async",
+    "dirsync",
+    "default_permissions",
+    "comment",
+];
+
+/// Reads one list into `options`: settings into `from_list`, `foreground` where the long option goes.
+pub fn apply(list: &OsStr, options: &mut Options, from_list: &mut Settings) -> Result<()> {
+    for item in split(list.as_bytes()) {
+        let (key, value) = match item.iter().position(|&b| b == b'=') {
+            Some(at) => (&item[..at], Some(OsString::from_vec(item[at + 1..].to_vec()))),
+            None => (&item[..], None),
+        };
+        let key = String::from_utf8_lossy(key).into_owned();
+        apply_one(&key, value, options, from_list)?;
+    }
+    Ok(())
+}
+
+fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut Settings) -> Result<()> {
+    let name = key.replace('-', "_");
+    if WITHOUT_EFFECT.contains(&name.as_str()) || key.starts_with("x-") {
+        return Ok(());
+    }
+    if let Some(flag) = flag(&name, options, to) {
+        *flag = true;
+        return match value {
+            None => Ok(()),
+            Some(_) => Err(Error::Usage(format!("-o {key} takes no value"))),
+        };
+    }
+    match name.as_str() {
+        "cache_size" => to.cache_size = Some(parsed(key, value, values::size)?),
+        "threads" => to.threads = Some(parsed(key, value, values::threads)?),
+        "uid" => to.uid = Some(parsed(key, value, values::id)?),
+        "gid" => to.gid = Some(parsed(key, value, values::id)?),
+        "umask" => to.umask = Some(parsed(key, value, values::umask)?),
+        "fsname" => to.fsname = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
+        "log_file" => to.log_file = Some(required(key, value)?.into()),
+        "verbose" => {
+            to.verbose = value.map_or(Ok(to.verbose.saturating_add(1)), |v| parsed(key, Some(v), level))?
+        }
+        _ => {
+            return Err(Error::Usage(format!(
+                "unknown mount option {key:?}: see MOUNT OPTIONS in rab-mount(1) for those that are known"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn flag<'a>(name: &str, options: &'a mut Options, to: &'a mut Settings) -> Option<&'a mut bool> {
+    Some(match name {
+        "foreground" => &mut options.foreground,
+        "allow_other" => &mut to.allow_other,
+        "allow_root" => &mut to.allow_root,
+        "auto_unmount" => &mut to.auto_unmount,
+        "noexec" => &mut to.noexec,
+        "nonempty" => &mut to.nonempty,
+        _ => return None,
+    })
+}
+
+fn level(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "a number: 0, 1 or 2".to_owned())
+}
+
+fn required(key: &str, value: Option<OsString>) -> Result<OsString> {
+    value
+        .filter(|v| !v.is_empty())
+        .ok_or_else(|| Error::Usage(format!("-o {key} needs a value: -o {key}=VALUE")))
+}
+
+fn parsed<T>(key: &str, value: Option<OsString>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T> {
+    let value = required(key, value)?;
+    let text = value.to_str().ok_or_else(|| Error::Usage(format!("-o {key}: the value is not UTF-8")))?;
+    parse(text).map_err(|why| Error::Usage(format!("-o {key}={text}: {why}")))
+}
+
+/// The items between unescaped commas, unescaped; empty ones are left out.
+fn split(list: &[u8]) -> Vec<Vec<u8>> {
+    let mut items = vec![Vec::new()];
+    let mut bytes = list.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        match (byte, bytes.peek()) {
+            (b'\\', Some(b',' | b'\\')) => push(&mut items, bytes.next()),
+            (b',', _) => items.push(Vec::new()),
+            _ => push(&mut items, Some(byte)),
+        }
+    }
+    items.retain(|item| !item.is_empty());
+    items
+}
+
+fn push(items: &mut [Vec<u8>], byte: Option<u8>) {
+    if let Some(last) = items.last_mut() {
+        last.extend(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn read(list: &str) -> Result<(Options, Settings)> {
+        let mut options = Options::parse_from(["rab-mount", "x.rab"]);
+        let mut settings = Settings::default();
+        apply(OsStr::new(list), &mut options, &mut settings)?;
+        Ok((options, settings))
+    }
+
+    #[test]
+    fn what_mount_passes_is_taken_or_without_effect() {
+        let (options, s) = read(
+            "rw,dev,suid,nofail,_netdev,x-systemd.automount,comment=a,user=me,,noexec,allow-other,uid=7,umask=027",
+        )
+        .unwrap();
+        assert!(s.noexec && s.allow_other && !s.allow_root && !options.foreground);
+        assert_eq!((s.uid, s.umask), (Some(7), Some(0o27)));
+        let (options, s) = read("cache-size=1M,cache_size=3M,foreground,verbose,verbose,threads=4").unwrap();
+        assert!(options.foreground);
+        assert_eq!((s.cache_size, s.verbose, s.threads), (Some(3 << 20), 2, Some(4)));
+    }
+
+    #[test]
+    fn a_backslash_keeps_a_comma() {
+        let (_, s) = read(r"fsname=a\,b\\c\d,log_file=/x=y").unwrap();
+        assert_eq!(s.fsname.as_deref(), Some(r"a,b\c\d"));
+        assert_eq!(s.log_file, Some("/x=y".into()));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (list, part) in [
+            ("ro,frobnicate", "frobnicate"),
+            ("cache_size", "needs a value"),
+            ("cache_size=", "needs a value"),
+            ("threads=x", "threads=x"),
+            ("noexec=1", "takes no value"),
+            ("unmount", "unmount"),
+        ] {
+            let error = read(list).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(part), "{list}: {error}");
+        }
+    }
+}

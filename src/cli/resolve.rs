@@ -1,0 +1,152 @@
+//! From the command line to one `Config`: merges `-o` with the long options (which win), tells sources from
+//! the mountpoint, and refuses combinations that make no sense. Whatever fails here is wrong usage.
+
+use super::mount_options;
+use super::options::{Options, Settings};
+use crate::mount::config::{Config, DEFAULT_CACHE, DEFAULT_THREADS, MIN_CACHE, Mode};
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+pub fn resolve(mut options: Options) -> Result<Config> {
+    let mut from_list = Settings::default();
+    for list in std::mem::take(&mut options.mount_options) {
+        mount_options::apply(&list, &mut options, &mut from_list)?;
+    }
+    let settings = merged(options.settings.clone(), from_list);
+    let mut config = with_settings(settings)?;
+    if options.unmount {
+        config.mode = Mode::Unmount(options.paths);
+        return Ok(config);
+    }
+    if options.rw {
+        return Err(Error::Usage(
+            "--rw: containers are never written through a mount: changing one byte of a compressed dataset \
+             would mean to rewrite the file; leave --rw out"
+                .into(),
+        ));
+    }
+    let (sources, mountpoint) = split_paths(options.paths, !options.command.is_empty())?;
+    if sources.len() > 1 {
+        return Err(Error::Usage(format!(
+            "{} sources given, but several sources are not supported yet: mount each one on its own directory",
+            sources.len()
+        )));
+    }
+    config.sources = sources.iter().map(|path| absolute(path)).collect::<Result<_>>()?;
+    config.mountpoint = mountpoint;
+    config.mode = match (options.command, options.foreground) {
+        (command, false) if !command.is_empty() => Mode::Command(command),
+        (command, true) if !command.is_empty() => {
+            return Err(Error::Usage("-o foreground cannot be used with a command".into()));
+        }
+        (_, true) => Mode::Foreground,
+        (_, false) => Mode::Background,
+    };
+    Ok(config)
+}
+
+fn merged(long: Settings, list: Settings) -> Settings {
+    Settings {
+        cache_size: long.cache_size.or(list.cache_size),
+        threads: long.threads.or(list.threads),
+        allow_other: long.allow_other || list.allow_other,
+        allow_root: long.allow_root || list.allow_root,
+        auto_unmount: long.auto_unmount || list.auto_unmount,
+        noexec: long.noexec || list.noexec,
+        nonempty: long.nonempty || list.nonempty,
+        uid: long.uid.or(list.uid),
+        gid: long.gid.or(list.gid),
+        umask: long.umask.or(list.umask),
+        fsname: long.fsname.or(list.fsname),
+        verbose: long.verbose.max(list.verbose),
+        log_file: long.log_file.or(list.log_file),
+    }
+}
+
+fn with_settings(s: Settings) -> Result<Config> {
+    if s.allow_other && s.allow_root {
+        return Err(Error::Usage("allow_other and allow_root exclude each other: give one of them".into()));
+    }
+    let allow_root = s.allow_root || (s.auto_unmount && !s.allow_other);
+    // allow_root is the kernel's allow_other; what keeps other users out are the modes.
+    let owner_only = if allow_root { 0o077 } else { 0 };
+    Ok(Config {
+        cache_size: s.cache_size.unwrap_or(DEFAULT_CACHE).max(MIN_CACHE),
+        threads: s.threads.unwrap_or(DEFAULT_THREADS),
+        allow_other: s.allow_other,
+        allow_root,
+        auto_unmount: s.auto_unmount,
+        noexec: s.noexec,
+        nonempty: s.nonempty,
+        uid: s.uid,
+        gid: s.gid,
+        umask: s.umask.unwrap_or(0) | owner_only,
+        fsname: s.fsname,
+        verbose: s.verbose,
+        log_file: s.log_file.map(|path| absolute(&path)).transpose()?,
+        ..Config::default()
+    })
+}
+
+/// Before `--` all are sources; else the last of several is the mountpoint.
+fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
+    if command || paths.len() < 2 {
+        return Ok((paths, None));
+    }
+    let mountpoint = paths.pop();
+    if let Some(last) = mountpoint.as_deref().filter(|path| path.is_file()) {
+        return Err(Error::Usage(format!(
+            "{}: the last argument must be a directory to mount on, and this is a file",
+            last.display()
+        )));
+    }
+    Ok((paths, mountpoint))
+}
+
+/// The daemon leaves the current directory, so no path may depend on it.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|cause| Error::open(path, cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn config(args: &[&str]) -> Result<Config> {
+        resolve(Options::try_parse_from([&["rab-mount"], args].concat()).unwrap())
+    }
+
+    #[test]
+    fn long_options_win_over_the_list() {
+        let c = config(&["--cache-size", "8M", "-o", "cache_size=9M,uid=5", "/a.rab", "/no/such"]).unwrap();
+        assert_eq!((c.cache_size, c.uid, &c.mode), (8 << 20, Some(5), &Mode::Background));
+        assert_eq!((c.source(), c.mountpoint.as_deref()), (Path::new("/a.rab"), Some(Path::new("/no/such"))));
+        assert_eq!(config(&["a.rab", "--cache-size", "1"]).unwrap().cache_size, MIN_CACHE);
+    }
+
+    #[test]
+    fn allow_root_means_owner_only_modes() {
+        let c = config(&["a.rab", "-o", "allow_root,umask=0222"]).unwrap();
+        assert!(c.shared() && !c.allow_other && c.umask == 0o277);
+        let c = config(&["a.rab", "--auto-unmount"]).unwrap();
+        assert!(c.allow_root && c.umask == 0o077);
+        let c = config(&["a.rab", "--auto-unmount", "--allow-other"]).unwrap();
+        assert!(!c.allow_root && c.umask == 0);
+        assert_eq!(config(&["a.rab", "-o", "allow_root,allow_other"]).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn sources_and_mountpoint() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = file.path().to_str().unwrap();
+        let error = config(&["a.rab", file]).unwrap_err();
+        assert!(error.to_string().contains("the last argument must be a directory"), "{error}");
+        let error = config(&["a.rab", "b.rab", "/no/dir"]).unwrap_err();
+        assert!(error.to_string().contains("not supported yet") && error.exit_code() == 2);
+        assert_eq!(config(&["a.rab", "b.rab", "--", "ls"]).unwrap_err().exit_code(), 2);
+        let c = config(&["a.rab", "--", "ls", "-l", "{}"]).unwrap();
+        assert!(matches!(c.mode, Mode::Command(words) if words.len() == 3));
+        assert_eq!(config(&["--rw", "a.rab"]).unwrap_err().exit_code(), 2);
+    }
+}

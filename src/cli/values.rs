@@ -1,0 +1,65 @@
+//! Option values as text: sizes and permission bits. Long options and `-o` read them by the same functions.
+
+/// `512`, `64K`, `512M`, `2G`, `1T`: bytes, suffixes in powers of 1024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err("a size is a number of bytes with an optional suffix K, M, G or T".into()),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size is a number such as 512M".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "too large".to_owned())
+}
+
+/// Permission bits, octal as in umask(1).
+pub fn umask(text: &str) -> Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(bits) if bits <= 0o777 && !text.starts_with('+') => Ok(bits),
+        _ => Err("a umask is an octal number from 0 to 777".into()),
+    }
+}
+
+/// Threads that receive requests.
+pub fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=256) => Ok(count),
+        _ => Err("the number of threads is from 1 to 256".into()),
+    }
+}
+
+/// A numeric user or group id.
+pub fn id(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        // The kernel keeps the highest one for "no id".
+        Ok(u32::MAX) | Err(_) => Err("a user or group is given by its number (see id(1))".into()),
+        Ok(id) => Ok(id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("0"), Ok(0));
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("3g"), Ok(3 << 30));
+        for bad in ["", "M", "-1", "1X", "1.5G", "99999999999T", "12 M", "é"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn octal_and_ids() {
+        assert_eq!(umask("077"), Ok(0o77));
+        assert!(umask("8").is_err() && umask("1000").is_err() && umask("").is_err() && umask("+7").is_err());
+        assert_eq!(id("1000"), Ok(1000));
+        assert!(id("4294967295").is_err() && id("root").is_err());
+        assert!(threads("0").is_err() && threads("2") == Ok(2));
+    }
+}

@@ -1,0 +1,85 @@
+//! What a run of the command is to do, resolved: no defaults are left open, every path is absolute, and
+//! nothing here knows whether a setting came from a long option or from `-o`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The smallest useful cache: one block of a few streams.
+pub const MIN_CACHE: u64 = 2 << 20;
+pub const DEFAULT_CACHE: u64 = 256 << 20;
+pub const DEFAULT_THREADS: usize = 2;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Return when the mount can be used; a daemon serves it.
+    Background,
+    /// Serve in this process until a signal or an unmount.
+    Foreground,
+    /// Mount privately, run this command, unmount.
+    Command(Vec<OsString>),
+    /// Unmount these; nothing is mounted and `sources` is empty.
+    Unmount(Vec<PathBuf>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The containers, absolute.
+    pub sources: Vec<PathBuf>,
+    /// The mountpoint as it was typed. None: named after the source, or private for a command.
+    pub mountpoint: Option<PathBuf>,
+    pub mode: Mode,
+    /// Bytes, never less than [`MIN_CACHE`].
+    pub cache_size: u64,
+    pub threads: usize,
+    pub allow_other: bool,
+    /// Never together with `allow_other`; the kernel's allow_other with an owner-only `umask`.
+    pub allow_root: bool,
+    /// Implies `allow_root` or `allow_other`.
+    pub auto_unmount: bool,
+    pub noexec: bool,
+    pub nonempty: bool,
+    /// Owner of the files; None: who mounts.
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    /// Permission bits to take from every file's mode.
+    pub umask: u32,
+    /// The mount table's source column; None: the container's path.
+    pub fsname: Option<String>,
+    pub verbose: u8,
+    pub log_file: Option<PathBuf>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            sources: Vec::new(),
+            mountpoint: None,
+            mode: Mode::Background,
+            cache_size: DEFAULT_CACHE,
+            threads: DEFAULT_THREADS,
+            allow_other: false,
+            allow_root: false,
+            auto_unmount: false,
+            noexec: false,
+            nonempty: false,
+            uid: None,
+            gid: None,
+            umask: 0,
+            fsname: None,
+            verbose: 0,
+            log_file: None,
+        }
+    }
+}
+
+impl Config {
+    /// The container, for messages and names; empty when there is none (`-u`).
+    pub fn source(&self) -> &Path {
+        self.sources.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Whether the kernel is asked to let other users in at all.
+    pub fn shared(&self) -> bool {
+        self.allow_other || self.allow_root
+    }
+}

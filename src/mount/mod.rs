@@ -1,0 +1,105 @@
+//! The life of a mount: from a resolved `Config` to a mounted, served and unmounted file system, and the
+//! exit code. It knows fuser's session but no format and no tree: what is mounted comes from `open`.
+//!
+//! `mountpoint` chooses and creates the directory, `session` mounts on it, `daemon`, `command` and this file
+//! are the three ways to run it, `serve` waits for its end, `unmount` unmounts exactly it.
+
+mod command;
+pub mod config;
+mod daemon;
+mod logging;
+mod mountinfo;
+mod mountpoint;
+mod preflight;
+mod registry;
+mod serve;
+mod session;
+mod signals;
+mod unmount;
+mod unmount_command;
+
+use crate::{Error, Result};
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+pub use config::{Config, Mode};
+use mountpoint::Place;
+
+/// A container ready to be mounted.
+pub struct Opened<F> {
+    pub filesystem: F,
+    /// What there is, for people: `12 datasets`.
+    pub summary: String,
+    /// The container's permission bits.
+    pub mode: u32,
+    /// Called once when it is mounted, with the means to tell the kernel about changes.
+    pub on_mounted: Box<dyn FnOnce(fuser::Notifier) + Send>,
+}
+
+/// Does what `config` says; errors are printed. `open` reads the container's index, in the process that
+/// will serve it: it may start threads.
+pub fn run<F: fuser::Filesystem>(
+    config: &Config,
+    open: impl FnOnce(&Config) -> Result<Opened<F>>,
+) -> ExitCode {
+    if let Err(error) = logging::start(config) {
+        return fail(&error);
+    }
+    if let Mode::Unmount(mountpoints) = &config.mode {
+        return unmount_command::run(mountpoints);
+    }
+    let ready = source_exists(config).and_then(|()| match config.mode {
+        Mode::Command(_) => preflight::check(config).map(|()| None),
+        _ => mountpoint::choose(config).and_then(|place| preflight::check(config).map(|()| Some(place))),
+    });
+    match (ready, &config.mode) {
+        (Err(error), _) => fail(&error),
+        (Ok(_), Mode::Command(words)) => command::run(config, words, open),
+        (Ok(Some(place)), Mode::Background) => daemon::run(config, &place, open),
+        (Ok(Some(place)), _) => foreground(config, &place, open),
+        (Ok(None), _) => ExitCode::SUCCESS,
+    }
+}
+
+/// A mistyped name should be said before anything about the mountpoint.
+fn source_exists(config: &Config) -> Result<()> {
+    fs::metadata(config.source()).map(drop).map_err(|cause| Error::open(config.source(), cause))
+}
+
+fn foreground<F: fuser::Filesystem>(
+    config: &Config,
+    place: &Place,
+    open: impl FnOnce(&Config) -> Result<Opened<F>>,
+) -> ExitCode {
+    let mounted = open(config)
+        .and_then(|opened| session::start(config, place, None, opened, &signals::for_foreground()));
+    match mounted {
+        Ok(mounted) => {
+            announce(&mounted.summary, place);
+            serve::until_end(mounted)
+        }
+        Err(error) => fail(&error),
+    }
+}
+
+/// For who sits at a terminal: what is where, and how it ends.
+fn announce(summary: &str, place: &Place) {
+    if !io::stderr().is_terminal() {
+        return;
+    }
+    let shown = place.shown.display().to_string();
+    let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &shown };
+    let _ = writeln!(io::stderr(), "{summary} at {shown}/ ; unmount with rab-mount -u {shown}");
+}
+
+/// Prints an error and gives its exit code.
+pub fn fail(error: &Error) -> ExitCode {
+    complain(&error.to_string());
+    ExitCode::from(error.exit_code())
+}
+
+/// One line on stderr, which may be closed.
+fn complain(message: &str) {
+    let _ = writeln!(io::stderr(), "rab-mount: {message}");
+}

@@ -1,0 +1,248 @@
+//! The directory to mount on: which one, whether it can be used, creating and removing it. It is checked
+//! before the container is opened and created after that, so that a bad container leaves nothing behind.
+//! Only a directory that we created is ever removed, once, empty, and only if it is still the same one.
+
+use super::config::Config;
+use super::mountinfo::{self, Entry};
+use crate::{Error, Result};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+const NOT_IN_A_DIRECTORY: &str = "what it is in is not a directory: choose another place";
+
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Absolute, without symlinks: as the mount table shows it.
+    pub path: PathBuf,
+    /// As the user would type it, for messages.
+    pub shown: PathBuf,
+    pub exists: bool,
+}
+
+/// A directory that we created, by what makes it that one and no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Created {
+    pub dev: u64,
+    pub ino: u64,
+}
+
+/// Where to mount, checked as far as it can be without changing anything.
+pub fn choose(config: &Config) -> Result<Place> {
+    let shown = match &config.mountpoint {
+        Some(path) => path.clone(),
+        None => derived(config.source())?,
+    };
+    let path = locate(&shown)?;
+    let table = table()?;
+    if let Some(entry) = mountinfo::topmost(&table, &path).filter(|entry| entry.is_ours()) {
+        return Err(already_mounted(&shown, entry));
+    }
+    let exists = check(&shown, &path, config.nonempty)?;
+    Ok(Place { path, shown, exists })
+}
+
+/// The file's name without its extension, in the current directory.
+fn derived(source: &Path) -> Result<PathBuf> {
+    let name = source.file_stem().map(PathBuf::from).unwrap_or_default();
+    let is_source = std::path::absolute(&name).is_ok_and(|path| path == source);
+    if name.as_os_str().is_empty() || is_source {
+        return Err(Error::mountpoint(
+            &name,
+            "is the container itself, as its name has no extension to leave out: \
+             give a mountpoint as the last argument",
+        ));
+    }
+    Ok(name)
+}
+
+/// The absolute path without asking the file system about its last component, which may be a dead mount.
+pub fn locate(path: &Path) -> Result<PathBuf> {
+    let fail = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => {
+            Error::mountpoint(path, "the directory that it is in does not exist: create that first")
+        }
+        io::ErrorKind::NotADirectory => Error::mountpoint(path, NOT_IN_A_DIRECTORY),
+        io::ErrorKind::PermissionDenied => Error::mountpoint(
+            path,
+            "no permission to look into the directory that it is in: choose another place",
+        ),
+        _ => Error::mountpoint(path, cause.to_string()),
+    };
+    let absolute = std::path::absolute(path).map_err(fail)?;
+    let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return absolute.canonicalize().map_err(fail);
+    };
+    let located = parent.canonicalize().map_err(fail)?.join(name);
+    match fs::symlink_metadata(&located) {
+        Ok(is) if is.is_symlink() => located.canonicalize().map_err(|cause| match cause.kind() {
+            io::ErrorKind::NotFound => {
+                Error::mountpoint(path, "is a symbolic link that leads nowhere: remove it")
+            }
+            _ => Error::mountpoint(path, cause.to_string()),
+        }),
+        _ => Ok(located),
+    }
+}
+
+pub fn table() -> Result<Vec<Entry>> {
+    mountinfo::read().map_err(|cause| {
+        Error::Other(format!("/proc/self/mountinfo: cannot be read: {cause}; mount /proc first"))
+    })
+}
+
+fn already_mounted(shown: &Path, entry: &Entry) -> Error {
+    // Asked for what no cache answers: a stat may succeed for a while after the daemon died.
+    let dead = nix::sys::statvfs::statvfs(&entry.mountpoint) == Err(nix::errno::Errno::ENOTCONN);
+    let what = if dead { "a dead mount (its daemon was killed)" } else { "already mounted by rab-mount" };
+    Error::mountpoint(
+        shown,
+        format!(
+            "{what}, of {}: unmount it with 'rab-mount -u {}'",
+            mountinfo::source_of(entry),
+            shown.display()
+        ),
+    )
+}
+
+/// Whether the directory exists; an error if it is not one to mount on.
+fn check(shown: &Path, path: &Path, nonempty: bool) -> Result<bool> {
+    let fail = |problem: &str| Err(Error::mountpoint(shown, problem));
+    match fs::metadata(path) {
+        Ok(is) if is.is_dir() => {}
+        Ok(_) => return fail("is not a directory: give a directory, or a name that is free"),
+        Err(cause) => {
+            return match cause.raw_os_error() {
+                Some(libc::ENOENT) => Ok(false),
+                Some(libc::ENOTDIR) => fail(NOT_IN_A_DIRECTORY),
+                Some(libc::EACCES) => fail("no permission to use it: choose a directory of your own"),
+                Some(libc::ENOTCONN) => fail(
+                    "is a dead mount of another file system: clear it with 'umount' or 'fusermount3 -u' first",
+                ),
+                _ => fail(&cause.to_string()),
+            };
+        }
+    }
+    let mut entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(cause) => return fail(&format!("cannot be listed ({cause}): choose a directory of your own")),
+    };
+    if !nonempty && entries.next().is_some() {
+        return fail("is not empty: choose an empty directory, or hide its content with --nonempty");
+    }
+    Ok(true)
+}
+
+/// Makes sure that the directory is there; says so if it was not.
+pub fn create(place: &Place) -> Result<Option<Created>> {
+    if place.exists {
+        return Ok(None);
+    }
+    fs::create_dir(&place.path).map_err(|cause| {
+        let why = match cause.kind() {
+            io::ErrorKind::PermissionDenied => {
+                "no permission to create it: choose a place of your own".into()
+            }
+            io::ErrorKind::ReadOnlyFilesystem => {
+                "does not exist, and the file system is read-only: choose another place".into()
+            }
+            _ => format!("cannot be created: {cause}"),
+        };
+        Error::mountpoint(&place.shown, why)
+    })?;
+    identity(&place.path).map(Some).map_err(|cause| Error::mountpoint(&place.shown, cause.to_string()))
+}
+
+fn identity(path: &Path) -> io::Result<Created> {
+    let is = fs::symlink_metadata(path)?;
+    Ok(Created { dev: is.dev(), ino: is.ino() })
+}
+
+/// Removes what `create` made, unless something is mounted there, it is another one, or not empty.
+pub fn remove(path: &Path, created: Created) {
+    let mounted = match mountinfo::read() {
+        Ok(table) => mountinfo::topmost(&table, path).is_some(),
+        Err(_) => true,
+    };
+    if mounted || identity(path).ok() != Some(created) {
+        return;
+    }
+    if let Err(cause) = fs::remove_dir(path) {
+        log::warn!("{}: cannot be removed: {cause}", path.display());
+    }
+}
+
+/// Two mounts at once on one directory would cover each other: who holds this claim may mount.
+pub fn claim(place: &Place) -> Result<Option<nix::fcntl::Flock<File>>> {
+    let directory =
+        File::open(&place.path).map_err(|cause| Error::mountpoint(&place.shown, cause.to_string()))?;
+    // Somebody may hold a lock on it for other reasons: then we go on without.
+    let claim = super::registry::lock_within(directory, std::time::Duration::from_secs(2));
+    match mountinfo::topmost(&table()?, &place.path).filter(|entry| entry.is_ours()) {
+        Some(entry) => Err(already_mounted(&place.shown, entry)),
+        None => Ok(claim),
+    }
+}
+
+/// A new private directory for a command's mount, under `$TMPDIR` or `/tmp`.
+pub fn private() -> Result<(Place, Created)> {
+    let parent = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).unwrap_or_else(|| "/tmp".into());
+    let parent = Path::new(&parent);
+    let fail = |cause: io::Error| {
+        Error::mountpoint(parent, format!("no temporary directory can be created here: {cause}; set TMPDIR"))
+    };
+    let parent_path = parent.canonicalize().map_err(fail)?;
+    for attempt in 0..1000 {
+        let path = parent_path.join(format!("rab-mount-{}-{attempt}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => {
+                let created = identity(&path).map_err(fail)?;
+                return Ok((Place { shown: path.clone(), path, exists: true }, created));
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(fail(cause)),
+        }
+    }
+    Err(Error::mountpoint(
+        parent,
+        "no temporary directory can be created here: all names are taken; clear it",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_without_extension() {
+        assert_eq!(derived(Path::new("/d/run.7.rab")).unwrap(), Path::new("run.7"));
+        assert_eq!(derived(Path::new("/elsewhere/data")).unwrap(), Path::new("data"));
+        let here = std::env::current_dir().unwrap().join("data");
+        assert_eq!(derived(&here).unwrap_err().exit_code(), 20);
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(check(&file, &file, false).unwrap_err().to_string().contains("not a directory"));
+        assert!(check(dir.path(), dir.path(), false).unwrap_err().to_string().contains("not empty"));
+        assert!(check(dir.path(), dir.path(), true).unwrap());
+        assert!(!check(&file, &dir.path().join("new"), false).unwrap());
+        assert_eq!(locate(&dir.path().join("no/dir")).unwrap_err().exit_code(), 20);
+    }
+
+    #[test]
+    fn only_the_directory_that_was_created_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("x");
+        let place = Place { path: path.clone(), shown: path.clone(), exists: false };
+        let created = create(&place).unwrap().unwrap();
+        remove(&path, Created { ino: created.ino + 1, ..created });
+        assert!(path.exists());
+        remove(&path, created);
+        assert!(!path.exists());
+    }
+}

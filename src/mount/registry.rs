@@ -1,0 +1,226 @@
+//! One small file per mount, so that `-u` can wait for the daemon and knows whether the directory was
+//! created. It is named by the mount's device (`0-57`) and stays locked while its daemon lives: a file that
+//! can be locked belongs to a dead one. A mount works without it.
+
+use super::mountinfo::{self, Device};
+use super::mountpoint::Created;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Holds the lock; the file goes when this does.
+#[derive(Debug)]
+pub struct Registration {
+    path: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// What a daemon wrote about itself.
+#[derive(Debug)]
+pub struct State {
+    pub pid: i32,
+    pub created: Option<Created>,
+    path: PathBuf,
+    file: File,
+}
+
+/// Announces this process as the daemon of a mount.
+pub fn register(
+    uid: u32,
+    device: Device,
+    mountpoint: &Path,
+    created: Option<Created>,
+) -> io::Result<Registration> {
+    let directory =
+        private_directory(uid).ok_or_else(|| io::Error::other("no directory for state files can be used"))?;
+    prune(&directory);
+    let path = directory.join(device.to_string());
+    let mut lock = locked(&path)?;
+    lock.set_len(0)?;
+    let created = created.map_or("-".to_owned(), |c| format!("{} {}", c.dev, c.ino));
+    writeln!(lock, "{}\n{created}\n{}", std::process::id(), mountpoint.display())?;
+    Ok(Registration { path, _lock: lock })
+}
+
+/// What the daemon of a mount wrote, looked for where each of these users keeps it.
+pub fn find(uids: &[u32], device: Device) -> Option<State> {
+    let candidates = uids.iter().flat_map(|&uid| directories(uid).into_iter().map(move |dir| (dir, uid)));
+    let directory = candidates.filter(|(dir, uid)| is_private(dir, *uid)).map(|(dir, _)| dir);
+    directory.map(|dir| dir.join(device.to_string())).find_map(|path| read(&path))
+}
+
+/// `/run` is emptied at boot, as mounts are; `/tmp` serves where there is no session directory.
+fn directories(uid: u32) -> Vec<PathBuf> {
+    let run = if uid == 0 { "/run/rab-mount".into() } else { format!("/run/user/{uid}/rab-mount") };
+    vec![run.into(), format!("/tmp/rab-mount-{uid}").into()]
+}
+
+/// The user's own directory, in which nobody else can write: in `/tmp` anyone may have made another one.
+pub fn is_private(directory: &Path, uid: u32) -> bool {
+    fs::symlink_metadata(directory).is_ok_and(|is| is.is_dir() && is.uid() == uid && is.mode() & 0o022 == 0)
+}
+
+/// The first of them that can be used, created if need be.
+pub fn private_directory(uid: u32) -> Option<PathBuf> {
+    directories(uid).into_iter().find(|dir| {
+        let _ = DirBuilder::new().mode(0o700).create(dir);
+        is_private(dir, uid)
+    })
+}
+
+fn open(path: &Path, create: bool) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(create)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    Ok(file)
+}
+
+/// The file at this path, locked; made anew if someone removed it before we had the lock.
+fn locked(path: &Path) -> io::Result<Flock<File>> {
+    for _ in 0..100 {
+        let Some(lock) = lock_within(open(path, true)?, Duration::from_secs(1)) else {
+            break;
+        };
+        if is_at(&lock, path) {
+            return Ok(lock);
+        }
+    }
+    Err(io::Error::other(format!("{}: another process holds it", path.display())))
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    (open.dev(), open.ino()) == (there.dev(), there.ino())
+}
+
+/// Waits a bounded time for an exclusive lock; None if it is not to be had.
+pub fn lock_within(file: File, time: Duration) -> Option<Flock<File>> {
+    let end = Instant::now() + time;
+    let mut file = file;
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Some(lock),
+            Err((back, nix::errno::Errno::EWOULDBLOCK | nix::errno::Errno::EINTR))
+                if Instant::now() < end =>
+            {
+                file = back;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<State> {
+    let file = open(path, false).ok()?;
+    let mut text = Vec::new();
+    (&file).take(8192).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let mut lines = text.lines();
+    let pid = lines.next()?.parse().ok().filter(|&pid| pid > 0)?;
+    let created = lines
+        .next()?
+        .split_once(' ')
+        .and_then(|(dev, ino)| Some(Created { dev: dev.parse().ok()?, ino: ino.parse().ok()? }));
+    Some(State { pid, created, path: path.to_owned(), file })
+}
+
+impl State {
+    /// Waits until the daemon is gone (it holds the lock until it ends); false if it is still there then.
+    pub fn wait_until_gone(self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let Some(lock) = lock_within(self.file, time) else {
+            return false;
+        };
+        // A dead daemon could not remove its file. With the lock in hand nobody else is using it.
+        if is_at(&lock, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+        while is_running(self.pid) {
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
+
+/// A zombie is gone as far as we care: who started it has yet to ask.
+fn is_running(pid: i32) -> bool {
+    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    // The command's name, in parentheses, may contain anything.
+    let after_name = stat.iter().rposition(|&b| b == b')').map_or(0, |at| at + 2);
+    !matches!(stat.get(after_name), Some(b'Z' | b'X') | None)
+}
+
+/// Removes what killed daemons left, when their mounts are gone too.
+fn prune(directory: &Path) {
+    let (Ok(table), Ok(entries)) = (mountinfo::read(), fs::read_dir(directory)) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let device = path.file_name().and_then(|name| Device::parse(name.to_str()?));
+        let Some(device) = device.filter(|device| !table.iter().any(|entry| entry.device == *device)) else {
+            continue;
+        };
+        let lock = open(&path, false).ok().and_then(|file| lock_within(file, Duration::ZERO));
+        if lock.is_some_and(|lock| is_at(&lock, &path)) {
+            let _ = fs::remove_file(&path);
+            log::debug!("removed the state of a dead daemon, {device}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_directory_of_ones_own_is_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let uid = nix::unistd::geteuid().as_raw();
+        assert!(is_private(dir.path(), uid));
+        assert!(!is_private(dir.path(), uid + 1));
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+        assert!(!is_private(&link, uid));
+    }
+
+    #[test]
+    fn a_live_process_is_told_from_a_dead_one() {
+        assert!(is_running(std::process::id() as i32));
+        assert!(!is_running(i32::MAX));
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_but_not_forever() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0-1");
+        let held = locked(&path).unwrap();
+        assert!(lock_within(open(&path, false).unwrap(), Duration::from_millis(30)).is_none());
+        drop(held);
+        assert!(lock_within(open(&path, false).unwrap(), Duration::ZERO).is_some());
+    }
+}

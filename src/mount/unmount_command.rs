@@ -1,0 +1,83 @@
+//! `rab-mount -u MOUNTPOINT...`: unmounts, dead mounts too, and returns when the daemon is gone and a
+//! directory that it created is removed. Every mountpoint is tried; the first error decides the exit code.
+
+use super::mountinfo::{self, Entry};
+use super::unmount::{Refusal, unmount};
+use super::{fail, mountpoint, registry};
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub fn run(mountpoints: &[PathBuf]) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for shown in mountpoints {
+        if let Err(error) = one(shown) {
+            let this = fail(&error);
+            code = if code == ExitCode::SUCCESS { this } else { code };
+        }
+    }
+    code
+}
+
+fn one(shown: &Path) -> Result<()> {
+    let path = mountpoint::locate(shown)?;
+    let table = mountpoint::table()?;
+    let entry = match mountinfo::topmost(&table, &path) {
+        Some(entry) if entry.is_ours() => entry,
+        Some(entry) => {
+            return Err(Error::mountpoint(
+                shown,
+                format!("is not a rab-mount mount but {}: unmount it with 'umount'", entry.fstype),
+            ));
+        }
+        None => {
+            return Err(Error::mountpoint(
+                shown,
+                "is not a rab-mount mount: 'findmnt -t fuse.rab-mount' lists those that are",
+            ));
+        }
+    };
+    let me = nix::unistd::geteuid().as_raw();
+    let owner = entry.owner().unwrap_or(me);
+    // Found before unmounting: a daemon that ends removes it.
+    let state = registry::find(&[owner, me], entry.device);
+    unmount(entry, false).map_err(|refusal| refused(shown, entry, me, refusal))?;
+    let Some(state) = state else {
+        return Ok(());
+    };
+    let (pid, created) = (state.pid, state.created);
+    if !state.wait_until_gone(PATIENCE) {
+        return Err(Error::Other(format!(
+            "{}: unmounted, but its daemon (process {pid}) still runs after {} seconds: another mount namespace \
+             may hold the mount; 'kill {pid}' twice ends it",
+            shown.display(),
+            PATIENCE.as_secs()
+        )));
+    }
+    if let Some(created) = created {
+        mountpoint::remove(&path, created);
+    }
+    Ok(())
+}
+
+fn refused(shown: &Path, entry: &Entry, me: u32, refusal: Refusal) -> Error {
+    let dir = shown.display();
+    let problem = match refusal {
+        Refusal::Busy => format!(
+            "is in use: see who uses it with 'fuser -vm {dir}' and close that, or detach it with \
+             'fusermount3 -uz {dir}'"
+        ),
+        Refusal::Covered(what) => {
+            format!("something else is mounted on it or inside it: unmount {what} first")
+        }
+        Refusal::Other(_) if me != 0 && entry.owner() != Some(me) => {
+            let owner = entry.owner().map_or("another user".into(), |uid| format!("the user with id {uid}"));
+            format!("was mounted by {owner}: only that user and root can unmount it")
+        }
+        Refusal::Other(why) => format!("cannot be unmounted: {why}"),
+    };
+    Error::mountpoint(shown, problem)
+}

@@ -1,0 +1,73 @@
+//! Any byte range read through the mount equals that slice of the whole, in random order, from several
+//! readers at once, cold and warm, with a cache of any size.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::kit::*;
+
+/// A generator good enough to scatter reads, the same in every run.
+struct Scatter(u64);
+
+impl Scatter {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % end.max(1)
+    }
+}
+
+fn files(mount: &Mount) -> Vec<std::path::PathBuf> {
+    let listing = sh(r#"find "$1" -type f -print0"#, &[&mount.path]);
+    listing.split_terminator('\0').map(Into::into).collect()
+}
+
+fn eight_readers(sample: &str, options: &[&str]) {
+    let whole = Mount::new(&data(sample));
+    let mount = Mount::with(&data(sample), options);
+    let pairs: Vec<_> = files(&mount)
+        .into_iter()
+        .map(|path| {
+            let bytes = whole.read(path.strip_prefix(&mount.path).unwrap()).unwrap();
+            (File::open(&path).unwrap(), bytes, path)
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for reader in 0..8 {
+            let pairs = &pairs;
+            scope.spawn(move || {
+                let mut scatter = Scatter(reader);
+                for _ in 0..150 {
+                    let (file, bytes, path) = &pairs[scatter.below(pairs.len())];
+                    let from = scatter.below(bytes.len() + 1);
+                    let bits = scatter.below(18);
+                    let size = scatter.below(1 << bits);
+                    let want = &bytes[from..bytes.len().min(from + size)];
+                    let mut got = vec![0; size];
+                    let count = file.read_at(&mut got, from as u64).unwrap();
+                    assert!(&got[..count] == want, "{} from {from} size {size}", path.display());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn gzip() {
+    eight_readers("gzip.rab", &[]);
+}
+
+#[test]
+fn gzip_with_the_smallest_cache_and_one_thread() {
+    eight_readers("gzip.rab", &["--cache-size", "1", "--threads", "1"]);
+}
+
+#[test]
+fn types_with_four_threads() {
+    eight_readers("types.rab", &["--threads", "4"]);
+}
+
+#[test]
+fn names_and_metadata() {
+    eight_readers("names.rab", &[]);
+    eight_readers("metadata.rab", &[]);
+}
