@@ -122,7 +122,8 @@ impl Stream {
             rest = &mut rest[count..];
             at += count as u64;
         }
-        Ok(())
+        // Cached blocks are right, but a changed container is an error everywhere, not by chance.
+        self.source.check()
     }
 
     fn verified_first(&self) -> bool {

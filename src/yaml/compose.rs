@@ -3,6 +3,7 @@
 
 mod keys;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,16 +27,15 @@ type Pair = (Arc<Node>, Arc<Node>);
 /// Calls `each` for every item of the top-level list, in order. An empty text, and `null`, are an empty list.
 /// Items before a problem have been handed out by the time it is found.
 pub fn each_item(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
-    let parsed = surrogates::hide(text)?;
-    let has_surrogates = matches!(parsed, std::borrow::Cow::Owned(_));
+    let parsed = surrogates::hide(text);
     let mut composer = Composer {
-        text: &parsed,
+        text,
+        has_surrogates: matches!(parsed, Cow::Owned(_)),
         events: Events::new(&parsed)?,
         anchors: HashMap::new(),
         aliased: 0,
-        has_surrogates,
         flow_level: 0,
-        watch: Watch::new(&parsed, None),
+        watch: Watch::new(text, None),
     };
     composer.document(each)
 }
@@ -50,12 +50,13 @@ struct Built {
 }
 
 struct Composer<'t> {
+    /// As it came; the events are those of a copy that hides surrogates, where `has_surrogates`.
     text: &'t str,
+    has_surrogates: bool,
     events: Events<'t>,
     /// `None` while the anchored collection is still open.
     anchors: HashMap<String, Option<Built>>,
     aliased: u64,
-    has_surrogates: bool,
     flow_level: usize,
     watch: Watch<'t>,
 }
@@ -151,7 +152,7 @@ impl Composer<'_> {
         match event.data {
             EventData::Alias { anchor } => Ok((self.alias(&anchor, depth, start)?, end)),
             EventData::Scalar { anchor, tag, value, style, .. } => {
-                Ok((self.scalar(Properties { anchor, tag }, value, style, start..end), end))
+                Ok((self.scalar(Properties { anchor, tag }, value, style, start..end)?, end))
             }
             EventData::SequenceStart { anchor, tag, style, .. } => {
                 let is_flow = style == SequenceStyle::Flow;
@@ -181,7 +182,7 @@ impl Composer<'_> {
         Ok(built)
     }
 
-    fn scalar(&mut self, properties: Properties, value: String, style: ScalarStyle, at: Range<usize>) -> Built {
+    fn scalar(&mut self, properties: Properties, value: String, style: ScalarStyle, at: Range<usize>) -> Result<Built, Problem> {
         let size = NODE_SIZE + value.len() as u64;
         let tag = properties.tag.as_deref().map(resolve::short_tag);
         let node = match tag {
@@ -189,22 +190,20 @@ impl Composer<'_> {
             None if style == ScalarStyle::Plain => resolve::plain(&value),
             _ => Node::text(&value),
         };
-        self.watch.scalar(tag, style, &node, &value, self.flow_level > 0, at);
-        let node = if self.has_surrogates { self.restored(node, style) } else { node };
+        self.watch.scalar(tag, style, &node, &value, self.flow_level > 0, at.clone());
+        let node = if self.has_surrogates { self.restored(node, style, at)? } else { node };
         let built = Built { node: Arc::new(node), size, height: 0 };
         self.close(properties.anchor, &built);
-        built
+        Ok(built)
     }
 
     /// Undoes in a string what [`surrogates::hide`] did to it.
-    fn restored(&mut self, node: Node, style: ScalarStyle) -> Node {
-        let Node::Str(text) = node else { return node };
-        let restored = match style {
-            ScalarStyle::DoubleQuoted => surrogates::restore(&text.lossy()),
-            _ => Text::from(surrogates::restore_letters(&text.lossy())),
-        };
-        self.watch.allow_only(restored == text);
-        Node::Str(restored)
+    fn restored(&mut self, node: Node, style: ScalarStyle, at: Range<usize>) -> Result<Node, Problem> {
+        let Node::Str(hidden) = node else { return Ok(node) };
+        let source = self.text.get(at.clone()).unwrap_or_default();
+        let restored = surrogates::restore(hidden.clone(), style, source, at.start)?;
+        self.watch.allow_only(restored == hidden);
+        Ok(Node::Str(restored))
     }
 
     fn collection(

@@ -4,31 +4,46 @@
 
 use std::borrow::Cow;
 
+use libyaml_safer::ScalarStyle;
+
 use super::{Problem, Text};
 
 /// The text to parse; [`Cow::Owned`] when there was something to hide.
-pub(super) fn hide(text: &str) -> Result<Cow<'_, str>, Problem> {
-    let mut found = escapes(text, b'D').peekable();
-    if found.peek().is_none() {
-        return Ok(Cow::Borrowed(text));
+pub(super) fn hide(text: &str) -> Cow<'_, str> {
+    if has_escape(text) { Cow::Owned(swap_letters(text, escapes(text, b'D'))) } else { Cow::Borrowed(text) }
+}
+
+/// Undoes [`hide`] in the value of a scalar. `source` is the scalar in the text, before anything was hidden,
+/// and begins at byte `offset`.
+pub(super) fn restore(value: Text, style: ScalarStyle, source: &str, offset: usize) -> Result<Text, Problem> {
+    if !has_escape(source) {
+        return Ok(value);
     }
-    if let Some(offset) = first_stand_in(text) {
-        return Err(Problem::new(offset, "lone surrogates beside private-use characters U+E800 to U+EFFF are not supported"));
+    if let Some(at) = first_stand_in(source) {
+        let what = "a string holds both surrogates and private-use characters U+E800 to U+EFFF, which is not supported";
+        return Err(Problem::new(offset + at, what));
     }
-    Ok(Cow::Owned(swap_letters(text, found)))
+    Ok(match style {
+        ScalarStyle::DoubleQuoted => restore_characters(&value.lossy()),
+        _ => restore_letters(&value.lossy()).into(),
+    })
+}
+
+fn has_escape(text: &str) -> bool {
+    escapes(text, b'D').next().is_some()
 }
 
 /// A double-quoted scalar's value: stand-ins become surrogates again.
-pub(super) fn restore(value: &str) -> Text {
+fn restore_characters(value: &str) -> Text {
     Text::from_code_points(value.chars().map(|c| if is_stand_in(c) { u32::from(c) - 0x1000 } else { u32::from(c) }))
 }
 
 /// The value of a scalar of any other style, where the escape is mere text: its letter comes back.
-pub(super) fn restore_letters(value: &str) -> String {
+fn restore_letters(value: &str) -> String {
     swap_letters(value, escapes(value, b'E'))
 }
 
-pub(super) fn is_stand_in(c: char) -> bool {
+fn is_stand_in(c: char) -> bool {
     ('\u{E800}'..='\u{EFFF}').contains(&c)
 }
 
@@ -77,18 +92,20 @@ mod tests {
     #[test]
     fn round_trip() {
         let text = r#"["\uD83e\udd8f", "\\uD800", '\uD800 \\udcff', "\\\uDC00"]"#;
-        let hidden = hide(text).unwrap();
+        let hidden = hide(text);
         assert_eq!(hidden, r#"["\uE83e\ued8f", "\\uD800", '\uE800 \\udcff', "\\\uEC00"]"#);
         assert_eq!(restore_letters(r"\uE800 \\udcff \ued8f"), r"\uD800 \\udcff \udd8f");
-        assert_eq!(restore("\u{E83E}\u{ED8F}x").as_str(), Some("🦏x"));
-        assert_eq!(restore("\u{E83E}").as_bytes(), b"\xED\xA0\xBE");
+        assert_eq!(restore_characters("\u{E83E}\u{ED8F}x").as_str(), Some("🦏x"));
+        assert_eq!(restore_characters("\u{E83E}").as_bytes(), b"\xED\xA0\xBE");
     }
 
     #[test]
     fn private_use_beside_surrogates() {
-        assert_eq!(hide("\u{E801}").unwrap(), "\u{E801}");
-        for text in ["\"\\uD800 \u{E801}\"", r#""\uD800\ue8ff""#, r#""\uD800\U0000e8ff""#] {
-            assert!(hide(text).unwrap_err().what.contains("private-use"));
+        let restored = |source: &str| restore(Text::from("\u{E801}"), ScalarStyle::DoubleQuoted, source, 7);
+        assert_eq!(restored("'\u{E801}'"), Ok(Text::from("\u{E801}")));
+        for source in ["\"\\uD800\u{E801}\"", r#""\uD800\ue8ff""#, r#""\uD800\U0000e8ff""#] {
+            let problem = restored(source).unwrap_err();
+            assert!(problem.what.contains("private-use") && problem.offset == 14, "{problem}");
         }
     }
 }

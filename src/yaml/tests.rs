@@ -70,7 +70,7 @@ fn not_a_list() {
     assert_eq!(problem("text"), (0, "is not a list".into()));
     assert_eq!(problem("- 1\n---\n- 2\n"), (4, "a second document begins".into()));
     assert_eq!(problem("- a\n- \u{1}\n"), (6, "holds the control character U+0001".into()));
-    assert_eq!(problem("- \"a\n").0, 6);
+    assert_eq!(problem("- \"a\n").0, 5);
     assert_eq!(problem("\u{FEFF}- *a\n").0, 5);
 }
 
@@ -89,7 +89,7 @@ fn the_caller_can_stop() {
 fn panics_of_the_parser_are_problems() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| if !is_guarded() { hook(info) }));
-    assert_eq!(problem("- 1\n- \"\\").1, "text after this place is not YAML");
+    assert_eq!(problem("- 1\n- [!a,b]\n").1, "text after this place is not YAML");
     assert!(!is_guarded());
 }
 
@@ -192,7 +192,7 @@ fn written_text() {
 fn odd_keys() {
     let long = "k".repeat(121);
     assert_eq!(written(&format!("- ? {long}\n  : [1]\n")), format!("? {long}\n: - 1\n"));
-    assert_eq!(written("- ? [1, {a: b}]\n  : x\n  ? '[1, {a: b}]'\n  : y\n"), "'[1, {a: b}]': y\n");
+    assert_eq!(written("- ? [1, {a: b}]\n  : x\n  ? '[1, {a: b}]'\n  : z\n"), "'[1, {a: b}]': z\n");
     assert_eq!(written("- {1: a, true: b, 1.0: c}\n"), "1: c\n");
     assert_eq!(written("- {b: 1, a: 2, b: 3}\n"), "b: 3\na: 2\n");
     assert!(written(&format!("- {}a", "? ".repeat(450))).len() < 10_000);

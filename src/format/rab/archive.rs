@@ -78,6 +78,7 @@ impl Datasets for Archive {
 
     fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
         let key = u64::from(number);
+        self.source.check()?;
         if let Some(built) = self.engine.cache.get(self.sidecars, key) {
             return Ok(Content::Inline(built));
         }
