@@ -210,11 +210,11 @@ impl Filesystem for Fuse {
         reply: ReplyData,
     ) {
         let size = size as usize;
-        let answer = move |shared: &Shared, reply: ReplyData| {
-            match shared.guard(|fs| fs.read(inode.0, offset, size)) {
-                Ok(bytes) => reply.data(&bytes),
-                Err(errno) => reply.error(errno),
-            }
+        let answer = move |shared: &Shared, reply: ReplyData| match shared
+            .guard(|fs| fs.read(inode.0, offset, size))
+        {
+            Ok(bytes) => reply.data(&bytes),
+            Err(errno) => reply.error(errno),
         };
         match self.shared.guard(|fs| Ok(fs.is_ready(inode.0, offset, size))) {
             Ok(true) => answer(&self.shared, reply),

@@ -10,8 +10,8 @@
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `pool` | threads for requests that have to decode |
 //! | `fs` | inodes, attributes, listings, reads |
-//! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
+//! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
 //! | `array` | element types, byte order, shape |
 //! | `codec` | decoding with random access, and the block cache |
@@ -19,8 +19,7 @@
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the one error type, open to all |
 //!
-//! Imports point downward in this table, except that `open` names the formats' results and `fuse`; no format
-//! knows another one, nor anything above `tree`. `tests/house.rs` keeps it so.
+//! Imports point downward in this table, and no format knows another one; `tests/house.rs` keeps it so.
 
 mod array;
 pub mod cli;

@@ -103,9 +103,15 @@ fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, 
     Ok((paths, mountpoint))
 }
 
-/// The daemon leaves the current directory, so no path may depend on it.
+/// The daemon leaves the current directory, so no path may depend on it. The file keeps its own name, even if
+/// that is a symbolic link's.
 fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|cause| Error::open(path, cause))
+    let absolute = std::path::absolute(path).map_err(|cause| Error::open(path, cause))?;
+    let directory = absolute.parent().and_then(|parent| parent.canonicalize().ok());
+    Ok(match (directory, absolute.file_name()) {
+        (Some(directory), Some(name)) => directory.join(name),
+        _ => absolute,
+    })
 }
 
 #[cfg(test)]

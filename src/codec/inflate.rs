@@ -75,7 +75,9 @@ impl Inflater {
             }
             Ok(_) => {}
             Err(cause) if cause.needs_dictionary().is_some() => {
-                return Err(Fault::Data("the zlib stream needs a preset dictionary, which the format does not have".into()));
+                return Err(Fault::Data(
+                    "the zlib stream needs a preset dictionary, which the format does not have".into(),
+                ));
             }
             Err(cause) => {
                 let why = cause.message().unwrap_or("invalid data");
@@ -188,7 +190,9 @@ impl Input {
                 None => {}
                 Some(0x1f) if !padded => return Ok(true),
                 Some(b) => {
-                    return Err(Fault::Data(format!("after the gzip stream come other bytes, first {b:02x}")));
+                    return Err(Fault::Data(format!(
+                        "after the gzip stream come other bytes, first {b:02x}"
+                    )));
                 }
             }
         }

@@ -73,7 +73,16 @@ impl Stream {
     ) -> Stream {
         let id = engine.cache.new_stream();
         let expected = expected.filter(|len| *len > 0);
-        Stream { engine, id, source, stored, expected, place, state: Mutex::default(), progress: Condvar::new() }
+        Stream {
+            engine,
+            id,
+            source,
+            stored,
+            expected,
+            place,
+            state: Mutex::default(),
+            progress: Condvar::new(),
+        }
     }
 
     /// The decoded length if it is known without decoding.
@@ -169,7 +178,8 @@ impl Stream {
     /// Is a decoder at work that will pass block `number`, or will stop before it but nearer than any that
     /// is parked?
     fn comes_nearest(&self, state: &State, number: u64) -> bool {
-        let parked = self.engine.parked_before(self.id, number * BLOCK).map_or(0, |position| position / BLOCK);
+        let parked =
+            self.engine.parked_before(self.id, number * BLOCK).map_or(0, |position| position / BLOCK);
         let before = |run: &&Run| run.next <= number;
         state.running.iter().filter(before).any(|run| run.last >= number || run.next >= parked)
     }
@@ -286,8 +296,9 @@ impl Stream {
     }
 
     fn error_at(&self, position: u64) -> Error {
-        damage_in(&self.lock(), position, 1)
-            .unwrap_or_else(|| Error::damaged(self.place.clone(), format!("nothing decodes to byte {position}")))
+        damage_in(&self.lock(), position, 1).unwrap_or_else(|| {
+            Error::damaged(self.place.clone(), format!("nothing decodes to byte {position}"))
+        })
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {

@@ -29,7 +29,7 @@ pub fn run<F: fuser::Filesystem>(
         session::start(config, &place, Some(created), opened, &signals::for_command())
             .inspect_err(|_| mountpoint::remove(&place.path, created))
     });
-    let mut mounted = match mounted {
+    let mounted = match mounted {
         Ok(mounted) => mounted,
         Err(error) => return fail(&error),
     };
@@ -37,7 +37,7 @@ pub fn run<F: fuser::Filesystem>(
         Ok(child) => wait(&mounted, child),
         Err(cause) => not_run(&words[0], &cause),
     };
-    end(&mut mounted);
+    end(mounted);
     ExitCode::from(code)
 }
 
@@ -103,18 +103,23 @@ fn code_of(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
-fn end(mounted: &mut Mounted) {
+fn end(mut mounted: Mounted) {
+    let path = mounted.place.path.display().to_string();
     let result = match unmount(&mounted.entry, false) {
         // What the command left running loses its files with us.
         Err(Refusal::Busy) => unmount(&mounted.entry, true),
         result => result,
     };
-    if let Err(Refusal::Covered(what)) = &result {
-        log::warn!("{}: left as a dead mount, since the command left {what}", mounted.place.path.display());
-    } else if let Err(refusal) = &result {
-        log::warn!("{}: cannot be unmounted: {refusal:?}", mounted.place.path.display());
-    }
-    mounted.remove_directory();
+    let why = match result {
+        Ok(()) => return mounted.remove_directory(),
+        Err(Refusal::Busy) => "it is in use".to_owned(),
+        Err(Refusal::Covered(what)) => {
+            format!("the command left something mounted inside: unmount {what} first")
+        }
+        Err(Refusal::Other(why)) => why,
+    };
+    log::warn!("{path}: left behind as a dead mount ({why}): clear it with 'rab-mount -u {path}'");
+    mounted.leave_behind();
 }
 
 #[cfg(test)]

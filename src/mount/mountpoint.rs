@@ -57,7 +57,7 @@ fn derived(source: &Path) -> Result<PathBuf> {
     Ok(name)
 }
 
-/// The absolute path without asking the file system about its last component, which may be a dead mount.
+/// The absolute path, without asking a mount at its end, which may be dead or hang.
 pub fn locate(path: &Path) -> Result<PathBuf> {
     let fail = |cause: io::Error| match cause.kind() {
         io::ErrorKind::NotFound => {
@@ -75,6 +75,9 @@ pub fn locate(path: &Path) -> Result<PathBuf> {
         return absolute.canonicalize().map_err(fail);
     };
     let located = parent.canonicalize().map_err(fail)?.join(name);
+    if table()?.iter().any(|entry| entry.mountpoint == located) {
+        return Ok(located);
+    }
     match fs::symlink_metadata(&located) {
         Ok(is) if is.is_symlink() => located.canonicalize().map_err(|cause| match cause.kind() {
             io::ErrorKind::NotFound => {
@@ -139,19 +142,26 @@ pub fn create(place: &Place) -> Result<Option<Created>> {
     if place.exists {
         return Ok(None);
     }
-    fs::create_dir(&place.path).map_err(|cause| {
-        let why = match cause.kind() {
-            io::ErrorKind::PermissionDenied => {
-                "no permission to create it: choose a place of your own".into()
-            }
-            io::ErrorKind::ReadOnlyFilesystem => {
-                "does not exist, and the file system is read-only: choose another place".into()
-            }
-            _ => format!("cannot be created: {cause}"),
-        };
-        Error::mountpoint(&place.shown, why)
-    })?;
-    identity(&place.path).map(Some).map_err(|cause| Error::mountpoint(&place.shown, cause.to_string()))
+    match fs::create_dir(&place.path) {
+        Ok(()) => identity(&place.path)
+            .map(Some)
+            .map_err(|cause| Error::mountpoint(&place.shown, cause.to_string())),
+        // Somebody else made it meanwhile; whether that was another rab-mount is seen under the claim.
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            check(&place.shown, &place.path, true).map(|_| None)
+        }
+        Err(cause) => Err(Error::mountpoint(&place.shown, cannot_create(&cause))),
+    }
+}
+
+fn cannot_create(cause: &io::Error) -> String {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied => "no permission to create it: choose a place of your own".into(),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "does not exist, and the file system is read-only: choose another place".into()
+        }
+        _ => format!("cannot be created: {cause}: choose another place"),
+    }
 }
 
 fn identity(path: &Path) -> io::Result<Created> {
@@ -168,8 +178,12 @@ pub fn remove(path: &Path, created: Created) {
     if mounted || identity(path).ok() != Some(created) {
         return;
     }
-    if let Err(cause) = fs::remove_dir(path) {
-        log::warn!("{}: cannot be removed: {cause}", path.display());
+    match fs::remove_dir(path) {
+        // The daemon and `-u` may both try.
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            log::warn!("{}: cannot be removed: {cause}", path.display());
+        }
+        _ => {}
     }
 }
 

@@ -65,9 +65,9 @@ pub fn explain(place: &Place, cause: &io::Error) -> Error {
         cause.raw_os_error(),
         Some(libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::ENOTCONN)
     );
-    if mountpoint_opened
-        || ["no write access", "mountpoint", "forbidden"].iter().any(|word| text.contains(word))
-    {
+    let words = text.replace(&*place.path.to_string_lossy(), "");
+    let about_it = ["no write access", "mountpoint", "mount point", "forbidden"];
+    if mountpoint_opened || about_it.iter().any(|part| words.contains(part)) {
         return Error::mountpoint(&place.shown, format!("{text}: choose a directory of your own"));
     }
     Error::Fuse(format!("FUSE refuses to mount on {}: {text}; {IN_DOCKER}", place.shown.display()))
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn each_refusal_has_its_code() {
-        let place = Place { path: "/x".into(), shown: "x".into(), exists: true };
+        let place = Place { path: "/mountpoint".into(), shown: "x".into(), exists: true };
         let code = |kind, text: &str| explain(&place, &io::Error::new(kind, text)).exit_code();
         let other = io::ErrorKind::Other;
         let words =
@@ -92,6 +92,10 @@ mod tests {
         assert_eq!(code(io::ErrorKind::PermissionDenied, words), 21);
         assert_eq!(code(other, "fusermount3: user has no write access to mountpoint /x\n"), 20);
         assert_eq!(code(other, "fusermount3: mount failed: Operation not permitted\n"), 21);
+        assert_eq!(
+            code(other, "Error calling mount() at \"/mountpoint\" with \"fd=7\": ENODEV: No such device"),
+            21
+        );
         assert_eq!(explain(&place, &io::Error::from_raw_os_error(libc::EACCES)).exit_code(), 20);
         assert_eq!(device_error(io::Error::from_raw_os_error(libc::ENOENT)).exit_code(), 21);
         assert!(one_line(" a\n b ").contains("a b") && Path::new(DEVICE).is_absolute());

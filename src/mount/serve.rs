@@ -22,11 +22,13 @@ pub fn until_end(mut mounted: Mounted) -> ExitCode {
     let mut state = State::Serving;
     loop {
         match next(&mounted, state) {
-            None => log::warn!(
-                "{}: unmounted here, but still in use elsewhere (another mount namespace): serving on; a signal \
-                 ends at once",
-                mounted.place.path.display()
-            ),
+            None => {
+                log::warn!(
+                    "{}: unmounted, but another mount namespace still holds it: served on; a signal ends at once",
+                    mounted.place.path.display()
+                );
+                state = State::InUse;
+            }
             Some(Event::Signal(signal)) if state == State::Serving => {
                 log::info!("{}: unmounting on {}", mounted.place.path.display(), signals::name(signal));
                 state = unmounted_on_signal(&mut mounted);

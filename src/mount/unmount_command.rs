@@ -48,7 +48,11 @@ fn one(shown: &Path) -> Result<()> {
     let Some(state) = state else {
         return Ok(());
     };
-    let (pid, created) = (state.pid, state.created);
+    // First, since that also releases what other mount namespaces still hold of it.
+    if let Some(created) = state.created {
+        mountpoint::remove(&path, created);
+    }
+    let pid = state.pid;
     if !state.wait_until_gone(PATIENCE) {
         return Err(Error::Other(format!(
             "{}: unmounted, but its daemon (process {pid}) still runs after {} seconds: another mount namespace \
@@ -56,9 +60,6 @@ fn one(shown: &Path) -> Result<()> {
             shown.display(),
             PATIENCE.as_secs()
         )));
-    }
-    if let Some(created) = created {
-        mountpoint::remove(&path, created);
     }
     Ok(())
 }

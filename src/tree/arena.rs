@@ -136,7 +136,8 @@ impl<D: Datasets> Arena<D> {
         };
         let node = self.names.find(dir, plain)?;
         let is_file = !self.names.nodes.get(node as usize)?.directory;
-        (is_file && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name).then_some(node)
+        (is_file && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name)
+            .then_some(node)
     }
 
     fn sidecar_name(&self, node: u32) -> Vec<u8> {

@@ -23,7 +23,8 @@ pub fn components(name: &[u8], is_dataset: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8
     for (at, &byte) in name.iter().enumerate() {
         if byte != b'/' {
             escape(byte, lone_surrogate(name, at), &mut part);
-        } else if part.is_empty() || matches!(name.get(at + 1), None | Some(b'/')) || is_dataset(&name[..at]) {
+        } else if part.is_empty() || matches!(name.get(at + 1), None | Some(b'/')) || is_dataset(&name[..at])
+        {
             part.extend_from_slice(b"%2F");
         } else {
             parts.push(finish(std::mem::take(&mut part), parts.is_empty()));

@@ -105,7 +105,11 @@ impl Composer<'_> {
                 self.flow_level = usize::from(!is_block);
                 self.items(is_block, each)
             }
-            EventData::Scalar { tag: None, style: ScalarStyle::Plain, value, .. } if resolve::plain(value).is_null() => Ok(()),
+            EventData::Scalar { tag: None, style: ScalarStyle::Plain, value, .. }
+                if resolve::plain(value).is_null() =>
+            {
+                Ok(())
+            }
             _ => Err(self.problem(&root, "is not a list").into()),
         }
     }
@@ -170,7 +174,9 @@ impl Composer<'_> {
         self.watch.spoil();
         let built = match self.anchors.get(anchor) {
             Some(Some(built)) => built.clone(),
-            Some(None) => return Err(Problem::new(start, format!("alias *{anchor} stands inside its own anchor"))),
+            Some(None) => {
+                return Err(Problem::new(start, format!("alias *{anchor} stands inside its own anchor")));
+            }
             None => return Err(Problem::new(start, format!("alias *{anchor} has no anchor before it"))),
         };
         check_depth(depth - 1 + built.height, start)?;
@@ -182,7 +188,13 @@ impl Composer<'_> {
         Ok(built)
     }
 
-    fn scalar(&mut self, properties: Properties, value: String, style: ScalarStyle, at: Range<usize>) -> Result<Built, Problem> {
+    fn scalar(
+        &mut self,
+        properties: Properties,
+        value: String,
+        style: ScalarStyle,
+        at: Range<usize>,
+    ) -> Result<Built, Problem> {
         let size = NODE_SIZE + value.len() as u64;
         let tag = properties.tag.as_deref().map(resolve::short_tag);
         let node = match tag {

@@ -136,7 +136,12 @@ fn inline(node: &Node, keys: Keys, out: &mut String) {
     }
 }
 
-fn inline_pairs(pairs: &[(Arc<Node>, Arc<Node>)], keys: Keys, out: &mut String, next: &mut dyn FnMut(&mut String)) {
+fn inline_pairs(
+    pairs: &[(Arc<Node>, Arc<Node>)],
+    keys: Keys,
+    out: &mut String,
+    next: &mut dyn FnMut(&mut String),
+) {
     if keys == Keys::Bare {
         for (key, value) in pairs {
             next(out);
@@ -200,7 +205,12 @@ fn unique(pairs: &[(Arc<Node>, Arc<Node>)]) -> Vec<(String, &Node)> {
 }
 
 /// Calls `fill` with a closure that writes the commas.
-fn braces(open: &str, close: &str, out: &mut String, fill: impl FnOnce(&mut String, &mut dyn FnMut(&mut String))) {
+fn braces(
+    open: &str,
+    close: &str,
+    out: &mut String,
+    fill: impl FnOnce(&mut String, &mut dyn FnMut(&mut String)),
+) {
     out.push_str(open);
     let mut is_first = true;
     fill(out, &mut |out| {

@@ -65,7 +65,11 @@ impl<'t> Events<'t> {
 
     /// A block scalar may have taken [`Pieces::tail`] for a line break of its own.
     fn take_back_tail(&self, event: &mut Event) {
-        let EventData::Scalar { value, style: ScalarStyle::Literal | ScalarStyle::Folded, .. } = &mut event.data else { return };
+        let EventData::Scalar { value, style: ScalarStyle::Literal | ScalarStyle::Folded, .. } =
+            &mut event.data
+        else {
+            return;
+        };
         let body = (self.text.len() - self.skipped) as u64;
         if event.end_mark.index > body && value.ends_with('\n') {
             value.pop();

@@ -62,7 +62,8 @@ impl<'t> List<'t> {
             None => return Err(self.problem("is not JSON: ends within the list")),
         };
         self.at += values.byte_offset();
-        self.line += self.text.get(self.counted..start).map_or(0, |passed| passed.matches('\n').count() as u64);
+        self.line +=
+            self.text.get(self.counted..start).map_or(0, |passed| passed.matches('\n').count() as u64);
         self.counted = start;
         Ok(Item { node: Arc::new(node(value)), span: start..self.at, portable: None, line: self.line })
     }
@@ -102,7 +103,8 @@ fn node(value: Value) -> Node {
         Value::String(text) => Node::Str(text.into()),
         Value::Array(items) => Node::Seq(items.into_iter().map(|item| Arc::new(node(item))).collect()),
         Value::Object(pairs) => {
-            let pair = |(key, value): (String, Value)| (Arc::new(Node::Str(key.into())), Arc::new(node(value)));
+            let pair =
+                |(key, value): (String, Value)| (Arc::new(Node::Str(key.into())), Arc::new(node(value)));
             Node::Map(pairs.into_iter().map(pair).collect())
         }
     }
@@ -139,14 +141,19 @@ mod tests {
 
     #[test]
     fn items() {
-        let text = "\n [ {\"a\": 123456789012345678901234567890, \"b\\/\": 1e400, \"a\": -0},\n null , 7, \"x\"] ";
+        let text =
+            "\n [ {\"a\": 123456789012345678901234567890, \"b\\/\": 1e400, \"a\": -0},\n null , 7, \"x\"] ";
         let items = read(text).unwrap();
         assert_eq!(items.len(), 4);
         assert_eq!(items[0].node.get("a"), Some(&Node::int(0)));
         assert_eq!(items[0].node.get("b/"), Some(&Node::Float(f64::INFINITY)));
         assert_eq!(&text[items[3].span.clone()], "\"x\"");
         assert_eq!(items[3].line, 3);
-        assert!(read("").unwrap().is_empty() && read("null").unwrap().is_empty() && read("[\n]\n").unwrap().is_empty());
+        assert!(
+            read("").unwrap().is_empty()
+                && read("null").unwrap().is_empty()
+                && read("[\n]\n").unwrap().is_empty()
+        );
     }
 
     #[test]

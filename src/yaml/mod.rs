@@ -55,7 +55,9 @@ impl Node {
 
     /// A mapping with text keys, for writing.
     pub fn map<'k>(pairs: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
-        Node::Map(pairs.into_iter().map(|(key, value)| (Arc::new(Node::text(key)), Arc::new(value))).collect())
+        Node::Map(
+            pairs.into_iter().map(|(key, value)| (Arc::new(Node::text(key)), Arc::new(value))).collect(),
+        )
     }
 
     pub fn seq(items: impl IntoIterator<Item = Node>) -> Node {
@@ -69,7 +71,8 @@ impl Node {
 
     /// As [`Node::get`], to keep the value without copying it.
     pub fn get_shared(&self, key: &str) -> Option<&Arc<Node>> {
-        let has_key = |(k, _): &&(Arc<Node>, _)| matches!(&**k, Node::Str(text) if text.as_bytes() == key.as_bytes());
+        let has_key =
+            |(k, _): &&(Arc<Node>, _)| matches!(&**k, Node::Str(text) if text.as_bytes() == key.as_bytes());
         self.as_map()?.iter().find(has_key).map(|(_, value)| value)
     }
 

@@ -31,12 +31,24 @@ impl<'t> Watch<'t> {
     }
 
     /// `tag` is in its short form, see [`resolve::short_tag`].
-    pub fn scalar(&mut self, tag: Option<&str>, style: ScalarStyle, node: &Node, value: &str, in_flow: bool, at: Range<usize>) {
+    pub fn scalar(
+        &mut self,
+        tag: Option<&str>,
+        style: ScalarStyle,
+        node: &Node,
+        value: &str,
+        in_flow: bool,
+        at: Range<usize>,
+    ) {
         let same = match (tag, style) {
             (None, ScalarStyle::Plain) => is_plain_same(node, value, in_flow),
             (None, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted) => true,
-            (Some("binary"), ScalarStyle::Literal) => return self.allow_only(matches!(node, Node::Binary(_))),
-            (Some("binary"), ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted) => matches!(node, Node::Binary(_)),
+            (Some("binary"), ScalarStyle::Literal) => {
+                return self.allow_only(matches!(node, Node::Binary(_)));
+            }
+            (Some("binary"), ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted) => {
+                matches!(node, Node::Binary(_))
+            }
             _ => false,
         };
         self.allow_only(same);
@@ -58,7 +70,8 @@ impl<'t> Watch<'t> {
         let text = self.text.get(span)?;
         let is_odd = |c| matches!(c, '\t' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}');
         let mut later = text.split('\n').skip(1);
-        let fits = !text.contains(is_odd) && later.all(|line| is_blank(line) || leading_spaces(line) >= indent);
+        let fits =
+            !text.contains(is_odd) && later.all(|line| is_blank(line) || leading_spaces(line) >= indent);
         fits.then_some(indent)
     }
 }
@@ -70,7 +83,9 @@ fn is_plain_same(node: &Node, value: &str, in_flow: bool) -> bool {
         Node::Bool(_) => matches!(value, "true" | "false"),
         Node::Int(_) | Node::Float(_) => resolve::is_plain_number(value),
         // ruamel.yaml makes naive times of zoned ones
-        Node::Timestamp(canonical) => **canonical == *value && value.len() <= "2020-01-02 03:04:05.678900".len(),
+        Node::Timestamp(canonical) => {
+            **canonical == *value && value.len() <= "2020-01-02 03:04:05.678900".len()
+        }
         Node::Str(_) => is_word(value) && !(in_flow && value.contains([':', '?'])),
         _ => false,
     }
@@ -92,7 +107,8 @@ fn is_word(value: &str) -> bool {
 
 /// Words that some schema of some version reads as something else than a string.
 pub(super) fn is_reserved(value: &str) -> bool {
-    const RESERVED: [&str; 10] = ["yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
+    const RESERVED: [&str; 10] =
+        ["yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
     RESERVED.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 

@@ -28,10 +28,12 @@ pub(super) fn short_tag(tag: &str) -> &str {
 /// An untagged plain scalar.
 pub(super) fn plain(value: &str) -> Node {
     let scalar = match value.as_bytes().first() {
-        None | Some(b'~' | b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => word(value),
-        Some(b'-' | b'+' | b'.' | b'0'..=b'9') => {
-            number::implicit_float(value).or_else(|| number::implicit_int(value)).or_else(|| implicit_time(value))
+        None | Some(b'~' | b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => {
+            word(value)
         }
+        Some(b'-' | b'+' | b'.' | b'0'..=b'9') => number::implicit_float(value)
+            .or_else(|| number::implicit_int(value))
+            .or_else(|| implicit_time(value)),
         _ => None,
     };
     scalar.unwrap_or_else(|| Node::text(value))
@@ -59,7 +61,8 @@ fn word(value: &str) -> Option<Node> {
     let lower = value.to_ascii_lowercase();
     let has_known_case = value == lower
         || value == value.to_ascii_uppercase()
-        || value.chars().skip(1).eq(lower.chars().skip(1)) && value.starts_with(|c: char| c.is_ascii_uppercase());
+        || value.chars().skip(1).eq(lower.chars().skip(1))
+            && value.starts_with(|c: char| c.is_ascii_uppercase());
     boolean(&lower).filter(|_| has_known_case)
 }
 

@@ -35,7 +35,9 @@ fn has_escape(text: &str) -> bool {
 
 /// A double-quoted scalar's value: stand-ins become surrogates again.
 fn restore_characters(value: &str) -> Text {
-    Text::from_code_points(value.chars().map(|c| if is_stand_in(c) { u32::from(c) - 0x1000 } else { u32::from(c) }))
+    Text::from_code_points(
+        value.chars().map(|c| if is_stand_in(c) { u32::from(c) - 0x1000 } else { u32::from(c) }),
+    )
 }
 
 /// The value of a scalar of any other style, where the escape is mere text: its letter comes back.
@@ -49,7 +51,8 @@ fn is_stand_in(c: char) -> bool {
 
 fn first_stand_in(text: &str) -> Option<usize> {
     let raw = text.char_indices().find(|(_, c)| is_stand_in(*c)).map(|(offset, _)| offset);
-    let long = || text.match_indices("\\U0000").map(|(at, _)| at).find(|at| is_code(text.as_bytes(), at + 6, b'E'));
+    let long =
+        || text.match_indices("\\U0000").map(|(at, _)| at).find(|at| is_code(text.as_bytes(), at + 6, b'E'));
     raw.or_else(|| escapes(text, b'E').next()).or_else(long)
 }
 
@@ -60,11 +63,15 @@ fn escapes(text: &str, letter: u8) -> impl Iterator<Item = usize> {
         let before = bytes.get(..at).unwrap_or_default();
         before.iter().rev().take_while(|b| **b == b'\\').count() % 2 == 0
     };
-    text.match_indices("\\u").map(|(at, _)| at).filter(move |at| is_code(bytes, at + 2, letter) && even_before(*at))
+    text.match_indices("\\u")
+        .map(|(at, _)| at)
+        .filter(move |at| is_code(bytes, at + 2, letter) && even_before(*at))
 }
 
 fn is_code(bytes: &[u8], at: usize, letter: u8) -> bool {
-    let Some([first, second, rest @ ..]) = bytes.get(at..).and_then(|code| code.get(..4)) else { return false };
+    let Some([first, second, rest @ ..]) = bytes.get(at..).and_then(|code| code.get(..4)) else {
+        return false;
+    };
     first.eq_ignore_ascii_case(&letter)
         && matches!(second, b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F')
         && rest.iter().all(u8::is_ascii_hexdigit)

@@ -51,7 +51,10 @@ fn items_of_a_header() {
     let items = items(text);
     let spans: Vec<_> = items.iter().map(|item| &text[item.span.clone()]).collect();
     assert_eq!(spans, ["b: 1\n  a: [5,\n    3]\n# note\n", "name: x\n    list:\n    - 1\n"]);
-    assert_eq!(items.iter().map(|item| (item.line, item.portable)).collect::<Vec<_>>(), [(2, None), (6, Some(4))]);
+    assert_eq!(
+        items.iter().map(|item| (item.line, item.portable)).collect::<Vec<_>>(),
+        [(2, None), (6, Some(4))]
+    );
     assert_eq!(dedent(spans[1], 4), "name: x\nlist:\n- 1\n");
     assert_eq!(items[0].node.get("a"), Some(&Node::seq([Node::int(5), Node::int(3)])));
     assert_eq!(items[0].node.get("b").and_then(Node::as_u64), Some(1));
@@ -88,7 +91,11 @@ fn the_caller_can_stop() {
 #[test]
 fn panics_of_the_parser_are_problems() {
     let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| if !is_guarded() { hook(info) }));
+    std::panic::set_hook(Box::new(move |info| {
+        if !is_guarded() {
+            hook(info)
+        }
+    }));
     assert_eq!(problem("- 1\n- [!a,b]\n").1, "text after this place is not YAML");
     assert!(!is_guarded());
 }
@@ -96,10 +103,21 @@ fn panics_of_the_parser_are_problems() {
 #[test]
 fn portable_texts() {
     for text in [
-        "- a: text\n", "- a: 'yes'\n  b: \"017\"\n", "- a: -12\n  b: 1.5e+10\n  c: .inf\n", "- a: 2020-01-02\n  b:\n  c: null\n",
-        "- a: 2020-01-02 03:04:05.678900\n", "- a: !!binary |\n    AP8Q\n", "- a: !!set\n    x: null\n", "- a: 3rd of them\n",
-        "- a: \"folded\n    text\\\n    \\ here\"\n", "- a: word word\n    word\n", "- ? long\n  : 1\n", "- {a: 1}\n- a: {b: [c, d]}\n",
-        "- name: group0/signal 1\n  url: https://x.y/z\n", "- a: Dürer\n", "- 7: x\n  true: y\n",
+        "- a: text\n",
+        "- a: 'yes'\n  b: \"017\"\n",
+        "- a: -12\n  b: 1.5e+10\n  c: .inf\n",
+        "- a: 2020-01-02\n  b:\n  c: null\n",
+        "- a: 2020-01-02 03:04:05.678900\n",
+        "- a: !!binary |\n    AP8Q\n",
+        "- a: !!set\n    x: null\n",
+        "- a: 3rd of them\n",
+        "- a: \"folded\n    text\\\n    \\ here\"\n",
+        "- a: word word\n    word\n",
+        "- ? long\n  : 1\n",
+        "- {a: 1}\n- a: {b: [c, d]}\n",
+        "- name: group0/signal 1\n  url: https://x.y/z\n",
+        "- a: Dürer\n",
+        "- 7: x\n  true: y\n",
     ] {
         assert!(own(text).is_some(), "{text}");
     }
@@ -108,11 +126,42 @@ fn portable_texts() {
 #[test]
 fn texts_that_are_not_portable() {
     for text in [
-        "- a: yes\n", "- a: 017\n", "- a: 0o17\n", "- a: 1e3\n", "- a: 1_000\n", "- a: 12:30:00\n", "- a: 0b1\n", "- a: +.inf\n",
-        "- a: .5\n", "- a: 0x1F\n", "- a: -0\n", "- a: =\n", "- <<: {b: 1}\n", "- a: 1\n  a: 2\n", "- 1: x\n  true: y\n", "- [a]: 1\n",
-        "- &x a: 1\n", "- a: &x 1\n", "- a: !!str 1\n", "- a: !!python/tuple [1]\n", "- a: !mine 1\n", "- a: |\n    text\n",
-        "- a: 2020-01-02 03:04:05Z\n", "- a: \"x\ty\"\n", "- a: x\r\n", "- a: \"\u{85}\"\n", "- a: '\u{2028}'\n", "- a: '\u{FEFF}'\n",
-        "- a: \"x\n y\"\n", "- a: \"x\n  --- y\"\n", "- a: [1,\n  2]\n", "- --- : 1\n", "- [1]\n", "- text\n", "[{a: 1}]", "- a: \"\\uD800\"\n",
+        "- a: yes\n",
+        "- a: 017\n",
+        "- a: 0o17\n",
+        "- a: 1e3\n",
+        "- a: 1_000\n",
+        "- a: 12:30:00\n",
+        "- a: 0b1\n",
+        "- a: +.inf\n",
+        "- a: .5\n",
+        "- a: 0x1F\n",
+        "- a: -0\n",
+        "- a: =\n",
+        "- <<: {b: 1}\n",
+        "- a: 1\n  a: 2\n",
+        "- 1: x\n  true: y\n",
+        "- [a]: 1\n",
+        "- &x a: 1\n",
+        "- a: &x 1\n",
+        "- a: !!str 1\n",
+        "- a: !!python/tuple [1]\n",
+        "- a: !mine 1\n",
+        "- a: |\n    text\n",
+        "- a: 2020-01-02 03:04:05Z\n",
+        "- a: \"x\ty\"\n",
+        "- a: x\r\n",
+        "- a: \"\u{85}\"\n",
+        "- a: '\u{2028}'\n",
+        "- a: '\u{FEFF}'\n",
+        "- a: \"x\n y\"\n",
+        "- a: \"x\n  --- y\"\n",
+        "- a: [1,\n  2]\n",
+        "- --- : 1\n",
+        "- [1]\n",
+        "- text\n",
+        "[{a: 1}]",
+        "- a: \"\\uD800\"\n",
     ] {
         assert_eq!(own(text), None, "{text}");
     }
@@ -120,7 +169,13 @@ fn texts_that_are_not_portable() {
 
 #[test]
 fn block_scalars_at_the_end_of_the_text() {
-    for (text, expected) in [("- |\n  a", "a"), ("- |\n  a\n", "a\n"), ("- |+\n  a", "a"), ("- >-\n  a", "a"), ("- >\n  a\n  b", "a b")] {
+    for (text, expected) in [
+        ("- |\n  a", "a"),
+        ("- |\n  a\n", "a\n"),
+        ("- |+\n  a", "a"),
+        ("- >-\n  a", "a"),
+        ("- >\n  a\n  b", "a b"),
+    ] {
         assert_eq!(only(text).node.as_str(), Some(expected), "{text}");
     }
     assert_eq!(own("- a: !!binary |\n    AP8Q").as_deref(), Some("a: !!binary |\n  AP8Q\n"));
@@ -128,7 +183,8 @@ fn block_scalars_at_the_end_of_the_text() {
 
 #[test]
 fn aliases_cross_items() {
-    let items = items("- a: &x {k: v}\n- a: *x\n- <<: [*x, {k: w, l: 1}]\n  m: 2\n- &y\n  <<: *x\n  k: mine\n- *y\n");
+    let items =
+        items("- a: &x {k: v}\n- a: *x\n- <<: [*x, {k: w, l: 1}]\n  m: 2\n- &y\n  <<: *x\n  k: mine\n- *y\n");
     assert!(Arc::ptr_eq(items[0].node.get_shared("a").unwrap(), items[1].node.get_shared("a").unwrap()));
     let merged = [("k", Node::text("v")), ("l", Node::int(1)), ("m", Node::int(2))];
     assert_eq!(*items[2].node, Node::map(merged));
@@ -170,10 +226,21 @@ fn too_many_directives() {
 #[test]
 fn tags_are_dropped_not_run() {
     for (text, expected) in [
-        ("!!python/tuple [1, 2]", "- 1\n- 2\n"), ("!!python/object/apply:os.system [echo]", "- echo\n"), ("!!python/name:os.system ''", "''\n"),
-        ("!!python/object:a.B {c: 1}", "c: 1\n"), ("!!python/long '5'", "5\n"), ("!!python/none ''", "null\n"), ("!mine 5", "'5'\n"),
-        ("!!python/bytes AP8Q", "!!binary \"AP8Q\"\n"), ("!!omap [a: 1, b: 2]", "- - a\n  - 1\n- - b\n  - 2\n"), ("! '5'", "5\n"),
-        ("!!set {b, a}", "!!set\n? b\n? a\n"), ("!!set {}", "!!set {}\n"), ("!!int x", "x\n"), ("!!str 5", "'5'\n"), ("!!seq {a: 1}", "a: 1\n"),
+        ("!!python/tuple [1, 2]", "- 1\n- 2\n"),
+        ("!!python/object/apply:os.system [echo]", "- echo\n"),
+        ("!!python/name:os.system ''", "''\n"),
+        ("!!python/object:a.B {c: 1}", "c: 1\n"),
+        ("!!python/long '5'", "5\n"),
+        ("!!python/none ''", "null\n"),
+        ("!mine 5", "'5'\n"),
+        ("!!python/bytes AP8Q", "!!binary \"AP8Q\"\n"),
+        ("!!omap [a: 1, b: 2]", "- - a\n  - 1\n- - b\n  - 2\n"),
+        ("! '5'", "5\n"),
+        ("!!set {b, a}", "!!set\n? b\n? a\n"),
+        ("!!set {}", "!!set {}\n"),
+        ("!!int x", "x\n"),
+        ("!!str 5", "'5'\n"),
+        ("!!seq {a: 1}", "a: 1\n"),
     ] {
         assert_eq!(written(&format!("- {text}\n")), expected, "{text}");
     }

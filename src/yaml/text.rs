@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(text.as_str(), None);
         assert_eq!(text.lossy(), "a🦏\u{FFFD}\u{FFFD}b");
         let pieces: Vec<_> = text.pieces().collect();
-        let expected = [Piece::Str("a🦏"), Piece::Surrogate(0xDC00), Piece::Surrogate(0xD800), Piece::Str("b")];
+        let expected =
+            [Piece::Str("a🦏"), Piece::Surrogate(0xDC00), Piece::Surrogate(0xD800), Piece::Str("b")];
         assert_eq!(pieces, expected);
         assert_eq!(text.as_bytes(), b"a\xF0\x9F\xA6\x8F\xED\xB0\x80\xED\xA0\x80b");
     }

@@ -56,7 +56,9 @@ fn files_that_cannot_be_opened() {
 
 #[test]
 fn lengths_that_do_not_fit_the_file() {
-    refused_with(12, &["the header's length ends at byte 7, the file has 3"], |f| std::fs::write(f, b"rab").unwrap());
+    refused_with(12, &["the header's length ends at byte 7, the file has 3"], |f| {
+        std::fs::write(f, b"rab").unwrap()
+    });
     refused_with(12, &["ends at byte 7, the file has 6"], |f| std::fs::write(f, b"rab\x01\0\0").unwrap());
     refused_with(12, &["the header ends at byte 4294967302, the file has 9"], |file| {
         write_raw(file, &[0xff; 4], b"[]", b"");
@@ -141,7 +143,10 @@ fn faulty(fragments: &[&str], codec: &[&str]) {
 #[test]
 fn one_entry_whose_bytes_lie_outside_the_file() {
     let at = |offset: &str, length: &str, fragments: &[&str]| {
-        faulty(fragments, &[&format!("byteLength: {length}"), &format!("byteOffset: {offset}"), "type: bytes"]);
+        faulty(
+            fragments,
+            &[&format!("byteLength: {length}"), &format!("byteOffset: {offset}"), "type: bytes"],
+        );
     };
     at("5", "4", &["it ends at byte", "the file has"]);
     at("-1", "4", &["byteOffset -1", "negative"]);
@@ -170,16 +175,38 @@ fn one_entry_that_makes_no_sense() {
     with(&["type: dataframe", "rows: 2"], &["it has no columnInfo"]);
     with(&["type: dataframe", "rows: 2", "columnInfo: [{key: a}]"], &["column 1 has no encodingType"]);
     with(&["type: dataframe", "rows: 3", "columnInfo: [{key: a, encodingType: int16}]"], &["needs 6 bytes"]);
-    with(&["type: dataframe", "rows: 2", "columnInfo: [{key: a, encodingType: text}]"], &["has no maxByteSize"]);
+    with(
+        &["type: dataframe", "rows: 2", "columnInfo: [{key: a, encodingType: text}]"],
+        &["has no maxByteSize"],
+    );
 }
 
 #[test]
 fn what_only_looks_odd_is_read() {
     let odd = [
-        entry("strides that lie", &["byteLength: 4", "byteOffset: 0", "type: int16", "shape: [2]", "strides: [99]", "endianness: little"]),
-        entry("no endianness", &["byteLength: 4", "byteOffset: 0", "type: int16", "shape: [2]", "byteOrder: C"]),
-        entry("layout of another kind", &["byteLength: 4", "byteOffset: 0", "type: int16", "shape: [2]", "byteOrder: Z"]),
-        entry("overlapping", &["byteLength: 3", "byteOffset: 1", "type: bytes", "compression: null", "more: [1]"]),
+        entry(
+            "strides that lie",
+            &[
+                "byteLength: 4",
+                "byteOffset: 0",
+                "type: int16",
+                "shape: [2]",
+                "strides: [99]",
+                "endianness: little",
+            ],
+        ),
+        entry(
+            "no endianness",
+            &["byteLength: 4", "byteOffset: 0", "type: int16", "shape: [2]", "byteOrder: C"],
+        ),
+        entry(
+            "layout of another kind",
+            &["byteLength: 4", "byteOffset: 0", "type: int16", "shape: [2]", "byteOrder: Z"],
+        ),
+        entry(
+            "overlapping",
+            &["byteLength: 3", "byteOffset: 1", "type: bytes", "compression: null", "more: [1]"],
+        ),
     ];
     let (_dir, file) = rab(&odd.concat(), b"abcd");
     let mount = Mount::new(&file);
@@ -210,7 +237,11 @@ fn mutated_headers_never_crash() {
             }
             let file = dir.path().join(format!("{sample}-{round}.rab"));
             std::fs::write(&file, bytes).unwrap();
-            let said = run(program().arg("--log-file").arg(dir.path().join("log")).arg(&file).args(["--", "ls", "-R", "{}"]));
+            let said = run(program()
+                .arg("--log-file")
+                .arg(dir.path().join("log"))
+                .arg(&file)
+                .args(["--", "ls", "-R", "{}"]));
             assert!(matches!(said.code, 0 | 11 | 12), "{}: {said:?}", file.display());
             assert!(!said.err.contains("panic"), "{said:?}");
         }

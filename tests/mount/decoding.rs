@@ -24,15 +24,18 @@ fn counting(values: usize) -> Vec<u8> {
 /// A container with the gzip array "x" of `values` int32 stored as `stored`, and a plain dataset "other".
 fn container(stored: &[u8], values: usize) -> (TempDir, PathBuf) {
     let len = stored.len();
-    let x = entry("x", &[
-        &format!("byteLength: {len}"),
-        "byteOffset: 5",
-        "byteOrder: C",
-        "compression: gzip",
-        "endianness: little",
-        &format!("shape: [{values}]"),
-        "type: int32",
-    ]);
+    let x = entry(
+        "x",
+        &[
+            &format!("byteLength: {len}"),
+            "byteOffset: 5",
+            "byteOrder: C",
+            "compression: gzip",
+            "endianness: little",
+            &format!("shape: [{values}]"),
+            "type: int32",
+        ],
+    );
     rab(&(bytes_entry("other", 0, 5) + &x), &[b"other", stored].concat())
 }
 
@@ -40,7 +43,8 @@ const BIG: usize = 1_500_000;
 
 fn reads_of_the_damaged(mount: &Mount) {
     assert_eq!(mount.read("x").unwrap_err().raw_os_error(), Some(libc::EIO));
-    for script in [r#"cat "$1""#, r#"dd if="$1" bs=1M status=none"#, r#"cp "$1" /dev/null"#, r#"md5sum "$1""#] {
+    for script in [r#"cat "$1""#, r#"dd if="$1" bs=1M status=none"#, r#"cp "$1" /dev/null"#, r#"md5sum "$1""#]
+    {
         let said = try_sh(&format!("{script} > /dev/null"), &[&mount.join("x")]);
         assert!(said.code != 0 && said.err.contains("Input/output error"), "{script}: {said:?}");
     }
@@ -103,13 +107,16 @@ fn damage_anywhere_never_gives_other_bytes() {
     let good = zlib(&bytes);
     let headers: Vec<String> = (0..60)
         .map(|n| {
-            entry(&format!("x{n}"), &[
-                &format!("byteLength: {}", good.len()),
-                &format!("byteOffset: {}", n * good.len()),
-                "compression: gzip",
-                if n % 2 == 0 { "type: text" } else { "type: int32" },
-                "shape: [20000]",
-            ])
+            entry(
+                &format!("x{n}"),
+                &[
+                    &format!("byteLength: {}", good.len()),
+                    &format!("byteOffset: {}", n * good.len()),
+                    "compression: gzip",
+                    if n % 2 == 0 { "type: text" } else { "type: int32" },
+                    "shape: [20000]",
+                ],
+            )
         })
         .collect();
     let mut data = Vec::new();
@@ -143,13 +150,16 @@ fn memory_stays_within_the_cache_size_and_64_mib() {
     let stored = zlib(&bytes);
     let header: String = (0..12)
         .map(|n| {
-            entry(&format!("x{n}"), &[
-                &format!("byteLength: {}", stored.len()),
-                "byteOffset: 0",
-                "compression: gzip",
-                "shape: [6291456]",
-                if n % 4 == 0 { "type: text" } else { "type: int32" },
-            ])
+            entry(
+                &format!("x{n}"),
+                &[
+                    &format!("byteLength: {}", stored.len()),
+                    "byteOffset: 0",
+                    "compression: gzip",
+                    "shape: [6291456]",
+                    if n % 4 == 0 { "type: text" } else { "type: int32" },
+                ],
+            )
         })
         .collect();
     let (_dir, file) = rab(&header, &stored);
@@ -172,7 +182,10 @@ fn a_slow_decode_does_not_hold_up_listings_and_other_reads() {
     (0..1024).for_each(|_| encoder.write_all(&piece).unwrap());
     let stored = encoder.finish().unwrap();
     let slow = |name: &str| {
-        entry(name, &[&format!("byteLength: {}", stored.len()), "byteOffset: 5", "compression: gzip", "type: text"])
+        entry(
+            name,
+            &[&format!("byteLength: {}", stored.len()), "byteOffset: 5", "compression: gzip", "type: text"],
+        )
     };
     let header = bytes_entry("other", 0, 5) + &slow("a") + &slow("b") + &slow("c");
     let (_dir, file) = rab(&header, &[b"other".as_slice(), &stored].concat());
@@ -189,6 +202,10 @@ fn a_slow_decode_does_not_hold_up_listings_and_other_reads() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(mount.read("other").unwrap(), b"other");
         assert_eq!(mount.names().len(), 8);
-        assert_eq!(finished.load(std::sync::atomic::Ordering::SeqCst), 0, "the streams were too short to tell");
+        assert_eq!(
+            finished.load(std::sync::atomic::Ordering::SeqCst),
+            0,
+            "the streams were too short to tell"
+        );
     });
 }

@@ -66,7 +66,11 @@ pub fn python(arguments: &[&dyn AsRef<OsStr>]) -> String {
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python").into());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
     let mut command = Command::new(&interpreter);
-    command.env("PYTHONPATH", &folder).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&folder).args(arguments);
+    command
+        .env("PYTHONPATH", &folder)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(&folder)
+        .args(arguments);
     assert!(
         Path::new(&interpreter).exists(),
         "no Python with numpy and PyYAML at {}: run scripts/test, or name one in RAB_TEST_PYTHON",

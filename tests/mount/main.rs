@@ -8,6 +8,7 @@ mod kit;
 mod changed;
 mod damaged;
 mod decoding;
+mod docs;
 mod model;
 mod numpy;
 mod parallel;

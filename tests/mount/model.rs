@@ -15,7 +15,10 @@ fn path_of(name: &str, all: &[String]) -> Vec<String> {
         let last = parts.last_mut().unwrap();
         let next = name[at + c.len_utf8()..].chars().next();
         match c {
-            '/' if !last.is_empty() && !matches!(next, None | Some('/')) && !all.iter().any(|n| *n == name[..at]) => {
+            '/' if !last.is_empty()
+                && !matches!(next, None | Some('/'))
+                && !all.iter().any(|n| *n == name[..at]) =>
+            {
                 parts.push(String::new());
             }
             '/' => last.push_str("%2F"),
@@ -48,7 +51,8 @@ fn model(datasets: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {
     }
     for (path, bytes) in late {
         let is_dir = |path: &str| files.keys().any(|k| k.starts_with(&format!("{path}/")));
-        let free = (2..).map(|n| format!("{path}~{n}")).find(|p| !files.contains_key(p) && !is_dir(p)).unwrap();
+        let free =
+            (2..).map(|n| format!("{path}~{n}")).find(|p| !files.contains_key(p) && !is_dir(p)).unwrap();
         files.insert(free, bytes);
     }
     files
@@ -56,7 +60,8 @@ fn model(datasets: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {
 
 /// Adds the sidecars' paths.
 fn with_sidecars(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
-    let taken = |path: &str| files.contains_key(path) || files.keys().any(|k| k.starts_with(&format!("{path}/")));
+    let taken =
+        |path: &str| files.contains_key(path) || files.keys().any(|k| k.starts_with(&format!("{path}/")));
     let sidecar = |path: &String| {
         let plain = format!("{path}.meta.yaml");
         let numbered = (2..).map(|n| format!("{plain}~{n}"));

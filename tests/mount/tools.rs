@@ -17,12 +17,14 @@ fn mount_and_copy(sample: &str) -> (Mount, TempDir) {
 fn cp_tar_and_rsync_copy_everything() {
     let (mount, copy) = mount_and_copy("names.rab");
     let work = scratch();
-    sh(r#"cp -r "$1" "$2/cp" && diff -r "$1" "$2/cp" && diff -r "$3" "$2/cp""#, &[&mount.path, &work.path(), &copy.path()]);
-    sh(r#"mkdir "$2/tar" && tar -C "$1" -cf - . | tar -C "$2/tar" -xf - && diff -r "$3" "$2/tar""#, &[
-        &mount.path,
-        &work.path(),
-        &copy.path(),
-    ]);
+    sh(
+        r#"cp -r "$1" "$2/cp" && diff -r "$1" "$2/cp" && diff -r "$3" "$2/cp""#,
+        &[&mount.path, &work.path(), &copy.path()],
+    );
+    sh(
+        r#"mkdir "$2/tar" && tar -C "$1" -cf - . | tar -C "$2/tar" -xf - && diff -r "$3" "$2/tar""#,
+        &[&mount.path, &work.path(), &copy.path()],
+    );
     sh(r#"rsync -a "$1/" "$2/rsync" && diff -r "$3" "$2/rsync""#, &[&mount.path, &work.path(), &copy.path()]);
     // A second rsync has nothing to do: sizes and times are stable.
     let again = sh(r#"rsync -ai "$1/" "$2/rsync""#, &[&mount.path, &work.path()]);

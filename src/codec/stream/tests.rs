@@ -151,7 +151,10 @@ fn before_damage_is_served_after_it_is_not() {
     assert!(kit.sequentially().is_err());
     let good = (0..BIG).take_while(|at| at % 4096 != 0 || kit.read(*at, 4096).is_ok()).last().unwrap();
     assert!(good > BIG / 3, "{good}");
-    assert_eq!(kit.read(good / 4096 * 4096 - 4096, 4096).unwrap(), bytes[good / 4096 * 4096 - 4096..][..4096]);
+    assert_eq!(
+        kit.read(good / 4096 * 4096 - 4096, 4096).unwrap(),
+        bytes[good / 4096 * 4096 - 4096..][..4096]
+    );
     assert!(kit.read(good + 4096, 1).is_err());
 }
 

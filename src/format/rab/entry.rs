@@ -32,7 +32,12 @@ pub struct Dataset {
 type Missing = String;
 
 /// The name and dataset of one item of the header.
-pub fn dataset(item: Item, text: &str, layout: Layout, place: &Place) -> Result<(Box<[u8]>, Dataset), Missing> {
+pub fn dataset(
+    item: Item,
+    text: &str,
+    layout: Layout,
+    place: &Place,
+) -> Result<(Box<[u8]>, Dataset), Missing> {
     let node = item.node.clone();
     let Node::Map(_) = &*node else { return Err("is not a mapping".into()) };
     let name = text_of(&node, "name").ok_or("has no name")?;
@@ -122,8 +127,9 @@ fn compression(codec: &Node) -> Result<bool, String> {
 fn array_len(dataset: &mut Dataset, codec: &Node, kind: &str) -> Result<u64, String> {
     let element = Element::from_name(kind).ok_or_else(|| format!("its type {kind:?} is not known"))?;
     let shape = shape(codec)?;
-    let len = array::byte_len(element, &shape)
-        .ok_or_else(|| format!("its shape {shape:?} times {} bytes does not fit into 64 bits", element.size))?;
+    let len = array::byte_len(element, &shape).ok_or_else(|| {
+        format!("its shape {shape:?} times {} bytes does not fit into 64 bits", element.size)
+    })?;
     dataset.array = layout_of(codec, element).map(|(dtype, order)| Array { dtype, shape, order });
     Ok(len)
 }
@@ -172,10 +178,9 @@ fn dataframe_len(codec: &Node) -> Result<u64, String> {
 
 fn cell_width(column: &Node) -> Result<u64, String> {
     match column.get("encodingType").and_then(Node::as_str) {
-        Some("text") => column
-            .get("maxByteSize")
-            .and_then(Node::as_u64)
-            .ok_or_else(|| "has no maxByteSize".into()),
+        Some("text") => {
+            column.get("maxByteSize").and_then(Node::as_u64).ok_or_else(|| "has no maxByteSize".into())
+        }
         Some(name) => Element::from_name(name)
             .map(|element| element.size.into())
             .ok_or_else(|| format!("has the encodingType {name:?}, which is not known")),

@@ -82,8 +82,9 @@ fn parse(text: &str, layout: Layout, place: &Place) -> Result<Datasets> {
 
 fn add(item: Item, text: &str, layout: Layout, place: &Place, found: &mut Datasets) -> Result<()> {
     let number = found.0.len() + 1;
-    let (name, dataset) = entry::dataset(item, text, layout, place)
-        .map_err(|problem| Error::damaged(place.clone(), format!("entry {number} of the header {problem}")))?;
+    let (name, dataset) = entry::dataset(item, text, layout, place).map_err(|problem| {
+        Error::damaged(place.clone(), format!("entry {number} of the header {problem}"))
+    })?;
     found.0.push(name);
     found.1.push(dataset);
     Ok(())

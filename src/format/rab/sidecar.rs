@@ -19,7 +19,11 @@ pub struct Sidecar {
 
 enum Text {
     /// The entry's own text in the file, without `indent` spaces at the start of each line.
-    Own { range: Range<u64>, indent: u32, len: u64 },
+    Own {
+        range: Range<u64>,
+        indent: u32,
+        len: u64,
+    },
     Written(Box<str>),
 }
 
@@ -102,8 +106,13 @@ fn python_literal(name: &[u8]) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '\0'..='\x1f' | '\x7f'..='\u{a0}' => out.push_str(&format!("\\x{:02x}", c as u32)),
-            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fffe}' | '\u{ffff}' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            '\u{ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => out.push_str(&format!("\\u{:04x}", c as u32)),
             c => out.push(c),
         }
     }

@@ -24,7 +24,6 @@ pub fn write(node: &Node, out: &mut String) {
     }
 }
 
-
 /// The shortest digits that read back the same, laid out as Python does; the exponent has a sign and the
 /// digits before it a dot, without which PyYAML would read a string.
 fn float(value: f64, out: &mut String) {
@@ -62,9 +61,15 @@ fn string(text: &Text, out: &mut String) {
 /// Certainly a string, in block and in flow style: a word or words that begin with a letter.
 fn is_plain(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || !c.is_ascii() && c.is_alphabetic();
-    let is_inner = |c: char| is_letter(c) || matches!(c, '0'..='9' | ' ' | '_' | '-' | '.' | '/' | '(' | ')' | '+' | '=' | ';' | '%' | '@');
+    let is_inner = |c: char| {
+        is_letter(c)
+            || matches!(c, '0'..='9' | ' ' | '_' | '-' | '.' | '/' | '(' | ')' | '+' | '=' | ';' | '%' | '@')
+    };
     let may_be_word = text.len() <= 8 && (is_reserved(text) || matches!(text, "y" | "Y" | "n" | "N"));
-    text.starts_with(is_letter) && !text.ends_with(' ') && text.chars().all(|c| is_inner(c) && is_quotable(c)) && !may_be_word
+    text.starts_with(is_letter)
+        && !text.ends_with(' ')
+        && text.chars().all(|c| is_inner(c) && is_quotable(c))
+        && !may_be_word
 }
 
 /// May stand as it is between quotes: printable, and no line break in any version.
@@ -108,10 +113,12 @@ fn code(point: u32, out: &mut String) {
 fn base64(bytes: &[u8], out: &mut String) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().enumerate().fold(0u32, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
+        let bits =
+            chunk.iter().enumerate().fold(0u32, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
         for at in 0..4 {
             let six = (bits >> (18 - 6 * at) & 63) as usize;
-            let character = if at <= chunk.len() { ALPHABET.get(six).map_or('=', |b| char::from(*b)) } else { '=' };
+            let character =
+                if at <= chunk.len() { ALPHABET.get(six).map_or('=', |b| char::from(*b)) } else { '=' };
             out.push(character);
         }
     }

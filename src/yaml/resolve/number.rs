@@ -40,7 +40,9 @@ fn is_float(value: &str) -> bool {
     let fraction = span(rest, is_digit_or_underscore);
     let (fraction, exponent) = rest.split_at(fraction);
     if whole.is_empty() {
-        return body.len() == value.len() && fraction.starts_with(|c: char| c.is_ascii_digit()) && is_exponent(exponent);
+        return body.len() == value.len()
+            && fraction.starts_with(|c: char| c.is_ascii_digit())
+            && is_exponent(exponent);
     }
     match whole.split_once(':') {
         None => starts_digits(whole) && is_exponent(exponent),
@@ -194,7 +196,9 @@ fn is_sixty(part: &str) -> bool {
 fn is_exponent(text: &str) -> bool {
     match text.as_bytes() {
         [] => true,
-        [b'e' | b'E', b'-' | b'+', digits @ ..] => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
+        [b'e' | b'E', b'-' | b'+', digits @ ..] => {
+            !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+        }
         _ => false,
     }
 }

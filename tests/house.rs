@@ -1,0 +1,112 @@
+//! Who may know whom in src/: imports point downward in the order that `lib.rs` draws, and the names of FUSE
+//! and of the command line parser stay in their rooms.
+
+use std::path::{Path, PathBuf};
+
+/// Top to bottom.
+const ROOMS: &[&str] = &[
+    "cli", "open", "mount", "fuse", "pool", "fs", "format", "tree", "content", "array", "codec", "source",
+    "yaml", "error",
+];
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Every source file with its path below src/ and its text, tests and comments left out.
+fn files() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![src()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let name = path.strip_prefix(src()).unwrap().display().to_string();
+                found.push((name, code(&text)));
+            }
+        }
+    }
+    assert!(found.len() > 20);
+    found
+}
+
+fn code(text: &str) -> String {
+    let before_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+    before_tests.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn room(file: &str) -> Option<&str> {
+    let first = file.split('/').next().unwrap();
+    let name = first.strip_suffix(".rs").unwrap_or(first);
+    ROOMS.contains(&name).then_some(name)
+}
+
+/// The rooms that a text names as `crate::room`, also in `use crate::{a, b}`.
+fn named(text: &str) -> Vec<&str> {
+    let after = text.split("crate::").skip(1);
+    let words = after.flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split('}').next().unwrap_or("").split(',').map(str::trim).collect(),
+        None => vec![rest],
+    });
+    words.map(|word| word.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")).collect()
+}
+
+#[test]
+fn imports_point_downward() {
+    for (file, text) in files() {
+        let Some(own) = room(&file) else { continue };
+        let height = |name: &str| ROOMS.iter().position(|room| *room == name);
+        for other in named(&text).into_iter().filter(|other| *other != own) {
+            if let Some(other_height) = height(other) {
+                assert!(height(own) < Some(other_height), "{file} knows crate::{other}, which is above it");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_room_is_on_the_map() {
+    let map = std::fs::read_to_string(src().join("lib.rs")).unwrap();
+    for (file, _) in files() {
+        if file != "lib.rs" && !file.starts_with("bin/") {
+            let room = room(&file).unwrap_or_else(|| panic!("{file} is in no room"));
+            assert!(map.contains(&format!("`{room}`")), "{room} is not on the map in lib.rs");
+        }
+    }
+}
+
+#[test]
+fn names_that_stay_in_their_rooms() {
+    let only = |word: &str, rooms: &[&str]| {
+        for (file, text) in files() {
+            let home = room(&file).is_none_or(|room| rooms.contains(&room)) && file != "lib.rs";
+            assert!(home || !text.contains(word), "{file} names {word}");
+        }
+    };
+    only("fuser::", &["fuse", "mount", "cli"]);
+    only("Errno", &["fuse", "mount"]);
+    only("clap", &["cli"]);
+    only("flate2", &["codec"]);
+    only("libyaml_safer", &["yaml"]);
+}
+
+#[test]
+fn formats_know_no_other_format() {
+    let formats: Vec<String> = std::fs::read_dir(src().join("format"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().trim_end_matches(".rs").to_owned())
+        .filter(|name| name != "mod")
+        .collect();
+    for (file, text) in files() {
+        let Some(own) = file.strip_prefix("format/").and_then(|rest| rest.split(['/', '.']).next()) else {
+            continue;
+        };
+        for other in formats.iter().filter(|other| *other != own && own != "mod") {
+            assert!(!text.contains(&format!("format::{other}")), "{file} knows format {other}");
+            assert!(!text.contains(&format!("super::super::{other}")), "{file} knows format {other}");
+        }
+    }
+}
