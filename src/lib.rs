@@ -4,9 +4,9 @@
 //!
 //! | room | what it is for |
 //! |---|---|
-//! | [`cli`] | the command line: clap's structs, resolved into one [`mount::Config`] |
-//! | [`open`] | wiring: from a path to a file system that can be mounted |
-//! | [`mount`] | the life of a mount: daemon, signals, unmount, exit codes |
+//! | [`cli`] | the command line: clap's structs, resolved into one `mount::Config` |
+//! | `open` | wiring: from a path to a file system that can be mounted |
+//! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `pool` | threads for requests that have to decode |
 //! | `fs` | inodes, attributes, listings, reads |
@@ -29,8 +29,8 @@ pub mod error;
 mod format;
 mod fs;
 mod fuse;
-pub mod mount;
-pub mod open;
+mod mount;
+mod open;
 mod pool;
 mod source;
 mod tree;

@@ -1,5 +1,5 @@
 //! `rab-mount`: everything is in the library; see `rab::cli`.
 
 fn main() -> std::process::ExitCode {
-    rab::cli::rab_mount(rab::open::open)
+    rab::cli::rab_mount()
 }

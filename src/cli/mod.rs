@@ -6,15 +6,14 @@ mod options;
 mod resolve;
 mod values;
 
-use crate::Result;
-use crate::mount::{self, Config, Opened};
+use crate::{mount, open};
 use clap::Parser;
 use std::process::ExitCode;
 
 pub use options::Options;
 
-/// The whole of `rab-mount`: `open` makes the file system out of the resolved configuration.
-pub fn rab_mount<F: fuser::Filesystem>(open: impl FnOnce(&Config) -> Result<Opened<F>>) -> ExitCode {
+/// The whole of `rab-mount`.
+pub fn rab_mount() -> ExitCode {
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => {
@@ -24,7 +23,7 @@ pub fn rab_mount<F: fuser::Filesystem>(open: impl FnOnce(&Config) -> Result<Open
         }
     };
     match resolve::resolve(options) {
-        Ok(config) => mount::run(&config, open),
+        Ok(config) => mount::run(&config, open::open),
         Err(error) => mount::fail(&error),
     }
 }

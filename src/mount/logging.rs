@@ -42,7 +42,10 @@ pub fn start(config: &Config) -> Result<()> {
     let _ = log::set_logger(&LOG);
     log::set_max_level(level_of(config.verbose, true));
     std::panic::set_hook(Box::new(|panic| {
-        log::error!("this is a bug in rab-mount, please report it: {panic}");
+        // The YAML parser's panics are caught and become an error of the header.
+        if !crate::yaml::is_guarded() {
+            log::error!("this is a bug in rab-mount, please report it: {panic}");
+        }
     }));
     Ok(())
 }

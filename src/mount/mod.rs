@@ -90,7 +90,8 @@ fn announce(summary: &str, place: &Place) {
     }
     let shown = place.shown.display().to_string();
     let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &shown };
-    let _ = writeln!(io::stderr(), "{summary} at {shown}/ ; unmount with rab-mount -u {shown}");
+    let line = format!("{summary} at {shown}/ ; unmount with rab-mount -u {shown}\n");
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Prints an error and gives its exit code.
@@ -99,7 +100,7 @@ pub fn fail(error: &Error) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
-/// One line on stderr, which may be closed.
+/// One line on stderr, which may be closed; in one write, so that lines of several processes do not mix.
 fn complain(message: &str) {
-    let _ = writeln!(io::stderr(), "rab-mount: {message}");
+    let _ = io::stderr().write_all(format!("rab-mount: {message}\n").as_bytes());
 }

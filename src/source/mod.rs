@@ -17,16 +17,13 @@ pub use file::FileSource;
 use crate::Result;
 use crate::error::Place;
 
+#[allow(clippy::len_without_is_empty)] // nobody asks
 pub trait Source: Send + Sync {
     /// What messages call it: the path that was opened.
     fn path(&self) -> &Path;
 
     /// Length in bytes when it was opened.
     fn len(&self) -> u64;
-
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 
     /// When its bytes were last modified.
     fn modified(&self) -> SystemTime;

@@ -115,7 +115,7 @@ fn numbered(name: &[u8], number: u32) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Face, Kind, NodeId, ROOT, Size, Tree};
+    use super::super::{Kind, NodeId, ROOT, Size, Tree};
     use super::*;
     use crate::content::Content;
 

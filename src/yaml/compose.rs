@@ -12,7 +12,7 @@ use libyaml_safer::{Event, EventData, MappingStyle, ScalarStyle, SequenceStyle};
 
 use super::events::Events;
 use super::portable::Watch;
-use super::{Item, Node, Problem, Stop, Text, resolve, surrogates};
+use super::{Item, Node, Problem, Stop, resolve, surrogates};
 
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;
@@ -60,6 +60,9 @@ struct Composer<'t> {
     flow_level: usize,
     watch: Watch<'t>,
 }
+
+/// A collection as it stands, before its tag is applied, and where it ends.
+type Content = (Node, Sum, usize);
 
 /// What precedes a collection's or scalar's content.
 struct Properties {
@@ -224,7 +227,7 @@ impl Composer<'_> {
         is_flow: bool,
         start: usize,
         depth: usize,
-        compose: fn(&mut Self, usize) -> Result<(Node, Sum, usize), Problem>,
+        compose: fn(&mut Self, usize) -> Result<Content, Problem>,
     ) -> Result<(Built, usize), Problem> {
         check_depth(depth, start)?;
         self.open(&properties.anchor);
@@ -243,7 +246,7 @@ impl Composer<'_> {
         Ok((built, end))
     }
 
-    fn sequence(&mut self, depth: usize) -> Result<(Node, Sum, usize), Problem> {
+    fn sequence(&mut self, depth: usize) -> Result<Content, Problem> {
         let (mut items, mut sum) = (Vec::new(), Sum::default());
         loop {
             let event = self.events.next()?;
@@ -256,7 +259,7 @@ impl Composer<'_> {
         }
     }
 
-    fn mapping(&mut self, depth: usize) -> Result<(Node, Sum, usize), Problem> {
+    fn mapping(&mut self, depth: usize) -> Result<Content, Problem> {
         let (mut merged, mut pairs, mut sum) = (Vec::new(), Vec::new(), Sum::default());
         loop {
             let event = self.events.next()?;

@@ -18,7 +18,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use compose::{MAX_ALIASED, MAX_DEPTH, each_item};
+pub use compose::each_item;
 pub use emit::write;
 pub use events::is_guarded;
 pub use json::json_items;
@@ -49,21 +49,6 @@ impl Node {
         Node::Str(Text::from(text))
     }
 
-    pub fn int(value: impl Into<i128>) -> Node {
-        Node::Int(value.into().to_string().into())
-    }
-
-    /// A mapping with text keys, for writing.
-    pub fn map<'k>(pairs: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
-        Node::Map(
-            pairs.into_iter().map(|(key, value)| (Arc::new(Node::text(key)), Arc::new(value))).collect(),
-        )
-    }
-
-    pub fn seq(items: impl IntoIterator<Item = Node>) -> Node {
-        Node::Seq(items.into_iter().map(Arc::new).collect())
-    }
-
     /// The value of a text key of a mapping.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.get_shared(key).map(Arc::as_ref)
@@ -80,10 +65,6 @@ impl Node {
         if let Node::Map(pairs) = self { Some(pairs) } else { None }
     }
 
-    pub fn as_seq(&self) -> Option<&[Arc<Node>]> {
-        if let Node::Seq(items) = self { Some(items) } else { None }
-    }
-
     pub fn as_text(&self) -> Option<&Text> {
         if let Node::Str(text) = self { Some(text) } else { None }
     }
@@ -91,10 +72,6 @@ impl Node {
     /// A string without lone surrogates.
     pub fn as_str(&self) -> Option<&str> {
         self.as_text()?.as_str()
-    }
-
-    pub fn as_bool(&self) -> Option<bool> {
-        if let Node::Bool(value) = self { Some(*value) } else { None }
     }
 
     pub fn as_i128(&self) -> Option<i128> {
@@ -107,6 +84,29 @@ impl Node {
 
     pub fn is_null(&self) -> bool {
         matches!(self, Node::Null)
+    }
+}
+
+/// For tests: what they expect, in few words.
+#[cfg(test)]
+impl Node {
+    pub fn int(value: impl Into<i128>) -> Node {
+        Node::Int(value.into().to_string().into())
+    }
+
+    /// A mapping with text keys, for writing.
+    pub fn map<'k>(pairs: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
+        Node::Map(
+            pairs.into_iter().map(|(key, value)| (Arc::new(Node::text(key)), Arc::new(value))).collect(),
+        )
+    }
+
+    pub fn seq(items: impl IntoIterator<Item = Node>) -> Node {
+        Node::Seq(items.into_iter().map(Arc::new).collect())
+    }
+
+    pub fn as_seq(&self) -> Option<&[Arc<Node>]> {
+        if let Node::Seq(items) = self { Some(items) } else { None }
     }
 }
 

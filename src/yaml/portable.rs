@@ -82,7 +82,7 @@ fn is_plain_same(node: &Node, value: &str, in_flow: bool) -> bool {
         Node::Null => matches!(value, "" | "~" | "null"),
         Node::Bool(_) => matches!(value, "true" | "false"),
         Node::Int(_) | Node::Float(_) => resolve::is_plain_number(value),
-        // ruamel.yaml makes naive times of zoned ones
+        // some loaders drop a zone
         Node::Timestamp(canonical) => {
             **canonical == *value && value.len() <= "2020-01-02 03:04:05.678900".len()
         }

@@ -81,9 +81,10 @@ fn parse(text: &str, layout: Layout, place: &Place) -> Result<Datasets> {
 }
 
 fn add(item: Item, text: &str, layout: Layout, place: &Place, found: &mut Datasets) -> Result<()> {
-    let number = found.0.len() + 1;
+    let (number, line) = (found.0.len() + 1, item.line);
+    let at = place.at(layout.header + item.span.start as u64);
     let (name, dataset) = entry::dataset(item, text, layout, place).map_err(|problem| {
-        Error::damaged(place.clone(), format!("entry {number} of the header {problem}"))
+        Error::damaged(at, format!("entry {number} of the header (its line {line}) {problem}"))
     })?;
     found.0.push(name);
     found.1.push(dataset);
