@@ -2,11 +2,16 @@
 //! dataset with a name of its own is placed, then those whose name is taken get `~2`, `~3`, ... at its
 //! very end, then sidecars whose name is taken do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::arena::{Arena, Datasets, Directory, Names};
+use super::names::NameList;
 use super::naming;
-use crate::Result;
+use super::prefixes::Prefixes;
+use crate::{Error, Result};
+
+/// A bound on what names of a few bytes can make us allocate.
+const MAX_DIRECTORIES: u32 = 10_000_000;
 
 pub struct Builder {
     names: Names,
@@ -14,8 +19,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The tree of `datasets`, the dataset with number i being called `names[i]` (bytes in WTF-8).
-    pub fn build<D: Datasets>(names: &[impl AsRef<[u8]>], datasets: D) -> Result<Arena<D>> {
+    /// The tree of `datasets`, the dataset with number i having the i-th name (bytes in WTF-8).
+    pub fn build<D: Datasets>(names: &NameList, datasets: D) -> Result<Arena<D>> {
         let mut builder = Builder { names: Names::new(), directories: 1 };
         builder.place_all(names)?;
         let renamed = builder.rename_sidecars();
@@ -23,11 +28,11 @@ impl Builder {
         Ok(Arena { names: builder.names, directories, children, renamed, datasets })
     }
 
-    fn place_all(&mut self, names: &[impl AsRef<[u8]>]) -> Result<()> {
-        let all: HashSet<&[u8]> = names.iter().map(AsRef::as_ref).collect();
+    fn place_all(&mut self, names: &NameList) -> Result<()> {
+        let prefixes = Prefixes::new(names);
         let mut late = Vec::new();
-        for (dataset, name) in (0..).zip(names) {
-            let mut parts = naming::components(name.as_ref(), |left| all.contains(left));
+        for (dataset, name) in (0..).zip(names.iter()) {
+            let mut parts = naming::components(name, &prefixes.after_datasets(name));
             let file = parts.pop().unwrap_or_default();
             let mut dir = 0;
             for part in parts {
@@ -60,6 +65,11 @@ impl Builder {
             }
             wanted = numbered(&name, number);
             number += 1;
+        }
+        if self.directories == MAX_DIRECTORIES {
+            return Err(Error::Other(format!(
+                "the names of the datasets make more than {MAX_DIRECTORIES} directories"
+            )));
         }
         self.directories += 1;
         self.names.add(dir, &wanted, true, self.directories - 1)
@@ -140,7 +150,7 @@ mod tests {
     }
 
     fn tree(names: &[&str]) -> Arena<Numbers> {
-        Builder::build(names, Numbers(names.len() as u64)).unwrap()
+        Builder::build(&names.iter().copied().collect(), Numbers(names.len() as u64)).unwrap()
     }
 
     /// Every path with what it shows: the dataset's number, or the file that a sidecar belongs to.
@@ -203,7 +213,7 @@ mod tests {
     #[test]
     fn a_shortened_name_that_is_also_a_dataset_clashes_with_nothing() {
         let long = "x".repeat(300);
-        let short = String::from_utf8(naming::components(long.as_bytes(), |_| false).remove(0)).unwrap();
+        let short = String::from_utf8(naming::components(long.as_bytes(), &[]).remove(0)).unwrap();
         let inside = format!("{long}/in");
         assert_eq!(paths(&[&short, &inside]).len(), paths(&["a", "b"]).len() + 2);
         assert_eq!(tree(&[&long, &short]).nodes(), 3);

@@ -4,13 +4,16 @@
 
 mod arena;
 mod builder;
+mod names;
 pub mod naming;
+mod prefixes;
 
 use crate::Result;
 use crate::content::Content;
 
 pub use arena::Datasets;
 pub use builder::Builder;
+pub use names::NameList;
 
 /// A node's number in its tree. The root is [`ROOT`].
 pub type NodeId = u64;

@@ -1,8 +1,8 @@
 //! Dataset name <-> path of file names. Percent-decoding a path (and joining its components with `/`)
 //! gives the dataset's name back, except for components that were shortened.
 //!
-//! - `/` separates directories; one that would make an empty component, or whose left side is itself a
-//!   dataset, is written `%2F` and stays in its component.
+//! - `/` separates directories (up to 2048 of them); one that would make an empty component, or whose left
+//!   side is itself a dataset, is written `%2F` and stays in its component.
 //! - `%`, bytes 0 to 31, 127 and those of lone surrogates (names are WTF-8) are percent-encoded; `.` and
 //!   `..` become `%2E`, `%2E%2E`; a first component `.views` becomes `%2Eviews`; the empty name is `%`.
 //! - An escaped component longer than 240 bytes is cut to at most 223 and gets `~` and 16 hex digits of
@@ -13,17 +13,23 @@ use sha2::{Digest, Sha256};
 /// What a sidecar's name adds to the name of its dataset's file.
 pub const SIDECAR: &[u8] = b".meta.yaml";
 
+/// A name makes so many directories; no path of the system leads deeper.
+const DEEPEST: usize = 2048;
 const LONGEST: usize = 240;
 const CUT: usize = 223;
 
-/// The file names that `name` becomes, outermost directory first; never empty.
-pub fn components(name: &[u8], is_dataset: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+/// The file names that `name` becomes, outermost directory first; never empty. `after_datasets` are the
+/// positions of slashes whose left side is itself a dataset, in order.
+pub fn components(name: &[u8], after_datasets: &[usize]) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
     let mut part = Vec::new();
     for (at, &byte) in name.iter().enumerate() {
         if byte != b'/' {
             escape(byte, lone_surrogate(name, at), &mut part);
-        } else if part.is_empty() || matches!(name.get(at + 1), None | Some(b'/')) || is_dataset(&name[..at])
+        } else if part.is_empty()
+            || matches!(name.get(at + 1), None | Some(b'/'))
+            || after_datasets.binary_search(&at).is_ok()
+            || parts.len() == DEEPEST
         {
             part.extend_from_slice(b"%2F");
         } else {
@@ -86,8 +92,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn slashes_after(name: &str, datasets: &[&str]) -> Vec<usize> {
+        name.match_indices('/').map(|(at, _)| at).filter(|at| datasets.contains(&&name[..*at])).collect()
+    }
+
     fn path(name: &str, datasets: &[&str]) -> String {
-        let parts = components(name.as_bytes(), |left| datasets.iter().any(|d| d.as_bytes() == left));
+        let parts = components(name.as_bytes(), &slashes_after(name, datasets));
         parts.into_iter().map(|p| String::from_utf8(p).unwrap()).collect::<Vec<_>>().join("/")
     }
 
@@ -114,7 +124,7 @@ mod tests {
 
     #[test]
     fn lone_surrogates_are_escaped_whole() {
-        let parts = components(b"a\xED\xA0\x80b", |_| false);
+        let parts = components(b"a\xED\xA0\x80b", &[]);
         assert_eq!(parts, [b"a%ED%A0%80b".to_vec()]);
         assert_eq!(path("\u{D7FF}", &[]), "\u{D7FF}");
     }
@@ -152,7 +162,7 @@ mod tests {
     proptest! {
         #[test]
         fn percent_decoding_gives_the_name_back(name in "[a./%é\n]{0,40}", other in "[a./]{0,4}") {
-            let parts = components(name.as_bytes(), |left| left == other.as_bytes());
+            let parts = components(name.as_bytes(), &slashes_after(&name, &[&other]));
             let back = parts.iter().map(|p| decode(p)).collect::<Vec<_>>().join(&b'/');
             prop_assert_eq!(back, name.as_bytes());
             for part in &parts {

@@ -12,7 +12,7 @@ use libyaml_safer::{Event, EventData, MappingStyle, ScalarStyle, SequenceStyle};
 
 use super::events::Events;
 use super::portable::Watch;
-use super::{Item, Node, Problem, Stop, resolve, surrogates};
+use super::{Form, Item, Node, Problem, Stop, resolve, surrogates};
 
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;
@@ -24,16 +24,41 @@ const NODE_SIZE: u64 = 16;
 
 type Pair = (Arc<Node>, Arc<Node>);
 
+/// What outlives an item: the anchored nodes, and what all aliases stand for so far. A list that is read in
+/// pieces, each of them whole items, shares one.
+#[derive(Default)]
+pub struct Anchors<'a> {
+    /// `None` while the anchored collection is still open.
+    nodes: HashMap<String, Option<Built>>,
+    aliased: u64,
+    /// Where an anchor is looked for that is not among `nodes`.
+    outer: Option<&'a Anchors<'a>>,
+}
+
+impl<'a> Anchors<'a> {
+    /// For reading one item again: knows all of `outer`, which stays as it is.
+    pub fn within(outer: &'a Anchors<'a>) -> Anchors<'a> {
+        Anchors { outer: Some(outer), ..Anchors::default() }
+    }
+
+    fn get(&self, anchor: &str) -> Option<&Option<Built>> {
+        self.nodes.get(anchor).or_else(|| self.outer?.get(anchor))
+    }
+}
+
 /// Calls `each` for every item of the top-level list, in order. An empty text, and `null`, are an empty list.
 /// Items before a problem have been handed out by the time it is found.
-pub fn each_item(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+pub fn each_item(
+    text: &str,
+    anchors: &mut Anchors<'_>,
+    each: &mut dyn FnMut(Item) -> crate::Result<()>,
+) -> Result<(), Stop> {
     let parsed = surrogates::hide(text);
     let mut composer = Composer {
         text,
         has_surrogates: matches!(parsed, Cow::Owned(_)),
         events: Events::new(&parsed)?,
-        anchors: HashMap::new(),
-        aliased: 0,
+        anchors,
         flow_level: 0,
         watch: Watch::new(text, None),
     };
@@ -49,14 +74,12 @@ struct Built {
     height: usize,
 }
 
-struct Composer<'t> {
+struct Composer<'t, 'a, 'o> {
     /// As it came; the events are those of a copy that hides surrogates, where `has_surrogates`.
     text: &'t str,
     has_surrogates: bool,
     events: Events<'t>,
-    /// `None` while the anchored collection is still open.
-    anchors: HashMap<String, Option<Built>>,
-    aliased: u64,
+    anchors: &'a mut Anchors<'o>,
     flow_level: usize,
     watch: Watch<'t>,
 }
@@ -84,7 +107,7 @@ impl Sum {
     }
 }
 
-impl Composer<'_> {
+impl Composer<'_, '_, '_> {
     fn document(&mut self, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
         self.events.next()?; // the stream's start
         if matches!(self.events.next()?.data, EventData::StreamEnd) {
@@ -103,7 +126,7 @@ impl Composer<'_> {
         let root = self.events.next()?;
         match &root.data {
             EventData::SequenceStart { anchor, style, .. } => {
-                self.open(anchor);
+                self.open(anchor, self.events.offset(&root.start_mark))?;
                 let is_block = *style == SequenceStyle::Block;
                 self.flow_level = usize::from(!is_block);
                 self.items(is_block, each)
@@ -137,7 +160,8 @@ impl Composer<'_> {
         let (built, end) = self.node(first, 1)?;
         let span = if is_block { start..self.line_end(start, end) } else { start..end };
         let watch = std::mem::replace(&mut self.watch, Watch::new(self.text, None));
-        Ok(Item { node: built.node, portable: watch.finish(span.clone()), span, line })
+        let form = column.filter(|_| is_block).map_or(Form::Flow, |column| Form::Block { column });
+        Ok(Item { node: built.node, portable: watch.finish(span.clone()), form, span, line })
     }
 
     /// The end of the last line with content before `end`, where the next item (or nothing) begins.
@@ -183,8 +207,8 @@ impl Composer<'_> {
             None => return Err(Problem::new(start, format!("alias *{anchor} has no anchor before it"))),
         };
         check_depth(depth - 1 + built.height, start)?;
-        self.aliased = self.aliased.saturating_add(built.size);
-        if self.aliased > MAX_ALIASED {
+        self.anchors.aliased = self.anchors.aliased.saturating_add(built.size);
+        if self.anchors.aliased > MAX_ALIASED {
             let limit = MAX_ALIASED >> 20;
             return Err(Problem::new(start, format!("aliases stand for more than {limit} MiB of values")));
         }
@@ -198,6 +222,7 @@ impl Composer<'_> {
         style: ScalarStyle,
         at: Range<usize>,
     ) -> Result<Built, Problem> {
+        self.open(&properties.anchor, at.start)?;
         let size = NODE_SIZE + value.len() as u64;
         let tag = properties.tag.as_deref().map(resolve::short_tag);
         let node = match tag {
@@ -230,7 +255,7 @@ impl Composer<'_> {
         compose: fn(&mut Self, usize) -> Result<Content, Problem>,
     ) -> Result<(Built, usize), Problem> {
         check_depth(depth, start)?;
-        self.open(&properties.anchor);
+        self.open(&properties.anchor, start)?;
         let tag = properties.tag.as_deref().map(resolve::short_tag);
         self.watch.allow_only(tag.is_none() || tag == Some("set"));
         self.flow_level += usize::from(is_flow);
@@ -289,17 +314,19 @@ impl Composer<'_> {
         pairs
     }
 
-    fn open(&mut self, anchor: &Option<String>) {
-        if let Some(anchor) = anchor {
-            self.watch.spoil();
-            self.anchors.insert(anchor.clone(), None);
+    /// As for PyYAML, an anchor names one node for good.
+    fn open(&mut self, anchor: &Option<String>, start: usize) -> Result<(), Problem> {
+        let Some(anchor) = anchor else { return Ok(()) };
+        self.watch.spoil();
+        match self.anchors.nodes.insert(anchor.clone(), None) {
+            None => Ok(()),
+            Some(_) => Err(Problem::new(start, format!("anchor &{anchor} is given twice"))),
         }
     }
 
     fn close(&mut self, anchor: Option<String>, built: &Built) {
         if let Some(anchor) = anchor {
-            self.watch.spoil();
-            self.anchors.insert(anchor, Some(built.clone()));
+            self.anchors.nodes.insert(anchor, Some(built.clone()));
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Deserializer, Number, Value};
 
-use super::{Item, Node, Problem, Stop, resolve};
+use super::{Form, Item, Node, Problem, Stop, resolve};
 
 /// As [`super::each_item`], for JSON; no item is portable.
 pub fn json_items(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
@@ -65,7 +65,13 @@ impl<'t> List<'t> {
         self.line +=
             self.text.get(self.counted..start).map_or(0, |passed| passed.matches('\n').count() as u64);
         self.counted = start;
-        Ok(Item { node: Arc::new(node(value)), span: start..self.at, portable: None, line: self.line })
+        Ok(Item {
+            node: Arc::new(node(value)),
+            span: start..self.at,
+            form: Form::Json,
+            portable: false,
+            line: self.line,
+        })
     }
 
     /// What does not end by itself (a number, `null`) has to be cut off before its comma.

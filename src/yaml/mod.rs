@@ -10,6 +10,7 @@ mod emit;
 mod events;
 mod json;
 mod portable;
+mod reread;
 mod resolve;
 mod surrogates;
 mod text;
@@ -18,11 +19,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use compose::each_item;
+pub use compose::{Anchors, each_item};
 pub use emit::write;
 pub use events::is_guarded;
 pub use json::json_items;
-pub use portable::{dedent, dedented_len};
+pub use portable::{dedent, dedented_len, is_word};
+pub use reread::reread;
+pub use resolve::is_plain_number;
 pub use text::Text;
 
 /// A value. Nodes are shared: an alias names the same `Arc` as its anchor.
@@ -117,11 +120,23 @@ pub struct Item {
     /// Bytes of the text: for a block mapping from its first key to the end of its last line that is not
     /// blank, line break included.
     pub span: Range<usize>,
-    /// `Some(indent)`: the span's text, [`dedent`]ed by `indent`, is by itself a YAML document that means the
-    /// same as `node`, for PyYAML and for YAML 1.2. `None`: [`write`] the node instead.
-    pub portable: Option<usize>,
+    pub form: Form,
+    /// The span's text, [`dedent`]ed by its column, is by itself a YAML document that means the same as
+    /// `node`, for PyYAML and for YAML 1.2. If not, [`write`] the node instead.
+    pub portable: bool,
     /// Where the item begins, counted from 1.
     pub line: u64,
+}
+
+/// How an item stands in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A block mapping, its first key in this column.
+    Block {
+        column: usize,
+    },
+    Flow,
+    Json,
 }
 
 /// What is wrong with the text, and where.

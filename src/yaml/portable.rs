@@ -65,14 +65,11 @@ impl<'t> Watch<'t> {
     }
 
     /// The verdict, for the item as a whole.
-    pub fn finish(self, span: Range<usize>) -> Option<usize> {
-        let indent = self.indent?;
-        let text = self.text.get(span)?;
+    pub fn finish(self, span: Range<usize>) -> bool {
+        let (Some(indent), Some(text)) = (self.indent, self.text.get(span)) else { return false };
         let is_odd = |c| matches!(c, '\t' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}');
         let mut later = text.split('\n').skip(1);
-        let fits =
-            !text.contains(is_odd) && later.all(|line| is_blank(line) || leading_spaces(line) >= indent);
-        fits.then_some(indent)
+        !text.contains(is_odd) && later.all(|line| is_blank(line) || leading_spaces(line) >= indent)
     }
 }
 
@@ -92,7 +89,7 @@ fn is_plain_same(node: &Node, value: &str, in_flow: bool) -> bool {
 }
 
 /// A plain scalar that is a string everywhere, and cannot become a document marker or a directive.
-fn is_word(value: &str) -> bool {
+pub fn is_word(value: &str) -> bool {
     let Some(first) = value.chars().next() else { return false };
     if value.contains(" #") || value.contains(": ") {
         return false;

@@ -4,7 +4,7 @@
 mod number;
 mod time;
 
-pub(super) use number::is_plain_number;
+pub use number::is_plain_number;
 
 use super::{Node, Text};
 

@@ -4,7 +4,7 @@ use super::*;
 
 fn read(text: &str) -> Result<Vec<Item>, Problem> {
     let mut items = Vec::new();
-    let result = each_item(text, &mut |item| {
+    let result = each_item(text, &mut Anchors::default(), &mut |item| {
         items.push(item);
         Ok(())
     });
@@ -38,7 +38,13 @@ fn written(text: &str) -> String {
 fn own(text: &str) -> Option<String> {
     let item = only(text);
     let span = &text[item.span];
-    let indent = item.portable?;
+    let again = reread(span, item.form, &Anchors::default());
+    assert!(again.is_err() || again.as_ref() == Ok(&item.node), "{span}");
+    let Form::Block { column: indent } = item.form else { return None };
+    if !item.portable {
+        return None;
+    }
+    assert!(again.is_ok());
     let own = dedent(span, indent);
     assert_eq!(own.len(), dedented_len(span, indent));
     assert_eq!(only(&format!("- {}", own.replace('\n', "\n  "))).node, item.node, "{own}");
@@ -52,8 +58,8 @@ fn items_of_a_header() {
     let spans: Vec<_> = items.iter().map(|item| &text[item.span.clone()]).collect();
     assert_eq!(spans, ["b: 1\n  a: [5,\n    3]\n# note\n", "name: x\n    list:\n    - 1\n"]);
     assert_eq!(
-        items.iter().map(|item| (item.line, item.portable)).collect::<Vec<_>>(),
-        [(2, None), (6, Some(4))]
+        items.iter().map(|item| (item.line, item.form, item.portable)).collect::<Vec<_>>(),
+        [(2, Form::Block { column: 2 }, false), (6, Form::Block { column: 4 }, true)]
     );
     assert_eq!(dedent(spans[1], 4), "name: x\nlist:\n- 1\n");
     assert_eq!(items[0].node.get("a"), Some(&Node::seq([Node::int(5), Node::int(3)])));
@@ -80,7 +86,7 @@ fn not_a_list() {
 #[test]
 fn the_caller_can_stop() {
     let mut seen = 0;
-    let result = each_item("- 1\n- 2\n", &mut |_| {
+    let result = each_item("- 1\n- 2\n", &mut Anchors::default(), &mut |_| {
         seen += 1;
         Err(crate::Error::NotFound)
     });

@@ -5,74 +5,99 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::Context;
-use super::entry::Dataset;
-use crate::Result;
+use super::entry::{self, Data};
+use super::layout::Layout;
+use super::records::{EntryText, Records};
+use super::sidecar;
 use crate::codec::{Engine, Stream};
 use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{Datasets, Size};
+use crate::{Error, Result};
 
 pub struct Archive {
     source: Arc<dyn Source>,
     engine: Arc<Engine>,
-    datasets: Vec<Dataset>,
-    /// True names, lossily, of compressed datasets: their errors are found late.
-    names: HashMap<u32, Box<str>>,
+    layout: Layout,
+    records: Records,
     streams: Mutex<HashMap<u32, Arc<Stream>>>,
     /// Sidecars are cached like decoded blocks, under this stream's number.
     sidecars: u64,
 }
 
 impl Archive {
-    pub fn new(context: Context, names: &[Box<[u8]>], datasets: Vec<Dataset>) -> Archive {
+    pub fn new(context: Context, layout: Layout, records: Records) -> Archive {
         let Context { source, engine } = context;
-        let names = (0..)
-            .zip(names.iter().zip(&datasets))
-            .filter(|(_, (_, dataset))| dataset.compressed)
-            .map(|(number, (name, _))| (number, String::from_utf8_lossy(name).into()))
-            .collect();
         let sidecars = engine.cache.new_stream();
-        Archive { source, engine, datasets, names, streams: Mutex::default(), sidecars }
+        Archive { source, engine, layout, records, streams: Mutex::default(), sidecars }
     }
 
-    fn stream(&self, number: u32, dataset: &Dataset) -> Arc<Stream> {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || {
-            let name = self.names.get(&number).map_or("", |name| name);
-            let place = self.source.place().dataset(name);
-            let (engine, source) = (self.engine.clone(), self.source.clone());
-            Arc::new(Stream::new(engine, source, dataset.stored.clone(), dataset.decoded, place))
-        };
-        streams.entry(number).or_insert_with(new).clone()
+    fn entry(&self, number: u32) -> Result<EntryText> {
+        self.records.text(number, &*self.source, self.layout)
     }
 
-    fn dataset(&self, number: u32) -> Result<&Dataset> {
-        self.datasets.get(number as usize).ok_or(crate::Error::NotFound)
+    /// The stream of a dataset. Its name, for messages, is in the header; that is read without the lock.
+    fn stream(&self, number: u32, data: Data) -> Result<Arc<Stream>> {
+        let streams = || self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stream) = streams().get(&number) {
+            return Ok(stream.clone());
+        }
+        let place = self.entry(number)?.place(&*self.source);
+        let (engine, source) = (self.engine.clone(), self.source.clone());
+        let new = Arc::new(Stream::new(engine, source, data.stored, data.decoded, place));
+        Ok(streams().entry(number).or_insert(new).clone())
+    }
+
+    fn known_stream(&self, number: u32) -> Option<Arc<Stream>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+    }
+
+    fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<Arc<[u8]>> {
+        let text = self.entry(number)?;
+        let array = entry::entry(&text.node, self.layout).ok().and_then(|entry| entry.array);
+        let built = sidecar::build(&text, array.as_ref(), file_name);
+        let expected = self.sidecar_size(number, file_name).len;
+        if expected != Some(built.len() as u64) {
+            let problem = format!("its sidecar has {} bytes, not {expected:?}: this is a bug", built.len());
+            return Err(Error::damaged(text.place(&*self.source), problem));
+        }
+        Ok(built.into())
     }
 }
 
 impl Datasets for Archive {
     fn count(&self) -> u64 {
-        self.datasets.len() as u64
+        self.records.len() as u64
     }
 
     fn size(&self, number: u32) -> Size {
-        let stored = self.dataset(number).map_or(0, |dataset| dataset.stored.end - dataset.stored.start);
-        let len = self.content(number).ok().and_then(|content| content.known_len());
-        Size { len, stored }
+        match self.records.data(number) {
+            Err(fault) => Size { len: Some(fault.claimed.max(1)), stored: 0 },
+            Ok(data) => {
+                // An empty stream has to be looked at to be believed.
+                let told = data.decoded.filter(|len| *len > 0 || !data.compressed);
+                let len = told.or_else(|| self.known_stream(number)?.known_len());
+                Size { len, stored: data.stored.end - data.stored.start }
+            }
+        }
     }
 
     fn content(&self, number: u32) -> Result<Content> {
-        let dataset = self.dataset(number)?;
-        Ok(match &dataset.fault {
-            Some(error) => Content::Broken { claimed: dataset.claimed, error: error.clone() },
-            None if dataset.compressed => Content::Decoded(self.stream(number, dataset)),
-            None => Content::Stored { source: self.source.clone(), range: dataset.stored.clone() },
-        })
+        match self.records.data(number) {
+            Ok(data) if data.compressed => Ok(Content::Decoded(self.stream(number, data)?)),
+            Ok(data) => Ok(Content::Stored { source: self.source.clone(), range: data.stored }),
+            Err(fault) => {
+                let place = self.entry(number)?.place(&*self.source);
+                let error = Error::damaged(place, fault.problem.as_str());
+                Ok(Content::Broken { claimed: fault.claimed, error })
+            }
+        }
     }
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
-        let len = self.dataset(number).map_or(0, |d| d.sidecar.len(d.array.as_ref(), file_name));
+        let parts = self.records.sidecar_len(number);
+        let name = if parts.description > 0 { sidecar::literal_len(file_name) } else { 0 };
+        let len = (parts.entry + parts.description + name) as u64;
         Size { len: Some(len), stored: len }
     }
 
@@ -82,9 +107,7 @@ impl Datasets for Archive {
         if let Some(built) = self.engine.cache.get(self.sidecars, key) {
             return Ok(Content::Inline(built));
         }
-        let dataset = self.dataset(number)?;
-        let built = dataset.sidecar.build(&*self.source, dataset.array.as_ref(), file_name)?;
-        let built: Arc<[u8]> = built.into();
+        let built = self.build_sidecar(number, file_name)?;
         self.engine.cache.insert(self.sidecars, key, built.clone());
         Ok(Content::Inline(built))
     }

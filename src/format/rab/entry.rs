@@ -7,41 +7,44 @@
 
 use std::ops::Range;
 
-use super::header::Layout;
-use super::sidecar::Sidecar;
+use super::layout::Layout;
 use crate::array::{self, Array, Dtype, Element, Endian, Order};
-use crate::error::Place;
-use crate::yaml::{Item, Node};
-use crate::{Error, Result};
+use crate::yaml::Node;
 
-pub struct Dataset {
-    /// Stored bytes in the file; empty if there is a fault.
+/// What an entry says of its dataset.
+pub struct Entry {
+    /// The true name, in WTF-8.
+    pub name: Box<[u8]>,
+    pub array: Option<Array>,
+    /// Where the bytes are, or what is wrong with the description.
+    pub data: Result<Data, Fault>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Stored bytes in the file.
     pub stored: Range<u64>,
     pub compressed: bool,
-    /// Length of the decoded bytes where the entry tells.
+    /// Length of the decoded bytes, where the entry tells.
     pub decoded: Option<u64>,
-    pub array: Option<Array>,
-    pub sidecar: Sidecar,
-    pub fault: Option<Error>,
-    /// The length that a dataset with a fault claims to have, up to that of the file: a program that makes
-    /// room for it before it reads should come to see the error.
+}
+
+#[derive(Debug)]
+pub struct Fault {
+    pub problem: String,
+    /// The length that the dataset claims to have, up to that of the file: a program that makes room for it
+    /// before it reads should come to see the error.
     pub claimed: u64,
 }
 
 /// The end of the sentence "entry N of the header ...".
 type Missing = String;
 
-/// The name and dataset of one item of the header.
-pub fn dataset(
-    item: Item,
-    text: &str,
-    layout: Layout,
-    place: &Place,
-) -> Result<(Box<[u8]>, Dataset), Missing> {
-    let node = item.node.clone();
-    let Node::Map(_) = &*node else { return Err("is not a mapping".into()) };
-    let name = text_of(&node, "name").ok_or("has no name")?;
-    let shown = String::from_utf8_lossy(&name).into_owned();
+/// The dataset that an item of the header describes.
+pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
+    let Node::Map(_) = node else { return Err("is not a mapping".into()) };
+    let name = text_of(node, "name").ok_or("has no name")?;
+    let shown = String::from_utf8_lossy(&name);
     let codec = match node.get("codecMeta") {
         Some(codec @ Node::Map(_)) => codec,
         _ => return Err(format!("(dataset {shown:?}) has no codecMeta")),
@@ -52,65 +55,36 @@ pub fn dataset(
     let offset = integer(codec, "byteOffset").ok_or_else(|| lacks("byteOffset"))?;
     let length = integer(codec, "byteLength").ok_or_else(|| lacks("byteLength"))?;
 
-    let sidecar = Sidecar::new(item, text, layout.header);
-    let mut dataset = Dataset {
-        stored: 0..0,
-        compressed: false,
-        decoded: None,
-        array: None,
-        sidecar,
-        fault: None,
-        claimed: 0,
-    };
-    if let Err(problem) = describe(&mut dataset, codec, &kind, offset, length, layout) {
-        dataset.claimed = u64::try_from(length).unwrap_or(0).min(layout.end);
-        dataset.fault = Some(Error::damaged(place.dataset(&shown), problem));
-    }
-    Ok((name, dataset))
+    let mut array = None;
+    let data = describe(&mut array, codec, &kind, offset, length, layout).map_err(|problem| {
+        let claimed = u64::try_from(length).unwrap_or(0).min(layout.end);
+        Fault { problem, claimed }
+    });
+    Ok(Entry { name, array, data })
 }
 
-/// Fills in what the entry says of the bytes; the error is what makes no sense in it.
+/// Where the bytes are; the error is what makes no sense.
 fn describe(
-    dataset: &mut Dataset,
+    array: &mut Option<Array>,
     codec: &Node,
     kind: &str,
     offset: i128,
     length: i128,
     layout: Layout,
-) -> Result<(), String> {
+) -> Result<Data, String> {
     let compressed = compression(codec)?;
     let described = match kind {
         "text" | "bytes" | "object" => None,
         "dataframe" => Some(dataframe_len(codec)?),
-        _ => Some(array_len(dataset, codec, kind)?),
+        _ => Some(array_len(array, codec, kind)?),
     };
-    let stored = stored(offset, length, layout)?;
+    let stored = layout.stored(offset, length)?;
     let have = stored.end - stored.start;
     match described {
         Some(need) if !compressed && need != have => {
-            return Err(format!("its byteLength is {have}, its description needs {need} bytes"));
+            Err(format!("its byteLength is {have}, its description needs {need} bytes"))
         }
-        _ => {}
-    }
-    dataset.stored = stored;
-    dataset.compressed = compressed;
-    dataset.decoded = if compressed { described } else { Some(have) };
-    Ok(())
-}
-
-fn stored(offset: i128, length: i128, layout: Layout) -> Result<Range<u64>, String> {
-    if offset < 0 || length < 0 {
-        return Err(format!("its byteOffset {offset} or byteLength {length} is negative"));
-    }
-    let start = offset.checked_add(layout.data.into());
-    let end = start.and_then(|start| start.checked_add(length));
-    match (start.map(u64::try_from), end.map(u64::try_from)) {
-        (Some(Ok(start)), Some(Ok(end))) if end <= layout.end => Ok(start..end),
-        (Some(Ok(_)), Some(Ok(end))) => Err(format!("it ends at byte {end}, the file has {}", layout.end)),
-        _ => Err(format!(
-            "its byteOffset {offset} and byteLength {length} are larger than any file, this one has {} bytes",
-            layout.end
-        )),
+        _ => Ok(Data { stored, compressed, decoded: if compressed { described } else { Some(have) } }),
     }
 }
 
@@ -124,13 +98,13 @@ fn compression(codec: &Node) -> Result<bool, String> {
     }
 }
 
-fn array_len(dataset: &mut Dataset, codec: &Node, kind: &str) -> Result<u64, String> {
+fn array_len(array: &mut Option<Array>, codec: &Node, kind: &str) -> Result<u64, String> {
     let element = Element::from_name(kind).ok_or_else(|| format!("its type {kind:?} is not known"))?;
     let shape = shape(codec)?;
     let len = array::byte_len(element, &shape).ok_or_else(|| {
         format!("its shape {shape:?} times {} bytes does not fit into 64 bits", element.size)
     })?;
-    dataset.array = layout_of(codec, element).map(|(dtype, order)| Array { dtype, shape, order });
+    *array = layout_of(codec, element).map(|(dtype, order)| Array { dtype, shape, order });
     Ok(len)
 }
 

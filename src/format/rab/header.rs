@@ -1,103 +1,193 @@
-//! From a file to its datasets: checks the fixed part, reads the header text and hands each of its items
-//! to `entry`. Whatever is wrong with the header itself refuses the container; what is wrong with one
-//! entry stays with that entry, and is named in the log.
+//! From a file to its datasets. The header is read in windows and entry by entry: those of the usual layout
+//! by `fast`, any other by the general parser from its own text. If that does not work for one of them, the
+//! whole header is read by the general parser, which then has the last word.
+//!
+//! Why entry by entry finds the same as all at once: the list's items begin at "- " in the first column. A
+//! cut before such a line that lies inside something (quotes, brackets, another document) leaves a piece that
+//! is no YAML by itself; one that lies before an item leaves the parser, at that point, in the state in which
+//! it begins. Anchors are carried on.
+//!
+//! Whatever is wrong with the header itself refuses the container; what is wrong with one entry stays with
+//! that entry, and is named in the log.
 
-use super::MAGIC;
-use super::entry::{self, Dataset};
+use super::entry;
+use super::fast;
+use super::layout::Layout;
+use super::records::{Records, SidecarLen, TextAt};
+use super::sidecar;
+use super::window::Window;
+use crate::array::Array;
 use crate::error::Place;
 use crate::source::Source;
-use crate::yaml::{self, Item, Problem, Stop};
+use crate::tree::NameList;
+use crate::yaml::{self, Anchors, Item, Problem, Stop};
 use crate::{Error, Result};
 
-/// Magic and length.
-const FIXED: u64 = 7;
 /// So many damaged entries are named in the log one by one.
 const NAMED: usize = 1000;
 
-/// Names (WTF-8) and datasets in the header's order.
-pub type Datasets = (Vec<Box<[u8]>>, Vec<Dataset>);
-
-/// Where the parts of a container lie.
-#[derive(Clone, Copy)]
-pub struct Layout {
-    /// File offset of the header text.
-    pub header: u64,
-    /// File offset that byteOffset counts from.
-    pub data: u64,
-    /// Length of the file.
-    pub end: u64,
+/// The names and datasets of a container, in the header's order.
+pub struct Header {
+    pub names: NameList,
+    pub records: Records,
 }
 
-pub fn read(source: &dyn Source) -> Result<Datasets> {
-    let layout = layout(source)?;
-    let bytes = source.read_range(layout.header..layout.data)?;
-    let text = std::str::from_utf8(&bytes).map_err(|bad| {
-        let at = layout.header + bad.valid_up_to() as u64;
-        Error::damaged(source.place().at(at), "the header is not UTF-8")
-    })?;
-    let datasets = parse(text, layout, &source.place())?;
-    report(&datasets.1);
-    Ok(datasets)
-}
-
-fn layout(source: &dyn Source) -> Result<Layout> {
-    let end = source.len();
-    let needed = |need: u64, what: &str| {
-        Error::damaged(source.place(), format!("{what} ends at byte {need}, the file has {end}"))
+pub fn read(source: &dyn Source, layout: Layout) -> Result<Header> {
+    let header = match in_pieces(source, layout)? {
+        Some(header) => header,
+        None => whole(source, layout)?,
     };
-    if end < FIXED {
-        return Err(needed(FIXED, "the header's length"));
+    report(&header, &source.place());
+    Ok(header)
+}
+
+/// None if the header has to be read as a whole.
+fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
+    let mut window = Window::new(source, layout.header..layout.data);
+    let mut found = Collector::new(layout);
+    let mut anchors = Anchors::default();
+    window.skip_line_breaks()?;
+    while !window.is_done() {
+        window.fill()?;
+        let (text, last) = window.rest();
+        if let Some(entry) = fast::entry(text, last, layout) {
+            let (at, len) = (window.position(), entry.len);
+            if found.usual(entry, at).is_err() {
+                return Ok(None);
+            }
+            window.consume(len);
+            continue;
+        }
+        let Some(piece) = window.piece()? else { return Ok(None) };
+        let at = window.position();
+        let Ok(text) = std::str::from_utf8(window.bytes(piece)) else { return Ok(None) };
+        let add = &mut |item| found.add(item, text, at).map_err(Error::Other);
+        if yaml::each_item(text, &mut anchors, add).is_err() {
+            return Ok(None);
+        }
+        window.consume(piece);
     }
-    let mut fixed = [0; FIXED as usize];
-    source.read_exact_at(&mut fixed, 0)?;
-    let [.., a, b, c, d] = fixed;
-    debug_assert!(fixed.starts_with(MAGIC));
-    let data = FIXED + u64::from(u32::from_le_bytes([a, b, c, d]));
-    if data > end {
-        return Err(needed(data, "the header"));
-    }
-    Ok(Layout { header: FIXED, data, end })
+    found.header.records.finish(anchors);
+    Ok(Some(found.header))
 }
 
 /// YAML first, then JSON, as the format's own reader does; if neither can read it, what is wrong with it
 /// as YAML is said.
-fn parse(text: &str, layout: Layout, place: &Place) -> Result<Datasets> {
-    let unreadable = |problem: Problem| {
-        let at = layout.header + problem.offset;
-        Error::damaged(place.at(at), format!("the header cannot be read: {}", problem.what))
-    };
-    let mut found = (Vec::new(), Vec::new());
-    let problem = match yaml::each_item(text, &mut |item| add(item, text, layout, place, &mut found)) {
-        Ok(()) => return Ok(found),
+fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
+    let place = source.place();
+    let bytes = source.read_range(layout.header..layout.data)?;
+    let text = std::str::from_utf8(&bytes).map_err(|bad| {
+        let at = layout.header + bad.valid_up_to() as u64;
+        Error::damaged(place.at(at), "the header is not UTF-8")
+    })?;
+    let mut found = Collector::new(layout);
+    let mut anchors = Anchors::default();
+    let add = &mut |item| found.located(item, text, &place);
+    let problem = match yaml::each_item(text, &mut anchors, add) {
+        Ok(()) => {
+            found.header.records.finish(anchors);
+            return Ok(found.header);
+        }
         Err(Stop::Caller(error)) => return Err(error),
         Err(Stop::Problem(problem)) => problem,
     };
-    found = (Vec::new(), Vec::new());
-    match yaml::json_items(text, &mut |item| add(item, text, layout, place, &mut found)) {
-        Ok(()) => Ok(found),
+    let mut found = Collector::new(layout);
+    let add = &mut |item| found.located(item, text, &place);
+    match yaml::json_items(text, add) {
+        Ok(()) => Ok(found.header),
         Err(Stop::Caller(error)) => Err(error),
-        Err(Stop::Problem(_)) => Err(unreadable(problem)),
+        Err(Stop::Problem(_)) => Err(unreadable(&problem, layout, &place)),
     }
 }
 
-fn add(item: Item, text: &str, layout: Layout, place: &Place, found: &mut Datasets) -> Result<()> {
-    let (number, line) = (found.0.len() + 1, item.line);
-    let at = place.at(layout.header + item.span.start as u64);
-    let (name, dataset) = entry::dataset(item, text, layout, place).map_err(|problem| {
-        Error::damaged(at, format!("entry {number} of the header (its line {line}) {problem}"))
-    })?;
-    found.0.push(name);
-    found.1.push(dataset);
-    Ok(())
+fn unreadable(problem: &Problem, layout: Layout, place: &Place) -> Error {
+    let at = layout.header + problem.offset;
+    Error::damaged(place.at(at), format!("the header cannot be read: {}", problem.what))
 }
 
-fn report(datasets: &[Dataset]) {
-    let mut faults = datasets.iter().filter_map(|dataset| dataset.fault.as_ref());
-    for fault in faults.by_ref().take(NAMED) {
-        log::warn!("{fault}; reads of it give an input/output error");
+/// Gathers datasets; positions of texts count from the start of the header.
+struct Collector {
+    layout: Layout,
+    header: Header,
+    /// For lengths of sidecars that have to be written.
+    scratch: String,
+    /// The last array with the length of its description: neighbours are mostly alike.
+    described: Option<(Array, usize)>,
+}
+
+impl Collector {
+    fn new(layout: Layout) -> Collector {
+        let header = Header { names: NameList::default(), records: Records::default() };
+        Collector { layout, header, scratch: String::new(), described: None }
     }
-    let more = faults.count();
-    if more > 0 {
-        log::warn!("... and {more} more datasets like these");
+
+    fn usual(&mut self, entry: fast::Entry<'_>, at: usize) -> Result<(), String> {
+        let (dash, indent) = (2, 2);
+        let span = at + dash..at + entry.len;
+        let len = span.len() - indent * (entry.lines - 1);
+        let description = entry.array.map_or(0, |array| self.description_len(array));
+        let form = yaml::Form::Block { column: indent };
+        self.header.names.push(entry.name);
+        let sidecar = SidecarLen { entry: len, description };
+        self.header.records.push(TextAt { span, form, own: true }, sidecar, Ok(entry.data))
+    }
+
+    /// Adds an item of `text`, which begins at `at`.
+    fn add(&mut self, item: Item, text: &str, at: usize) -> Result<(), String> {
+        let entry = entry::entry(&item.node, self.layout)?;
+        let own_text = text.get(item.span.clone()).unwrap_or_default();
+        let len = match item.form {
+            yaml::Form::Block { column } if item.portable => yaml::dedented_len(own_text, column),
+            _ => {
+                self.scratch.clear();
+                yaml::write(&item.node, 0, &mut self.scratch);
+                self.scratch.len()
+            }
+        };
+        let description = match entry.array {
+            Some(array) if sidecar::has_own_description(&item.node) => {
+                sidecar::Parts::new(&array, true).len()
+            }
+            Some(array) => self.description_len(array),
+            None => 0,
+        };
+        self.header.names.push(&entry.name);
+        let span = at + item.span.start..at + item.span.end;
+        let at = TextAt { span, form: item.form, own: item.portable };
+        self.header.records.push(at, SidecarLen { entry: len, description }, entry.data)
+    }
+
+    /// As [`Collector::add`] for the whole header's text; an error says where.
+    fn located(&mut self, item: Item, text: &str, place: &Place) -> Result<()> {
+        let (number, line) = (self.header.records.len() + 1, item.line);
+        let place = place.at(self.layout.header + item.span.start as u64);
+        self.add(item, text, 0).map_err(|problem| {
+            Error::damaged(place, format!("entry {number} of the header (its line {line}) {problem}"))
+        })
+    }
+
+    fn description_len(&mut self, array: Array) -> usize {
+        match &self.described {
+            Some((last, len)) if *last == array => *len,
+            _ => {
+                let len = sidecar::Parts::new(&array, false).len();
+                self.described = Some((array, len));
+                len
+            }
+        }
+    }
+}
+
+fn report(header: &Header, place: &Place) {
+    let faults = header.records.faults();
+    let mut wanted = faults.iter().take(NAMED).peekable();
+    for (number, name) in (0..).zip(header.names.iter()) {
+        let Some((_, fault)) = wanted.next_if(|(faulty, _)| *faulty == number) else { continue };
+        let name = String::from_utf8_lossy(name);
+        let error = Error::damaged(place.dataset(&name), fault.problem.as_str());
+        log::warn!("{error}; reads of it give an input/output error");
+    }
+    if faults.len() > NAMED {
+        log::warn!("{place}: and {} more datasets like these", faults.len() - NAMED);
     }
 }

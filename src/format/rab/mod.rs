@@ -6,19 +6,27 @@
 //! 7       N      header: a YAML 1.1 sequence as PyYAML dumps it (JSON in the oldest files), UTF-8
 //! 7 + N          data; each dataset's byteOffset counts from here
 //! ```
-//! `header` reads the text, `entry` makes a dataset of one of its items, `sidecar` makes the sidecar file,
-//! `archive` answers for the datasets of an opened container.
+//! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
+//! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `archive` answers for the
+//! datasets of an opened container.
 
 mod archive;
 mod entry;
+mod fast;
 mod header;
+mod layout;
+mod records;
 mod sidecar;
+mod window;
 
 use std::sync::Arc;
 
 use super::{Context, Format};
 use crate::Result;
 use crate::tree::{Builder, Tree};
+use archive::Archive;
+use header::Header;
+use layout::Layout;
 
 pub struct Rab;
 
@@ -34,8 +42,9 @@ impl Format for Rab {
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
-        let (names, datasets) = header::read(&*context.source)?;
-        let archive = archive::Archive::new(context, &names, datasets);
+        let layout = Layout::read(&*context.source)?;
+        let Header { names, records } = header::read(&*context.source, layout)?;
+        let archive = Archive::new(context, layout, records);
         Ok(Arc::new(Builder::build(&names, archive)?))
     }
 }

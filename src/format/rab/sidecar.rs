@@ -1,101 +1,68 @@
 //! The sidecar of a dataset: its header entry (name, metadata, codecMeta and whatever else it has), for
 //! arrays followed by numpy's description and a line to paste. Where the entry's text loads by itself to
-//! the same values in YAML 1.1 and 1.2 it is served as it stands in the header, moved to the left margin,
-//! read again when it is asked for; otherwise a text of the same values was written when the header was
-//! parsed, and is kept.
+//! the same values in YAML 1.1 and 1.2 it is served as it stands in the header, moved to the left margin;
+//! otherwise a text of the same values is written.
 
-use std::ops::Range;
-
+use super::records::EntryText;
 use crate::array::Array;
-use crate::source::Source;
-use crate::yaml::{self, Item};
-use crate::{Error, Result};
+use crate::yaml::{self, Node};
 
-pub struct Sidecar {
-    text: Text,
-    /// The entry has a key `numpy` of its own, so ours is left out.
-    has_numpy: bool,
-}
-
-enum Text {
-    /// The entry's own text in the file, without `indent` spaces at the start of each line.
-    Own {
-        range: Range<u64>,
-        indent: u32,
-        len: u64,
-    },
-    Written(Box<str>),
-}
-
-impl Sidecar {
-    /// `header` is the file offset of the header text that `item` is from.
-    pub fn new(item: Item, text: &str, header: u64) -> Sidecar {
-        let has_numpy = item.node.get("numpy").is_some();
-        let own = item.portable.and_then(|indent| {
-            let entry = text.get(item.span.clone())?;
-            let range = header + item.span.start as u64..header + item.span.end as u64;
-            let len = yaml::dedented_len(entry, indent) as u64;
-            Some(Text::Own { range, indent: u32::try_from(indent).ok()?, len })
-        });
-        let text = own.unwrap_or_else(|| {
+/// The bytes of the sidecar file of a dataset whose file is called `file_name`.
+pub fn build(entry: &EntryText, array: Option<&Array>, file_name: &[u8]) -> Vec<u8> {
+    let mut out = match entry.own {
+        Some(column) => yaml::dedent(&entry.text, column),
+        None => {
             let mut written = String::new();
-            yaml::write(&item.node, 0, &mut written);
-            Text::Written(written.into())
-        });
-        Sidecar { text, has_numpy }
-    }
-
-    /// Length without building it.
-    pub fn len(&self, array: Option<&Array>, file_name: &[u8]) -> u64 {
-        let own = match &self.text {
-            Text::Own { len, .. } => *len,
-            Text::Written(text) => text.len() as u64,
-        };
-        own + self.description(array, file_name).len() as u64
-    }
-
-    /// The bytes of the sidecar file.
-    pub fn build(&self, source: &dyn Source, array: Option<&Array>, file_name: &[u8]) -> Result<Vec<u8>> {
-        let mut out = match &self.text {
-            Text::Own { range, indent, .. } => own_text(source, range.clone(), *indent as usize)?,
-            Text::Written(text) => text.to_string(),
-        };
-        out.push_str(&self.description(array, file_name));
-        Ok(out.into_bytes())
-    }
-
-    fn description(&self, array: Option<&Array>, file_name: &[u8]) -> String {
-        let Some(array) = array else { return String::new() };
-        let Array { dtype, shape, order } = array;
-        let mapping = if self.has_numpy {
-            String::new()
-        } else {
-            let sizes = shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-            format!("numpy:\n  dtype: '{dtype}'\n  shape: [{sizes}]\n  order: {order}\n")
-        };
-        format!("{mapping}# {}\n", numpy_line(array, file_name))
-    }
-}
-
-fn own_text(source: &dyn Source, range: Range<u64>, indent: usize) -> Result<String> {
-    let start = range.start;
-    String::from_utf8(source.read_range(range)?)
-        .map(|text| yaml::dedent(&text, indent))
-        .map_err(|_| Error::damaged(source.place().at(start), "the header is not UTF-8 any more"))
-}
-
-/// The line to paste into Python; a file without bytes cannot be mapped.
-fn numpy_line(array: &Array, file_name: &[u8]) -> String {
-    let Array { dtype, shape, order } = array;
-    let shape = match shape.as_ref() {
-        [one] => format!("({one},)"),
-        sizes => format!("({})", sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+            yaml::write(&entry.node, 0, &mut written);
+            written
+        }
     };
-    if array.shape.contains(&0) {
-        return format!("np.empty(dtype=\"{dtype}\", shape={shape}, order=\"{order}\")");
+    if let Some(array) = array {
+        let Parts { before, after } = Parts::new(array, has_own_description(&entry.node));
+        out.extend([before, python_literal(file_name), after]);
     }
-    let name = python_literal(file_name);
-    format!("np.memmap({name}, mode=\"r\", dtype=\"{dtype}\", shape={shape}, order=\"{order}\")")
+    out.into_bytes()
+}
+
+/// The entry has a key `numpy` of its own, so ours is left out.
+pub fn has_own_description(node: &Node) -> bool {
+    node.get("numpy").is_some()
+}
+
+/// What is added for an array, before and after the name of its file.
+pub struct Parts {
+    before: String,
+    after: String,
+}
+
+impl Parts {
+    pub fn new(array: &Array, has_own: bool) -> Parts {
+        let Array { dtype, shape, order } = array;
+        let sizes = shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let mapping = match has_own {
+            true => String::new(),
+            false => format!("numpy:\n  dtype: '{dtype}'\n  shape: [{sizes}]\n  order: {order}\n"),
+        };
+        let tuple = if shape.len() == 1 { format!("({sizes},)") } else { format!("({sizes})") };
+        let array = format!("dtype=\"{dtype}\", shape={tuple}, order=\"{order}\")");
+        if shape.contains(&0) {
+            // A file without bytes cannot be mapped.
+            let before = format!("{mapping}# np.empty({array}  # ");
+            return Parts { before, after: " has no bytes to map\n".into() };
+        }
+        Parts { before: format!("{mapping}# np.memmap("), after: format!(", mode=\"r\", {array}\n") }
+    }
+
+    /// The length without the name.
+    pub fn len(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
+/// The length of [`python_literal`].
+pub fn literal_len(name: &[u8]) -> usize {
+    let is_simple = name.iter().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\'));
+    if is_simple { name.len() + 2 } else { python_literal(name).len() }
 }
 
 /// A Python string literal; characters that YAML does not allow in a comment, or that would end it or
@@ -127,16 +94,20 @@ mod tests {
 
     fn line(shape: &[u64], name: &str) -> String {
         let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Little };
-        numpy_line(&Array { dtype, shape: shape.into(), order: Order::F }, name.as_bytes())
+        let array = Array { dtype, shape: shape.into(), order: Order::F };
+        let Parts { before, after } = Parts::new(&array, true);
+        assert_eq!(literal_len(name.as_bytes()), python_literal(name.as_bytes()).len());
+        before + &python_literal(name.as_bytes()) + &after
     }
 
     #[test]
     fn the_line_to_paste() {
-        let want = r#"np.memmap("NAME", mode="r", dtype="<i2", shape=(2, 3, 4), order="F")"#;
+        let want = "# np.memmap(\"NAME\", mode=\"r\", dtype=\"<i2\", shape=(2, 3, 4), order=\"F\")\n";
         assert_eq!(line(&[2, 3, 4], "NAME"), want);
         assert!(line(&[7], "a").contains("shape=(7,)"));
         assert!(line(&[], "a").contains("shape=()"));
-        assert!(line(&[0, 3], "a").starts_with("np.empty("));
+        let empty = "# np.empty(dtype=\"<i2\", shape=(0, 3), order=\"F\")  # \"a\" has no bytes to map\n";
+        assert_eq!(line(&[0, 3], "a"), empty);
     }
 
     #[test]

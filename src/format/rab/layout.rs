@@ -1,0 +1,57 @@
+//! The fixed part of a RAB file, and where its other parts lie.
+
+use std::ops::Range;
+
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// Magic and length.
+const FIXED: u64 = 7;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// File offset of the header text.
+    pub header: u64,
+    /// File offset that byteOffset counts from.
+    pub data: u64,
+    /// Length of the file.
+    pub end: u64,
+}
+
+impl Layout {
+    /// Reads the header's length and checks it against the file's.
+    pub fn read(source: &dyn Source) -> Result<Layout> {
+        let end = source.len();
+        let needed = |need: u64, what: &str| {
+            Error::damaged(source.place(), format!("{what} ends at byte {need}, the file has {end}"))
+        };
+        if end < FIXED {
+            return Err(needed(FIXED, "the header's length"));
+        }
+        let mut fixed = [0; FIXED as usize];
+        source.read_exact_at(&mut fixed, 0)?;
+        let [_, _, _, a, b, c, d] = fixed;
+        let data = FIXED + u64::from(u32::from_le_bytes([a, b, c, d]));
+        if data > end {
+            return Err(needed(data, "the header"));
+        }
+        Ok(Layout { header: FIXED, data, end })
+    }
+
+    /// The byte range in the file of a dataset with this byteOffset and byteLength.
+    pub fn stored(self, offset: i128, length: i128) -> Result<Range<u64>, String> {
+        if offset < 0 || length < 0 {
+            return Err(format!("its byteOffset {offset} or byteLength {length} is negative"));
+        }
+        let start = offset.checked_add(self.data.into());
+        let end = start.and_then(|start| start.checked_add(length));
+        match (start.map(u64::try_from), end.map(u64::try_from)) {
+            (Some(Ok(start)), Some(Ok(end))) if end <= self.end => Ok(start..end),
+            (Some(Ok(_)), Some(Ok(end))) => Err(format!("it ends at byte {end}, the file has {}", self.end)),
+            _ => Err(format!(
+                "its byteOffset {offset} and byteLength {length} are larger than any file, this one has {} bytes",
+                self.end
+            )),
+        }
+    }
+}

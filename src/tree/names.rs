@@ -1,0 +1,32 @@
+//! The true names of a container's datasets, packed: only needed until the tree is built.
+
+#[derive(Default)]
+pub struct NameList {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl NameList {
+    pub fn push(&mut self, name: &[u8]) {
+        self.bytes.extend_from_slice(name);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
+    }
+}
+
+#[cfg(test)]
+impl<'a> FromIterator<&'a str> for NameList {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> NameList {
+        let mut list = NameList::default();
+        names.into_iter().for_each(|name| list.push(name.as_bytes()));
+        list
+    }
+}

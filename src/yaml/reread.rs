@@ -1,0 +1,28 @@
+//! Reading one item again, from nothing but its own text: so that what is rarely asked for (metadata, shapes)
+//! need not be kept in memory.
+
+use std::sync::Arc;
+
+use super::{Anchors, Form, Item, Node, Problem, Stop, each_item, json_items};
+
+/// The node of the item whose span has this text. `anchors` are those of the whole list.
+pub fn reread(text: &str, form: Form, anchors: &Anchors<'_>) -> Result<Arc<Node>, Problem> {
+    let mut found = None;
+    let mut keep = |item: Item| {
+        found = Some(item.node);
+        Ok(())
+    };
+    let read = match form {
+        Form::Block { column } => {
+            let list = format!("-\n{:column$}{text}", "");
+            each_item(&list, &mut Anchors::within(anchors), &mut keep)
+        }
+        Form::Flow => each_item(&format!("[{text}]"), &mut Anchors::within(anchors), &mut keep),
+        Form::Json => json_items(&format!("[{text}]"), &mut keep),
+    };
+    match read {
+        Ok(()) => found.ok_or_else(|| Problem::new(0, "has no item any more")),
+        Err(Stop::Problem(problem)) => Err(problem),
+        Err(Stop::Caller(error)) => Err(Problem::new(0, error.to_string())),
+    }
+}
