@@ -2,9 +2,9 @@
 //! bytes plus its name; what a dataset's bytes are stays with the format, behind [`Datasets`].
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
 use crate::content::Content;
@@ -43,7 +43,7 @@ pub(super) struct Names {
     pub nodes: Vec<Node>,
     bytes: Vec<u8>,
     index: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 #[derive(Clone, Copy)]
@@ -57,10 +57,12 @@ pub(super) struct Node {
 }
 
 impl Names {
-    /// Holds the root, which has no name.
-    pub fn new() -> Names {
-        let root = Node { name: 0, name_len: 0, directory: true, parent: 0, what: 0 };
-        Names { nodes: vec![root], bytes: Vec::new(), index: HashTable::new(), hasher: RandomState::new() }
+    /// Holds the root, which has no name, and has room for so many nodes.
+    pub fn new(expected: usize) -> Names {
+        let mut nodes = Vec::with_capacity(expected + 1);
+        nodes.push(Node { name: 0, name_len: 0, directory: true, parent: 0, what: 0 });
+        let index = HashTable::with_capacity(expected);
+        Names { nodes, bytes: Vec::new(), index, hasher: DefaultHashBuilder::default() }
     }
 
     /// Adds a node; the name must not be taken in `parent`. Names of all nodes together stay below 4 GiB.

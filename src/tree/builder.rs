@@ -21,7 +21,7 @@ pub struct Builder {
 impl Builder {
     /// The tree of `datasets`, the dataset with number i having the i-th name (bytes in WTF-8).
     pub fn build<D: Datasets>(names: &NameList, datasets: D) -> Result<Arena<D>> {
-        let mut builder = Builder { names: Names::new(), directories: 1 };
+        let mut builder = Builder { names: Names::new(names.len()), directories: 1 };
         builder.place_all(names)?;
         let renamed = builder.rename_sidecars();
         let (directories, children) = builder.arrange();

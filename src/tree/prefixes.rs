@@ -2,8 +2,9 @@
 //! walk: a hash that grows byte by byte finds candidates, which are then compared, so that neither many
 //! names nor a name of a million slashes takes more than linear time.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashMap;
 
 use super::names::NameList;
 
@@ -18,16 +19,19 @@ struct Rolling {
     base: u64,
 }
 
-const MODULUS: u128 = (1 << 61) - 1;
+/// A Mersenne prime, so that a remainder is a shift and an addition.
+const MODULUS: u64 = (1 << 61) - 1;
 
 impl Rolling {
     fn new() -> Rolling {
-        let base = RandomState::new().hash_one(0) % (MODULUS as u64 - 1000) + 500;
+        let base = RandomState::new().hash_one(0) % (MODULUS - 1000) + 500;
         Rolling { base }
     }
 
     fn push(self, hash: u64, byte: u8) -> u64 {
-        ((u128::from(hash) * u128::from(self.base) + u128::from(byte) + 1) % MODULUS) as u64
+        let value = u128::from(hash) * u128::from(self.base) + u128::from(byte) + 1;
+        let folded = (value as u64 & MODULUS) + (value >> 61) as u64;
+        if folded >= MODULUS { folded - MODULUS } else { folded }
     }
 
     fn of(self, bytes: &[u8]) -> u64 {

@@ -5,7 +5,7 @@
 //! Why entry by entry finds the same as all at once: the list's items begin at "- " in the first column. A
 //! cut before such a line that lies inside something (quotes, brackets, another document) leaves a piece that
 //! is no YAML by itself; one that lies before an item leaves the parser, at that point, in the state in which
-//! it begins. Anchors are carried on.
+//! it begins (unless a document has ended there). Anchors are carried on.
 //!
 //! Whatever is wrong with the header itself refuses the container; what is wrong with one entry stays with
 //! that entry, and is named in the log.
@@ -61,6 +61,9 @@ fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
         let Some(piece) = window.piece()? else { return Ok(None) };
         let at = window.position();
         let Ok(text) = std::str::from_utf8(window.bytes(piece)) else { return Ok(None) };
+        if ends_document(text) {
+            return Ok(None);
+        }
         let add = &mut |item| found.add(item, text, at).map_err(Error::Other);
         if yaml::each_item(text, &mut anchors, add).is_err() {
             return Ok(None);
@@ -69,6 +72,11 @@ fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
     }
     found.header.records.finish(anchors);
     Ok(Some(found.header))
+}
+
+/// A document marker may stand at the end of a piece, where it is harmless, but not before the next one.
+fn ends_document(text: &str) -> bool {
+    text.contains("\n...") || text.contains("\n---")
 }
 
 /// YAML first, then JSON, as the format's own reader does; if neither can read it, what is wrong with it
@@ -191,3 +199,6 @@ fn report(header: &Header, place: &Place) {
         log::warn!("{place}: and {} more datasets like these", faults.len() - NAMED);
     }
 }
+
+#[cfg(test)]
+mod tests;
