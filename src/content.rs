@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::Stream;
-use crate::source::Source;
+use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 
 #[derive(Clone)]
@@ -53,27 +53,55 @@ impl Content {
     }
 
     /// At most `size` bytes from `offset`; fewer only where the content ends.
-    pub fn read(&self, offset: u64, size: usize) -> Result<Vec<u8>> {
+    pub fn read(&self, offset: u64, size: usize) -> Result<Bytes> {
         if let Content::Broken { error, .. } = self {
             return Err(error.clone());
         }
         let end = self.len()?.min(offset.saturating_add(size as u64));
         let count = end.saturating_sub(offset) as usize;
         if count == 0 {
-            return Ok(Vec::new());
+            return Ok(Bytes::Owned(Vec::new()));
         }
         match self {
-            Content::Inline(bytes) => Ok(bytes.get(offset as usize..).unwrap_or(&[])[..count].to_vec()),
+            Content::Inline(bytes) => {
+                Ok(Bytes::Owned(bytes.get(offset as usize..).unwrap_or(&[])[..count].to_vec()))
+            }
             Content::Stored { source, range } => {
                 let start = range.start + offset;
-                source.read_range(start..start + count as u64)
+                stored(&**source, start..start + count as u64)
             }
             Content::Decoded(stream) => {
                 let mut bytes = vec![0; count];
                 stream.read_exact_at(&mut bytes, offset)?;
-                Ok(bytes)
+                Ok(Bytes::Owned(bytes))
             }
             Content::Broken { error, .. } => Err(error.clone()),
+        }
+    }
+}
+
+fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
+    match source.map(range.clone()) {
+        Some(mapped) => {
+            source.check()?;
+            Ok(Bytes::Mapped(mapped))
+        }
+        None => source.read_range(range).map(Bytes::Owned),
+    }
+}
+
+/// What a read gives: bytes in memory, or a place in a mapped file.
+pub enum Bytes {
+    Owned(Vec<u8>),
+    Mapped(Mapped),
+}
+
+impl Bytes {
+    /// To be given to a system call; mapped bytes are not to be looked into.
+    pub fn for_the_kernel(&self) -> &[u8] {
+        match self {
+            Bytes::Owned(bytes) => bytes,
+            Bytes::Mapped(mapped) => mapped.for_the_kernel(),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::content::{Bytes, Content};
 use crate::tree::{Entry, Face, Kind, NodeId, Size, Tree};
 use crate::{Error, Result};
 
@@ -124,11 +125,11 @@ impl FileSystem {
     }
 
     /// At most `size` bytes from `offset`, fewer only where the file ends.
-    pub fn read(&self, inode: u64, offset: u64, size: usize) -> Result<Vec<u8>> {
+    pub fn read(&self, inode: u64, offset: u64, size: usize) -> Result<Bytes> {
         self.content(inode)?.read(offset, size)
     }
 
-    fn content(&self, inode: u64) -> Result<crate::content::Content> {
+    fn content(&self, inode: u64) -> Result<Content> {
         let (node, face) = decompose(inode)?;
         self.tree.content(node, face)
     }

@@ -213,7 +213,7 @@ impl Filesystem for Fuse {
         let answer = move |shared: &Shared, reply: ReplyData| match shared
             .guard(|fs| fs.read(inode.0, offset, size))
         {
-            Ok(bytes) => reply.data(&bytes),
+            Ok(bytes) => reply.data(bytes.for_the_kernel()),
             Err(errno) => reply.error(errno),
         };
         match self.shared.guard(|fs| Ok(fs.is_ready(inode.0, offset, size))) {

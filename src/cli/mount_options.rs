@@ -68,6 +68,7 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
     match name.as_str() {
         "cache_size" => to.cache_size = Some(parsed(key, value, values::size)?),
         "threads" => to.threads = Some(parsed(key, value, values::threads)?),
+        "read_ahead" => to.read_ahead = Some(parsed(key, value, values::size)?),
         "uid" => to.uid = Some(parsed(key, value, values::id)?),
         "gid" => to.gid = Some(parsed(key, value, values::id)?),
         "umask" => to.umask = Some(parsed(key, value, values::umask)?),

@@ -98,6 +98,13 @@ pub struct Settings {
     #[arg(long, value_name = "N", value_parser = values::threads)]
     pub threads: Option<usize>,
 
+    /// How far the kernel reads ahead of sequential readers [default: 512K for root, else 128K]
+    ///
+    /// Only root can set it. More makes reading from front to back faster, and random access to mapped
+    /// files (np.memmap, np.load with mmap_mode) slower: each page that is touched brings so much with it.
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub read_ahead: Option<u64>,
+
     /// Let other users use the mount, as far as the files' modes permit
     ///
     /// Users other than root need user_allow_other in /etc/fuse.conf for this.

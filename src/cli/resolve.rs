@@ -49,6 +49,7 @@ fn merged(long: Settings, list: Settings) -> Settings {
     Settings {
         cache_size: long.cache_size.or(list.cache_size),
         threads: long.threads.or(list.threads),
+        read_ahead: long.read_ahead.or(list.read_ahead),
         allow_other: long.allow_other || list.allow_other,
         allow_root: long.allow_root || list.allow_root,
         auto_unmount: long.auto_unmount || list.auto_unmount,
@@ -73,6 +74,7 @@ fn with_settings(s: Settings) -> Result<Config> {
     Ok(Config {
         cache_size: s.cache_size.unwrap_or(DEFAULT_CACHE).max(MIN_CACHE),
         threads: s.threads.unwrap_or(DEFAULT_THREADS),
+        read_ahead: s.read_ahead,
         allow_other: s.allow_other,
         allow_root,
         auto_unmount: s.auto_unmount,

@@ -31,6 +31,8 @@ pub struct Config {
     /// Bytes, never less than [`MIN_CACHE`].
     pub cache_size: u64,
     pub threads: usize,
+    /// Bytes that the kernel reads ahead; None: more than usual where that is possible.
+    pub read_ahead: Option<u64>,
     pub allow_other: bool,
     /// Never together with `allow_other`; the kernel's allow_other with an owner-only `umask`.
     pub allow_root: bool,
@@ -57,6 +59,7 @@ impl Default for Config {
             mode: Mode::Background,
             cache_size: DEFAULT_CACHE,
             threads: DEFAULT_THREADS,
+            read_ahead: None,
             allow_other: false,
             allow_root: false,
             auto_unmount: false,

@@ -11,6 +11,7 @@ mod logging;
 mod mountinfo;
 mod mountpoint;
 mod preflight;
+mod read_ahead;
 mod registry;
 mod serve;
 mod session;

@@ -7,7 +7,7 @@ use super::mountinfo::{self, Entry};
 use super::mountpoint::{self, Created, Place};
 use super::registry::{self, Registration};
 use super::signals::{self, Event};
-use super::{Opened, preflight};
+use super::{Opened, preflight, read_ahead};
 use crate::{Error, Result};
 use fuser::{MountOption, Session, SessionACL};
 use std::mem::{self, ManuallyDrop};
@@ -59,6 +59,7 @@ pub fn start<F: fuser::Filesystem>(
             mountpoint::remove(&place.path, created);
         }
     })?;
+    read_ahead::set(config, entry.device);
     let uid = nix::unistd::geteuid().as_raw();
     let registration = registry::register(uid, entry.device, &place.path, created)
         .inspect_err(|cause| {

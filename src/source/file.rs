@@ -4,16 +4,20 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use super::Source;
+use super::mapped::{Map, Mapped};
 use crate::{Error, Result};
 
 pub struct FileSource {
     file: File,
+    map: Option<Arc<Map>>,
     path: PathBuf,
     stamp: Stamp,
     modified: SystemTime,
@@ -49,6 +53,7 @@ impl FileSource {
             return Err(failed(io::Error::other(format!("it is {}, not a regular file", kind(&meta)))));
         }
         Ok(FileSource {
+            map: Map::new(&file),
             file,
             path: path.to_owned(),
             stamp: Stamp::of(&meta),
@@ -110,6 +115,10 @@ impl Source for FileSource {
             }
             Err(cause) => Err(Error::read(self.place().at(offset), cause)),
         }
+    }
+
+    fn map(&self, range: Range<u64>) -> Option<Mapped> {
+        self.map.as_ref()?.range(range)
     }
 
     fn check(&self) -> Result<()> {

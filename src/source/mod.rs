@@ -5,6 +5,7 @@
 //! no longer be those that were opened.
 
 mod file;
+mod mapped;
 #[cfg(test)]
 pub mod memory;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 pub use file::FileSource;
+pub use mapped::Mapped;
 
 use crate::Result;
 use crate::error::Place;
@@ -33,6 +35,13 @@ pub trait Source: Send + Sync {
 
     /// Fails if the bytes may have changed since opening; to be asked after reading, before answering.
     fn check(&self) -> Result<()>;
+
+    /// The bytes of `range` to be handed to the kernel, where they can be mapped: reading them is the
+    /// kernel's business alone, see [`Mapped`].
+    fn map(&self, range: Range<u64>) -> Option<Mapped> {
+        let _ = range;
+        None
+    }
 
     fn place(&self) -> Place {
         Place::file(self.path())

@@ -1,0 +1,405 @@
+"""What scripts/bench runs: bench.py PROGRAM SCRATCH [--quick] [ROW...]
+
+Each row is a function that returns lines of the table: (what, reached, target). Whatever is compared is
+measured in turns within one run, and medians are reported.
+"""
+import argparse
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "tests", "python"))
+from rab_oracle import Writer  # noqa: E402
+
+ROWS = []
+
+
+def row(function):
+    ROWS.append(function)
+    return function
+
+
+class Bench:
+    def __init__(self, program, scratch, quick):
+        self.program, self.scratch, self.quick = os.path.abspath(program), os.path.abspath(scratch), quick
+        self.repeat = 3 if quick else 7
+        self.mib = 256 if quick else 1024
+        self.many = 200_000 if quick else 1_000_000
+        self.files = 20_000 if quick else 100_000
+        os.makedirs(self.scratch, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.scratch, name)
+
+    def made(self, name, make):
+        """The path of `name` in the scratch folder, made once."""
+        path = self.path(name)
+        if not os.path.exists(path):
+            say(f"making {name}")
+            make(path + ".part")
+            os.rename(path + ".part", path)
+        return path
+
+    # ---- data
+
+    def plain(self):
+        def make(path):
+            rng = np.random.default_rng(3)
+            with open(path, "wb") as f:
+                for _ in range(self.mib // 64):
+                    f.write(rng.integers(0, 256, 64 << 20, dtype=np.uint8).tobytes())
+        return self.made(f"plain-{self.mib}", make)
+
+    def big(self):
+        """The bytes of the plain file as one float32 array, at an odd offset."""
+        def make(path):
+            w = Writer()
+            w.text("before", "twelve bytes")
+            w.array("big", np.fromfile(self.plain(), "<f4").reshape(-1, 1024))
+            w.write(path)
+        return self.made(f"big-{self.mib}.rab", make)
+
+    def small(self, count, size, folder=""):
+        """A RAB of `count` datasets of `size` bytes, header written by hand for speed."""
+        def make(path):
+            entry = ("- codecMeta:\n    byteLength: {s}\n    byteOffset: {o}\n    compression: null\n    type: bytes\n"
+                     "  metadata:\n    channel: {i}\n    unit: microvolt\n  name: {f}signal {i:06}\n")
+            text = "\n" + "".join(entry.format(s=size, o=i * size, i=i, f=folder) for i in range(count)) + "\n"
+            with open(path, "wb") as f:
+                f.write(b"rab" + len(text).to_bytes(4, "little") + text.encode())
+                f.write(os.urandom(1 << 20) * (count * size // (1 << 20) + 1))
+                f.truncate(7 + len(text) + count * size)
+        return self.made(f"small-{count}-{size}.rab", make)
+
+    # ---- mounts
+
+    @contextlib.contextmanager
+    def mount(self, source, *options):
+        where = tempfile.mkdtemp(dir=self.scratch)
+        subprocess.run([self.program, *options, source, where], check=True)
+        try:
+            yield where
+        finally:
+            subprocess.run([self.program, "-u", where], check=True)
+            os.rmdir(where)
+
+    @contextlib.contextmanager
+    def peer(self, *command):
+        """A mount by another program, its last argument the mountpoint."""
+        where = tempfile.mkdtemp(dir=self.scratch)
+        subprocess.run([*command, where], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield where
+        finally:
+            subprocess.run(["fusermount3", "-u", where], check=True)
+            time.sleep(0.2)
+            os.rmdir(where)
+
+    def daemon(self, where):
+        """The process that serves `where`."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
+                if os.fsencode(where) in words:
+                    return int(pid)
+        raise RuntimeError(f"nobody serves {where}")
+
+
+def say(text):
+    print("==", text, file=sys.stderr, flush=True)
+
+
+def seconds(function, *args):
+    start = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - start
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def dd(path):
+    run("dd", f"if={path}", "of=/dev/null", "bs=1M")
+
+
+def fromfile(path):
+    np.fromfile(path, "<f4")
+
+
+def warm(path):
+    """Into the page cache, and its own reading out of the measurement."""
+    with open(path, "rb") as f:
+        while f.read(8 << 20):
+            pass
+
+
+def resident(pid):
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+# ---------------------------------------------------------------- reading one large array
+
+
+def cold_and_warm(bench, options, read):
+    """Medians of cold / plain and warm / plain; cold: nothing of the mount is cached, the container is."""
+    plain, source = bench.plain(), bench.big()
+    warm(plain), warm(source)
+    cold, again, direct = [], [], []
+    for _ in range(bench.repeat):
+        with bench.mount(source, *options) as where:
+            path = os.path.join(where, "big")
+            direct.append(seconds(read, plain))
+            cold.append(seconds(read, path))
+            again.append(seconds(read, path))
+    return median(c / d for c, d in zip(cold, direct)), median(w / d for w, d in zip(again, direct))
+
+
+@row
+def large_array(bench):
+    lines = []
+    for name, read, limits in (("dd bs=1M", dd, (2.3, 1.9, 1.3)), ("numpy.fromfile", fromfile, (1.8, 1.55, 1.15))):
+        usual, again = cold_and_warm(bench, ["--read-ahead", "128K"], read)
+        lines.append((f"{name}, cold, read-ahead as for any user", f"{usual:.2f}x plain", f"at most {limits[0]}x"))
+        if os.geteuid() == 0:
+            root, again = cold_and_warm(bench, [], read)
+            lines.append((f"{name}, cold, as root", f"{root:.2f}x plain", f"at most {limits[1]}x"))
+        lines.append((f"{name}, warm", f"{again:.2f}x plain", f"at most {limits[2]}x"))
+    return lines
+
+
+@row
+def peers(bench):
+    """Cold dd of the same bytes through other programs, in turns with ours."""
+    folder = bench.path("image")
+    os.makedirs(folder, exist_ok=True)
+    inside = os.path.join(folder, "big")
+    if not os.path.exists(inside):
+        os.link(bench.plain(), inside)
+    ours = lambda: bench.mount(bench.big())
+    others = {}
+    squash = bench.made(f"big-{bench.mib}.squashfs", lambda p: run("mksquashfs", folder, p, "-noI", "-noD", "-noF", "-noX"))
+    others["squashfuse"] = (lambda: bench.peer("squashfuse", squash), 0.6)
+    if shutil.which("erofsfuse"):
+        erofs = bench.made(f"big-{bench.mib}.erofs", lambda p: run("mkfs.erofs", p, folder))
+        others["erofsfuse"] = (lambda: bench.peer("erofsfuse", erofs), 0.65)
+    tar = bench.made(f"big-{bench.mib}.tar", lambda p: run("tar", "-C", folder, "-cf", p, "big"))
+    ratarmount = os.path.join(os.path.dirname(sys.executable), "ratarmount")
+    others["ratarmount"] = (lambda: bench.peer(ratarmount, tar), 0.75)
+    lines = []
+    for name, (theirs, limit) in others.items():
+        ratios = []
+        for _ in range(max(3, bench.repeat // 2)):
+            with ours() as where:
+                a = seconds(dd, os.path.join(where, "big"))
+            with theirs() as where:
+                b = seconds(dd, os.path.join(where, "big"))
+            ratios.append(a / b)
+        lines.append((f"dd bs=1M, cold, against {name}", f"{median(ratios):.2f}x its time", f"at most {limit}x"))
+    if "erofsfuse" not in others:
+        lines.append(("dd bs=1M, cold, against erofsfuse", "not to be had here", "at most 0.65x"))
+    return lines
+
+
+@row
+def random_reads(bench):
+    source = bench.big()
+    warm(source)
+    lines = []
+    touched, faults = [], 20_000 if not bench.quick else 5_000
+    for _ in range(3):
+        with bench.mount(source, "--read-ahead", "128K") as where:
+            a = np.memmap(os.path.join(where, "big"), mode="r", dtype="u1")
+            pages = random.Random(5).sample(range(len(a) // 4096), faults)
+            touched.append(seconds(lambda: sum(int(a[p * 4096]) for p in pages)) / faults)
+            del a
+    lines.append(("np.memmap, random page, cold, 1 job", f"{median(touched) * 1e6:.0f} us", "at most 22 us"))
+    for jobs, target in ((1, "at most 22 us"), (4, "at least 115k/s")):
+        rates = []
+        for _ in range(3):
+            with bench.mount(source) as where:
+                out = subprocess.run(
+                    ["fio", "--name=r", f"--filename={where}/big", "--rw=randread", "--bs=4k", "--ioengine=psync",
+                     "--readonly", f"--numjobs={jobs}", "--group_reporting", "--norandommap", "--fadvise_hint=random",
+                     "--invalidate=0", f"--number_ios={20_000 if bench.quick else 60_000}", "--output-format=json"],
+                    check=True, capture_output=True, text=True).stdout
+                rates.append(json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"])
+        rate = median(rates)
+        reached = f"{1e6 / rate:.0f} us" if jobs == 1 else f"{rate / 1000:.0f}k/s"
+        lines.append((f"pread of 4 KiB at random, cold, {jobs} job{'s' * (jobs > 1)}", reached, target))
+    return lines
+
+
+# ---------------------------------------------------------------- many files
+
+
+def read_all(paths):
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        os.read(fd, 4096)
+        os.close(fd)
+
+
+READER = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int n, char **v) {
+  char path[4096], buf[4096];
+  if (n < 3 || chdir(v[1])) return 1;
+  for (int i = 0, end = atoi_(v[2]); i < end; i++) {
+    snprintf(path, sizeof path, "signal %06d", i);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, buf, sizeof buf) != sizeof buf) return 1;
+    close(fd);
+  }
+  return 0;
+}
+""".replace("atoi_", "atoi").replace("#include <stdio.h>", "#include <stdio.h>\n#include <stdlib.h>")
+
+
+def reader(bench):
+    """A C program that opens, reads and closes files, so that an interpreter's time is not measured."""
+    def make(path):
+        subprocess.run(["cc", "-O2", "-x", "c", "-", "-o", path], input=READER, text=True, check=True)
+    return bench.made("reader", make)
+
+
+@row
+def small_files(bench):
+    count = 10_000
+    source, program = bench.small(count, 4096), reader(bench)
+    warm(source)
+    cold, again = [], []
+    for _ in range(bench.repeat):
+        with bench.mount(source) as where:
+            cold.append(seconds(run, program, where, str(count)))
+            again.append(min(seconds(run, program, where, str(count)) for _ in range(3)))
+    return [("10,000 files of 4 KiB, open + read + close, cold", f"{count / median(cold) / 1000:.0f}k/s", "at least 25k/s"),
+            ("the same, warm", f"{count / median(again) / 1000:.0f}k/s", "at least 250k/s")]
+
+
+def twin(bench, source, count):
+    """The same entries on the disk's own file system."""
+    where = bench.path(f"twin-{count}")
+    if not os.path.exists(where):
+        say(f"making twin-{count}")
+        with bench.mount(source) as mounted:
+            os.makedirs(where + ".part")
+            for name in os.listdir(mounted):
+                with open(os.path.join(where + ".part", name), "wb"):
+                    os.truncate(os.path.join(where + ".part", name), os.stat(os.path.join(mounted, name)).st_size)
+        os.rename(where + ".part", where)
+    return where
+
+
+def drop_names():
+    """Forgets cached names and inodes, so that the disk's listing is as cold as the mount's."""
+    with contextlib.suppress(OSError):
+        with open("/proc/sys/vm/drop_caches", "w") as f:
+            f.write("2")
+
+
+@row
+def listings(bench):
+    count = bench.files
+    source = bench.small(count, 16)
+    plain = twin(bench, source, count)
+    shell = lambda command: lambda where: run("sh", "-c", f"LC_ALL=C {command} > /dev/null", "sh", where)
+    lines = []
+    for name, command in (("ls -l", shell('ls -l "$1"')), ("find", shell('find "$1"'))):
+        ratios = []
+        for _ in range(bench.repeat):
+            drop_names()
+            there = seconds(command, plain)
+            with bench.mount(source) as where:
+                ratios.append(seconds(command, where) / there)
+        lines.append((f"{name} of {count:,} datasets and their sidecars, first time", f"{median(ratios):.2f}x the disk", "at most 1x"))
+    first, after = [], []
+    listing = shell('ls -f "$1"')
+    listing(plain)
+    for _ in range(bench.repeat):
+        there = min(seconds(listing, plain) for _ in range(2))
+        with bench.mount(source) as where:
+            first.append(seconds(listing, where))
+            after.append(min(seconds(listing, where) for _ in range(2)) / there)
+    lines.append(("ls -f of the same, first time", f"{median(first) / (2 * count) * 1e6:.2f} us per entry", "at most 2.5 us"))
+    lines.append(("ls -f of the same, after", f"{median(after):.2f}x the disk", "at most 1x"))
+    return lines
+
+
+# ---------------------------------------------------------------- size and time of the program
+
+
+@row
+def a_million_datasets(bench):
+    def make(path):
+        run(sys.executable, os.path.join(sys.path[0], "rab_oracle.py"), "many", path, str(bench.many))
+    source = bench.made(f"many-{bench.many}.rab", make)
+    warm(source)
+    times, sizes = [], []
+    for _ in range(bench.repeat):
+        start = time.perf_counter()
+        with bench.mount(source) as where:
+            assert len(os.listdir(os.path.join(where, "group77"))) == 2000
+            times.append(time.perf_counter() - start)
+            sizes.append(resident(bench.daemon(where)))
+    return [(f"mount of {bench.many:,} datasets until a sub-directory is listed", f"{median(times):.2f} s", "at most 1.5 s"),
+            ("resident memory of its daemon", f"{median(sizes):.0f} MiB", "at most 250 MiB")]
+
+
+@row
+def a_small_archive(bench):
+    source = os.path.join(os.path.dirname(__file__), "..", "..", "tests", "data", "rab", "readme.rab")
+    times, sizes = [], []
+    for _ in range(bench.repeat * 3):
+        start = time.perf_counter()
+        with bench.mount(source) as where:
+            times.append(time.perf_counter() - start)
+            os.listdir(where)
+            sizes.append(resident(bench.daemon(where)))
+    return [("mount of a small archive", f"{median(times) * 1000:.1f} ms", "at most 15 ms"),
+            ("resident memory of its daemon", f"{median(sizes):.1f} MiB", "at most 12 MiB")]
+
+
+def machine():
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} x {cpu}, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}, {time.strftime('%Y-%m-%d')}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    parser.add_argument("scratch")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("rows", nargs="*")
+    arguments = parser.parse_args()
+    bench = Bench(arguments.program, arguments.scratch, arguments.quick)
+    print(f"{machine()}\n\n| work | reached | target |\n|---|---|---|", flush=True)
+    for function in ROWS:
+        if not arguments.rows or any(word in function.__name__ for word in arguments.rows):
+            say(function.__name__.replace("_", " "))
+            for line in function(bench):
+                print("| " + " | ".join(line) + " |", flush=True)
+
+
+main()
