@@ -41,14 +41,20 @@ impl Content {
         }
     }
 
-    /// Would a read of this range be answered without decoding?
-    pub fn is_ready(&self, offset: u64, len: usize) -> bool {
+    /// As [`Content::read`] if that neither decodes nor waits, or None.
+    pub fn read_at_once(&self, offset: u64, size: usize) -> Result<Option<Bytes>> {
+        let Some(len) = self.known_len() else { return Ok(None) };
+        let end = len.min(offset.saturating_add(size as u64));
         match self {
-            Content::Decoded(stream) => stream.known_len().is_some_and(|end| {
-                let len = (len as u64).min(end.saturating_sub(offset)) as usize;
-                stream.is_ready(offset, len)
-            }),
-            _ => true,
+            Content::Decoded(stream) if offset < end => {
+                let bytes = stream.read_cached((end - offset) as usize, offset)?;
+                Ok(bytes.map(Bytes::Owned))
+            }
+            Content::Stored { source, range } if offset < end => {
+                let wanted = range.start + offset..range.start + end;
+                if source.is_cached(&wanted) { stored(&**source, wanted).map(Some) } else { Ok(None) }
+            }
+            _ => self.read(offset, size).map(Some),
         }
     }
 

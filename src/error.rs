@@ -39,12 +39,20 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
         if let Some(name) = &self.dataset {
-            write!(f, ": dataset {name:?}")?;
+            write!(f, ": dataset {:?}", shortened(name))?;
         }
         if let Some(offset) = self.offset {
             write!(f, ": at byte {offset}")?;
         }
         Ok(())
+    }
+}
+
+/// A name of a megabyte would hide the message.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(200) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
     }
 }
 

@@ -3,10 +3,11 @@
 //!
 //! An inode number is 1 + 2 x node + face, so it can be computed, never changes, and the root has 1.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use crate::content::{Bytes, Content};
+use crate::content::Bytes;
 use crate::tree::{Entry, Face, Kind, NodeId, Size, Tree};
 use crate::{Error, Result};
 
@@ -24,7 +25,12 @@ pub struct FileSystem {
     modified: SystemTime,
     /// The container's bytes on disk.
     stored: u64,
+    /// Inodes whose storage has failed.
+    told: Mutex<HashSet<u64>>,
 }
+
+/// When a disk dies, so many files are named.
+const MOST_TOLD: usize = 1000;
 
 /// What stat shows. `len` is `None` for a file whose size is only known after decoding it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +62,7 @@ const DOTS: u64 = 2;
 
 impl FileSystem {
     pub fn new(tree: Arc<dyn Tree>, owner: Owner, modified: SystemTime, stored: u64) -> FileSystem {
-        FileSystem { tree, owner, modified, stored }
+        FileSystem { tree, owner, modified, stored, told: Mutex::default() }
     }
 
     pub fn owner(&self) -> Owner {
@@ -109,29 +115,47 @@ impl FileSystem {
                 return Ok(());
             }
         }
+        let mut failure = Ok(());
         self.tree.list(dir, cursor.saturating_sub(DOTS), &mut |name, entry| {
             let Entry { node, face, cursor, kind } = entry;
             match self.of_kind(node, face, kind) {
                 Ok(attributes) => each(Line { name, cursor: cursor + DOTS, attributes }),
-                Err(_) => true,
+                Err(error) => {
+                    failure = Err(error);
+                    false
+                }
             }
         });
-        Ok(())
+        failure
     }
 
-    /// Would [`FileSystem::read`] answer without decoding?
-    pub fn is_ready(&self, inode: u64, offset: u64, size: usize) -> bool {
-        self.content(inode).is_ok_and(|content| content.is_ready(offset, size))
+    /// As [`FileSystem::read`] if that neither decodes nor waits for the container, or None.
+    pub fn read_at_once(&self, inode: u64, offset: u64, size: usize) -> Result<Option<Bytes>> {
+        let (node, face) = decompose(inode)?;
+        let answer = match self.tree.content_at_once(node, face)? {
+            Some(content) => content.read_at_once(offset, size),
+            None => Ok(None),
+        };
+        self.noted(inode, answer)
     }
 
     /// At most `size` bytes from `offset`, fewer only where the file ends.
     pub fn read(&self, inode: u64, offset: u64, size: usize) -> Result<Bytes> {
-        self.content(inode)?.read(offset, size)
+        let (node, face) = decompose(inode)?;
+        let answer = self.tree.content(node, face).and_then(|content| content.read(offset, size));
+        self.noted(inode, answer)
     }
 
-    fn content(&self, inode: u64) -> Result<Content> {
-        let (node, face) = decompose(inode)?;
-        self.tree.content(node, face)
+    /// Says a failure of the container's storage in the log, once for each file. (Damage is said where it is
+    /// found.)
+    fn noted<T>(&self, inode: u64, answer: Result<T>) -> Result<T> {
+        if let Err(error @ Error::Read { .. }) = &answer {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.len() < MOST_TOLD && told.insert(inode) {
+                log::error!("{error}; reads of it give that error");
+            }
+        }
+        answer
     }
 
     fn directory(&self, inode: u64) -> Result<NodeId> {

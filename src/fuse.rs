@@ -31,8 +31,8 @@ const GENERATION: Generation = Generation(0);
 const UNIT: u32 = 4096;
 /// The longest file name, in bytes.
 const NAME_MAX: usize = 255;
-/// Enough that a few slow streams leave threads for the others.
-const DECODERS: usize = 8;
+/// The most threads that decode or wait for a decode of another; they are started as they are needed.
+const WORKERS: usize = 64;
 
 pub struct Fuse {
     shared: Arc<Shared>,
@@ -49,14 +49,14 @@ struct Shared {
 }
 
 impl Fuse {
-    pub fn new(fs: FileSystem) -> io::Result<Fuse> {
+    pub fn new(fs: FileSystem) -> Fuse {
         let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
-        Ok(Fuse {
+        Fuse {
             shared: Arc::new(shared),
-            pool: Pool::new("rab-decode", DECODERS)?,
+            pool: Pool::new("rab-worker", WORKERS),
             opens_are_free: false,
             opendirs_are_free: false,
-        })
+        }
     }
 
     /// To be called with the session's notifier once it is mounted.
@@ -94,10 +94,10 @@ impl Shared {
     /// The container changed: the kernel has to forget what it was given. Done on a thread of its own,
     /// since the kernel may wait here for reads that are still to be answered.
     fn invalidate(&self) {
+        let Some(notifier) = self.notifier.get().cloned() else { return };
         if self.invalidated.swap(true, Ordering::Relaxed) {
             return;
         }
-        let Some(notifier) = self.notifier.get().cloned() else { return };
         let limit = self.fs.inode_limit();
         let forget = move || (1..limit).for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
         if let Err(cause) = std::thread::Builder::new().name("rab-forget".into()).spawn(forget) {
@@ -210,19 +210,16 @@ impl Filesystem for Fuse {
         reply: ReplyData,
     ) {
         let size = size as usize;
-        let answer = move |shared: &Shared, reply: ReplyData| match shared
-            .guard(|fs| fs.read(inode.0, offset, size))
-        {
-            Ok(bytes) => reply.data(bytes.for_the_kernel()),
+        match self.shared.guard(|fs| fs.read_at_once(inode.0, offset, size)) {
+            Ok(Some(bytes)) => reply.data(bytes.for_the_kernel()),
             Err(errno) => reply.error(errno),
-        };
-        match self.shared.guard(|fs| Ok(fs.is_ready(inode.0, offset, size))) {
-            Ok(true) => answer(&self.shared, reply),
-            Ok(false) => {
+            Ok(None) => {
                 let shared = self.shared.clone();
-                self.pool.submit(move || answer(&shared, reply));
+                self.pool.submit(move || match shared.guard(|fs| fs.read(inode.0, offset, size)) {
+                    Ok(bytes) => reply.data(bytes.for_the_kernel()),
+                    Err(errno) => reply.error(errno),
+                });
             }
-            Err(errno) => reply.error(errno),
         }
     }
 

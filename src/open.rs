@@ -1,8 +1,8 @@
 //! From the path of a container to a file system that can be mounted: source, format, tree, FUSE.
 
-use std::path::Path;
 use std::sync::Arc;
 
+use crate::Result;
 use crate::codec::Engine;
 use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
@@ -10,9 +10,8 @@ use crate::fuse::Fuse;
 use crate::mount::{Config, Opened};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
-use crate::{Error, Result};
 
-/// Opens what `config` names. Reads the container's index only, and starts the threads that decode.
+/// Opens what `config` names. Reads the container's index only, and starts no thread.
 pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let source = Arc::new(FileSource::open(config.source())?);
     let mode = source.mode();
@@ -21,7 +20,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let tree = format::open(Context { source, engine })?;
     let summary = summary(&*tree);
     let fs = FileSystem::new(tree, owner(config), modified, stored);
-    let filesystem = Fuse::new(fs).map_err(|cause| cannot_start(config.source(), &cause))?;
+    let filesystem = Fuse::new(fs);
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary, mode, on_mounted })
 }
@@ -39,8 +38,4 @@ fn summary(tree: &dyn Tree) -> String {
         1 => "1 dataset".into(),
         count => format!("{count} datasets"),
     }
-}
-
-fn cannot_start(path: &Path, cause: &std::io::Error) -> Error {
-    Error::Other(format!("{}: the threads that decode cannot be started: {cause}", path.display()))
 }

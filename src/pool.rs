@@ -1,16 +1,22 @@
-//! A few threads for requests that cannot be answered at once, so that a slow decode never holds the
-//! threads which receive requests. The queue is as long as the kernel lets requests wait.
+//! Threads for requests that cannot be answered at once, so that a slow decode never holds the threads which
+//! receive requests. They are started when all others are busy (some only wait for what another decodes), up
+//! to a bound, and end when they have had nothing to do for a while.
+//!
+//! Dropping the pool forgets what is queued and waits for nothing: that comes with the end of the process.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
 
+const IDLE: Duration = Duration::from_secs(10);
+
 pub struct Pool {
+    name: &'static str,
+    most: usize,
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -22,45 +28,67 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
     closed: bool,
 }
 
 impl Pool {
-    /// Starts `threads` threads called `name`.
-    pub fn new(name: &str, threads: usize) -> std::io::Result<Pool> {
-        let mut pool = Pool { shared: Arc::default(), threads: Vec::new() };
-        for _ in 0..threads {
-            let shared = pool.shared.clone();
-            let builder = std::thread::Builder::new().name(name.to_owned());
-            pool.threads.push(builder.spawn(move || shared.work())?);
-        }
-        Ok(pool)
+    /// At most `most` threads, called `name`; none is started yet.
+    pub fn new(name: &'static str, most: usize) -> Pool {
+        Pool { name, most, shared: Arc::default() }
     }
 
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) {
-        self.shared.lock().jobs.push_back(Box::new(job));
+        let mut queue = self.shared.lock();
+        queue.jobs.push_back(Box::new(job));
+        if queue.jobs.len() > queue.idle && queue.threads < self.most {
+            queue.threads += 1;
+            drop(queue);
+            self.start();
+        }
         self.shared.arrived.notify_one();
+    }
+
+    fn start(&self) {
+        let shared = self.shared.clone();
+        let thread = std::thread::Builder::new().name(self.name.to_owned());
+        if let Err(cause) = thread.spawn(move || shared.work()) {
+            let mut queue = self.shared.lock();
+            queue.threads -= 1;
+            log::warn!("a thread cannot be started, {} go on: {cause}", queue.threads);
+            if queue.threads == 0 {
+                // Dropping a job answers its request with an error.
+                queue.jobs.clear();
+            }
+        }
     }
 }
 
 impl Shared {
     fn work(&self) {
         while let Some(job) = self.next() {
-            // A panic ends the job, not the thread; whoever waits for the job's answer sees it dropped.
+            // A panic ends the job, not the thread; its request is answered when it is dropped.
             let _ = catch_unwind(AssertUnwindSafe(job));
         }
     }
 
+    /// The next job; None when this thread is to end.
     fn next(&self) -> Option<Job> {
         let mut queue = self.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {
                 return Some(job);
             }
-            if queue.closed {
+            queue.idle += 1;
+            let (woken, waited) =
+                self.arrived.wait_timeout(queue, IDLE).unwrap_or_else(PoisonError::into_inner);
+            queue = woken;
+            queue.idle -= 1;
+            if queue.closed || (waited.timed_out() && queue.jobs.is_empty()) {
+                queue.threads -= 1;
                 return None;
             }
-            queue = self.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -71,11 +99,12 @@ impl Shared {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        let mut queue = self.shared.lock();
+        queue.closed = true;
+        let forgotten = std::mem::take(&mut queue.jobs);
+        drop(queue);
+        drop(forgotten);
         self.shared.arrived.notify_all();
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
     }
 }
 
@@ -85,8 +114,8 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_panic_does_not_end_the_thread() {
-        let pool = Pool::new("test", 1).unwrap();
+    fn a_panic_does_not_end_the_pool() {
+        let pool = Pool::new("test", 1);
         let (tell, told) = mpsc::channel();
         pool.submit(|| panic!("on purpose"));
         pool.submit(move || tell.send(7).unwrap());
@@ -94,14 +123,24 @@ mod tests {
     }
 
     #[test]
-    fn dropping_finishes_what_was_submitted() {
-        let pool = Pool::new("test", 2).unwrap();
+    fn who_waits_leaves_room_for_others_up_to_the_bound() {
+        let pool = Pool::new("test", 3);
+        let (release, released) = mpsc::channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        for _ in 0..2 {
+            let released = released.clone();
+            pool.submit(move || {
+                let _ = released.lock().unwrap().recv();
+            });
+        }
         let (tell, told) = mpsc::channel();
         for n in 0..50 {
             let tell = tell.clone();
             pool.submit(move || tell.send(n).unwrap());
         }
-        drop((pool, tell));
+        drop(tell);
         assert_eq!(told.iter().count(), 50);
+        assert!(pool.shared.lock().threads <= 3);
+        drop(release);
     }
 }

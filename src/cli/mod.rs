@@ -6,7 +6,7 @@ mod options;
 mod resolve;
 mod values;
 
-use crate::{mount, open};
+use crate::{Error, mount, open, yaml};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -14,6 +14,12 @@ pub use options::Options;
 
 /// The whole of `rab-mount`.
 pub fn rab_mount() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        // The YAML parser's panics are caught and become an error of the header.
+        if !yaml::is_guarded() {
+            log::error!("this is a bug in rab-mount, please report it: {panic}");
+        }
+    }));
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => {
@@ -22,6 +28,11 @@ pub fn rab_mount() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    if options.command.is_empty() && std::env::args_os().any(|argument| argument == "--") {
+        return mount::fail(&Error::Usage(
+            "after -- a command was needed: rab-mount SOURCE -- COMMAND".into(),
+        ));
+    }
     match resolve::resolve(options) {
         Ok(config) => mount::run(&config, open::open),
         Err(error) => mount::fail(&error),

@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::{Error, Result};
 
 /// Stored bytes are fetched in pieces of this size.
-const INPUT: usize = 64 << 10;
+const INPUT: usize = 32 << 10;
 /// The largest window a stream may ask for.
 const WINDOW_BITS: u8 = 15;
 
@@ -33,13 +33,38 @@ pub struct Inflater {
     finished: bool,
 }
 
+/// What can be used again from a decoder that is done, so that reading a million small streams does not
+/// allocate and free its tables a million times (which fragments the heap).
+pub struct Parts {
+    zlib: Option<Decompress>,
+    buffer: Vec<u8>,
+}
+
 impl Inflater {
     /// A decoder at the start of the stream stored in `range` of `source`.
-    pub fn new(source: Arc<dyn Source>, range: Range<u64>, place: &Place) -> Result<Inflater> {
-        let mut input = Input { source, at: range.start, end: range.end, buffer: Vec::new(), used: 0 };
+    pub fn new(
+        source: Arc<dyn Source>,
+        range: Range<u64>,
+        place: &Place,
+        parts: Option<Parts>,
+    ) -> Result<Inflater> {
+        let Parts { zlib, mut buffer } = parts.unwrap_or(Parts { zlib: None, buffer: Vec::new() });
+        buffer.clear();
+        let mut input = Input { source, at: range.start, end: range.end, buffer, used: 0 };
         let wrapper = input.wrapper().map_err(|e| e.into_error(place, range.start))?;
-        let engine = new_engine(wrapper);
+        let engine = match (wrapper, zlib) {
+            (Wrapper::Zlib, Some(mut engine)) => {
+                engine.reset(true);
+                engine
+            }
+            _ => new_engine(wrapper),
+        };
         Ok(Inflater { engine, wrapper, input, position: 0, finished: false })
+    }
+
+    pub fn into_parts(self) -> Parts {
+        let zlib = (self.wrapper == Wrapper::Zlib).then_some(self.engine);
+        Parts { zlib, buffer: self.input.buffer }
     }
 
     /// How many bytes have been decoded.
@@ -150,8 +175,10 @@ impl Input {
         if self.used == self.buffer.len() && self.at < self.end {
             let size = (self.end - self.at).min(INPUT as u64);
             self.buffer.resize(size as usize, 0);
-            self.used = 0;
+            // Until they are there, none of the bytes counts.
+            self.used = self.buffer.len();
             self.source.read_exact_at(&mut self.buffer, self.at)?;
+            self.used = 0;
         }
         Ok(&self.buffer[self.used..])
     }
@@ -176,7 +203,6 @@ impl Input {
 
     /// Passes over zero padding after a member. Is there another member?
     fn skip_to_member(&mut self) -> Result<bool, Fault> {
-        let mut padded = false;
         loop {
             let bytes = self.peek()?;
             if bytes.is_empty() {
@@ -184,11 +210,10 @@ impl Input {
             }
             let zeros = bytes.iter().take_while(|b| **b == 0).count();
             let next = bytes.get(zeros).copied();
-            padded |= zeros > 0;
             self.consume(zeros);
             match next {
                 None => {}
-                Some(0x1f) if !padded => return Ok(true),
+                Some(0x1f) => return Ok(true),
                 Some(b) => {
                     return Err(Fault::Data(format!(
                         "after the gzip stream come other bytes, first {b:02x}"

@@ -98,16 +98,28 @@ impl Stream {
         }
     }
 
-    /// Would [`Stream::read_exact_at`] answer without decoding?
-    pub fn is_ready(&self, offset: u64, len: usize) -> bool {
+    /// As [`Stream::read_exact_at`] if nothing has to be decoded for it, or None.
+    pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         let state = self.lock();
-        if damage_in(&state, offset, len).is_some() {
-            return true;
+        if let Some(error) = damage_in(&state, offset, len) {
+            return Err(error);
         }
-        let proven = state.verified.is_some();
+        if self.verified_first() && state.verified.is_none() {
+            return Ok(None);
+        }
         drop(state);
-        (proven || !self.verified_first())
-            && blocks_of(offset, len).all(|n| self.engine.cache.contains(self.id, n))
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let at = offset + bytes.len() as u64;
+            let Some(block) = self.engine.cache.get(self.id, at / BLOCK) else { return Ok(None) };
+            let from = block.get((at % BLOCK) as usize..).unwrap_or(&[]);
+            if from.is_empty() {
+                return Err(self.error_at(at));
+            }
+            bytes.extend_from_slice(&from[..from.len().min(len - bytes.len())]);
+        }
+        self.source.check()?;
+        Ok(Some(bytes))
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
@@ -195,8 +207,11 @@ impl Stream {
         let announced = Announced { stream: self, number };
         let mut decoder = match parked {
             Some(decoder) => decoder,
-            None => Inflater::new(self.source.clone(), self.stored.clone(), &self.place)
-                .map_err(|error| self.condemn(0, error))?,
+            None => {
+                let (source, stored) = (self.source.clone(), self.stored.clone());
+                Inflater::new(source, stored, &self.place, self.engine.parts())
+                    .map_err(|error| self.condemn(0, error))?
+            }
         };
         loop {
             let at = decoder.position() / BLOCK;
@@ -204,6 +219,7 @@ impl Stream {
             self.engine.cache.insert(self.id, at, step.block.clone());
             announced.passed(at);
             if step.end {
+                self.engine.retire(decoder);
                 return Ok(step.block);
             }
             if at == last {
@@ -216,19 +232,25 @@ impl Stream {
     /// Decodes block `at`. Damage is recorded here; a block cut short by it is still returned if it holds
     /// good bytes, since reads that end before the damage are served.
     fn step(&self, decoder: &mut Inflater, at: u64) -> Result<Step> {
+        let mut scratch = self.engine.scratch();
+        let step = self.step_into(&mut scratch, decoder, at);
+        self.engine.return_scratch(scratch);
+        step
+    }
+
+    fn step_into(&self, scratch: &mut [u8], decoder: &mut Inflater, at: u64) -> Result<Step> {
         let start = at * BLOCK;
         let wanted = self.expected.map_or(BLOCK, |len| BLOCK.min(len.saturating_sub(start)));
-        let mut block: Block = std::iter::repeat_n(0, wanted as usize).collect();
-        // A new Arc has no other owner, so there always is a mutable view.
-        let out = Arc::get_mut(&mut block).unwrap_or(&mut []);
+        let out = scratch.get_mut(..wanted as usize).unwrap_or_default();
         let got = match decoder.read(out, &self.place) {
             Ok(got) => got,
-            Err(error) => return self.cut_short(&block, start, decoder.position(), error),
+            Err(error) => return self.cut_short(out, start, decoder.position(), error),
         };
         self.source.check()?;
+        let block: Block = out.get(..got).unwrap_or_default().into();
         if (got as u64) < wanted {
             self.finish(start + got as u64)?;
-            return Ok(Step { block: block[..got].into(), end: true });
+            return Ok(Step { block, end: true });
         }
         let end = self.expected == Some(start + wanted);
         if end {
@@ -241,9 +263,10 @@ impl Stream {
     /// A data error after `position` decoded bytes: the bytes before it are kept, unless the stream has to
     /// be verified before it is served, or all bytes are there and it is their checksum that is wrong.
     fn cut_short(&self, block: &[u8], start: u64, position: u64, error: Error) -> Result<Step> {
-        if matches!(error, Error::Damaged { .. }) {
-            self.source.check()?;
+        if !matches!(error, Error::Damaged { .. }) {
+            return Err(error);
         }
+        self.source.check()?;
         let complete = self.expected.is_some_and(|len| position >= len);
         let from = if self.verified_first() || complete { 0 } else { position };
         let error = self.condemn(from, error);
@@ -338,10 +361,6 @@ impl Drop for Announced<'_> {
 fn damage_in(state: &State, offset: u64, len: usize) -> Option<Error> {
     let damage = state.damage.as_ref()?;
     (offset.saturating_add(len as u64) > damage.from).then(|| damage.error.clone())
-}
-
-fn blocks_of(offset: u64, len: usize) -> Range<u64> {
-    offset / BLOCK..offset.saturating_add(len as u64).div_ceil(BLOCK)
 }
 
 #[cfg(test)]

@@ -41,12 +41,6 @@ pub fn start(config: &Config) -> Result<()> {
     // Fails only if a logger is set already (tests): then that one stays.
     let _ = log::set_logger(&LOG);
     log::set_max_level(level_of(config.verbose, true));
-    std::panic::set_hook(Box::new(|panic| {
-        // The YAML parser's panics are caught and become an error of the header.
-        if !crate::yaml::is_guarded() {
-            log::error!("this is a bug in rab-mount, please report it: {panic}");
-        }
-    }));
     Ok(())
 }
 
@@ -95,12 +89,24 @@ impl Log for Output {
 }
 
 fn one_line(record: &Record) -> String {
-    let text = record.args().to_string().replace('\n', " ");
+    let text = printable(&record.args().to_string());
     match record.level() {
         Level::Error => format!("error: {text}"),
         Level::Warn => format!("warning: {text}"),
         _ => text,
     }
+}
+
+/// Names of files and datasets may hold anything; a log line holds no control characters.
+fn printable(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        match c {
+            '\n' => out.push(' '),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+        out
+    })
 }
 
 /// One write per line, so that lines of several daemons do not mix.

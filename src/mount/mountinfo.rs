@@ -69,10 +69,24 @@ pub fn read() -> io::Result<Vec<Entry>> {
     Ok(table.split(|&b| b == b'\n').filter_map(parse).collect())
 }
 
-/// The mount that a path lookup ends in: of several at one path, the one that no other is mounted on.
+/// The mount whose root a look-up of `path` (absolute, without links) ends in, if it does end in one: walks
+/// down as the kernel does, so that what another mount hides is not found.
 pub fn topmost<'a>(table: &'a [Entry], path: &Path) -> Option<&'a Entry> {
-    let here = || table.iter().filter(|entry| entry.mountpoint == path);
-    here().find(|entry| !here().any(|other| other.parent == entry.id && other.id != entry.id))
+    let root = Path::new("/");
+    let is_known = |id: u64| table.iter().any(|entry| entry.id == id);
+    let mut at = table.iter().find(|e| e.mountpoint == root && (e.parent == e.id || !is_known(e.parent)))?;
+    let mut prefixes: Vec<&Path> = path.ancestors().collect();
+    prefixes.reverse();
+    for prefix in prefixes {
+        let on_it = |below: &Entry| {
+            let id = below.id;
+            table.iter().find(|e| e.parent == id && e.id != id && e.mountpoint == prefix)
+        };
+        while let Some(above) = on_it(at) {
+            at = above;
+        }
+    }
+    (at.mountpoint == path).then_some(at)
 }
 
 /// What is mounted on or inside a mount.

@@ -108,16 +108,17 @@ fn at_once(mut mounted: Mounted, state: State) -> ExitCode {
 fn ended(mut mounted: Mounted, result: std::io::Result<()>) -> ExitCode {
     let path = mounted.place.path.display().to_string();
     let code = match result {
+        // Unmounted by whoever; what is mounted there by now is somebody else's, whatever its id.
         Ok(()) => ExitCode::SUCCESS,
         Err(cause) => {
             log::error!("{path}: the session failed: {cause}");
+            // A mount without a server must not stay.
+            if let Err(refusal) = unmount(&mounted.entry, true) {
+                keep_serving(&path, refusal);
+            }
             ExitCode::FAILURE
         }
     };
-    // Gone already, unless the session failed: then a mount without a server must not stay.
-    if let Err(refusal) = unmount(&mounted.entry, true) {
-        keep_serving(&path, refusal);
-    }
     mounted.remove_directory();
     log::info!("{path}: unmounted");
     code

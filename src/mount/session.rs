@@ -82,14 +82,20 @@ fn mount<F: fuser::Filesystem>(
         session.spawn().map_err(|cause| Error::Other(format!("the session cannot be started: {cause}")))?,
     );
     (opened.on_mounted)(background.notifier());
-    let waiting = thread::Builder::new().name("session-end".into());
     let guard = mem::replace(&mut background.guard, thread::spawn(|| Ok(())));
     let wait = move || {
         let result = guard.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread panicked")));
         let _ = events.send(Event::Ended(result));
     };
-    waiting.spawn(wait).map_err(|cause| Error::Other(format!("a thread cannot be started: {cause}")))?;
-    own_entry(place)
+    let waiting = thread::Builder::new().name("session-end".into()).spawn(wait);
+    let entry = waiting
+        .map_err(|cause| Error::Other(format!("a thread cannot be started: {cause}")))
+        .and_then(|_| own_entry(place));
+    if entry.is_err() {
+        // Nobody will serve it: this once fuser's guard is right.
+        drop(ManuallyDrop::into_inner(background));
+    }
+    entry
 }
 
 /// Right after mounting, under the claim, the topmost mount there is ours.

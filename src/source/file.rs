@@ -3,13 +3,15 @@
 //! final: from then on every check fails.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
+
+use rustix::io::ReadWriteFlags;
 
 use super::Source;
 use super::mapped::{Map, Mapped};
@@ -115,6 +117,17 @@ impl Source for FileSource {
             }
             Err(cause) => Err(Error::read(self.place().at(offset), cause)),
         }
+    }
+
+    /// Asks for the first and the last byte, if they are in the page cache. A file system that cannot tell
+    /// (some network ones) counts as slow.
+    fn is_cached(&self, range: &Range<u64>) -> bool {
+        let there = |at: u64| {
+            let mut byte = [0];
+            let into = &mut [IoSliceMut::new(&mut byte)];
+            rustix::io::preadv2(&self.file, into, at, ReadWriteFlags::NOWAIT).is_ok()
+        };
+        there(range.start) && there(range.end.saturating_sub(1))
     }
 
     fn map(&self, range: Range<u64>) -> Option<Mapped> {

@@ -36,6 +36,12 @@ pub trait Source: Send + Sync {
     /// Fails if the bytes may have changed since opening; to be asked after reading, before answering.
     fn check(&self) -> Result<()>;
 
+    /// Are the bytes of `range` likely to be had without waiting for a disk or a network?
+    fn is_cached(&self, range: &Range<u64>) -> bool {
+        let _ = range;
+        true
+    }
+
     /// The bytes of `range` to be handed to the kernel, where they can be mapped: reading them is the
     /// kernel's business alone, see [`Mapped`].
     fn map(&self, range: Range<u64>) -> Option<Mapped> {

@@ -16,6 +16,9 @@ pub trait Datasets: Send + Sync {
     fn count(&self) -> u64;
     fn size(&self, dataset: u32) -> Size;
     fn content(&self, dataset: u32) -> Result<Content>;
+    /// As `content` and `sidecar` if nothing has to be read or built for them, or None.
+    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>>;
+    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>>;
     fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
 }
@@ -205,6 +208,14 @@ impl<D: Datasets> Tree for Arena<D> {
         match face {
             Face::Data => self.datasets.content(dataset),
             Face::Sidecar => self.datasets.sidecar(dataset, name),
+        }
+    }
+
+    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+        let (dataset, _) = self.dataset(node)?;
+        match face {
+            Face::Data => self.datasets.content_at_once(dataset),
+            Face::Sidecar => self.datasets.sidecar_at_once(dataset),
         }
     }
 

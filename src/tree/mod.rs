@@ -67,6 +67,9 @@ pub trait Tree: Send + Sync {
     /// The bytes of a file.
     fn content(&self, node: NodeId, face: Face) -> Result<Content>;
 
+    /// As [`Tree::content`] if nothing has to be read or built for it, or None.
+    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>>;
+
     /// One more than the highest node number.
     fn nodes(&self) -> u64;
 

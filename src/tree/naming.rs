@@ -17,6 +17,8 @@ pub const SIDECAR: &[u8] = b".meta.yaml";
 const DEEPEST: usize = 2048;
 const LONGEST: usize = 240;
 const CUT: usize = 223;
+/// The longest name with a number: 255 less the sidecar's suffix.
+pub const NUMBERED: usize = 245;
 
 /// The file names that `name` becomes, outermost directory first; never empty. `after_datasets` are the
 /// positions of slashes whose left side is itself a dataset, in order.

@@ -1,10 +1,10 @@
 //! From events to nodes, one item of the top-level list at a time. Only anchored nodes outlive their item.
-//! An alias shares its anchor's node, but pays for all of it, as if it were written out.
+//! An alias shares its anchor's node, so it costs nothing here, whatever it stands for.
 
 mod keys;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,20 +17,22 @@ use super::{Form, Item, Node, Problem, Stop, resolve, surrogates};
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;
 
-/// What all aliases of a text may stand for together: 16 bytes for each node, and its text.
-pub const MAX_ALIASED: u64 = 64 << 20;
+/// What all merge keys of a text may stand for together: 16 bytes for each node, and its text.
+const MAX_MERGED: u64 = 64 << 20;
 
 const NODE_SIZE: u64 = 16;
 
 type Pair = (Arc<Node>, Arc<Node>);
 
-/// What outlives an item: the anchored nodes, and what all aliases stand for so far. A list that is read in
-/// pieces, each of them whole items, shares one.
+/// What outlives an item: the anchored nodes. A list that is read in pieces, each of them whole items, shares
+/// one.
 #[derive(Default)]
 pub struct Anchors<'a> {
     /// `None` while the anchored collection is still open.
     nodes: HashMap<String, Option<Built>>,
-    aliased: u64,
+    merged: u64,
+    /// Addresses of the anchored nodes.
+    addresses: HashSet<usize>,
     /// Where an anchor is looked for that is not among `nodes`.
     outer: Option<&'a Anchors<'a>>,
 }
@@ -39,6 +41,11 @@ impl<'a> Anchors<'a> {
     /// For reading one item again: knows all of `outer`, which stays as it is.
     pub fn within(outer: &'a Anchors<'a>) -> Anchors<'a> {
         Anchors { outer: Some(outer), ..Anchors::default() }
+    }
+
+    /// Is this very node anchored? Such nodes live as long as this.
+    pub(super) fn holds(&self, node: &Node) -> bool {
+        self.addresses.contains(&std::ptr::from_ref(node).addr())
     }
 
     fn get(&self, anchor: &str) -> Option<&Option<Built>> {
@@ -51,7 +58,7 @@ impl<'a> Anchors<'a> {
 pub fn each_item(
     text: &str,
     anchors: &mut Anchors<'_>,
-    each: &mut dyn FnMut(Item) -> crate::Result<()>,
+    each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>,
 ) -> Result<(), Stop> {
     let parsed = surrogates::hide(text);
     let mut composer = Composer {
@@ -108,7 +115,10 @@ impl Sum {
 }
 
 impl Composer<'_, '_, '_> {
-    fn document(&mut self, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+    fn document(
+        &mut self,
+        each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>,
+    ) -> Result<(), Stop> {
         self.events.next()?; // the stream's start
         if matches!(self.events.next()?.data, EventData::StreamEnd) {
             return Ok(());
@@ -122,7 +132,7 @@ impl Composer<'_, '_, '_> {
         }
     }
 
-    fn root(&mut self, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+    fn root(&mut self, each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>) -> Result<(), Stop> {
         let root = self.events.next()?;
         match &root.data {
             EventData::SequenceStart { anchor, style, .. } => {
@@ -140,13 +150,18 @@ impl Composer<'_, '_, '_> {
         }
     }
 
-    fn items(&mut self, is_block: bool, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+    fn items(
+        &mut self,
+        is_block: bool,
+        each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>,
+    ) -> Result<(), Stop> {
         loop {
             let event = self.events.next()?;
             if matches!(event.data, EventData::SequenceEnd) {
                 return Ok(());
             }
-            each(self.item(event, is_block)?)?;
+            let item = self.item(event, is_block)?;
+            each(item, self.anchors)?;
         }
     }
 
@@ -207,12 +222,17 @@ impl Composer<'_, '_, '_> {
             None => return Err(Problem::new(start, format!("alias *{anchor} has no anchor before it"))),
         };
         check_depth(depth - 1 + built.height, start)?;
-        self.anchors.aliased = self.anchors.aliased.saturating_add(built.size);
-        if self.anchors.aliased > MAX_ALIASED {
-            let limit = MAX_ALIASED >> 20;
-            return Err(Problem::new(start, format!("aliases stand for more than {limit} MiB of values")));
-        }
         Ok(built)
+    }
+
+    /// Merging copies pairs, so what is merged is bounded.
+    fn charge_merge(&mut self, merged: &Built, start: usize) -> Result<(), Problem> {
+        self.anchors.merged = self.anchors.merged.saturating_add(merged.size);
+        if self.anchors.merged > MAX_MERGED {
+            let limit = MAX_MERGED >> 20;
+            return Err(Problem::new(start, format!("more than {limit} MiB of values are merged with <<")));
+        }
+        Ok(())
     }
 
     fn scalar(
@@ -295,7 +315,11 @@ impl Composer<'_, '_, '_> {
             let is_merge = is_merge(&event.data);
             let (key, _) = self.node(event, depth + 1)?;
             let event = self.events.next()?;
+            let start = self.events.offset(&event.start_mark);
             let (value, _) = self.node(event, depth + 1)?;
+            if is_merge {
+                self.charge_merge(&value, start)?;
+            }
             sum.add(&key);
             sum.add(&value);
             if !(is_merge && keys::merge(&mut merged, &value.node)) {
@@ -326,6 +350,7 @@ impl Composer<'_, '_, '_> {
 
     fn close(&mut self, anchor: Option<String>, built: &Built) {
         if let Some(anchor) = anchor {
+            self.anchors.addresses.insert(Arc::as_ptr(&built.node).addr());
             self.anchors.nodes.insert(anchor, Some(built.clone()));
         }
     }

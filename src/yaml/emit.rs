@@ -9,7 +9,7 @@ mod scalar;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Node;
+use super::{Anchors, Node};
 
 /// The column from which on collections are written in one line.
 const FLOW_FROM: usize = 64;
@@ -19,18 +19,109 @@ const MAX_PLAIN_KEY: usize = 120;
 
 /// Appends `node`, each line behind `indent` spaces, ending in a line break.
 pub fn write(node: &Node, indent: usize, out: &mut String) {
+    lines(node, indent, out);
+}
+
+/// The length of what [`write()`] would append at column 0, without building it: what aliases stand for is
+/// measured once, however often it would be written.
+pub struct Measure {
+    known: HashMap<(usize, Style), u64>,
+}
+
+impl Measure {
+    pub fn new() -> Measure {
+        Measure { known: HashMap::new() }
+    }
+
+    /// `anchors` must be those of the list that `node` is from, the same in every call.
+    pub fn len(&mut self, node: &Node, anchors: &Anchors<'_>) -> u64 {
+        let mut counter = Counter { len: 0, known: &mut self.known, anchors };
+        lines(node, 0, &mut counter);
+        counter.len
+    }
+}
+
+/// Where a node stands, as far as its text depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Style {
+    Block { indent: usize },
+    Inline,
+}
+
+/// What text goes to.
+trait Sink {
+    fn push_str(&mut self, text: &str);
+    fn scalar(&mut self, node: &Node);
+
+    /// Puts the collection `node` by `write`, or does what comes to the same.
+    fn collection(&mut self, node: &Node, style: Style, write: impl FnOnce(&mut Self)) {
+        let _ = (node, style);
+        write(self);
+    }
+
+    fn push(&mut self, c: char) {
+        self.push_str(c.encode_utf8(&mut [0; 4]));
+    }
+}
+
+impl Sink for String {
+    fn push_str(&mut self, text: &str) {
+        String::push_str(self, text);
+    }
+
+    fn scalar(&mut self, node: &Node) {
+        scalar::write(node, self);
+    }
+}
+
+/// Counts, and remembers the counts of anchored nodes (which live as long as their anchors, so that an
+/// address means one node).
+struct Counter<'a> {
+    len: u64,
+    known: &'a mut HashMap<(usize, Style), u64>,
+    anchors: &'a Anchors<'a>,
+}
+
+impl Sink for Counter<'_> {
+    fn push_str(&mut self, text: &str) {
+        self.len = self.len.saturating_add(text.len() as u64);
+    }
+
+    fn scalar(&mut self, node: &Node) {
+        let mut text = String::new();
+        scalar::write(node, &mut text);
+        self.push_str(&text);
+    }
+
+    fn collection(&mut self, node: &Node, style: Style, write: impl FnOnce(&mut Self)) {
+        if !self.anchors.holds(node) {
+            return write(self);
+        }
+        let key = (std::ptr::from_ref(node).addr(), style);
+        if let Some(len) = self.known.get(&key) {
+            self.len = self.len.saturating_add(*len);
+            return;
+        }
+        let before = std::mem::take(&mut self.len);
+        write(self);
+        self.known.insert(key, self.len);
+        self.len = self.len.saturating_add(before);
+    }
+}
+
+fn lines<O: Sink>(node: &Node, indent: usize, out: &mut O) {
     spaces(indent, out);
     block(node, indent, out);
 }
 
 /// `node` at column `indent`, which is reached: the value of a document, of a dash or of a question mark.
-fn block(node: &Node, indent: usize, out: &mut String) {
+fn block<O: Sink>(node: &Node, indent: usize, out: &mut O) {
     if is_inline(node, indent) {
         inline(node, Keys::Text, out);
         out.push('\n');
         return;
     }
-    match node {
+    out.collection(node, Style::Block { indent }, |out| match node {
         Node::Map(pairs) => block_pairs(pairs, indent, out),
         Node::Set(keys) => {
             out.push_str("!!set\n");
@@ -43,10 +134,10 @@ fn block(node: &Node, indent: usize, out: &mut String) {
         }
         Node::Seq(items) => block_items(items, indent, out),
         _ => {}
-    }
+    });
 }
 
-fn block_items(items: &[Arc<Node>], indent: usize, out: &mut String) {
+fn block_items<O: Sink>(items: &[Arc<Node>], indent: usize, out: &mut O) {
     for (number, item) in items.iter().enumerate() {
         if number > 0 {
             spaces(indent, out);
@@ -56,7 +147,7 @@ fn block_items(items: &[Arc<Node>], indent: usize, out: &mut String) {
     }
 }
 
-fn block_pairs(pairs: &[(Arc<Node>, Arc<Node>)], indent: usize, out: &mut String) {
+fn block_pairs<O: Sink>(pairs: &[(Arc<Node>, Arc<Node>)], indent: usize, out: &mut O) {
     for (number, (key, value)) in unique(pairs).into_iter().enumerate() {
         if number > 0 {
             spaces(indent, out);
@@ -77,7 +168,7 @@ fn block_pairs(pairs: &[(Arc<Node>, Arc<Node>)], indent: usize, out: &mut String
 }
 
 /// What follows `key:`.
-fn block_value(value: &Node, indent: usize, out: &mut String) {
+fn block_value<O: Sink>(value: &Node, indent: usize, out: &mut O) {
     match value {
         _ if is_inline(value, indent) => {
             out.push(' ');
@@ -85,7 +176,7 @@ fn block_value(value: &Node, indent: usize, out: &mut String) {
         }
         Node::Seq(_) => {
             out.push('\n');
-            write(value, indent, out);
+            lines(value, indent, out);
         }
         Node::Set(_) => {
             out.push(' ');
@@ -93,7 +184,7 @@ fn block_value(value: &Node, indent: usize, out: &mut String) {
         }
         _ => {
             out.push('\n');
-            write(value, indent + 2, out);
+            lines(value, indent + 2, out);
         }
     }
 }
@@ -116,7 +207,16 @@ enum Keys {
 }
 
 /// `node` in one line.
-fn inline(node: &Node, keys: Keys, out: &mut String) {
+fn inline<O: Sink>(node: &Node, keys: Keys, out: &mut O) {
+    match node {
+        Node::Map(_) | Node::Set(_) | Node::Seq(_) if keys == Keys::Text => {
+            out.collection(node, Style::Inline, |out| inline_collection(node, keys, out));
+        }
+        _ => inline_collection(node, keys, out),
+    }
+}
+
+fn inline_collection<O: Sink>(node: &Node, keys: Keys, out: &mut O) {
     match node {
         Node::Map(pairs) => braces("{", "}", out, |out, next| inline_pairs(pairs, keys, out, next)),
         Node::Set(items) => braces("!!set {", "}", out, |out, next| {
@@ -132,15 +232,15 @@ fn inline(node: &Node, keys: Keys, out: &mut String) {
                 inline(item, keys, out);
             }
         }),
-        _ => scalar::write(node, out),
+        _ => out.scalar(node),
     }
 }
 
-fn inline_pairs(
+fn inline_pairs<O: Sink>(
     pairs: &[(Arc<Node>, Arc<Node>)],
     keys: Keys,
-    out: &mut String,
-    next: &mut dyn FnMut(&mut String),
+    out: &mut O,
+    next: &mut dyn FnMut(&mut O),
 ) {
     if keys == Keys::Bare {
         for (key, value) in pairs {
@@ -157,25 +257,25 @@ fn inline_pairs(
     }
 }
 
-fn inline_key(key: &Node, keys: Keys, out: &mut String) {
+fn inline_key<O: Sink>(key: &Node, keys: Keys, out: &mut O) {
     let mut text = String::new();
     key_text(key, keys, &mut text);
     colon(&text, out);
 }
 
-fn colon(key: &str, out: &mut String) {
+fn colon<O: Sink>(key: &str, out: &mut O) {
     let (before, after) = if key.len() > MAX_PLAIN_KEY { ("? ", " : ") } else { ("", ": ") };
     out.push_str(before);
     out.push_str(key);
     out.push_str(after);
 }
 
-fn key_text(key: &Node, keys: Keys, out: &mut String) {
+fn key_text<O: Sink>(key: &Node, keys: Keys, out: &mut O) {
     match key {
         Node::Map(_) | Node::Seq(_) | Node::Set(_) if keys == Keys::Text => {
             let mut flow = String::new();
             inline(key, Keys::Bare, &mut flow);
-            scalar::write(&Node::text(&flow), out);
+            out.scalar(&Node::text(&flow));
         }
         _ => inline(key, keys, out),
     }
@@ -205,12 +305,7 @@ fn unique(pairs: &[(Arc<Node>, Arc<Node>)]) -> Vec<(String, &Node)> {
 }
 
 /// Calls `fill` with a closure that writes the commas.
-fn braces(
-    open: &str,
-    close: &str,
-    out: &mut String,
-    fill: impl FnOnce(&mut String, &mut dyn FnMut(&mut String)),
-) {
+fn braces<O: Sink>(open: &str, close: &str, out: &mut O, fill: impl FnOnce(&mut O, &mut dyn FnMut(&mut O))) {
     out.push_str(open);
     let mut is_first = true;
     fill(out, &mut |out| {
@@ -221,6 +316,6 @@ fn braces(
     out.push_str(close);
 }
 
-fn spaces(count: usize, out: &mut String) {
-    out.extend(std::iter::repeat_n(' ', count));
+fn spaces<O: Sink>(count: usize, out: &mut O) {
+    out.push_str(&" ".repeat(count));
 }

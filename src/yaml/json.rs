@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Deserializer, Number, Value};
 
-use super::{Form, Item, Node, Problem, Stop, resolve};
+use super::{Anchors, Form, Item, Node, Problem, Stop, resolve};
 
 /// As [`super::each_item`], for JSON; no item is portable.
-pub fn json_items(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -> Result<(), Stop> {
+pub fn json_items(
+    text: &str,
+    each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>,
+) -> Result<(), Stop> {
+    let none = Anchors::default();
     let mut list = List { text, at: 0, counted: 0, line: 1 };
     if matches!(text.trim_matches(is_space), "" | "null") {
         return Ok(());
@@ -15,7 +19,7 @@ pub fn json_items(text: &str, each: &mut dyn FnMut(Item) -> crate::Result<()>) -
     list.token("[").ok_or_else(|| list.problem("is not a list"))?;
     if list.token("]").is_none() {
         loop {
-            each(list.item()?)?;
+            each(list.item()?, &none)?;
             if list.token(",").is_some() {
                 continue;
             }
@@ -131,7 +135,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<Item>, Stop> {
         let mut items = Vec::new();
-        json_items(text, &mut |item| {
+        json_items(text, &mut |item, _| {
             items.push(item);
             Ok(())
         })?;

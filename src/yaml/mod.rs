@@ -2,7 +2,7 @@
 //! the oldest files), sidecars go out through [`write`].
 //!
 //! What always holds: the input is untrusted, so nothing in it can panic, overflow the stack, or grow beyond
-//! what it spells out (see [`MAX_DEPTH`] and [`MAX_ALIASED`]); no tag is ever run; what [`write`] produces, and
+//! what it spells out; no tag is ever run; what [`write`] produces, and
 //! the own text of an item that is `portable`, loads to the same values with PyYAML and with a YAML 1.2 loader.
 
 mod compose;
@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use compose::{Anchors, each_item};
-pub use emit::write;
+pub use emit::{Measure, write};
 pub use events::is_guarded;
 pub use json::json_items;
 pub use portable::{dedent, dedented_len, is_word};

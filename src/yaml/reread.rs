@@ -8,7 +8,7 @@ use super::{Anchors, Form, Item, Node, Problem, Stop, each_item, json_items};
 /// The node of the item whose span has this text. `anchors` are those of the whole list.
 pub fn reread(text: &str, form: Form, anchors: &Anchors<'_>) -> Result<Arc<Node>, Problem> {
     let mut found = None;
-    let mut keep = |item: Item| {
+    let mut keep = |item: Item, _: &Anchors<'_>| {
         found = Some(item.node);
         Ok(())
     };

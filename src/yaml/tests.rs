@@ -4,7 +4,7 @@ use super::*;
 
 fn read(text: &str) -> Result<Vec<Item>, Problem> {
     let mut items = Vec::new();
-    let result = each_item(text, &mut Anchors::default(), &mut |item| {
+    let result = each_item(text, &mut Anchors::default(), &mut |item, _| {
         items.push(item);
         Ok(())
     });
@@ -86,7 +86,7 @@ fn not_a_list() {
 #[test]
 fn the_caller_can_stop() {
     let mut seen = 0;
-    let result = each_item("- 1\n- 2\n", &mut Anchors::default(), &mut |_| {
+    let result = each_item("- 1\n- 2\n", &mut Anchors::default(), &mut |_, _| {
         seen += 1;
         Err(crate::Error::NotFound)
     });
@@ -206,7 +206,31 @@ fn alias_bombs_fail_fast() {
         let names = vec![format!("*a{}", i - 1); 10].join(",");
         bomb.push_str(&format!("- &a{i} [{names}]\n"));
     }
-    assert_eq!(problem(&bomb).1, "aliases stand for more than 64 MiB of values");
+    let (mut anchors, mut measure, mut lens) = (Anchors::default(), Measure::new(), Vec::new());
+    let add = &mut |item: Item, anchors: &Anchors<'_>| {
+        lens.push(measure.len(&item.node, anchors));
+        Ok(())
+    };
+    each_item(&bomb, &mut anchors, add).unwrap();
+    assert!(lens[0] == 40 && lens[1] == 600 && lens[29] == u64::MAX, "{lens:?}");
+    let pairs: String = (0..20_000).map(|i| format!("k{i}: 1, ")).collect();
+    let merges = format!("- &m {{{pairs}}}\n{}", "- {<<: *m}\n".repeat(1000));
+    assert_eq!(problem(&merges).1, "more than 64 MiB of values are merged with <<");
+}
+
+#[test]
+fn measured_is_what_is_written() {
+    let text = "- &a {k: [1, {x: y}], l: &b 'it''s'}\n- p: *a\n  q: {r: [*a, *b]}\n  s: !!set {x, y}\n- [*a, *a]\n- *a\n";
+    let (mut anchors, mut measure, mut count) = (Anchors::default(), Measure::new(), 0);
+    let add = &mut |item: Item, anchors: &Anchors<'_>| {
+        let mut written = String::new();
+        write(&item.node, 0, &mut written);
+        assert_eq!(measure.len(&item.node, anchors), written.len() as u64, "{written}");
+        count += 1;
+        Ok(())
+    };
+    each_item(text, &mut anchors, add).unwrap();
+    assert_eq!(count, 4);
 }
 
 #[test]

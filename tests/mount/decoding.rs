@@ -136,12 +136,58 @@ fn damage_anywhere_never_gives_other_bytes() {
     assert!(mount.log().lines().count() >= 50);
 }
 
-fn resident(mount: &Mount) -> u64 {
+/// A number from a file of the daemon's in /proc.
+fn of_daemon(mount: &Mount, file: &str, label: &str) -> u64 {
     let pids = sh(r#"pgrep -f -- "--log-file $1""#, &[&mount.log]);
     let pid = pids.split_whitespace().next().expect("a daemon");
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+    let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
+    let line = text.lines().find(|line| line.starts_with(label)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// The most that was ever resident, in bytes.
+fn resident(mount: &Mount) -> u64 {
+    of_daemon(mount, "status", "VmHWM:") << 10
+}
+
+#[test]
+fn reading_from_the_front_decodes_once() {
+    let bytes = counting(4 << 20);
+    let stored = zlib(&bytes);
+    let (_dir, file) = container(&stored, 4 << 20);
+    let mount = Mount::with(&file, &["--cache-size", "2M"]);
+    let before = of_daemon(&mount, "io", "rchar:");
+    assert!(mount.read("x").unwrap() == bytes);
+    let fetched = of_daemon(&mount, "io", "rchar:") - before;
+    // What is read beside the stream are the requests of the kernel.
+    assert!(fetched < stored.len() as u64 * 3 / 2, "{fetched} bytes were read, {} are stored", stored.len());
+}
+
+#[test]
+fn many_small_streams_take_no_memory() {
+    let stored = zlib(&counting(100));
+    let number = 8000;
+    let header: String = (0..number)
+        .map(|n| {
+            let length = format!("byteLength: {}", stored.len());
+            entry(&format!("x{n}"), &[&length, "byteOffset: 0", "compression: gzip", "type: text"])
+        })
+        .collect();
+    let (_dir, file) = rab(&header, &stored);
+    let mount = Mount::with(&file, &["--cache-size", "2M"]);
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let mount = &mount;
+            scope.spawn(move || {
+                for n in (part..number).step_by(4) {
+                    assert_eq!(mount.read(format!("x{n}")).unwrap().len(), 400);
+                    assert!(mount.read(format!("x{n}.meta.yaml")).is_ok());
+                }
+            });
+        }
+    });
+    let used = resident(&mount);
+    assert!(used < 40 << 20, "{} MiB", used >> 20);
 }
 
 #[test]
@@ -207,5 +253,33 @@ fn a_slow_decode_does_not_hold_up_listings_and_other_reads() {
             0,
             "the streams were too short to tell"
         );
+    });
+}
+
+#[test]
+fn many_who_wait_for_one_stream_hold_up_no_other() {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let piece = vec![0; 1 << 20];
+    (0..1024).for_each(|_| encoder.write_all(&piece).unwrap());
+    let slow = encoder.finish().unwrap();
+    let quick = zlib(b"quick");
+    let text = |name: &str, offset: usize, length: usize| {
+        let lines = [format!("byteLength: {length}"), format!("byteOffset: {offset}")];
+        entry(name, &[&lines[0], &lines[1], "compression: gzip", "type: text"])
+    };
+    let header = text("quick", 0, quick.len()) + &text("slow", quick.len(), slow.len());
+    let (_dir, file) = rab(&header, &[quick, slow].concat());
+    let mount = Mount::with(&file, &["--cache-size", "4M"]);
+    let finished = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                assert_eq!(std::fs::metadata(mount.join("slow")).unwrap().len(), 1 << 30);
+                finished.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            });
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(mount.read("quick").unwrap(), b"quick");
+        assert_eq!(finished.load(std::sync::atomic::Ordering::SeqCst), 0, "the stream was too short to tell");
     });
 }

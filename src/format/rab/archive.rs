@@ -94,6 +94,19 @@ impl Datasets for Archive {
         }
     }
 
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        match self.records.data(number) {
+            Ok(data) if data.compressed => Ok(self.known_stream(number).map(Content::Decoded)),
+            Ok(data) => Ok(Some(Content::Stored { source: self.source.clone(), range: data.stored })),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn sidecar_at_once(&self, number: u32) -> Result<Option<Content>> {
+        self.source.check()?;
+        Ok(self.engine.cache.get(self.sidecars, number.into()).map(Content::Inline))
+    }
+
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
         let parts = self.records.sidecar_len(number);
         let name = if parts.description > 0 { sidecar::literal_len(file_name) } else { 0 };
@@ -102,13 +115,11 @@ impl Datasets for Archive {
     }
 
     fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
-        let key = u64::from(number);
-        self.source.check()?;
-        if let Some(built) = self.engine.cache.get(self.sidecars, key) {
-            return Ok(Content::Inline(built));
+        if let Some(built) = self.sidecar_at_once(number)? {
+            return Ok(built);
         }
         let built = self.build_sidecar(number, file_name)?;
-        self.engine.cache.insert(self.sidecars, key, built.clone());
+        self.engine.cache.insert(self.sidecars, number.into(), built.clone());
         Ok(Content::Inline(built))
     }
 }

@@ -78,6 +78,9 @@ fn describe(
         "dataframe" => Some(dataframe_len(codec)?),
         _ => Some(array_len(array, codec, kind)?),
     };
+    if let Some(len) = described.filter(|len| *len > i64::MAX as u64) {
+        return Err(format!("its description needs {len} bytes, more than any file can have"));
+    }
     let stored = layout.stored(offset, length)?;
     let have = stored.end - stored.start;
     match described {

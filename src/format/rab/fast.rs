@@ -139,7 +139,7 @@ impl<'t> Codec<'t> {
         let length = self.length;
         let array = self.array()?;
         let len = array::byte_len(array.dtype.element, &array.shape)?;
-        let decoded = Some(len).filter(|len| compressed || *len == length)?;
+        let decoded = Some(len).filter(|len| *len == length || compressed && *len <= i64::MAX as u64)?;
         Some((Some(array), Data { stored, compressed, decoded: Some(decoded) }))
     }
 

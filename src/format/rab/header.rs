@@ -25,6 +25,7 @@ use crate::{Error, Result};
 
 /// So many damaged entries are named in the log one by one.
 const NAMED: usize = 1000;
+const LONGEST_SIDECAR: usize = 64 << 20;
 
 /// The names and datasets of a container, in the header's order.
 pub struct Header {
@@ -64,7 +65,7 @@ fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
         if ends_document(text) {
             return Ok(None);
         }
-        let add = &mut |item| found.add(item, text, at).map_err(Error::Other);
+        let add = &mut |item, anchors: &Anchors<'_>| found.add(item, text, at, anchors).map_err(Error::Other);
         if yaml::each_item(text, &mut anchors, add).is_err() {
             return Ok(None);
         }
@@ -90,7 +91,7 @@ fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
     })?;
     let mut found = Collector::new(layout);
     let mut anchors = Anchors::default();
-    let add = &mut |item| found.located(item, text, &place);
+    let add = &mut |item, anchors: &Anchors<'_>| found.located(item, text, &place, anchors);
     let problem = match yaml::each_item(text, &mut anchors, add) {
         Ok(()) => {
             found.header.records.finish(anchors);
@@ -100,7 +101,7 @@ fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
         Err(Stop::Problem(problem)) => problem,
     };
     let mut found = Collector::new(layout);
-    let add = &mut |item| found.located(item, text, &place);
+    let add = &mut |item, anchors: &Anchors<'_>| found.located(item, text, &place, anchors);
     match yaml::json_items(text, add) {
         Ok(()) => Ok(found.header),
         Err(Stop::Caller(error)) => Err(error),
@@ -117,8 +118,8 @@ fn unreadable(problem: &Problem, layout: Layout, place: &Place) -> Error {
 struct Collector {
     layout: Layout,
     header: Header,
-    /// For lengths of sidecars that have to be written.
-    scratch: String,
+    /// For lengths of sidecars that will have to be written.
+    measure: yaml::Measure,
     /// The last array with the length of its description: neighbours are mostly alike.
     described: Option<(Array, usize)>,
 }
@@ -126,7 +127,7 @@ struct Collector {
 impl Collector {
     fn new(layout: Layout) -> Collector {
         let header = Header { names: NameList::default(), records: Records::default() };
-        Collector { layout, header, scratch: String::new(), described: None }
+        Collector { layout, header, measure: yaml::Measure::new(), described: None }
     }
 
     fn usual(&mut self, entry: fast::Entry<'_>, at: usize) -> Result<(), String> {
@@ -141,16 +142,12 @@ impl Collector {
     }
 
     /// Adds an item of `text`, which begins at `at`.
-    fn add(&mut self, item: Item, text: &str, at: usize) -> Result<(), String> {
+    fn add(&mut self, item: Item, text: &str, at: usize, anchors: &Anchors<'_>) -> Result<(), String> {
         let entry = entry::entry(&item.node, self.layout)?;
         let own_text = text.get(item.span.clone()).unwrap_or_default();
         let len = match item.form {
             yaml::Form::Block { column } if item.portable => yaml::dedented_len(own_text, column),
-            _ => {
-                self.scratch.clear();
-                yaml::write(&item.node, 0, &mut self.scratch);
-                self.scratch.len()
-            }
+            _ => written_len(self.measure.len(&item.node, anchors), own_text)?,
         };
         let description = match entry.array {
             Some(array) if sidecar::has_own_description(&item.node) => {
@@ -166,10 +163,10 @@ impl Collector {
     }
 
     /// As [`Collector::add`] for the whole header's text; an error says where.
-    fn located(&mut self, item: Item, text: &str, place: &Place) -> Result<()> {
+    fn located(&mut self, item: Item, text: &str, place: &Place, anchors: &Anchors<'_>) -> Result<()> {
         let (number, line) = (self.header.records.len() + 1, item.line);
         let place = place.at(self.layout.header + item.span.start as u64);
-        self.add(item, text, 0).map_err(|problem| {
+        self.add(item, text, 0, anchors).map_err(|problem| {
             Error::damaged(place, format!("entry {number} of the header (its line {line}) {problem}"))
         })
     }
@@ -183,6 +180,14 @@ impl Collector {
                 len
             }
         }
+    }
+}
+
+/// Aliases may make a sidecar longer than its entry, but not without bound.
+fn written_len(len: u64, own_text: &str) -> Result<usize, String> {
+    match usize::try_from(len) {
+        Ok(len) if len <= LONGEST_SIDECAR.max(8 * own_text.len()) => Ok(len),
+        _ => Err(format!("takes more than {} MiB once its aliases are written out", LONGEST_SIDECAR >> 20)),
     }
 }
 
