@@ -6,10 +6,12 @@ mod block_cache;
 mod engine;
 mod inflate;
 mod stream;
+mod streams;
 
 pub use block_cache::Block;
 pub use engine::Engine;
 pub use stream::Stream;
+pub use streams::Streams;
 
 /// Unit of decoding and caching, in decoded bytes.
 pub const BLOCK: u64 = 256 << 10;

@@ -90,6 +90,10 @@ impl Stream {
         self.expected.or_else(|| self.lock().verified)
     }
 
+    pub fn is_damaged(&self) -> bool {
+        self.lock().damage.is_some()
+    }
+
     /// The decoded length; decodes the whole stream once if nothing else tells.
     pub fn len(&self) -> Result<u64> {
         match self.known_len() {

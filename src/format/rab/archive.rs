@@ -1,15 +1,14 @@
 //! An opened RAB container: answers for its datasets by number. Streams of compressed datasets are made
-//! when they are first asked for and stay, so that all readers share them.
+//! when they are first asked for.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::super::Context;
 use super::entry::{self, Data};
 use super::layout::Layout;
 use super::records::{EntryText, Records};
 use super::sidecar;
-use crate::codec::{Engine, Stream};
+use crate::codec::{Engine, Stream, Streams};
 use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{Datasets, Size};
@@ -20,7 +19,7 @@ pub struct Archive {
     engine: Arc<Engine>,
     layout: Layout,
     records: Records,
-    streams: Mutex<HashMap<u32, Arc<Stream>>>,
+    streams: Streams,
     /// Sidecars are cached like decoded blocks, under this stream's number.
     sidecars: u64,
 }
@@ -29,27 +28,21 @@ impl Archive {
     pub fn new(context: Context, layout: Layout, records: Records) -> Archive {
         let Context { source, engine } = context;
         let sidecars = engine.cache.new_stream();
-        Archive { source, engine, layout, records, streams: Mutex::default(), sidecars }
+        Archive { source, engine, layout, records, streams: Streams::new(), sidecars }
     }
 
     fn entry(&self, number: u32) -> Result<EntryText> {
         self.records.text(number, &*self.source, self.layout)
     }
 
-    /// The stream of a dataset. Its name, for messages, is in the header; that is read without the lock.
+    /// The stream of a dataset. Its name, for messages, is in the header.
     fn stream(&self, number: u32, data: Data) -> Result<Arc<Stream>> {
-        let streams = || self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(stream) = streams().get(&number) {
-            return Ok(stream.clone());
-        }
-        let place = self.entry(number)?.place(&*self.source);
-        let (engine, source) = (self.engine.clone(), self.source.clone());
-        let new = Arc::new(Stream::new(engine, source, data.stored, data.decoded, place));
-        Ok(streams().entry(number).or_insert(new).clone())
-    }
-
-    fn known_stream(&self, number: u32) -> Option<Arc<Stream>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+        self.streams.get_or_make(number, || {
+            let place = self.entry(number)?.place(&*self.source);
+            let expected = data.decoded.or(self.streams.known_len(number));
+            let (engine, source) = (self.engine.clone(), self.source.clone());
+            Ok(Stream::new(engine, source, data.stored, expected, place))
+        })
     }
 
     fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<Arc<[u8]>> {
@@ -76,7 +69,7 @@ impl Datasets for Archive {
             Ok(data) => {
                 // An empty stream has to be looked at to be believed.
                 let told = data.decoded.filter(|len| *len > 0 || !data.compressed);
-                let len = told.or_else(|| self.known_stream(number)?.known_len());
+                let len = told.or_else(|| self.streams.known_len(number));
                 Size { len, stored: data.stored.end - data.stored.start }
             }
         }
@@ -96,7 +89,7 @@ impl Datasets for Archive {
 
     fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
         match self.records.data(number) {
-            Ok(data) if data.compressed => Ok(self.known_stream(number).map(Content::Decoded)),
+            Ok(data) if data.compressed => Ok(self.streams.get(number).map(Content::Decoded)),
             Ok(data) => Ok(Some(Content::Stored { source: self.source.clone(), range: data.stored })),
             Err(_) => Ok(None),
         }
