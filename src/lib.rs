@@ -5,6 +5,7 @@
 //! | room | what it is for |
 //! |---|---|
 //! | [`cli`] | the command line: clap's structs, resolved into one `mount::Config` |
+//! | `bench` | what benches/ may call |
 //! | `open` | wiring: from a path to a file system that can be mounted |
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
@@ -22,6 +23,8 @@
 //! Imports point downward in this table, and no format knows another one; `tests/house.rs` keeps it so.
 
 mod array;
+#[doc(hidden)]
+pub mod bench;
 pub mod cli;
 mod codec;
 mod content;

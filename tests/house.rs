@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// Top to bottom.
 const ROOMS: &[&str] = &[
-    "cli", "open", "mount", "fuse", "pool", "fs", "format", "tree", "content", "array", "codec", "source",
-    "yaml", "error",
+    "cli", "bench", "open", "mount", "fuse", "pool", "fs", "format", "tree", "content", "array", "codec",
+    "source", "yaml", "error",
 ];
 
 fn src() -> PathBuf {
