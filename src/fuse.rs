@@ -49,13 +49,15 @@ struct Shared {
 }
 
 impl Fuse {
-    pub fn new(fs: FileSystem) -> Fuse {
+    /// `ask_opendirs`: opening a directory of a dead mount has to fail, as fusermount3 expects it to when it
+    /// decides about auto_unmount; the kernel must then not be told that it need not ask.
+    pub fn new(fs: FileSystem, ask_opendirs: bool) -> Fuse {
         let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
         Fuse {
             shared: Arc::new(shared),
             pool: Pool::new("rab-worker", WORKERS),
             opens_are_free: false,
-            opendirs_are_free: false,
+            opendirs_are_free: !ask_opendirs,
         }
     }
 
@@ -154,7 +156,7 @@ impl Filesystem for Fuse {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let wanted = Fuse::wanted(config);
         self.opens_are_free = wanted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
-        self.opendirs_are_free = wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+        self.opendirs_are_free &= wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         config
             .add_capabilities(wanted)
             .map_err(|missing| io::Error::other(format!("the kernel takes back {missing:?}")))

@@ -20,7 +20,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let tree = format::open(Context { source, engine })?;
     let summary = summary(&*tree);
     let fs = FileSystem::new(tree, owner(config), modified, stored);
-    let filesystem = Fuse::new(fs);
+    let filesystem = Fuse::new(fs, config.auto_unmount);
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary, mode, on_mounted })
 }

@@ -9,6 +9,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const NOT_IN_A_DIRECTORY: &str = "what it is in is not a directory: choose another place";
 
@@ -26,6 +27,8 @@ pub struct Place {
 pub struct Created {
     pub dev: u64,
     pub ino: u64,
+    /// Inode numbers are given again at once; in nanoseconds, 0 where the file system does not know.
+    pub born: u64,
 }
 
 /// Where to mount, checked as far as it can be without changing anything.
@@ -166,7 +169,9 @@ fn cannot_create(cause: &io::Error) -> String {
 
 fn identity(path: &Path) -> io::Result<Created> {
     let is = fs::symlink_metadata(path)?;
-    Ok(Created { dev: is.dev(), ino: is.ino() })
+    let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok();
+    let born = is.created().ok().and_then(since).map_or(0, |age| age.as_nanos() as u64);
+    Ok(Created { dev: is.dev(), ino: is.ino(), born })
 }
 
 /// Removes what `create` made, unless something is mounted there, it is another one, or not empty.

@@ -29,6 +29,7 @@ impl Drop for Registration {
 pub struct State {
     pub pid: i32,
     pub created: Option<Created>,
+    namespace: String,
     path: PathBuf,
     file: File,
 }
@@ -46,8 +47,9 @@ pub fn register(
     let path = directory.join(device.to_string());
     let mut lock = locked(&path)?;
     lock.set_len(0)?;
-    let created = created.map_or("-".to_owned(), |c| format!("{} {}", c.dev, c.ino));
-    writeln!(lock, "{}\n{created}\n{}", std::process::id(), mountpoint.display())?;
+    let created = created.map_or("-".to_owned(), |c| format!("{} {} {}", c.dev, c.ino, c.born));
+    let namespace = namespace().unwrap_or_default();
+    writeln!(lock, "{}\n{created}\n{namespace}\n{}", std::process::id(), mountpoint.display())?;
     Ok(Registration { path, _lock: lock })
 }
 
@@ -137,11 +139,20 @@ fn read(path: &Path) -> Option<State> {
     let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines();
     let pid = lines.next()?.parse().ok().filter(|&pid| pid > 0)?;
-    let created = lines
-        .next()?
-        .split_once(' ')
-        .and_then(|(dev, ino)| Some(Created { dev: dev.parse().ok()?, ino: ino.parse().ok()? }));
-    Some(State { pid, created, path: path.to_owned(), file })
+    let created = lines.next().and_then(read_created);
+    let namespace = lines.next().unwrap_or_default().to_owned();
+    Some(State { pid, created, namespace, path: path.to_owned(), file })
+}
+
+fn read_created(line: &str) -> Option<Created> {
+    let mut numbers = line.split(' ').map(|word| word.parse().ok());
+    let mut next = || numbers.next().flatten();
+    Some(Created { dev: next()?, ino: next()?, born: next()? })
+}
+
+/// Which mount table this process sees.
+fn namespace() -> Option<String> {
+    fs::read_link("/proc/self/ns/mnt").ok().map(|link| link.display().to_string())
 }
 
 impl State {
@@ -175,7 +186,7 @@ fn is_running(pid: i32) -> bool {
     !matches!(stat.get(after_name), Some(b'Z' | b'X') | None)
 }
 
-/// Removes what killed daemons left, when their mounts are gone too.
+/// Removes what killed daemons left, when their mounts are gone too (as far as this mount table tells).
 fn prune(directory: &Path) {
     let (Ok(table), Ok(entries)) = (mountinfo::read(), fs::read_dir(directory)) else {
         return;
@@ -185,7 +196,10 @@ fn prune(directory: &Path) {
         let Some(device) = device.filter(|device| !table.iter().any(|entry| entry.device == *device)) else {
             continue;
         };
-        let lock = open(&path, false).ok().and_then(|file| lock_within(file, Duration::ZERO));
+        let Some(state) = read(&path).filter(|state| Some(&state.namespace) == namespace().as_ref()) else {
+            continue;
+        };
+        let lock = lock_within(state.file, Duration::ZERO);
         if lock.is_some_and(|lock| is_at(&lock, &path)) {
             let _ = fs::remove_file(&path);
             log::debug!("removed the state of a dead daemon, {device}");
