@@ -5,20 +5,22 @@
 //! is caught and becomes EIO. Files do not change while they are mounted, so the kernel may keep what it
 //! learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, Notifier, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
-    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 
+use crate::content::Bytes;
 use crate::fs::{Attributes, FileSystem, Line};
 use crate::pool::Pool;
 use crate::tree::Kind;
@@ -46,13 +48,20 @@ struct Shared {
     fs: FileSystem,
     notifier: OnceLock<Notifier>,
     invalidated: AtomicBool,
+    /// Inodes found to be damaged, of which the kernel has been told to forget what it was given before.
+    damaged: Mutex<HashSet<u64>>,
 }
 
 impl Fuse {
     /// `ask_opendirs`: opening a directory of a dead mount has to fail, as fusermount3 expects it to when it
     /// decides about auto_unmount; the kernel must then not be told that it need not ask.
     pub fn new(fs: FileSystem, ask_opendirs: bool) -> Fuse {
-        let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
+        let shared = Shared {
+            fs,
+            notifier: OnceLock::new(),
+            invalidated: AtomicBool::new(false),
+            damaged: Mutex::default(),
+        };
         Fuse {
             shared: Arc::new(shared),
             pool: Pool::new("rab-worker", WORKERS),
@@ -90,6 +99,26 @@ impl Shared {
                 Err(errno(&error))
             }
             Err(_) => Err(Errno::EIO),
+        }
+    }
+
+    /// As [`Shared::guard`] for what may decode `inode`, away from the receiving threads. If it turns out to be
+    /// damaged, pages that were served before that was known are forgotten, after `answer` has answered: the
+    /// kernel may wait for that.
+    fn decode<T>(
+        &self,
+        inode: u64,
+        request: impl FnOnce(&FileSystem) -> Result<T>,
+        answer: impl FnOnce(Result<T, Errno>),
+    ) {
+        let mut is_damaged = false;
+        answer(self.guard(|fs| {
+            request(fs).inspect_err(|error| is_damaged = matches!(error, Error::Damaged { .. }))
+        }));
+        let is_new = || self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(inode);
+        if let Some(notifier) = self.notifier.get().filter(|_| is_damaged && is_new()) {
+            // What the kernel does not know it need not forget.
+            let _ = notifier.inval_inode(INodeNo(inode), 0, 0);
         }
     }
 
@@ -184,8 +213,8 @@ impl Filesystem for Fuse {
             Ok(found) if found.len.is_none() => {
                 let shared = self.shared.clone();
                 self.pool.submit(move || {
-                    let found = shared.guard(|fs| fs.exact_attributes(inode.0));
-                    answer(&shared, reply, found);
+                    let done = |found| answer(&shared, reply, found);
+                    shared.decode(inode.0, |fs| fs.exact_attributes(inode.0), done);
                 });
             }
             found => answer(&self.shared, reply, found),
@@ -217,9 +246,12 @@ impl Filesystem for Fuse {
             Err(errno) => reply.error(errno),
             Ok(None) => {
                 let shared = self.shared.clone();
-                self.pool.submit(move || match shared.guard(|fs| fs.read(inode.0, offset, size)) {
-                    Ok(bytes) => reply.data(bytes.for_the_kernel()),
-                    Err(errno) => reply.error(errno),
+                self.pool.submit(move || {
+                    let done = |read: Result<Bytes, Errno>| match read {
+                        Ok(bytes) => reply.data(bytes.for_the_kernel()),
+                        Err(errno) => reply.error(errno),
+                    };
+                    shared.decode(inode.0, |fs| fs.read(inode.0, offset, size), done);
                 });
             }
         }
@@ -275,6 +307,19 @@ impl Filesystem for Fuse {
     }
 
     fn listxattr(&self, _: &Request, _: INodeNo, _: u32, reply: ReplyXattr) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    /// Nothing to be written back: not answered, and so asked once only.
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         reply.error(Errno::ENOSYS);
     }
 

@@ -4,6 +4,7 @@
 //! `mountpoint` chooses and creates the directory, `session` mounts on it, `daemon`, `command` and this file
 //! are the three ways to run it, `serve` waits for its end, `unmount` unmounts exactly it.
 
+mod allocator;
 mod command;
 pub mod config;
 mod daemon;
@@ -44,6 +45,7 @@ pub fn run<F: fuser::Filesystem>(
     config: &Config,
     open: impl FnOnce(&Config) -> Result<Opened<F>>,
 ) -> ExitCode {
+    allocator::prefer_small();
     if let Err(error) = logging::start(config) {
         return fail(&error);
     }

@@ -136,7 +136,7 @@ fn fsname(config: &Config, by_fusermount: bool) -> String {
 }
 
 fn warn_about_permissions<F>(config: &Config, opened: &Opened<F>) {
-    if config.allow_other && opened.mode & 0o004 == 0 {
+    if config.allow_other && opened.mode & 0o004 == 0 && config.umask & 0o004 == 0 {
         log::warn!(
             "{}: others may not read this file (mode {:03o}), but with allow_other they can read what is in it",
             config.source().display(),

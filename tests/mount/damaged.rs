@@ -63,6 +63,15 @@ fn lengths_that_do_not_fit_the_file() {
     refused_with(12, &["the header ends at byte 4294967302, the file has 9"], |file| {
         write_raw(file, &[0xff; 4], b"[]", b"");
     });
+    // A sparse file that claims a header of 4 GiB: nothing of that size is read or allocated.
+    refused_with(12, &["at byte 7", "control character U+0000"], |file| {
+        write_raw(file, &[0xff, 0xff, 0xff, 0x3f], b"", b"");
+        std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(5 << 30).unwrap();
+    });
+    refused_with(12, &["not of the usual layout", "1 GiB is the limit"], |file| {
+        write_raw(file, &[0xff; 4], b"", b"");
+        std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(5 << 30).unwrap();
+    });
     refused_with(12, &["the header ends at byte 12, the file has 9"], |file| {
         write_raw(file, &[5, 0, 0, 0], b"[]", b"");
     });
@@ -171,6 +180,7 @@ fn one_entry_that_makes_no_sense() {
     with(&["type: text", "compression: lzma"], &["compression is \"lzma\""]);
     with(&["type: text", "compression: [gzip]"], &["compression is a list"]);
     with(&["type: int16", "shape: [3]"], &["byteLength is 4", "needs 6 bytes"]);
+    with(&["type: int8", "compression: gzip", "shape: [4129]"], &["needs 4129 bytes", "cannot decode"]);
     with(&["type: int16"], &["it has no shape"]);
     with(&["type: int16", "shape: 2"], &["its shape is 2"]);
     with(&["type: int16", "shape: [-2]"], &["its shape has a size"]);

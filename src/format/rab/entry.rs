@@ -43,21 +43,22 @@ type Missing = String;
 /// The dataset that an item of the header describes.
 pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
     let Node::Map(_) = node else { return Err("is not a mapping".into()) };
-    let name = text_of(node, "name").ok_or("has no name")?;
+    let name = text_of(node, "name").ok_or("has no name, or none that is a text")?;
     let shown = String::from_utf8_lossy(&name);
     let codec = match node.get("codecMeta") {
         Some(codec @ Node::Map(_)) => codec,
-        _ => return Err(format!("(dataset {shown:?}) has no codecMeta")),
+        _ => return Err(format!("(dataset {shown:?}) has no codecMeta, or none that is a mapping")),
     };
-    let lacks = |what: &str| format!("(dataset {shown:?}) has no {what}");
-    let kind = text_of(codec, "type").ok_or_else(|| lacks("type"))?;
+    let lacks =
+        |what: &str, kind: &str| format!("(dataset {shown:?}) has no {what}, or none that is a {kind}");
+    let kind = text_of(codec, "type").ok_or_else(|| lacks("type", "text"))?;
     let kind = String::from_utf8_lossy(&kind).into_owned();
-    let offset = integer(codec, "byteOffset").ok_or_else(|| lacks("byteOffset"))?;
-    let length = integer(codec, "byteLength").ok_or_else(|| lacks("byteLength"))?;
+    let offset = integer(codec, "byteOffset").ok_or_else(|| lacks("byteOffset", "whole number"))?;
+    let length = integer(codec, "byteLength").ok_or_else(|| lacks("byteLength", "whole number"))?;
 
     let mut array = None;
     let data = describe(&mut array, codec, &kind, offset, length, layout).map_err(|problem| {
-        let claimed = u64::try_from(length).unwrap_or(0).min(layout.end);
+        let claimed = length.clamp(0, layout.end.into()) as u64;
         Fault { problem, claimed }
     });
     Ok(Entry { name, array, data })
@@ -83,12 +84,22 @@ fn describe(
     }
     let stored = layout.stored(offset, length)?;
     let have = stored.end - stored.start;
+    if let Some(len) = described.filter(|len| compressed && *len > most_decoded(have)) {
+        return Err(format!(
+            "its description needs {len} bytes, to which {have} compressed bytes cannot decode"
+        ));
+    }
     match described {
         Some(need) if !compressed && need != have => {
             Err(format!("its byteLength is {have}, its description needs {need} bytes"))
         }
         _ => Ok(Data { stored, compressed, decoded: if compressed { described } else { Some(have) } }),
     }
+}
+
+/// Deflate takes at least two bits for 258 bytes.
+pub fn most_decoded(stored: u64) -> u64 {
+    stored.saturating_mul(1032)
 }
 
 fn compression(codec: &Node) -> Result<bool, String> {
@@ -142,8 +153,13 @@ fn layout_of(codec: &Node, element: Element) -> Option<(Dtype, Order)> {
 
 /// Column after column, each `rows` cells of its encodingType, text cells of maxByteSize.
 fn dataframe_len(codec: &Node) -> Result<u64, String> {
-    let rows = codec.get("rows").and_then(Node::as_u64).ok_or("it has no rows")?;
-    let Some(Node::Seq(columns)) = codec.get("columnInfo") else { return Err("it has no columnInfo".into()) };
+    let rows = codec
+        .get("rows")
+        .and_then(Node::as_u64)
+        .ok_or("it has no rows, or none that are a number from 0 on")?;
+    let Some(Node::Seq(columns)) = codec.get("columnInfo") else {
+        return Err("it has no columnInfo, or none that is a list".into());
+    };
     let too_long = || format!("its {} columns of {rows} rows do not fit into 64 bits", columns.len());
     let mut row: u64 = 0;
     for (number, column) in (1..).zip(columns.iter()) {
@@ -155,13 +171,14 @@ fn dataframe_len(codec: &Node) -> Result<u64, String> {
 
 fn cell_width(column: &Node) -> Result<u64, String> {
     match column.get("encodingType").and_then(Node::as_str) {
-        Some("text") => {
-            column.get("maxByteSize").and_then(Node::as_u64).ok_or_else(|| "has no maxByteSize".into())
-        }
+        Some("text") => column
+            .get("maxByteSize")
+            .and_then(Node::as_u64)
+            .ok_or_else(|| "has no maxByteSize, or none that is a number from 0 on".into()),
         Some(name) => Element::from_name(name)
             .map(|element| element.size.into())
             .ok_or_else(|| format!("has the encodingType {name:?}, which is not known")),
-        None => Err("has no encodingType".into()),
+        None => Err("has no encodingType, or none that is a text".into()),
     }
 }
 

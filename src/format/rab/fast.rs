@@ -16,7 +16,7 @@
 //! `entry` answers None, and the general parser reads that entry. So for what it does read it must find what
 //! the general parser would, and what that would call portable; a property test compares the two.
 
-use super::entry::Data;
+use super::entry::{Data, most_decoded};
 use super::layout::Layout;
 use crate::array::{self, Array, Dtype, Element, Endian, Order};
 use crate::yaml;
@@ -137,9 +137,10 @@ impl<'t> Codec<'t> {
             return known.then_some((None, Data { stored, compressed, decoded }));
         }
         let length = self.length;
+        let most = if compressed { most_decoded(length).min(i64::MAX as u64) } else { length };
         let array = self.array()?;
         let len = array::byte_len(array.dtype.element, &array.shape)?;
-        let decoded = Some(len).filter(|len| *len == length || compressed && *len <= i64::MAX as u64)?;
+        let decoded = Some(len).filter(|len| if compressed { *len <= most } else { *len == length })?;
         Some((Some(array), Data { stored, compressed, decoded: Some(decoded) }))
     }
 

@@ -25,6 +25,7 @@ use crate::{Error, Result};
 
 /// So many damaged entries are named in the log one by one.
 const NAMED: usize = 1000;
+const LONGEST_WHOLE: u64 = 1 << 30;
 const LONGEST_SIDECAR: usize = 64 << 20;
 
 /// The names and datasets of a container, in the header's order.
@@ -84,11 +85,18 @@ fn ends_document(text: &str) -> bool {
 /// as YAML is said.
 fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
     let place = source.place();
-    let bytes = source.read_range(layout.header..layout.data)?;
+    let bytes = bounded(source, layout)?;
     let text = std::str::from_utf8(&bytes).map_err(|bad| {
         let at = layout.header + bad.valid_up_to() as u64;
         Error::damaged(place.at(at), "the header is not UTF-8")
     })?;
+    if is_tabbed_json(text) {
+        let mut found = Collector::new(layout);
+        let add = &mut |item, anchors: &Anchors<'_>| found.located(item, text, &place, anchors);
+        if yaml::json_items(text, add).is_ok() {
+            return Ok(found.header);
+        }
+    }
     let mut found = Collector::new(layout);
     let mut anchors = Anchors::default();
     let add = &mut |item, anchors: &Anchors<'_>| found.located(item, text, &place, anchors);
@@ -107,6 +115,36 @@ fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
         Err(Stop::Caller(error)) => Err(error),
         Err(Stop::Problem(_)) => Err(unreadable(&problem, layout, &place)),
     }
+}
+
+/// The whole header's bytes; looked through piece by piece before it is taken into memory, so that a claim of
+/// 4 GiB in a file that is no RAB costs nothing.
+fn bounded(source: &dyn Source, layout: Layout) -> Result<Vec<u8>> {
+    let len = layout.data - layout.header;
+    if len > LONGEST_WHOLE {
+        let limit = LONGEST_WHOLE >> 30;
+        let problem = format!(
+            "the header of {len} bytes is not of the usual layout, and then {limit} GiB is the limit"
+        );
+        return Err(Error::damaged(source.place(), problem));
+    }
+    let is_control = |byte: &u8| matches!(byte, 0..=8 | 11 | 12 | 14..=31 | 127);
+    let mut at = layout.header;
+    while at < layout.data {
+        let end = layout.data.min(at + (1 << 20));
+        if let Some(bad) = source.read_range(at..end)?.iter().position(is_control) {
+            let byte = source.read_range(at + bad as u64..at + bad as u64 + 1)?;
+            let problem = format!("the header cannot be read: holds the control character U+{:04X}", byte[0]);
+            return Err(Error::damaged(source.place().at(at + bad as u64), problem));
+        }
+        at = end;
+    }
+    source.read_range(layout.header..layout.data)
+}
+
+/// PyYAML refuses tabs before a token, so that its reader goes on to JSON; our YAML parser would take them.
+fn is_tabbed_json(text: &str) -> bool {
+    text.trim_start().starts_with('[') && text.contains('\t')
 }
 
 fn unreadable(problem: &Problem, layout: Layout, place: &Place) -> Error {
