@@ -355,7 +355,8 @@ impl Site {
         pids.filter(has_mark).collect()
     }
 
-    fn state_files(&self) -> Vec<PathBuf> {
+    /// Written when a mount is ready.
+    pub fn state_files(&self) -> Vec<PathBuf> {
         let root =
             self.namespace.as_ref().map_or("/".into(), |holder| format!("/proc/{}/root/", holder.id()));
         let users = [0, 65534, me()];

@@ -18,7 +18,7 @@ fn foreground(site: &Site, arguments: &[&str]) -> Running {
     let mut command = site.command("env");
     command.args(["--default-signal=INT,HUP,TERM", PROGRAM, "-f", "--log-file", "log"]).args(arguments);
     let running = site.start(&mut command);
-    eventually("it is mounted", || site.table().iter().any(|line| line.fstype == "fuse.rab-mount"));
+    eventually("it is mounted", || !site.state_files().is_empty());
     running
 }
 
