@@ -192,12 +192,13 @@ pub fn remove(path: &Path, created: Created) {
     }
 }
 
-/// Two mounts at once on one directory would cover each other: who holds this claim may mount.
+/// Two mounts at once on one directory would cover each other, and one would not know who created it: who
+/// holds this claim (a lock on the directory that it is in) may create it and mount.
 pub fn claim(place: &Place) -> Result<Option<nix::fcntl::Flock<File>>> {
-    let directory =
-        File::open(&place.path).map_err(|cause| Error::mountpoint(&place.shown, cause.to_string()))?;
-    // Somebody may hold a lock on it for other reasons: then we go on without.
-    let claim = super::registry::lock_within(directory, std::time::Duration::from_secs(2));
+    // Somebody may hold a lock on it for other reasons, or we may not read it: then we go on without.
+    let parent = File::open(place.path.parent().unwrap_or(&place.path)).ok();
+    let claim =
+        parent.and_then(|parent| super::registry::lock_within(parent, std::time::Duration::from_secs(2)));
     match mountinfo::topmost(&table()?, &place.path).filter(|entry| entry.is_ours()) {
         Some(entry) => Err(already_mounted(&place.shown, entry)),
         None => Ok(claim),

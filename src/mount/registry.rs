@@ -200,7 +200,9 @@ fn prune(directory: &Path) {
             continue;
         };
         let lock = lock_within(state.file, Duration::ZERO);
-        if lock.is_some_and(|lock| is_at(&lock, &path)) {
+        // Looked at again under the lock: a mount may have been made, and killed, meanwhile.
+        let is_gone = || mountinfo::read().is_ok_and(|now| !now.iter().any(|entry| entry.device == device));
+        if lock.is_some_and(|lock| is_at(&lock, &path) && is_gone()) {
             let _ = fs::remove_file(&path);
             log::debug!("removed the state of a dead daemon, {device}");
         }

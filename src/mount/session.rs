@@ -52,6 +52,7 @@ pub fn start<F: fuser::Filesystem>(
     warn_about_permissions(config, &opened);
     let (sender, events) = channel();
     signals::watch(watched, sender.clone())?;
+    let _claim = mountpoint::claim(place)?;
     let created = created.or(mountpoint::create(place)?);
     let summary = opened.summary.clone();
     let entry = mount(config, place, opened, sender.clone()).inspect_err(|_| {
@@ -75,7 +76,6 @@ fn mount<F: fuser::Filesystem>(
     opened: Opened<F>,
     events: Sender<Event>,
 ) -> Result<Entry> {
-    let _claim = mountpoint::claim(place)?;
     let session = Session::new(opened.filesystem, &place.path, &fuser_config(config))
         .map_err(|cause| preflight::explain(place, &cause))?;
     let mut background = ManuallyDrop::new(
