@@ -226,6 +226,22 @@ fn memory_stays_within_the_cache_size_and_64_mib() {
 }
 
 #[test]
+fn a_text_larger_than_the_cache_takes_no_more_than_the_cache() {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let piece = vec![0; 1 << 20];
+    (0..768).for_each(|_| encoder.write_all(&piece).unwrap());
+    let stored = encoder.finish().unwrap();
+    let length = format!("byteLength: {}", stored.len());
+    let (_dir, file) =
+        rab(&entry("t", &[&length, "byteOffset: 0", "compression: gzip", "type: text"]), &stored);
+    let mount = Mount::with(&file, &["--cache-size", "192M"]);
+    assert_eq!(sh(r#"wc -c < "$1""#, &[&mount.join("t")]).trim(), "805306368");
+    sh(r#"md5sum "$1""#, &[&mount.join("t")]);
+    let used = resident(&mount);
+    assert!(used < (192 + 64) << 20, "{} MiB", used >> 20);
+}
+
+#[test]
 fn a_slow_decode_does_not_hold_up_listings_and_other_reads() {
     // Gigabytes that take seconds to decode, from a stream of megabytes.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
