@@ -1,7 +1,8 @@
 """What scripts/bench runs: bench.py PROGRAM SCRATCH [--quick] [ROW...]
 
-Each row is a function that returns lines of the table: (what, reached, target). Whatever is compared is
-measured in turns within one run, and medians are reported.
+Each row is a function that returns lines of the table: (what, reached, target) and, where it tells something, the
+same work on an empty FUSE file system (benches/floor.rs), which is what the kernel leaves us. Whatever is compared
+is measured in turns within one run, and medians are reported.
 """
 import argparse
 import contextlib
@@ -106,6 +107,27 @@ class Bench:
             time.sleep(0.2)
             os.rmdir(where)
 
+    @contextlib.contextmanager
+    def floor(self, count=1, size=4096, read_ahead=128):
+        """The empty file system; read-ahead in KiB, which only root can raise."""
+        where = tempfile.mkdtemp(dir=self.scratch)
+        program = os.path.join(os.path.dirname(self.program), "examples", "floor")
+        process = subprocess.Popen([program, where, str(self.mib << 20), str(count), str(size)])
+        try:
+            while not os.path.ismount(where):
+                if process.poll() is not None:
+                    raise RuntimeError("the empty file system cannot be mounted")
+                time.sleep(0.002)
+            if read_ahead != 128:
+                device = os.stat(where).st_dev
+                with open(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb", "w") as f:
+                    f.write(str(read_ahead))
+            yield where
+        finally:
+            subprocess.run(["fusermount3", "-u", where], check=True)
+            process.wait()
+            os.rmdir(where)
+
     def daemon(self, where):
         """The process that serves `where`."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -159,30 +181,34 @@ def resident(pid):
 # ---------------------------------------------------------------- reading one large array
 
 
-def cold_and_warm(bench, options, read):
-    """Medians of cold / plain and warm / plain; cold: nothing of the mount is cached, the container is."""
+def cold_and_warm(bench, read, read_ahead):
+    """Medians of cold and warm / plain, ours and the floor's; cold: nothing of the mount is cached, the container is."""
     plain, source = bench.plain(), bench.big()
     warm(plain), warm(source)
-    cold, again, direct = [], [], []
+    mounts = (lambda: bench.mount(source, "--read-ahead", f"{read_ahead}K"), lambda: bench.floor(read_ahead=read_ahead))
+    ratios = ([], []), ([], [])
     for _ in range(bench.repeat):
-        with bench.mount(source, *options) as where:
-            path = os.path.join(where, "big")
-            direct.append(seconds(read, plain))
-            cold.append(seconds(read, path))
-            again.append(seconds(read, path))
-    return median(c / d for c, d in zip(cold, direct)), median(w / d for w, d in zip(again, direct))
+        direct = seconds(read, plain)
+        for (cold, again), mount in zip(ratios, mounts):
+            with mount() as where:
+                path = os.path.join(where, "big")
+                cold.append(seconds(read, path) / direct)
+                again.append(seconds(read, path) / direct)
+    return [[median(values) for values in of] for of in ratios]
 
 
 @row
 def large_array(bench):
     lines = []
     for name, read, limits in (("dd bs=1M", dd, (2.3, 1.9, 1.3)), ("numpy.fromfile", fromfile, (1.8, 1.55, 1.15))):
-        usual, again = cold_and_warm(bench, ["--read-ahead", "128K"], read)
-        lines.append((f"{name}, cold, read-ahead as for any user", f"{usual:.2f}x plain", f"at most {limits[0]}x"))
+        def line(kind, reached, limit, floor):
+            lines.append((f"{name}, {kind}", f"{reached:.2f}x plain", f"at most {limit}x", f"{floor:.2f}x"))
+        (cold, again), (floor_cold, floor_again) = cold_and_warm(bench, read, 128)
+        line("cold, read-ahead as for any user", cold, limits[0], floor_cold)
         if os.geteuid() == 0:
-            root, again = cold_and_warm(bench, [], read)
-            lines.append((f"{name}, cold, as root", f"{root:.2f}x plain", f"at most {limits[1]}x"))
-        lines.append((f"{name}, warm", f"{again:.2f}x plain", f"at most {limits[2]}x"))
+            (root, _), (floor_root, _) = cold_and_warm(bench, read, 512)
+            line("cold, as root", root, limits[1], floor_root)
+        line("warm", again, limits[2], floor_again)
     return lines
 
 
@@ -223,29 +249,40 @@ def peers(bench):
 def random_reads(bench):
     source = bench.big()
     warm(source)
-    lines = []
-    touched, faults = [], 20_000 if not bench.quick else 5_000
-    for _ in range(3):
-        with bench.mount(source, "--read-ahead", "128K") as where:
-            a = np.memmap(os.path.join(where, "big"), mode="r", dtype="u1")
-            pages = random.Random(5).sample(range(len(a) // 4096), faults)
-            touched.append(seconds(lambda: sum(int(a[p * 4096]) for p in pages)) / faults)
-            del a
-    lines.append(("np.memmap, random page, cold, 1 job", f"{median(touched) * 1e6:.0f} us", "at most 22 us"))
-    for jobs, target in ((1, "at most 22 us"), (4, "at least 115k/s")):
-        rates = []
+    ours, floor = (lambda: bench.mount(source, "--read-ahead", "128K")), bench.floor
+    faults, numbers = (5_000, 20_000) if bench.quick else (20_000, 60_000)
+
+    def touch(where):
+        a = np.memmap(os.path.join(where, "big"), mode="r", dtype="u1")
+        pages = random.Random(5).sample(range(len(a) // 4096), faults)
+        return seconds(lambda: sum(int(a[p * 4096]) for p in pages)) / faults * 1e6
+
+    def preads(jobs):
+        def rate(where):
+            out = subprocess.run(
+                ["fio", "--name=r", f"--filename={where}/big", "--rw=randread", "--bs=4k", "--ioengine=psync",
+                 "--readonly", f"--numjobs={jobs}", "--group_reporting", "--norandommap", "--fadvise_hint=random",
+                 "--invalidate=0", f"--number_ios={numbers}", "--output-format=json"],
+                check=True, capture_output=True, text=True).stdout
+            return json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"]
+        return rate
+
+    def both(measure):
+        results = [], []
         for _ in range(3):
-            with bench.mount(source) as where:
-                out = subprocess.run(
-                    ["fio", "--name=r", f"--filename={where}/big", "--rw=randread", "--bs=4k", "--ioengine=psync",
-                     "--readonly", f"--numjobs={jobs}", "--group_reporting", "--norandommap", "--fadvise_hint=random",
-                     "--invalidate=0", f"--number_ios={20_000 if bench.quick else 60_000}", "--output-format=json"],
-                    check=True, capture_output=True, text=True).stdout
-                rates.append(json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"])
-        rate = median(rates)
-        reached = f"{1e6 / rate:.0f} us" if jobs == 1 else f"{rate / 1000:.0f}k/s"
-        lines.append((f"pread of 4 KiB at random, cold, {jobs} job{'s' * (jobs > 1)}", reached, target))
-    return lines
+            for values, mount in zip(results, (ours, floor)):
+                with mount() as where:
+                    values.append(measure(where))
+        return [median(values) for values in results]
+
+    page, page_floor = both(touch)
+    one, one_floor = both(preads(1))
+    four, four_floor = both(preads(4))
+    us = lambda value: f"{value:.0f} us"
+    rate = lambda value: f"{value / 1000:.0f}k/s"
+    return [("np.memmap, random page, cold, 1 job", us(page), "at most 22 us", us(page_floor)),
+            ("pread of 4 KiB at random, cold, 1 job", us(1e6 / one), "at most 22 us", us(1e6 / one_floor)),
+            ("pread of 4 KiB at random, cold, 4 jobs", rate(four), "at least 115k/s", rate(four_floor))]
 
 
 # ---------------------------------------------------------------- many files
@@ -288,13 +325,15 @@ def small_files(bench):
     count = 10_000
     source, program = bench.small(count, 4096), reader(bench)
     warm(source)
-    cold, again = [], []
+    rates = ([], []), ([], [])
     for _ in range(bench.repeat):
-        with bench.mount(source) as where:
-            cold.append(seconds(run, program, where, str(count)))
-            again.append(min(seconds(run, program, where, str(count)) for _ in range(3)))
-    return [("10,000 files of 4 KiB, open + read + close, cold", f"{count / median(cold) / 1000:.0f}k/s", "at least 25k/s"),
-            ("the same, warm", f"{count / median(again) / 1000:.0f}k/s", "at least 250k/s")]
+        for (cold, again), mount in zip(rates, (lambda: bench.mount(source), lambda: bench.floor(count))):
+            with mount() as where:
+                cold.append(count / seconds(run, program, where, str(count)))
+                again.append(count / min(seconds(run, program, where, str(count)) for _ in range(3)))
+    (cold, again), (floor_cold, floor_again) = [[f"{median(values) / 1000:.0f}k/s" for values in of] for of in rates]
+    return [("10,000 files of 4 KiB, open + read + close, cold", cold, "at least 25k/s", floor_cold),
+            ("the same, warm", again, "at least 250k/s", floor_again)]
 
 
 def twin(bench, source, count):
@@ -323,26 +362,31 @@ def listings(bench):
     count = bench.files
     source = bench.small(count, 16)
     plain = twin(bench, source, count)
+    mounts = lambda: bench.mount(source), lambda: bench.floor(count, 16)
     shell = lambda command: lambda where: run("sh", "-c", f"LC_ALL=C {command} > /dev/null", "sh", where)
     lines = []
     for name, command in (("ls -l", shell('ls -l "$1"')), ("find", shell('find "$1"'))):
-        ratios = []
+        ratios = [], []
         for _ in range(bench.repeat):
             drop_names()
             there = seconds(command, plain)
-            with bench.mount(source) as where:
-                ratios.append(seconds(command, where) / there)
-        lines.append((f"{name} of {count:,} datasets and their sidecars, first time", f"{median(ratios):.2f}x the disk", "at most 1x"))
-    first, after = [], []
+            for values, mount in zip(ratios, mounts):
+                with mount() as where:
+                    values.append(seconds(command, where) / there)
+        reached, floor = (f"{median(values):.2f}x" for values in ratios)
+        lines.append((f"{name} of {count:,} datasets and their sidecars, first time", f"{reached} the disk", "at most 1x", floor))
     listing = shell('ls -f "$1"')
     listing(plain)
+    times = ([], []), ([], [])
     for _ in range(bench.repeat):
         there = min(seconds(listing, plain) for _ in range(2))
-        with bench.mount(source) as where:
-            first.append(seconds(listing, where))
-            after.append(min(seconds(listing, where) for _ in range(2)) / there)
-    lines.append(("ls -f of the same, first time", f"{median(first) / (2 * count) * 1e6:.2f} us per entry", "at most 2.5 us"))
-    lines.append(("ls -f of the same, after", f"{median(after):.2f}x the disk", "at most 1x"))
+        for (first, after), mount in zip(times, mounts):
+            with mount() as where:
+                first.append(seconds(listing, where) / (2 * count) * 1e6)
+                after.append(min(seconds(listing, where) for _ in range(2)) / there)
+    (first, after), (floor_first, floor_after) = [[median(values) for values in of] for of in times]
+    lines.append(("ls -f of the same, first time", f"{first:.2f} us per entry", "at most 2.5 us", f"{floor_first:.2f} us"))
+    lines.append(("ls -f of the same, after", f"{after:.2f}x the disk", "at most 1x", f"{floor_after:.2f}x"))
     return lines
 
 
@@ -394,12 +438,12 @@ def main():
     parser.add_argument("rows", nargs="*")
     arguments = parser.parse_args()
     bench = Bench(arguments.program, arguments.scratch, arguments.quick)
-    print(f"{machine()}\n\n| work | reached | target |\n|---|---|---|", flush=True)
+    print(f"{machine()}\n\n| work | reached | target | empty FUSE file system |\n|---|---|---|---|", flush=True)
     for function in ROWS:
         if not arguments.rows or any(word in function.__name__ for word in arguments.rows):
             say(function.__name__.replace("_", " "))
             for line in function(bench):
-                print("| " + " | ".join(line) + " |", flush=True)
+                print("| " + " | ".join(line + ("",) * (4 - len(line))) + " |", flush=True)
 
 
 main()

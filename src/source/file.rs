@@ -17,6 +17,9 @@ use super::Source;
 use super::mapped::{Map, Mapped};
 use crate::{Error, Result};
 
+/// The smallest page of any machine.
+const PAGE: u64 = 4096;
+
 pub struct FileSource {
     file: File,
     map: Option<Arc<Map>>,
@@ -119,15 +122,16 @@ impl Source for FileSource {
         }
     }
 
-    /// Asks for the first and the last byte, if they are in the page cache. A file system that cannot tell
-    /// (some network ones) counts as slow.
+    /// Asks for the first and the last byte, if they are in the page cache; once if both are in one page. A
+    /// file system that cannot tell (some network ones) counts as slow.
     fn is_cached(&self, range: &Range<u64>) -> bool {
         let there = |at: u64| {
             let mut byte = [0];
             let into = &mut [IoSliceMut::new(&mut byte)];
             rustix::io::preadv2(&self.file, into, at, ReadWriteFlags::NOWAIT).is_ok()
         };
-        there(range.start) && there(range.end.saturating_sub(1))
+        let last = range.end.saturating_sub(1);
+        there(last) && (range.start / PAGE == last / PAGE || there(range.start))
     }
 
     fn map(&self, range: Range<u64>) -> Option<Mapped> {
