@@ -41,6 +41,13 @@ impl Content {
         }
     }
 
+    /// Calls `listener` once when damage is found that reading at other places did not meet.
+    pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
+        if let Content::Decoded(stream) = self {
+            stream.on_damage(listener);
+        }
+    }
+
     /// As [`Content::read`] if that neither decodes nor waits, or None.
     pub fn read_at_once(&self, offset: u64, size: usize) -> Result<Option<Bytes>> {
         let Some(len) = self.known_len() else { return Ok(None) };

@@ -3,10 +3,13 @@
 //!
 //! An inode number is 1 + 2 x node + face, so it can be computed, never changes, and the root has 1.
 
+mod sizing;
+
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use self::sizing::Sizing;
 use crate::content::Bytes;
 use crate::tree::{Entry, Face, Kind, NodeId, Size, Tree};
 use crate::{Error, Result};
@@ -27,6 +30,7 @@ pub struct FileSystem {
     stored: u64,
     /// Inodes whose storage has failed.
     told: Mutex<HashSet<u64>>,
+    sizing: Sizing,
 }
 
 /// When a disk dies, so many files are named.
@@ -62,7 +66,7 @@ const DOTS: u64 = 2;
 
 impl FileSystem {
     pub fn new(tree: Arc<dyn Tree>, owner: Owner, modified: SystemTime, stored: u64) -> FileSystem {
-        FileSystem { tree, owner, modified, stored, told: Mutex::default() }
+        FileSystem { tree, owner, modified, stored, told: Mutex::default(), sizing: Sizing::new() }
     }
 
     pub fn owner(&self) -> Owner {
@@ -102,6 +106,23 @@ impl FileSystem {
         let (node, face) = decompose(inode)?;
         let len = self.tree.content(node, face)?.len()?;
         Ok(Attributes { len: Some(len), ..known })
+    }
+
+    /// Somebody asked for these attributes: so many times [`FileSystem::size_ahead`] is to be called, beside.
+    pub fn asked(&self, attributes: &Attributes) -> usize {
+        match decompose(attributes.inode) {
+            Ok((node, Face::Data)) if attributes.kind == Kind::File => {
+                self.sizing.asked(self.tree.parent(node), attributes.len.is_some())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Finds out sizes of files that lie beside `inode` and will be asked for next.
+    pub fn size_ahead(&self, inode: u64) {
+        if let Ok((node, _)) = decompose(inode) {
+            self.sizing.work(self.tree.parent(node), &*self.tree);
+        }
     }
 
     /// Calls `each` for every line of a directory after `cursor`, `.` and `..` first, until it returns
@@ -144,6 +165,14 @@ impl FileSystem {
         let (node, face) = decompose(inode)?;
         let answer = self.tree.content(node, face).and_then(|content| content.read(offset, size));
         self.noted(inode, answer)
+    }
+
+    /// Calls `listener` once when the file turns out to be damaged after some of it was served.
+    pub fn on_damage(&self, inode: u64, listener: impl FnOnce() + Send + 'static) {
+        let content = decompose(inode).and_then(|(node, face)| self.tree.content_at_once(node, face));
+        if let Ok(Some(content)) = content {
+            content.on_damage(listener);
+        }
     }
 
     /// Says a failure of the container's storage in the log, once for each file. (Damage is said where it is

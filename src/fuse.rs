@@ -5,13 +5,13 @@
 //! is caught and becomes EIO. Files do not change while they are mounted, so the kernel may keep what it
 //! learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fuser::{
@@ -48,20 +48,13 @@ struct Shared {
     fs: FileSystem,
     notifier: OnceLock<Notifier>,
     invalidated: AtomicBool,
-    /// Inodes found to be damaged, of which the kernel has been told to forget what it was given before.
-    damaged: Mutex<HashSet<u64>>,
 }
 
 impl Fuse {
     /// `ask_opendirs`: opening a directory of a dead mount has to fail, as fusermount3 expects it to when it
     /// decides about auto_unmount; the kernel must then not be told that it need not ask.
     pub fn new(fs: FileSystem, ask_opendirs: bool) -> Fuse {
-        let shared = Shared {
-            fs,
-            notifier: OnceLock::new(),
-            invalidated: AtomicBool::new(false),
-            damaged: Mutex::default(),
-        };
+        let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
         Fuse {
             shared: Arc::new(shared),
             pool: Pool::new("rab-worker", WORKERS),
@@ -102,37 +95,30 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::guard`] for what may decode `inode`, away from the receiving threads. If it turns out to be
-    /// damaged, pages that were served before that was known are forgotten, after `answer` has answered: the
-    /// kernel may wait for that.
-    fn decode<T>(
-        &self,
-        inode: u64,
-        request: impl FnOnce(&FileSystem) -> Result<T>,
-        answer: impl FnOnce(Result<T, Errno>),
-    ) {
-        let mut is_damaged = false;
-        answer(self.guard(|fs| {
-            request(fs).inspect_err(|error| is_damaged = matches!(error, Error::Damaged { .. }))
-        }));
-        let is_new = || self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(inode);
-        if let Some(notifier) = self.notifier.get().filter(|_| is_damaged && is_new()) {
-            // What the kernel does not know it need not forget.
-            let _ = notifier.inval_inode(INodeNo(inode), 0, 0);
+    /// If `inode`, of which something was served, turns out to be damaged, the kernel has to forget it.
+    fn watch(self: &Arc<Shared>, inode: u64) {
+        let shared = Arc::downgrade(self);
+        self.fs.on_damage(inode, move || {
+            if let Some(shared) = shared.upgrade() {
+                shared.forget(inode..inode + 1);
+            }
+        });
+    }
+
+    /// The container changed: the kernel has to forget all that it was given.
+    fn invalidate(&self) {
+        if !self.invalidated.swap(true, Ordering::Relaxed) {
+            self.forget(1..self.fs.inode_limit());
         }
     }
 
-    /// The container changed: the kernel has to forget what it was given. Done on a thread of its own,
-    /// since the kernel may wait here for reads that are still to be answered.
-    fn invalidate(&self) {
+    /// Makes the kernel forget. Done on a thread of its own, since the kernel may wait here for reads that are
+    /// still to be answered. What the kernel does not know it need not forget.
+    fn forget(&self, inodes: Range<u64>) {
         let Some(notifier) = self.notifier.get().cloned() else { return };
-        if self.invalidated.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let limit = self.fs.inode_limit();
-        let forget = move || (1..limit).for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
+        let forget = move || inodes.for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
         if let Err(cause) = std::thread::Builder::new().name("rab-forget".into()).spawn(forget) {
-            log::warn!("what the kernel has cached of the changed container stays readable: {cause}");
+            log::warn!("what the kernel has cached of damaged or changed data stays readable: {cause}");
         }
     }
 
@@ -209,12 +195,16 @@ impl Filesystem for Fuse {
             Ok(found) => reply.attr(&lifetime(&found), &shared.file_attr(&found)),
             Err(errno) => reply.error(errno),
         };
-        match self.shared.guard(|fs| fs.attributes(inode.0)) {
+        let found = self.shared.guard(|fs| fs.attributes(inode.0));
+        for _ in 0..found.as_ref().map_or(0, |found| self.shared.fs.asked(found)) {
+            let shared = self.shared.clone();
+            self.pool.submit(move || shared.fs.size_ahead(inode.0));
+        }
+        match found {
             Ok(found) if found.len.is_none() => {
                 let shared = self.shared.clone();
                 self.pool.submit(move || {
-                    let done = |found| answer(&shared, reply, found);
-                    shared.decode(inode.0, |fs| fs.exact_attributes(inode.0), done);
+                    answer(&shared, reply, shared.guard(|fs| fs.exact_attributes(inode.0)));
                 });
             }
             found => answer(&self.shared, reply, found),
@@ -241,17 +231,18 @@ impl Filesystem for Fuse {
         reply: ReplyData,
     ) {
         let size = size as usize;
-        match self.shared.guard(|fs| fs.read_at_once(inode.0, offset, size)) {
-            Ok(Some(bytes)) => reply.data(bytes.for_the_kernel()),
+        let answer = |reply: ReplyData, read: Result<Bytes, Errno>| match read {
+            Ok(bytes) => reply.data(bytes.for_the_kernel()),
             Err(errno) => reply.error(errno),
+        };
+        match self.shared.guard(|fs| fs.read_at_once(inode.0, offset, size)) {
+            Ok(Some(bytes)) => answer(reply, Ok(bytes)),
+            Err(errno) => answer(reply, Err(errno)),
             Ok(None) => {
                 let shared = self.shared.clone();
                 self.pool.submit(move || {
-                    let done = |read: Result<Bytes, Errno>| match read {
-                        Ok(bytes) => reply.data(bytes.for_the_kernel()),
-                        Err(errno) => reply.error(errno),
-                    };
-                    shared.decode(inode.0, |fs| fs.read(inode.0, offset, size), done);
+                    answer(reply, shared.guard(|fs| fs.read(inode.0, offset, size)));
+                    shared.watch(inode.0);
                 });
             }
         }

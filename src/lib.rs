@@ -9,13 +9,13 @@
 //! | `open` | wiring: from a path to a file system that can be mounted |
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
-//! | `pool` | threads for requests that have to decode |
 //! | `fs` | inodes, attributes, listings, reads |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
 //! | `array` | element types, byte order, shape |
 //! | `codec` | decoding with random access, and the block cache |
+//! | `pool` | threads that are started as they are needed |
 //! | `source` | where bytes come from, and whether they are still the same |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the one error type, open to all |

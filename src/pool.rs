@@ -16,6 +16,7 @@ const IDLE: Duration = Duration::from_secs(10);
 pub struct Pool {
     name: &'static str,
     most: usize,
+    niceness: i32,
     shared: Arc<Shared>,
 }
 
@@ -36,7 +37,12 @@ struct Queue {
 impl Pool {
     /// At most `most` threads, called `name`; none is started yet.
     pub fn new(name: &'static str, most: usize) -> Pool {
-        Pool { name, most, shared: Arc::default() }
+        Pool { name, most, niceness: 0, shared: Arc::default() }
+    }
+
+    /// As [`Pool::new`], for work that is only done when a processor has nothing else to do.
+    pub fn idle(name: &'static str, most: usize) -> Pool {
+        Pool { name, most, niceness: 19, shared: Arc::default() }
     }
 
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) {
@@ -51,9 +57,16 @@ impl Pool {
     }
 
     fn start(&self) {
-        let shared = self.shared.clone();
+        let (shared, niceness) = (self.shared.clone(), self.niceness);
         let thread = std::thread::Builder::new().name(self.name.to_owned());
-        if let Err(cause) = thread.spawn(move || shared.work()) {
+        let work = move || {
+            if niceness > 0 {
+                // On Linux this is of the calling thread; where it fails, the thread is as good as others.
+                let _ = rustix::process::setpriority_process(None, niceness);
+            }
+            shared.work();
+        };
+        if let Err(cause) = thread.spawn(work) {
             let mut queue = self.shared.lock();
             queue.threads -= 1;
             log::warn!("a thread cannot be started, {} go on: {cause}", queue.threads);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Top to bottom.
 const ROOMS: &[&str] = &[
-    "cli", "bench", "open", "mount", "fuse", "pool", "fs", "format", "tree", "content", "array", "codec",
+    "cli", "bench", "open", "mount", "fuse", "fs", "format", "tree", "content", "array", "codec", "pool",
     "source", "yaml", "error",
 ];
 

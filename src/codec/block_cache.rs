@@ -39,7 +39,6 @@ impl BlockCache {
     }
 
     /// Is the block there? Does not count as a use.
-    #[cfg(test)]
     pub fn contains(&self, stream: u64, block: u64) -> bool {
         self.lock().blocks.contains(&(stream, block))
     }

@@ -1,35 +1,108 @@
-//! What the streams of one mount share, bounded for all of them together.
+//! What the streams of one mount share, bounded for all of them together: the block cache, decoders that
+//! wait where a reader stopped, the memory of the seek points, and the threads that decode ahead and pack.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::BLOCK;
 use super::block_cache::BlockCache;
+use super::index::{Account, Index};
 use super::inflate::{Inflater, Parts};
+use super::window::Packer;
+use crate::pool::Pool;
+use crate::source::Source;
 
-/// A parked decoder holds about 80 KiB (window, tables, input buffer): 256 of them are 20 MiB.
-const PARKED: usize = 256;
+/// A parked decoder holds about 110 KiB (window, tables, input, perhaps a seek point): 64 of them are 7 MiB.
+const PARKED: usize = 64;
 /// Parts of decoders that are kept for the next ones.
 const SPARE: usize = 8;
+/// The most threads that decode ahead of sequential readers; each reader uses a few for a moment.
+const AHEAD: usize = 32;
+/// Windows that wait to be packed, at most 8 MiB; beyond that, who decodes packs.
+const WAITING: usize = 256;
+
+/// What the user may choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Decoded bytes that are kept.
+    pub cache: u64,
+    /// Bytes for seek points.
+    pub index: u64,
+    /// Serve nothing of a stream before its end was seen and was right.
+    pub verify_first: bool,
+}
 
 pub struct Engine {
     pub cache: BlockCache,
+    pub limits: Limits,
+    pub account: Arc<Account>,
     /// Decoders that stopped on a block boundary, each with its stream's number, oldest first.
     parked: Mutex<VecDeque<(u64, Inflater)>>,
     spare: Mutex<Vec<Parts>>,
     scratch: Mutex<Vec<Vec<u8>>>,
+    ahead: Pool,
+    /// A thread that only takes time nobody else wants.
+    packers: Pool,
+    packing: Arc<Packing>,
+    /// Bytes that were decoded, for the log and for tests.
+    decoded: AtomicU64,
+}
+
+#[derive(Default)]
+struct Packing {
+    packer: Mutex<Option<Packer>>,
+    waiting: AtomicUsize,
 }
 
 impl Engine {
-    /// `cache_size` bounds the decoded bytes that are kept.
-    pub fn new(cache_size: u64) -> Engine {
-        let limit = usize::try_from(cache_size).unwrap_or(usize::MAX);
+    /// With the usual limits but for the cache.
+    pub fn new(cache: u64) -> Engine {
+        Engine::with(Limits { cache, index: 64 << 20, verify_first: false })
+    }
+
+    pub fn with(limits: Limits) -> Engine {
         Engine {
-            cache: BlockCache::new(limit),
+            cache: BlockCache::new(usize::try_from(limits.cache).unwrap_or(usize::MAX)),
+            limits,
+            account: Arc::new(Account::new(limits.index)),
             parked: Mutex::default(),
             spare: Mutex::default(),
             scratch: Mutex::default(),
+            ahead: Pool::new("rab-ahead", AHEAD),
+            packers: Pool::idle("rab-pack", 1),
+            packing: Arc::default(),
+            decoded: AtomicU64::new(0),
         }
+    }
+
+    /// Counts bytes that were decoded.
+    pub fn count_decoded(&self, bytes: u64) {
+        self.decoded.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes decoded so far, those only passed over to come to others included.
+    #[allow(dead_code)]
+    pub fn decoded(&self) -> u64 {
+        self.decoded.load(Ordering::Relaxed)
+    }
+
+    /// Runs a job beside whoever asks.
+    pub fn beside(&self, job: impl FnOnce() + Send + 'static) {
+        self.ahead.submit(job);
+    }
+
+    /// Packs the window of the point at `position` of `index`; soon, or now if too many wait.
+    pub fn pack(&self, index: &Arc<Index>, position: u64, source: &Arc<dyn Source>, end: u64) {
+        let packing = self.packing.clone();
+        if packing.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
+            return packing.pack(index, position, source, end);
+        }
+        let (index, source) = (Arc::downgrade(index), source.clone());
+        self.packers.submit(move || match index.upgrade() {
+            Some(index) => packing.pack(&index, position, &source, end),
+            None => packing.done(),
+        });
     }
 
     /// Keeps a decoder for whoever reads on from its position; the oldest goes when there are too many.
@@ -48,8 +121,9 @@ impl Engine {
         give_back(&self.spare, decoder.into_parts());
     }
 
-    pub fn parts(&self) -> Option<Parts> {
-        lock(&self.spare).pop()
+    pub fn parts(&self) -> Parts {
+        let spare = lock(&self.spare).pop();
+        spare.unwrap_or_else(Parts::new)
     }
 
     /// A buffer of one block, full of anything, to be given back.
@@ -62,16 +136,35 @@ impl Engine {
         give_back(&self.scratch, buffer);
     }
 
-    /// Takes the decoder of `stream` that stopped last before or at `position`.
-    pub fn resume(&self, stream: u64, position: u64) -> Option<Inflater> {
+    /// Takes the decoder of `stream` that stopped last before or at `position` and not before `from`.
+    pub fn resume(&self, stream: u64, from: u64, position: u64) -> Option<Inflater> {
         let mut parked = lock(&self.parked);
-        let (index, _) = nearest(&parked, stream, position)?;
+        let (index, _) = nearest(&parked, stream, position).filter(|(_, at)| *at >= from)?;
         parked.remove(index).map(|(_, decoder)| decoder)
     }
 
-    /// The position of the decoder that [`Engine::resume`] would take.
-    pub fn parked_before(&self, stream: u64, position: u64) -> Option<u64> {
-        nearest(&lock(&self.parked), stream, position).map(|(_, position)| position)
+    /// The position of the decoder that stopped last before or at `position`, or 0.
+    pub fn parked_before(&self, stream: u64, position: u64) -> u64 {
+        nearest(&lock(&self.parked), stream, position).map_or(0, |(_, position)| position)
+    }
+}
+
+impl Packing {
+    fn pack(&self, index: &Index, position: u64, source: &Arc<dyn Source>, end: u64) {
+        if let Some(point) = index.unpacked(position) {
+            let spare = lock(&self.packer).take();
+            let mut packer = spare.unwrap_or_else(Packer::new);
+            // Where the source fails the window stays as it is; readers will be told.
+            if let Ok(window) = packer.pack(&point, source, end) {
+                index.set_window(position, window);
+            }
+            *lock(&self.packer) = Some(packer);
+        }
+        self.done();
+    }
+
+    fn done(&self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

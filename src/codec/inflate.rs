@@ -1,70 +1,120 @@
-//! Decoding a zlib (RFC 1950) stream or gzip (RFC 1952) of one or more members, told apart by their
-//! first bytes, from front to back. The engine checks Adler-32, CRC-32 and ISIZE; what is added here is
-//! that a stream which stops early is an error, as is anything but zeros after the last gzip member.
+//! Decoding a zlib or gzip stream from its start or from a seek point. Check values and lengths of the
+//! wrapper are compared at its end wherever decoding started, since a seek point remembers the check value
+//! up to it.
 //!
-//! zlib streams may be followed by other bytes, which the format's Python reader ignores, and so do we.
+//! What always holds: [`Inflater::read`] fills its buffer, or reaches the verified end of the stream, or
+//! fails; after a failure [`Inflater::position`] tells how far the bytes are good.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use flate2::{Decompress, FlushDecompress, Status};
-
+use super::SPAN;
+use super::check::Check;
+use super::input::Input;
+use super::raw::{At, Raw};
+use super::window::Window;
+use super::wrapper::{Fault, Wrapper};
+use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
-use crate::{Error, Result};
 
-/// Stored bytes are fetched in pieces of this size.
-const INPUT: usize = 32 << 10;
-/// The largest window a stream may ask for.
-const WINDOW_BITS: u8 = 15;
+/// A window is copied at most once in so many decoded bytes, however short the deflate blocks are.
+const BETWEEN_CAPTURES: u64 = SPAN / 16;
+/// So near before a multiple of the spacing every boundary may become its seek point.
+const NEAR: u64 = SPAN / 4;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wrapper {
-    Zlib,
-    Gzip,
+/// Where decoding can start: at a deflate block. Positions count decoded bytes.
+#[derive(Clone)]
+pub struct Point {
+    pub position: u64,
+    /// Offset in the source of the first byte that is not consumed.
+    pub stored: u64,
+    /// So many upper bits of the byte before that are not consumed either.
+    pub bits: u8,
+    pub wrapper: Wrapper,
+    /// Where the gzip member (or the zlib stream) begins, and the check value from there to here.
+    pub member: u64,
+    pub check: u32,
+    pub window: Window,
 }
 
-/// A decoder somewhere in its stream. Positions count from the start of the decoded bytes.
 pub struct Inflater {
-    engine: Decompress,
-    wrapper: Wrapper,
+    raw: Raw,
     input: Input,
+    wrapper: Wrapper,
     position: u64,
+    member: u64,
+    /// From the start of the member to the start of the segment.
+    check: u32,
+    /// The bytes since the start of the member or of the last [`Inflater::read`], whichever is later.
+    segment: Segment,
     finished: bool,
+    /// Whether the failure was one of a check value or length.
+    pub mismatch: bool,
+    /// Seek points are wanted shortly before multiples of this.
+    capture: Option<u64>,
+    captured: Option<Point>,
+}
+
+struct Segment {
+    start: u64,
+    check: u32,
 }
 
 /// What can be used again from a decoder that is done, so that reading a million small streams does not
 /// allocate and free its tables a million times (which fragments the heap).
 pub struct Parts {
-    zlib: Option<Decompress>,
+    raw: Raw,
     buffer: Vec<u8>,
+}
+
+impl Parts {
+    pub fn new() -> Parts {
+        Parts { raw: Raw::new(), buffer: Vec::new() }
+    }
 }
 
 impl Inflater {
     /// A decoder at the start of the stream stored in `range` of `source`.
-    pub fn new(
-        source: Arc<dyn Source>,
-        range: Range<u64>,
-        place: &Place,
-        parts: Option<Parts>,
-    ) -> Result<Inflater> {
-        let Parts { zlib, mut buffer } = parts.unwrap_or(Parts { zlib: None, buffer: Vec::new() });
-        buffer.clear();
-        let mut input = Input { source, at: range.start, end: range.end, buffer, used: 0 };
-        let wrapper = input.wrapper().map_err(|e| e.into_error(place, range.start))?;
-        let engine = match (wrapper, zlib) {
-            (Wrapper::Zlib, Some(mut engine)) => {
-                engine.reset(true);
-                engine
-            }
-            _ => new_engine(wrapper),
-        };
-        Ok(Inflater { engine, wrapper, input, position: 0, finished: false })
+    pub fn new(source: Arc<dyn Source>, range: Range<u64>, place: &Place, parts: Parts) -> Result<Inflater> {
+        let Parts { mut raw, buffer } = parts;
+        raw.reset();
+        let start = range.start;
+        let mut input = Input::new(source, range, buffer);
+        let wrapper = Wrapper::open(&mut input).map_err(|fault| fault.into_error(place, start))?;
+        Ok(Inflater::at(raw, input, wrapper, 0, 0, wrapper.check().of_nothing()))
+    }
+
+    /// A decoder at `point` of the stream that ends before `end` of `source`.
+    pub fn resume(source: Arc<dyn Source>, end: u64, point: &Point, parts: Parts) -> Result<Inflater> {
+        let Parts { mut raw, buffer } = parts;
+        let start = point.stored - u64::from(point.bits > 0);
+        let mut input = Input::new(source, start..end, buffer);
+        let byte = if point.bits > 0 { input.next()?.unwrap_or(0) } else { 0 };
+        raw.resume(point.bits, byte, &point.window.unpack());
+        let Point { wrapper, position, member, check, .. } = *point;
+        Ok(Inflater::at(raw, input, wrapper, position, member, check))
+    }
+
+    fn at(raw: Raw, input: Input, wrapper: Wrapper, position: u64, member: u64, check: u32) -> Inflater {
+        let segment = Segment { start: position, check: wrapper.check().of_nothing() };
+        Inflater {
+            raw,
+            input,
+            wrapper,
+            position,
+            member,
+            check,
+            segment,
+            finished: false,
+            mismatch: false,
+            capture: None,
+            captured: None,
+        }
     }
 
     pub fn into_parts(self) -> Parts {
-        let zlib = (self.wrapper == Wrapper::Zlib).then_some(self.engine);
-        Parts { zlib, buffer: self.input.buffer }
+        Parts { raw: self.raw, buffer: self.input.into_buffer() }
     }
 
     /// How many bytes have been decoded.
@@ -72,154 +122,112 @@ impl Inflater {
         self.position
     }
 
-    /// Fills `out`; returns less than its length only at the verified end of the stream. After an error
-    /// [`Inflater::position`] tells how far the bytes in `out` are good.
-    pub fn read(&mut self, out: &mut [u8], place: &Place) -> Result<usize> {
-        let mut filled = 0;
-        while filled < out.len() && !self.finished {
-            let step = self.step(&mut out[filled..]);
-            filled += step.map_err(|e| e.into_error(place, self.input.at))?;
-        }
-        Ok(filled)
+    pub fn check(&self) -> Check {
+        self.wrapper.check()
     }
 
-    /// One call of the engine; returns the bytes it produced.
-    fn step(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
+    /// From here on, seek points are wanted shortly before multiples of `spacing`, or none.
+    pub fn capture(&mut self, spacing: Option<u64>) {
+        self.capture = spacing;
+    }
+
+    /// The last seek point that was passed since the last call.
+    pub fn captured(&mut self) -> Option<Point> {
+        self.captured.take()
+    }
+
+    /// Fills `out`; fewer bytes only at the verified end of the stream. Returns their number and their check
+    /// value.
+    pub fn read(&mut self, out: &mut [u8], place: &Place) -> Result<(usize, u32)> {
+        let mut filled = 0;
+        let mut check = self.check().of_nothing();
+        while filled < out.len() && !self.finished {
+            let rest = out.get_mut(filled..).unwrap_or_default();
+            let step = self.step(rest, &mut check);
+            filled += step.map_err(|fault| {
+                self.mismatch = matches!(fault, Fault::Mismatch(_));
+                fault.into_error(place, self.input.offset())
+            })?;
+        }
+        self.end_segment(&mut check);
+        Ok((filled, check))
+    }
+
+    /// One call of the engine; returns the bytes it produced. `check` is that of earlier segments of `out`.
+    fn step(&mut self, out: &mut [u8], check: &mut u32) -> Result<usize, Fault> {
         let input = self.input.peek()?;
         let at_end = input.is_empty();
-        let (in_before, out_before) = (self.engine.total_in(), self.engine.total_out());
-        let status = self.engine.decompress(input, out, FlushDecompress::None);
-        let consumed = (self.engine.total_in() - in_before) as usize;
-        let produced = (self.engine.total_out() - out_before) as usize;
-        self.input.consume(consumed);
-        self.position += produced as u64;
-        match status {
-            Ok(Status::StreamEnd) => self.end_of_member()?,
-            Ok(_) if consumed == 0 && produced == 0 && at_end => {
-                return Err(Fault::Data(format!("the {} stream ends early", self.name())));
+        let step = self.raw.step(input, out);
+        self.input.consume(step.consumed);
+        self.position += step.produced as u64;
+        let bytes = out.get(..step.produced).unwrap_or_default();
+        self.segment.check = self.check().update(self.segment.check, bytes);
+        match step.at {
+            Err(why) => return Err(self.wrapper.damaged(why)),
+            Ok(At::Inside) if at_end && step.consumed == 0 && step.produced == 0 => {
+                return Err(self.wrapper.ends_early());
             }
-            Ok(_) => {}
-            Err(cause) if cause.needs_dictionary().is_some() => {
-                return Err(Fault::Data(
-                    "the zlib stream needs a preset dictionary, which the format does not have".into(),
-                ));
-            }
-            Err(cause) => {
-                let why = cause.message().unwrap_or("invalid data");
-                return Err(Fault::Data(format!("the {} stream is damaged: {why}", self.name())));
-            }
+            Ok(At::Inside) => {}
+            Ok(At::Boundary { bits }) => self.pass(bits),
+            Ok(At::End) => self.end_of_member(check)?,
         }
-        Ok(produced)
+        Ok(step.produced)
+    }
+
+    /// At a boundary between two deflate blocks: a seek point, if one is wanted here.
+    fn pass(&mut self, bits: u8) {
+        let Some(spacing) = self.capture else { return };
+        let slot = |position: u64| position.div_ceil(spacing);
+        let wanted = match &self.captured {
+            Some(last) if slot(last.position) == slot(self.position) => {
+                let left = slot(self.position) * spacing - self.position;
+                left <= NEAR && self.position - last.position >= BETWEEN_CAPTURES
+            }
+            Some(last) => self.position - last.position >= BETWEEN_CAPTURES,
+            None => true,
+        };
+        if wanted {
+            let mut window = Vec::new();
+            self.raw.window(&mut window);
+            self.captured = Some(self.point(bits, Window::raw(window)));
+        }
+    }
+
+    fn point(&self, bits: u8, window: Window) -> Point {
+        let len = self.position - self.segment.start;
+        Point {
+            position: self.position,
+            stored: self.input.offset(),
+            bits,
+            wrapper: self.wrapper,
+            member: self.member,
+            check: self.check().combine(self.check, self.segment.check, len),
+            window,
+        }
     }
 
     /// After a gzip member either another one follows, or padding with zeros, or nothing.
-    fn end_of_member(&mut self) -> Result<(), Fault> {
-        self.finished = match self.wrapper {
-            Wrapper::Zlib => true,
-            Wrapper::Gzip => !self.input.skip_to_member()?,
-        };
+    fn end_of_member(&mut self, check: &mut u32) -> Result<(), Fault> {
+        self.end_segment(check);
+        self.wrapper.close(&mut self.input, self.check, self.position - self.member)?;
+        self.finished = !self.wrapper.next_member(&mut self.input)?;
         if !self.finished {
-            self.engine = new_engine(Wrapper::Gzip);
+            self.raw.reset();
+            self.member = self.position;
+            self.check = self.check().of_nothing();
+            if self.capture.is_some() {
+                self.captured = Some(self.point(0, Window::empty()));
+            }
         }
         Ok(())
     }
 
-    fn name(&self) -> &'static str {
-        match self.wrapper {
-            Wrapper::Zlib => "zlib",
-            Wrapper::Gzip => "gzip",
-        }
-    }
-}
-
-fn new_engine(wrapper: Wrapper) -> Decompress {
-    match wrapper {
-        Wrapper::Zlib => Decompress::new_with_window_bits(true, WINDOW_BITS),
-        Wrapper::Gzip => Decompress::new_gzip(WINDOW_BITS),
-    }
-}
-
-/// What went wrong, before it is known where to say so.
-enum Fault {
-    Data(String),
-    Source(Error),
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
-        Fault::Source(error)
-    }
-}
-
-impl Fault {
-    fn into_error(self, place: &Place, offset: u64) -> Error {
-        match self {
-            Fault::Data(problem) => Error::damaged(place.at(offset), problem),
-            Fault::Source(error) => error,
-        }
-    }
-}
-
-/// The stored bytes, fetched piece by piece. `at` is the file offset of the first byte not yet used.
-struct Input {
-    source: Arc<dyn Source>,
-    at: u64,
-    end: u64,
-    buffer: Vec<u8>,
-    used: usize,
-}
-
-impl Input {
-    /// The bytes at hand, fetching more if there are none; empty only at the end of the range.
-    fn peek(&mut self) -> Result<&[u8]> {
-        if self.used == self.buffer.len() && self.at < self.end {
-            let size = (self.end - self.at).min(INPUT as u64);
-            self.buffer.resize(size as usize, 0);
-            // Until they are there, none of the bytes counts.
-            self.used = self.buffer.len();
-            self.source.read_exact_at(&mut self.buffer, self.at)?;
-            self.used = 0;
-        }
-        Ok(&self.buffer[self.used..])
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.used += count;
-        self.at += count as u64;
-    }
-
-    /// RFC 1950, 2.2: the first two bytes are a multiple of 31 and name method 8. RFC 1952, 2.3.1: 1f 8b.
-    fn wrapper(&mut self) -> Result<Wrapper, Fault> {
-        match *self.peek()? {
-            [0x1f, 0x8b, ..] => Ok(Wrapper::Gzip),
-            [cmf, flg, ..] if cmf & 15 == 8 && u16::from_be_bytes([cmf, flg]) % 31 == 0 => Ok(Wrapper::Zlib),
-            [a, b, ..] => {
-                Err(Fault::Data(format!("neither a zlib nor a gzip stream: it begins with {a:02x} {b:02x}")))
-            }
-            [] => Err(Fault::Data("a zlib or gzip stream was needed, but there are no bytes".into())),
-            [_] => Err(Fault::Data("a zlib or gzip stream was needed, but there is one byte".into())),
-        }
-    }
-
-    /// Passes over zero padding after a member. Is there another member?
-    fn skip_to_member(&mut self) -> Result<bool, Fault> {
-        loop {
-            let bytes = self.peek()?;
-            if bytes.is_empty() {
-                return Ok(false);
-            }
-            let zeros = bytes.iter().take_while(|b| **b == 0).count();
-            let next = bytes.get(zeros).copied();
-            self.consume(zeros);
-            match next {
-                None => {}
-                Some(0x1f) => return Ok(true),
-                Some(b) => {
-                    return Err(Fault::Data(format!(
-                        "after the gzip stream come other bytes, first {b:02x}"
-                    )));
-                }
-            }
-        }
+    /// Adds the segment to the member's check value and to that of the bytes that are being read.
+    fn end_segment(&mut self, of_read: &mut u32) {
+        let kind = self.check();
+        let len = self.position - self.segment.start;
+        self.check = kind.combine(self.check, self.segment.check, len);
+        *of_read = kind.combine(*of_read, self.segment.check, len);
+        self.segment = Segment { start: self.position, check: kind.of_nothing() };
     }
 }

@@ -1,17 +1,35 @@
 //! Decoding. A [`Stream`] is one compressed dataset as decoded bytes with random access; the [`Engine`]
-//! is what all streams of a mount share: the block cache and the decoders that wait where a reader
-//! stopped. Everything here is bounded in bytes whatever is read.
+//! is what all streams of a mount share: the block cache, the memory of seek points, and decoders that wait
+//! where a reader stopped. Everything here is bounded in bytes whatever is read.
+//!
+//! | from the bytes up | |
+//! |---|---|
+//! | `raw` | the deflate engine, which can stop and start between deflate blocks |
+//! | `input`, `check`, `wrapper` | stored bytes, check values, what zlib and gzip put around deflate |
+//! | `inflate` | a stream decoded from its start or from a seek point |
+//! | `window` | what a seek point has to keep of the bytes before it |
+//! | `index` | what is known of one stream: seek points, check values, length |
+//! | `stream` | readers, and the runs of decoders that serve them |
 
 mod block_cache;
+mod check;
 mod engine;
+mod index;
 mod inflate;
+mod input;
+mod raw;
 mod stream;
 mod streams;
+mod window;
+mod wrapper;
 
 pub use block_cache::Block;
 pub use engine::Engine;
 pub use stream::Stream;
 pub use streams::Streams;
 
-/// Unit of decoding and caching, in decoded bytes.
-pub const BLOCK: u64 = 256 << 10;
+/// Unit of caching, in decoded bytes.
+pub const BLOCK: u64 = 32 << 10;
+/// Decoded bytes between two seek points: what is decoded at most for a block, unless memory is short or the
+/// stream's own deflate blocks are longer.
+pub const SPAN: u64 = 256 << 10;

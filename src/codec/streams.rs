@@ -45,11 +45,15 @@ impl Streams {
     }
 
     /// The stream, or the one that `make` makes; made without the lock, and of two made at once one is kept.
-    pub fn get_or_make(&self, number: u32, make: impl FnOnce() -> Result<Stream>) -> Result<Arc<Stream>> {
+    pub fn get_or_make(
+        &self,
+        number: u32,
+        make: impl FnOnce() -> Result<Arc<Stream>>,
+    ) -> Result<Arc<Stream>> {
         if let Some(stream) = self.get(number) {
             return Ok(stream);
         }
-        let new = Arc::new(make()?);
+        let new = make()?;
         let mut held = self.lock();
         if let Some(first) = held.recent.get(&number) {
             return Ok(first.clone());

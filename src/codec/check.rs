@@ -1,0 +1,62 @@
+//! The check values of zlib (Adler-32, RFC 1950) and gzip (CRC-32, RFC 1952). Both combine: the value of two
+//! pieces gives that of the whole. So each byte is looked at once, for its block and for its stream.
+
+use libz_rs_sys as z;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    Adler,
+    Crc,
+}
+
+impl Check {
+    /// The value of no bytes.
+    pub fn of_nothing(self) -> u32 {
+        match self {
+            Check::Adler => 1,
+            Check::Crc => 0,
+        }
+    }
+
+    pub fn update(self, value: u32, bytes: &[u8]) -> u32 {
+        let value = value.into();
+        // SAFETY: the pointer and the length are those of the slice.
+        let value = unsafe {
+            match self {
+                Check::Adler => z::adler32_z(value, bytes.as_ptr(), bytes.len()),
+                Check::Crc => z::crc32_z(value, bytes.as_ptr(), bytes.len()),
+            }
+        };
+        value as u32
+    }
+
+    /// The value of two pieces one after the other; `len` is that of the second.
+    pub fn combine(self, first: u32, second: u32, len: u64) -> u32 {
+        let (first, second, len) = (first.into(), second.into(), len as z::z_off64_t);
+        let value = match self {
+            Check::Adler => z::adler32_combine64(first, second, len),
+            Check::Crc => z::crc32_combine64(first, second, len),
+        };
+        value as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(check: Check, bytes: &[u8]) -> u32 {
+        check.update(check.of_nothing(), bytes)
+    }
+
+    /// The values are those that everybody knows.
+    #[test]
+    fn values() {
+        assert_eq!(of(Check::Adler, b"Wikipedia"), 0x11e6_0398);
+        assert_eq!(of(Check::Crc, b"123456789"), 0xcbf4_3926);
+        for check in [Check::Adler, Check::Crc] {
+            assert_eq!(of(check, b""), check.of_nothing());
+            assert_eq!(check.combine(of(check, b"1234"), of(check, b"56789"), 5), of(check, b"123456789"));
+        }
+    }
+}

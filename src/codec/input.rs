@@ -1,0 +1,64 @@
+//! The stored bytes of a stream, fetched piece by piece from front to back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::Result;
+use crate::source::Source;
+
+/// Stored bytes are fetched in pieces of this size.
+const PIECE: usize = 32 << 10;
+
+pub struct Input {
+    source: Arc<dyn Source>,
+    /// Offset in the source of the first byte not yet used.
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+impl Input {
+    /// `buffer` is used again; what is in it does not matter.
+    pub fn new(source: Arc<dyn Source>, range: Range<u64>, mut buffer: Vec<u8>) -> Input {
+        buffer.clear();
+        Input { source, at: range.start, end: range.end, buffer, used: 0 }
+    }
+
+    /// Where in the source the next byte is.
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
+    /// The bytes at hand, fetching more if there are none; empty only at the end of the range.
+    pub fn peek(&mut self) -> Result<&[u8]> {
+        if self.used == self.buffer.len() && self.at < self.end {
+            let size = (self.end - self.at).min(PIECE as u64);
+            self.buffer.resize(size as usize, 0);
+            // Until they are there, none of the bytes counts.
+            self.used = self.buffer.len();
+            self.source.read_exact_at(&mut self.buffer, self.at)?;
+            self.used = 0;
+        }
+        Ok(self.buffer.get(self.used..).unwrap_or(&[]))
+    }
+
+    /// `count` of the bytes that [`Input::peek`] showed are done with.
+    pub fn consume(&mut self, count: usize) {
+        self.used += count;
+        self.at += count as u64;
+    }
+
+    /// The next byte; None at the end of the range.
+    pub fn next(&mut self) -> Result<Option<u8>> {
+        let byte = self.peek()?.first().copied();
+        if byte.is_some() {
+            self.consume(1);
+        }
+        Ok(byte)
+    }
+}

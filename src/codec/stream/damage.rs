@@ -1,0 +1,70 @@
+//! What is wrong with a stream: remembered once, said once, told to who listens.
+
+use super::{State, Stream};
+use crate::Error;
+
+pub struct Damage {
+    /// Reads that end at or before this decoded position are served.
+    pub from: u64,
+    pub error: Error,
+}
+
+impl Stream {
+    pub fn is_damaged(&self) -> bool {
+        self.lock().damage.is_some()
+    }
+
+    /// Calls `listener` once when damage is found, or now if it was; only the first listener counts.
+    pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        if state.damage.is_some() {
+            drop(state);
+            listener();
+        } else if state.listener.is_none() {
+            state.listener = Some(Box::new(listener));
+        }
+    }
+
+    /// Records damage from decoded position `from` on, and says so in the log the first time. An error of
+    /// the source (changed, unreadable) is passed on and not kept: it may be of another cause next time.
+    pub(super) fn condemn(&self, from: u64, error: Error) -> Error {
+        if !matches!(error, Error::Damaged { .. }) {
+            return error;
+        }
+        let mut state = self.lock();
+        let known = state.damage.as_ref().map(|damage| damage.from);
+        if known.is_none_or(|known| from < known) {
+            state.damage = Some(Damage { from, error: error.clone() });
+        }
+        let listener = state.listener.take();
+        drop(state);
+        if known.is_none() {
+            log::error!("{error}; reads of it give an input/output error");
+        }
+        if let Some(listener) = listener {
+            listener();
+        }
+        error
+    }
+
+    pub(super) fn wrong_length(&self, found: String) -> Error {
+        let needed = self.expected.unwrap_or(0);
+        let problem = format!("decodes to {found} bytes, its description needs {needed}");
+        Error::damaged(self.place.at(self.stored.start), problem)
+    }
+
+    pub(super) fn damage_in(&self, offset: u64, len: usize) -> Option<Error> {
+        damage_in(&self.lock(), offset, len)
+    }
+
+    pub(super) fn error_at(&self, position: u64) -> Error {
+        self.damage_in(position, 1).unwrap_or_else(|| {
+            Error::damaged(self.place.clone(), format!("nothing decodes to byte {position}"))
+        })
+    }
+}
+
+fn damage_in(state: &State, offset: u64, len: usize) -> Option<Error> {
+    let damage = state.damage.as_ref()?;
+    (offset.saturating_add(len as u64) > damage.from).then(|| damage.error.clone())
+}

@@ -1,0 +1,261 @@
+//! Runs: a decoder that goes from where it can start through some blocks, puts them into the cache, and
+//! leaves seek points behind.
+//!
+//! What always holds: each run is announced in `State::running` for as long as it goes on, and who wants a
+//! block that a run will pass soon, or to which it comes nearer than anything else, waits for it.
+
+use std::sync::{Arc, MutexGuard};
+
+use super::super::index::{Seen, first_whole_block};
+use super::super::inflate::Inflater;
+use super::super::{BLOCK, Block, SPAN};
+use super::{State, Stream};
+use crate::{Error, Result};
+
+/// A run that passes a block within so many blocks is waited for, even if decoding could start nearer.
+const SOON: u64 = 2 * SPAN / BLOCK;
+/// Seek points of streams that are decoded only for their length are so much farther apart: they cost time,
+/// and reading adds those between.
+const SPARSE: u64 = 4 * SPAN;
+
+/// A decoder at work: it is at block `next` and goes on through block `last`.
+pub struct Run {
+    number: u64,
+    pub next: u64,
+    pub last: u64,
+    /// Nobody waits for its end, so it may be told to go on.
+    pub open: bool,
+}
+
+impl State {
+    /// Announces a run.
+    fn announce(&mut self, next: u64, last: u64, open: bool) -> u64 {
+        self.runs += 1;
+        self.running.push(Run { number: self.runs, next, last, open });
+        self.runs
+    }
+}
+
+/// The announcement of a run; withdrawn when the run ends, however it ends.
+pub struct Announced {
+    stream: Arc<Stream>,
+    number: u64,
+}
+
+impl Announced {
+    /// The run has passed `block`; returns the last block it is to pass.
+    fn passed(&self, block: u64) -> u64 {
+        let mut state = self.stream.lock();
+        let run = state.running.iter_mut().find(|run| run.number == self.number);
+        let last = run.map_or(0, |run| {
+            run.next = block + 1;
+            run.last
+        });
+        drop(state);
+        self.stream.progress.notify_all();
+        last
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        self.stream.lock().running.retain(|run| run.number != self.number);
+        self.stream.progress.notify_all();
+    }
+}
+
+/// A decoded block, and whether the verified end of the stream follows it.
+struct Step {
+    block: Block,
+    end: bool,
+}
+
+impl Stream {
+    /// The block from which decoding for block `number` would start.
+    pub(super) fn start_for(&self, number: u64) -> u64 {
+        let position = number.saturating_mul(BLOCK);
+        let parked = self.engine.parked_before(self.id, position);
+        first_whole_block(parked.max(self.index.position_before(position)))
+    }
+
+    /// Is a run going on that is to be waited for by who wants block `number`?
+    pub(super) fn comes_nearest(&self, state: &State, number: u64) -> bool {
+        let mut before = state.running.iter().filter(|run| run.next <= number).peekable();
+        if before.peek().is_none() {
+            return false;
+        }
+        let start = self.start_for(number);
+        before.any(|run| run.next >= start || (run.last >= number && number - run.next <= SOON))
+    }
+
+    /// Announces a run for block `first` through block `last`, to be made by [`Stream::go`].
+    pub(super) fn announce(
+        self: &Arc<Stream>,
+        state: &mut State,
+        first: u64,
+        last: u64,
+        open: bool,
+    ) -> Announced {
+        let number = state.announce(self.start_for(first), last, open);
+        Announced { stream: self.clone(), number }
+    }
+
+    /// Announces a run and makes it; returns the last block that it decoded.
+    pub(super) fn run(
+        self: &Arc<Stream>,
+        first: u64,
+        last: u64,
+        mut state: MutexGuard<'_, State>,
+    ) -> Result<Block> {
+        let announced = self.announce(&mut state, first, last, false);
+        drop(state);
+        self.go(first, announced)
+    }
+
+    /// Makes an announced run.
+    pub(super) fn go(&self, first: u64, announced: Announced) -> Result<Block> {
+        let mut scratch = self.engine.scratch();
+        let done = self.go_with(&mut scratch, first, &announced);
+        self.engine.return_scratch(scratch);
+        done
+    }
+
+    fn go_with(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<Block> {
+        let mut decoder = self.decoder(first)?;
+        let start = decoder.position();
+        let mut at = first_whole_block(start);
+        self.skip(scratch, &mut decoder, at * BLOCK)?;
+        self.engine.count_decoded(decoder.position() - start);
+        loop {
+            self.want_point(&mut decoder, at);
+            let step = self.step(scratch, &mut decoder, at)?;
+            self.engine.cache.insert(self.id, at, step.block.clone());
+            let last = announced.passed(at);
+            self.keep_point(&mut decoder, at + 1);
+            if step.end {
+                self.engine.retire(decoder);
+                return Ok(step.block);
+            }
+            if at >= last {
+                self.engine.park(self.id, decoder);
+                return Ok(step.block);
+            }
+            at += 1;
+        }
+    }
+
+    /// A decoder as near before block `first` as there is one.
+    fn decoder(&self, first: u64) -> Result<Inflater> {
+        let position = first.saturating_mul(BLOCK);
+        let point = self.index.point_before(position);
+        let from = point.as_ref().map_or(0, |point| point.position);
+        if let Some(parked) = self.engine.resume(self.id, from, position) {
+            return Ok(parked);
+        }
+        let (source, parts) = (self.source.clone(), self.engine.parts());
+        match point {
+            Some(point) => Inflater::resume(source, self.stored.end, &point, parts),
+            None => Inflater::new(source, self.stored.clone(), &self.place, parts)
+                .map_err(|error| self.condemn(0, error)),
+        }
+    }
+
+    /// Decodes up to `position`, less than a block.
+    fn skip(&self, scratch: &mut [u8], decoder: &mut Inflater, position: u64) -> Result<()> {
+        let left = position - decoder.position();
+        let Some(out) = scratch.get_mut(..left as usize).filter(|out| !out.is_empty()) else { return Ok(()) };
+        match decoder.read(out, &self.place) {
+            Ok((got, _)) if got as u64 == left => Ok(()),
+            Ok(_) => Err(self.condemn(0, self.decoded_differently(decoder.position()))),
+            Err(error) => self.cut_short(&[], position, decoder, error).map(drop),
+        }
+    }
+
+    fn spacing(&self) -> u64 {
+        let sparse = if self.index.len().is_none() && self.is_verified_first() { SPARSE } else { SPAN };
+        sparse.max(self.engine.account.spacing())
+    }
+
+    /// At the start of each span: is its seek point known already?
+    fn want_point(&self, decoder: &mut Inflater, at: u64) {
+        if at.is_multiple_of(SPAN / BLOCK) || decoder.position() == 0 {
+            let spacing = self.spacing();
+            let lacks = self.index.lacks_point(at * BLOCK + 1, spacing);
+            decoder.capture(lacks.then_some(spacing));
+        }
+    }
+
+    /// At the end of each span: takes the seek point before it.
+    fn keep_point(&self, decoder: &mut Inflater, next: u64) {
+        let spacing = self.spacing();
+        if !(next * BLOCK).is_multiple_of(spacing) {
+            return;
+        }
+        let Some(point) = decoder.captured() else { return };
+        let (position, is_raw) = (point.position, !point.window.is_packed());
+        if self.index.add(point, spacing) && is_raw {
+            self.engine.pack(&self.index, position, &self.source, self.stored.end);
+        }
+    }
+
+    /// Decodes block `at`. Damage is recorded here; a block cut short by it is still returned if it holds
+    /// good bytes, since reads that end before the damage are served.
+    fn step(&self, scratch: &mut [u8], decoder: &mut Inflater, at: u64) -> Result<Step> {
+        let start = at * BLOCK;
+        let wanted = self.known_len().map_or(BLOCK, |len| BLOCK.min(len.saturating_sub(start)));
+        let out = scratch.get_mut(..wanted as usize).unwrap_or_default();
+        let (got, check) = match decoder.read(out, &self.place) {
+            Ok(done) => done,
+            Err(error) => return self.cut_short(out, start, decoder, error),
+        };
+        self.source.check()?;
+        if got > 0 && self.index.see(at, check) == Seen::Different {
+            return Err(self.condemn(0, self.decoded_differently(start)));
+        }
+        self.engine.count_decoded(got as u64);
+        let block: Block = out.get(..got).unwrap_or_default().into();
+        let len = start + got as u64;
+        let end = (got as u64) < wanted || self.known_len() == Some(len);
+        if end {
+            self.finish(decoder, len)?;
+        }
+        Ok(Step { block, end })
+    }
+
+    /// A data error: the bytes before it are kept, unless the stream has to be verified before it is served,
+    /// or all bytes are there or none can be believed.
+    fn cut_short(&self, block: &[u8], start: u64, decoder: &Inflater, error: Error) -> Result<Step> {
+        if !matches!(error, Error::Damaged { .. }) {
+            return Err(error);
+        }
+        self.source.check()?;
+        let position = decoder.position();
+        let complete = self.expected.is_some_and(|len| position >= len);
+        let lost = self.is_verified_first() || complete || decoder.mismatch;
+        let from = if lost { 0 } else { position };
+        let error = self.condemn(from, error);
+        match block.get(..position.saturating_sub(start) as usize) {
+            Some(good) if !good.is_empty() && from > 0 => Ok(Step { block: good.into(), end: true }),
+            _ => Err(error),
+        }
+    }
+
+    /// All expected bytes are there, `len` of them: nothing may follow, and the checksum must be right.
+    fn finish(&self, decoder: &mut Inflater, len: u64) -> Result<()> {
+        match decoder.read(&mut [0], &self.place) {
+            Ok((0, _)) => {}
+            Ok(_) => return Err(self.condemn(0, self.wrong_length("more".into()))),
+            Err(error) => return Err(self.condemn(0, error)),
+        }
+        if self.expected.is_some_and(|expected| expected != len) {
+            return Err(self.condemn(0, self.wrong_length(len.to_string())));
+        }
+        self.index.finish(len);
+        Ok(())
+    }
+
+    fn decoded_differently(&self, position: u64) -> Error {
+        let problem = format!("byte {position} and those after it decode to other bytes than before");
+        Error::damaged(self.place.at(self.stored.start), problem)
+    }
+}

@@ -1,0 +1,175 @@
+//! What was decoded right before a seek point, as far as the bytes after it refer to it. 32 KiB as they come;
+//! packed, the bytes that nothing refers to are zeros and the rest is deflated: 4 to 25 MiB for a GiB decoded
+//! instead of 128.
+//!
+//! Which bytes are referred to is found by decoding on from the seek point twice, with windows of which each
+//! byte tells its place: where the two results differ, a byte of the window was copied. Only the first 32 KiB
+//! can do that, since deflate refers no farther back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
+
+use super::inflate::Point;
+use super::input::Input;
+use super::raw::{At, Raw, WINDOW};
+use crate::Result;
+use crate::source::Source;
+
+#[derive(Clone)]
+pub enum Window {
+    Raw(Arc<[u8]>),
+    /// The last `len` bytes of the window, deflated; what is before them is not referred to.
+    Packed {
+        len: u32,
+        deflated: Arc<[u8]>,
+    },
+}
+
+impl Window {
+    pub fn empty() -> Window {
+        Window::Packed { len: 0, deflated: Arc::default() }
+    }
+
+    pub fn raw(bytes: Vec<u8>) -> Window {
+        Window::Raw(bytes.into())
+    }
+
+    pub fn is_packed(&self) -> bool {
+        matches!(self, Window::Packed { .. })
+    }
+
+    /// Memory that it takes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Window::Raw(bytes) | Window::Packed { deflated: bytes, .. } => bytes.len(),
+        }
+    }
+
+    /// The bytes before the seek point; fewer than there were if the first ones do not matter.
+    pub fn unpack(&self) -> Arc<[u8]> {
+        match self {
+            Window::Raw(bytes) => bytes.clone(),
+            Window::Packed { len: 0, .. } => Arc::default(),
+            Window::Packed { len, deflated } => {
+                let mut bytes = vec![0; (*len as usize).min(WINDOW)];
+                // A window that does not unpack gives wrong blocks, which their check values tell.
+                let _ = Decompress::new(false).decompress(deflated, &mut bytes, FlushDecompress::Finish);
+                bytes.into()
+            }
+        }
+    }
+}
+
+/// Makes windows small; its engines and buffers are used again.
+pub struct Packer {
+    raws: [Raw; 2],
+    outs: [Vec<u8>; 2],
+    used: Vec<bool>,
+    buffer: Vec<u8>,
+    compress: Compress,
+}
+
+impl Packer {
+    pub fn new() -> Packer {
+        Packer {
+            raws: [Raw::new(), Raw::new()],
+            outs: [vec![0; WINDOW], vec![0; WINDOW]],
+            used: Vec::new(),
+            buffer: Vec::new(),
+            compress: Compress::new(Compression::fast(), false),
+        }
+    }
+
+    /// The packed window of `point`, after which the stream goes on in `source` up to `end`.
+    pub fn pack(&mut self, point: &Point, source: &Arc<dyn Source>, end: u64) -> Result<Window> {
+        let Window::Raw(bytes) = &point.window else { return Ok(point.window.clone()) };
+        self.find_used(point, bytes.len(), source, end)?;
+        let Some(first) = self.used.iter().position(|used| *used) else { return Ok(Window::empty()) };
+        let sparse: Vec<u8> = bytes
+            .iter()
+            .zip(&self.used)
+            .skip(first)
+            .map(|(byte, used)| if *used { *byte } else { 0 })
+            .collect();
+        Ok(Window::Packed { len: sparse.len() as u32, deflated: self.deflate(&sparse).into() })
+    }
+
+    /// Sets `used` for each byte of the window that is referred to. After an error in the data whatever was
+    /// found so far is enough: nothing behind it will be decoded.
+    fn find_used(&mut self, point: &Point, len: usize, source: &Arc<dyn Source>, end: u64) -> Result<()> {
+        self.used.clear();
+        self.used.resize(len, false);
+        let range = point.stored - u64::from(point.bits > 0)..end;
+        let mut input = Input::new(source.clone(), range, std::mem::take(&mut self.buffer));
+        let byte = if point.bits > 0 { input.next()?.unwrap_or(0) } else { 0 };
+        for (raw, window) in self.raws.iter_mut().zip(markers(0..len)) {
+            raw.resume(point.bits, byte, &window);
+        }
+        let mut filled = 0;
+        while let Some(produced) = self.step(&mut input, filled)? {
+            filled += produced;
+        }
+        self.buffer = input.into_buffer();
+        Ok(())
+    }
+
+    /// Decodes on with both; None at the end.
+    fn step(&mut self, input: &mut Input, filled: usize) -> Result<Option<usize>> {
+        let stored = input.peek()?;
+        if filled >= WINDOW || stored.is_empty() {
+            return Ok(None);
+        }
+        let [low, high] = &mut self.outs;
+        let (low, high) = (&mut low[filled..], &mut high[filled..]);
+        let step = self.raws[0].step(stored, low);
+        // The same codes with another window: it stops at the same place.
+        self.raws[1].step(stored, high);
+        for (low, high) in low.iter().zip(high.iter()).take(step.produced) {
+            if let Some(used) = place(*low, *high).and_then(|place| self.used.get_mut(place)) {
+                *used = true;
+            }
+        }
+        input.consume(step.consumed);
+        let goes_on = step.at.is_ok_and(|at| at != At::End) && step.consumed + step.produced > 0;
+        Ok(goes_on.then_some(step.produced))
+    }
+
+    fn deflate(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.compress.reset();
+        let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8 + 64);
+        // There is room for the worst case, stored blocks; were there not, blocks would fail their check.
+        let _ = self.compress.compress_vec(bytes, &mut out, FlushCompress::Finish);
+        out.shrink_to_fit();
+        out
+    }
+}
+
+/// Two windows whose bytes at a place are different from each other and tell the place. A literal is the same
+/// in both results.
+fn markers(places: Range<usize>) -> [Vec<u8>; 2] {
+    let low = |place: usize| place as u8;
+    let high = |place: usize| low(place).wrapping_add(1 + (place >> 8) as u8);
+    [places.clone().map(low).collect(), places.map(high).collect()]
+}
+
+/// The place that two bytes of the two results tell.
+fn place(low: u8, high: u8) -> Option<usize> {
+    let above = high.wrapping_sub(low).checked_sub(1)?;
+    Some(usize::from(above) << 8 | usize::from(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_tell_their_place() {
+        let [low, high] = markers(0..WINDOW);
+        for (at, (low, high)) in low.into_iter().zip(high).enumerate() {
+            assert_eq!(place(low, high), Some(at));
+        }
+        assert_eq!(place(7, 7), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Sizes that only decoding tells. Programs ask for them one after the other (`ls -l`), which would leave all
+//! processors but one without work; so from the second one in a directory on, those that come next in it are
+//! found out meanwhile. Never more than [`LEAD`] files beyond what was asked for: whoever asked may be gone.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+
+use crate::tree::{Face, Kind, NodeId, Tree};
+
+/// So many files are sized beyond the last one asked for.
+const LEAD: usize = 64;
+/// Directories that are remembered.
+const DIRECTORIES: std::num::NonZeroUsize = std::num::NonZeroUsize::new(16).unwrap();
+
+pub struct Sizing {
+    passes: Mutex<LruCache<NodeId, Pass>>,
+    /// Is any pass going on? If not, nothing has to be noted for sizes that are known.
+    active: AtomicBool,
+    workers: usize,
+}
+
+/// The way through one directory, in the order of its listing.
+#[derive(Default)]
+struct Pass {
+    asked: u64,
+    /// May be sized before somebody asks again.
+    left: usize,
+    workers: usize,
+    /// Where the listing goes on; None at its end.
+    cursor: Option<u64>,
+    next: VecDeque<NodeId>,
+}
+
+impl Sizing {
+    pub fn new() -> Sizing {
+        Sizing {
+            passes: Mutex::new(LruCache::new(DIRECTORIES)),
+            active: AtomicBool::new(false),
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// Somebody asked for a size in `dir` that is `known` or has to be found out. So many times
+    /// [`Sizing::work`] is to be called then.
+    pub fn asked(&self, dir: NodeId, known: bool) -> usize {
+        if known && !self.active.load(Ordering::Relaxed) {
+            return 0;
+        }
+        let mut passes = self.lock();
+        let pass = match passes.get_mut(&dir) {
+            Some(pass) => pass,
+            None if known => return 0,
+            None => passes.get_or_insert_mut(dir, || Pass { cursor: Some(0), ..Pass::default() }),
+        };
+        pass.asked += u64::from(!known);
+        if pass.asked < 2 || (pass.cursor.is_none() && pass.next.is_empty()) {
+            return 0;
+        }
+        self.active.store(true, Ordering::Relaxed);
+        pass.left = LEAD;
+        let wanted = self.workers.saturating_sub(pass.workers);
+        pass.workers += wanted;
+        wanted
+    }
+
+    /// Sizes files of `dir` until enough were.
+    pub fn work(&self, dir: NodeId, tree: &dyn Tree) {
+        while let Some(node) = self.next(dir, tree) {
+            // What cannot be decoded is said in the log, and to who asks for it.
+            let _ = tree.content(node, Face::Data).and_then(|content| content.len());
+        }
+    }
+
+    /// The next file; None ends a worker.
+    fn next(&self, dir: NodeId, tree: &dyn Tree) -> Option<NodeId> {
+        let mut passes = self.lock();
+        let pass = passes.get_mut(&dir)?;
+        let next = pass.next(dir, tree);
+        if next.is_none() {
+            pass.workers -= 1;
+        }
+        next
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<NodeId, Pass>> {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pass {
+    fn next(&mut self, dir: NodeId, tree: &dyn Tree) -> Option<NodeId> {
+        self.left = self.left.checked_sub(1)?;
+        while self.next.is_empty() {
+            self.list(dir, tree, self.cursor?);
+        }
+        self.next.pop_front()
+    }
+
+    /// Lists a piece of the directory.
+    fn list(&mut self, dir: NodeId, tree: &dyn Tree, cursor: u64) {
+        let mut seen = 0;
+        self.cursor = None;
+        tree.list(dir, cursor, &mut |_, entry| {
+            let is_file = entry.kind == Kind::File && entry.face == Face::Data;
+            if is_file && tree.size(entry.node, entry.face).is_ok_and(|size| size.len.is_none()) {
+                self.next.push_back(entry.node);
+            }
+            seen += 1;
+            self.cursor = (seen == 4 * LEAD).then_some(entry.cursor);
+            self.cursor.is_none()
+        });
+    }
+}
