@@ -82,7 +82,6 @@ impl Engine {
     }
 
     /// Bytes decoded so far, those only passed over to come to others included.
-    #[allow(dead_code)]
     pub fn decoded(&self) -> u64 {
         self.decoded.load(Ordering::Relaxed)
     }
@@ -90,6 +89,24 @@ impl Engine {
     /// Runs a job beside whoever asks.
     pub fn beside(&self, job: impl FnOnce() + Send + 'static) {
         self.ahead.submit(job);
+    }
+
+    /// Keeps an index for the next mount, once its windows are packed.
+    pub fn save(&self, index: &Arc<Index>) {
+        let index = Arc::downgrade(index);
+        self.packers.submit(move || {
+            if let Some(index) = index.upgrade() {
+                index.save();
+            }
+        });
+    }
+
+    /// The mount ends: keeps what is not kept yet, and says in the log what it took.
+    pub fn close(&self) {
+        self.account.save();
+        let (points, bytes, known) = self.account.totals();
+        log::info!("decoded {} bytes", self.decoded());
+        log::info!("index: {bytes} bytes for {known} decoded bytes in {points} seek points");
     }
 
     /// Packs the window of the point at `position` of `index`; soon, or now if too many wait.

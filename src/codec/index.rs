@@ -4,9 +4,14 @@
 //! again must have the same check value. The points are in order, and there is one between two multiples of
 //! their spacing. Their memory is counted for all streams together, see [`Account`].
 
+mod record;
+
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use self::record::Ends;
+use super::index_store::IndexFile;
 use super::inflate::Point;
 use super::window::Window;
 use super::{BLOCK, SPAN};
@@ -36,9 +41,28 @@ impl Account {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Makes an empty index.
-    pub fn open(self: &Arc<Account>) -> Arc<Index> {
-        Arc::new(Index { account: self.clone(), known: Mutex::default() })
+    /// An index that knows what is kept of it, if it is kept anywhere. `expected` is the decoded length where
+    /// it is known.
+    pub fn open(self: &Arc<Account>, kept: Option<Kept>, expected: Option<u64>) -> Arc<Index> {
+        let loaded = kept.as_ref().and_then(|kept| kept.load(expected));
+        let index = Arc::new(Index { account: self.clone(), kept, known: Mutex::default() });
+        if let Some(known) = loaded {
+            index.take(known);
+            self.register(&index);
+            self.bound();
+        }
+        index
+    }
+
+    /// Keeps what was learned since it was kept last.
+    pub fn save(&self) {
+        self.indexes().iter().for_each(|index| index.save());
+    }
+
+    /// What all streams know: seek points, bytes that these and the check values take, bytes decoded.
+    pub fn totals(&self) -> (usize, u64, u64) {
+        let indexes = self.indexes();
+        indexes.iter().map(|index| index.size()).fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2))
     }
 
     fn register(&self, index: &Arc<Index>) {
@@ -55,9 +79,13 @@ impl Account {
             let spacing = self.spacing() * 2;
             self.spacing.store(spacing, Ordering::Relaxed);
             log::debug!("seek points are now {} KiB apart: --index-memory is used up", spacing >> 10);
-            let indexes: Vec<_> = lock(&self.indexes).iter().filter_map(Weak::upgrade).collect();
-            indexes.iter().for_each(|index| index.thin(spacing));
+            self.indexes().iter().for_each(|index| index.thin(spacing));
         }
+    }
+
+    /// Those that have seek points.
+    fn indexes(&self) -> Vec<Arc<Index>> {
+        lock(&self.indexes).iter().filter_map(Weak::upgrade).collect()
     }
 
     fn changed(&self, before: u64, after: u64) {
@@ -67,7 +95,27 @@ impl Account {
 
 pub struct Index {
     account: Arc<Account>,
+    kept: Option<Kept>,
     known: Mutex<Known>,
+}
+
+/// Where an index outlives the mount.
+pub struct Kept {
+    pub file: Arc<IndexFile>,
+    pub stored: Range<u64>,
+    pub ends: Ends,
+}
+
+impl Kept {
+    fn load(&self, expected: Option<u64>) -> Option<Known> {
+        let record = self.file.get(self.stored.start, self.stored.end)?;
+        let known = record::decode(&record, &self.ends, &self.stored, expected);
+        if known.is_none() {
+            let Range { start, end } = self.stored;
+            log::info!("what is kept of the stream in bytes {start}..{end} is of another one, it is ignored");
+        }
+        known
+    }
 }
 
 #[derive(Default)]
@@ -77,6 +125,10 @@ struct Known {
     /// The decoded length, once the end was seen and was right.
     len: Option<u64>,
     bytes: u64,
+    /// From an earlier mount: not yet to be believed, should the data say something else.
+    is_loaded: bool,
+    /// Something was learned that is not kept yet.
+    is_new: bool,
 }
 
 /// What a block's check value says.
@@ -97,8 +149,12 @@ impl Index {
         self.lock().len
     }
 
-    pub fn finish(&self, len: u64) {
-        self.lock().len = Some(len);
+    /// The end was seen after `len` bytes, and was right. Says whether that is new.
+    pub fn finish(&self, len: u64) -> bool {
+        let mut known = self.lock();
+        let is_new = known.len.replace(len) != Some(len);
+        known.is_new |= is_new;
+        is_new
     }
 
     /// All blocks before this one are known.
@@ -128,6 +184,7 @@ impl Index {
             Some(_) => Seen::Different,
             None if block == known.checks.len() as u64 => {
                 known.checks.push(check);
+                known.is_new = true;
                 self.count(&mut known, 0, size_of_val(&check));
                 Seen::First
             }
@@ -155,6 +212,7 @@ impl Index {
         let at = known.points.partition_point(|other| other.position < point.position);
         self.count(&mut known, 0, cost(&point));
         known.points.insert(at, point);
+        known.is_new = true;
         drop(known);
         self.account.bound();
         true
@@ -177,10 +235,40 @@ impl Index {
         self.count(&mut known, before, after);
     }
 
-    /// Seek points and the bytes that they and the check values take.
-    pub fn size(&self) -> (usize, u64) {
+    /// Forgets what an earlier mount has left, which turned out to be of other data. Was there something?
+    pub fn distrust(&self) -> bool {
+        let mut known = self.lock();
+        let was_loaded = known.is_loaded;
+        if was_loaded {
+            self.account.changed(known.bytes, 0);
+            *known = Known::default();
+        }
+        was_loaded
+    }
+
+    /// Keeps what was learned since it was kept last.
+    pub fn save(&self) {
+        let Some(kept) = &self.kept else { return };
+        let mut known = self.lock();
+        if !std::mem::take(&mut known.is_new) {
+            return;
+        }
+        let record = record::encode(&known, &kept.ends);
+        drop(known);
+        kept.file.put(kept.stored.start, kept.stored.end, &record);
+    }
+
+    fn take(&self, loaded: Known) {
+        let mut known = self.lock();
+        *known = loaded;
+        let bytes = known.points.iter().map(cost).sum::<usize>() + size_of_val(known.checks.as_slice());
+        self.count(&mut known, 0, bytes);
+    }
+
+    /// Seek points, the bytes that they and the check values take, and bytes decoded.
+    fn size(&self) -> (usize, u64, u64) {
         let known = self.lock();
-        (known.points.len(), known.bytes)
+        (known.points.len(), known.bytes, known.len.unwrap_or(known.checks.len() as u64 * BLOCK))
     }
 
     /// Keeps the last point before each multiple of `spacing`.
@@ -209,6 +297,7 @@ impl Index {
 
 impl Drop for Index {
     fn drop(&mut self) {
+        self.save();
         let bytes = self.lock().bytes;
         self.account.changed(bytes, 0);
     }

@@ -15,12 +15,14 @@ mod damage;
 mod run;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::ahead::Readers;
 use self::damage::Damage;
 use self::run::Run;
-use super::index::Index;
+use super::index::{Index, Kept};
+use super::index_store::IndexFile;
 use super::{BLOCK, Block, Engine};
 use crate::Result;
 use crate::error::Place;
@@ -31,7 +33,8 @@ const VERIFY_FIRST: u64 = 1 << 20;
 
 pub struct Stream {
     engine: Arc<Engine>,
-    id: u64,
+    /// The number of its blocks in the cache.
+    id: AtomicU64,
     source: Arc<dyn Source>,
     stored: Range<u64>,
     expected: Option<u64>,
@@ -61,13 +64,30 @@ impl Stream {
         expected: Option<u64>,
         place: Place,
     ) -> Arc<Stream> {
+        Stream::kept_in(None, engine, source, stored, expected, place)
+    }
+
+    /// As [`Stream::new`]; what is learned about the stream is kept in `file` and taken from there.
+    pub fn kept_in(
+        file: Option<Arc<IndexFile>>,
+        engine: Arc<Engine>,
+        source: Arc<dyn Source>,
+        stored: Range<u64>,
+        expected: Option<u64>,
+        place: Place,
+    ) -> Arc<Stream> {
+        let expected = expected.filter(|len| *len > 0);
+        let kept = file.and_then(|file| {
+            let ends = ends(&*source, &stored)?;
+            Some(Kept { file, stored: stored.clone(), ends })
+        });
         Arc::new(Stream {
-            id: engine.cache.new_stream(),
-            index: engine.account.open(),
+            id: AtomicU64::new(engine.cache.new_stream()),
+            index: engine.account.open(kept, expected),
             engine,
             source,
             stored,
-            expected: expected.filter(|len| *len > 0),
+            expected,
             place,
             state: Mutex::default(),
             progress: Condvar::new(),
@@ -98,7 +118,7 @@ impl Stream {
         let mut bytes = Vec::with_capacity(len);
         while bytes.len() < len {
             let at = offset + bytes.len() as u64;
-            let Some(block) = self.engine.cache.get(self.id, at / BLOCK) else { return Ok(None) };
+            let Some(block) = self.engine.cache.get(self.id(), at / BLOCK) else { return Ok(None) };
             let from = self.part(&block, at)?;
             bytes.extend_from_slice(&from[..from.len().min(len - bytes.len())]);
         }
@@ -171,7 +191,7 @@ impl Stream {
             if let Some(damage) = state.damage.as_ref().filter(|d| d.from <= number * BLOCK) {
                 return Err(damage.error.clone());
             }
-            if let Some(block) = self.engine.cache.get(self.id, number) {
+            if let Some(block) = self.engine.cache.get(self.id(), number) {
                 return Ok(block);
             }
             if self.comes_nearest(&state, number) {
@@ -182,6 +202,10 @@ impl Stream {
         }
     }
 
+    fn id(&self) -> u64 {
+        self.id.load(Ordering::Relaxed)
+    }
+
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         self.progress.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
@@ -190,6 +214,16 @@ impl Stream {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The first and the last 8 stored bytes; None if there are not so many, or they cannot be read.
+fn ends(source: &dyn Source, stored: &Range<u64>) -> Option<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let (first, last) = bytes.split_at_mut(8);
+    let end = stored.end.checked_sub(8).filter(|end| *end >= stored.start)?;
+    source.read_exact_at(first, stored.start).ok()?;
+    source.read_exact_at(last, end).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]

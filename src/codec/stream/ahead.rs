@@ -95,7 +95,7 @@ impl Stream {
 
     fn is_there(&self, state: &State, block: u64) -> bool {
         let comes = state.running.iter().any(|run| run.next <= block && block <= run.last);
-        comes || self.engine.cache.contains(self.id, block)
+        comes || self.engine.cache.contains(self.id(), block)
     }
 
     /// A run for these blocks, or the one that goes on to them.

@@ -1,5 +1,7 @@
 //! What is wrong with a stream: remembered once, said once, told to who listens.
 
+use std::sync::atomic::Ordering;
+
 use super::{State, Stream};
 use crate::Error;
 
@@ -31,6 +33,10 @@ impl Stream {
         if !matches!(error, Error::Damaged { .. }) {
             return error;
         }
+        if self.index.distrust() {
+            self.start_anew(&error);
+            return error;
+        }
         let mut state = self.lock();
         let known = state.damage.as_ref().map(|damage| damage.from);
         if known.is_none_or(|known| from < known) {
@@ -45,6 +51,16 @@ impl Stream {
             listener();
         }
         error
+    }
+
+    /// What an earlier mount had left does not fit: what was decoded with it does not count.
+    fn start_anew(&self, error: &Error) {
+        log::warn!("{error}: the index of an earlier mount does not fit, and is made anew");
+        self.id.store(self.engine.cache.new_stream(), Ordering::Relaxed);
+        let listener = self.lock().listener.take();
+        if let Some(listener) = listener {
+            listener();
+        }
     }
 
     pub(super) fn wrong_length(&self, found: String) -> Error {

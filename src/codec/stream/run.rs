@@ -74,7 +74,7 @@ impl Stream {
     /// The block from which decoding for block `number` would start.
     pub(super) fn start_for(&self, number: u64) -> u64 {
         let position = number.saturating_mul(BLOCK);
-        let parked = self.engine.parked_before(self.id, position);
+        let parked = self.engine.parked_before(self.id(), position);
         first_whole_block(parked.max(self.index.position_before(position)))
     }
 
@@ -115,13 +115,20 @@ impl Stream {
     /// Makes an announced run.
     pub(super) fn go(&self, first: u64, announced: Announced) -> Result<Block> {
         let mut scratch = self.engine.scratch();
-        let done = self.go_with(&mut scratch, first, &announced);
+        let done = loop {
+            match self.go_with(&mut scratch, first, &announced) {
+                // What an earlier mount had left did not fit, and is forgotten: from the start.
+                Err(Error::Damaged { .. }) if !self.is_damaged() => {}
+                done => break done,
+            }
+        };
         self.engine.return_scratch(scratch);
         done
     }
 
     fn go_with(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<Block> {
-        let mut decoder = self.decoder(first)?;
+        let id = self.id();
+        let mut decoder = self.decoder(id, first)?;
         let start = decoder.position();
         let mut at = first_whole_block(start);
         self.skip(scratch, &mut decoder, at * BLOCK)?;
@@ -129,7 +136,10 @@ impl Stream {
         loop {
             self.want_point(&mut decoder, at);
             let step = self.step(scratch, &mut decoder, at)?;
-            self.engine.cache.insert(self.id, at, step.block.clone());
+            if self.id() != id {
+                return Err(self.decoded_differently(at * BLOCK));
+            }
+            self.engine.cache.insert(id, at, step.block.clone());
             let last = announced.passed(at);
             self.keep_point(&mut decoder, at + 1);
             if step.end {
@@ -137,7 +147,7 @@ impl Stream {
                 return Ok(step.block);
             }
             if at >= last {
-                self.engine.park(self.id, decoder);
+                self.engine.park(id, decoder);
                 return Ok(step.block);
             }
             at += 1;
@@ -145,11 +155,11 @@ impl Stream {
     }
 
     /// A decoder as near before block `first` as there is one.
-    fn decoder(&self, first: u64) -> Result<Inflater> {
+    fn decoder(&self, id: u64, first: u64) -> Result<Inflater> {
         let position = first.saturating_mul(BLOCK);
         let point = self.index.point_before(position);
         let from = point.as_ref().map_or(0, |point| point.position);
-        if let Some(parked) = self.engine.resume(self.id, from, position) {
+        if let Some(parked) = self.engine.resume(id, from, position) {
             return Ok(parked);
         }
         let (source, parts) = (self.source.clone(), self.engine.parts());
@@ -209,7 +219,7 @@ impl Stream {
             Err(error) => return self.cut_short(out, start, decoder, error),
         };
         self.source.check()?;
-        if got > 0 && self.index.see(at, check) == Seen::Different {
+        if got > 0 && matches!(self.index.see(at, check), Seen::Different | Seen::TooEarly) {
             return Err(self.condemn(0, self.decoded_differently(start)));
         }
         self.engine.count_decoded(got as u64);
@@ -250,7 +260,9 @@ impl Stream {
         if self.expected.is_some_and(|expected| expected != len) {
             return Err(self.condemn(0, self.wrong_length(len.to_string())));
         }
-        self.index.finish(len);
+        if self.index.finish(len) {
+            self.engine.save(&self.index);
+        }
         Ok(())
     }
 

@@ -1,0 +1,192 @@
+//! An index as bytes, to be kept for the next mount. Little-endian:
+//!
+//! | bytes | |
+//! |---|---|
+//! | 16 | the first and the last 8 stored bytes of the stream (the last are its checksum, as a rule) |
+//! | 8 | decoded length, or all ones while the end was not seen |
+//! | 4 + 4 n | number of blocks, and the check value of each |
+//! | 4 | number of seek points, and for each: |
+//! | 8, 8, 8 | its position, its offset in the container, where its member begins |
+//! | 4, 1, 1 | check value, bits, wrapper (0 zlib, 1 gzip) |
+//! | 4, 4, n | window: length when unpacked, or all ones if it is not packed; number of bytes, and these |
+//!
+//! What always holds: nothing is taken from a record whose numbers contradict each other or the stream.
+
+use std::ops::Range;
+
+use super::super::inflate::Point;
+use super::super::raw::WINDOW;
+use super::super::window::Window;
+use super::super::wrapper::Wrapper;
+use super::super::{BLOCK, SPAN};
+use super::Known;
+
+/// Tells two streams apart that lie at the same place of two versions of a container.
+pub type Ends = [u8; 16];
+
+const NOT_TOLD: u64 = u64::MAX;
+const NOT_PACKED: u32 = u32::MAX;
+/// Decoded bytes for a stored one that deflate can reach (1032) and more.
+const MOST_EXPANSION: u64 = 1100;
+
+pub fn encode(known: &Known, ends: &Ends) -> Vec<u8> {
+    let mut out = Vec::with_capacity(known.bytes as usize + 64);
+    out.extend(ends);
+    out.extend(known.len.unwrap_or(NOT_TOLD).to_le_bytes());
+    out.extend((known.checks.len() as u32).to_le_bytes());
+    known.checks.iter().for_each(|check| out.extend(check.to_le_bytes()));
+    out.extend((known.points.len() as u32).to_le_bytes());
+    known.points.iter().for_each(|point| encode_point(point, &mut out));
+    out
+}
+
+fn encode_point(point: &Point, out: &mut Vec<u8>) {
+    for number in [point.position, point.stored, point.member] {
+        out.extend(number.to_le_bytes());
+    }
+    out.extend(point.check.to_le_bytes());
+    out.extend([point.bits, u8::from(point.wrapper == Wrapper::Gzip)]);
+    let (len, bytes) = match &point.window {
+        Window::Raw(bytes) => (NOT_PACKED, bytes),
+        Window::Packed { len, deflated } => (*len, deflated),
+    };
+    out.extend(len.to_le_bytes());
+    out.extend((bytes.len() as u32).to_le_bytes());
+    out.extend(&bytes[..]);
+}
+
+/// What a record says of the stream stored in `stored`, whose length is `expected` where it is known; None if
+/// it is of another stream or makes no sense.
+pub fn decode(record: &[u8], ends: &Ends, stored: &Range<u64>, expected: Option<u64>) -> Option<Known> {
+    let mut record = Reader(record);
+    if record.take(16)? != ends {
+        return None;
+    }
+    let len = Some(record.u64()?).filter(|len| *len != NOT_TOLD);
+    let count = record.u32()? as usize;
+    let checks: Vec<u32> = record.take(count.checked_mul(4)?)?.chunks_exact(4).map(number).collect();
+    let count = record.u32()?;
+    let mut points: Vec<Point> = Vec::new();
+    for _ in 0..count {
+        let point = record.point()?;
+        let last = points.last().map_or(0, |point| point.position);
+        if point.position <= last || !fits(&point, stored) {
+            return None;
+        }
+        points.push(point);
+    }
+    let known = Known { points, checks, len, bytes: 0, is_loaded: true, is_new: false };
+    (record.0.is_empty() && agrees(&known, stored, expected)).then_some(known)
+}
+
+fn fits(point: &Point, stored: &Range<u64>) -> bool {
+    point.member <= point.position
+        && point.bits < 8
+        && point.stored > stored.start
+        && point.stored <= stored.end
+        && point.window.bytes() <= 2 * WINDOW
+}
+
+/// The length, the number of blocks and the points agree.
+fn agrees(known: &Known, stored: &Range<u64>, expected: Option<u64>) -> bool {
+    let blocks = known.checks.len() as u64;
+    let most = (stored.end - stored.start).saturating_mul(MOST_EXPANSION);
+    let whole = match known.len {
+        Some(len) => expected.is_none_or(|expected| expected == len) && len.div_ceil(BLOCK) == blocks,
+        None => expected.is_none_or(|expected| blocks <= expected.div_ceil(BLOCK)),
+    };
+    let last = known.points.last().map_or(0, |point| point.position);
+    // A point may be of the span in which decoding stopped.
+    whole && blocks.saturating_mul(BLOCK) <= most.saturating_add(BLOCK) && last <= (blocks * BLOCK).saturating_add(SPAN)
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.try_into().map_or(0, u32::from_le_bytes)
+}
+
+/// What is left of a record.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take(4).map(number)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn point(&mut self) -> Option<Point> {
+        let [position, stored, member] = [self.u64()?, self.u64()?, self.u64()?];
+        let check = self.u32()?;
+        let &[bits, wrapper] = self.take(2)? else { return None };
+        let wrapper = [Wrapper::Zlib, Wrapper::Gzip].get(usize::from(wrapper)).copied()?;
+        let (len, count) = (self.u32()?, self.u32()?);
+        let bytes = self.take(count as usize)?;
+        let window = match len {
+            NOT_PACKED => Window::raw(bytes.to_vec()),
+            len => Window::Packed { len, deflated: bytes.into() },
+        };
+        Some(Point { position, stored, bits, wrapper, member, check, window })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> (Known, Range<u64>) {
+        let point = |position: u64, window| Point {
+            position,
+            stored: 100 + position / 2,
+            bits: 3,
+            wrapper: Wrapper::Zlib,
+            member: 0,
+            check: 77,
+            window,
+        };
+        let points = vec![
+            point(200_000, Window::raw(vec![7; WINDOW])),
+            point(500_000, Window::empty()),
+            point(700_000, Window::Packed { len: 9, deflated: vec![1, 2, 3].into() }),
+        ];
+        let known =
+            Known { points, checks: (0..25).collect(), len: Some(25 * BLOCK), bytes: 0, is_loaded: false, is_new: false };
+        (known, 90..900_000)
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let (known, stored) = sample();
+        let record = encode(&known, &[5; 16]);
+        let back = decode(&record, &[5; 16], &stored, None).unwrap();
+        assert_eq!(encode(&back, &[5; 16]), record);
+        assert!(back.is_loaded);
+        assert!(decode(&record, &[6; 16], &stored, None).is_none(), "another stream");
+        assert!(decode(&record, &[5; 16], &stored, Some(25 * BLOCK - 1)).is_none(), "another length");
+        assert!(decode(&record, &[5; 16], &(90..300_000), None).is_none(), "points behind the end");
+        for cut in 0..record.len() {
+            assert!(decode(&record[..cut], &[5; 16], &stored, None).is_none(), "cut at {cut}");
+        }
+        assert!(decode(&[&record[..], b"x"].concat(), &[5; 16], &stored, None).is_none(), "too long");
+    }
+
+    proptest! {
+        #[test]
+        fn no_record_is_too_wild(at in 0usize..1000, byte: u8, garbage in prop::collection::vec(any::<u8>(), 0..200)) {
+            let (known, stored) = sample();
+            let mut record = encode(&known, &[5; 16]);
+            let at = at % record.len();
+            record[at] ^= byte;
+            let _ = decode(&record, &[5; 16], &stored, Some(25 * BLOCK));
+            let _ = decode(&garbage, &[5; 16], &stored, None);
+        }
+    }
+}
