@@ -4,12 +4,17 @@
 
 mod block_cache;
 mod engine;
+// Until the engine is given one.
+#[allow(dead_code)]
+mod index_store;
 mod inflate;
 mod stream;
 mod streams;
 
 pub use block_cache::Block;
 pub use engine::Engine;
+#[allow(unused_imports)]
+pub use index_store::{IndexFile, IndexStore, Key};
 pub use stream::Stream;
 pub use streams::Streams;
 
