@@ -605,7 +605,7 @@ proptest! {
         prop_assert_eq!(index.get(0, 10), None);
         prop_assert!(complained(&index) || with_header);
         index.put(0, 10, &garbage);
-        prop_assert_eq!(index.get(0, 10).as_ref(), Some(&garbage));
+        prop_assert_eq!(index.get(0, 10), Some(garbage.clone()));
         drop(index);
         prop_assert_eq!(kit.open().get(0, 10), Some(garbage));
     }
@@ -638,7 +638,7 @@ proptest! {
                     None => prop_assert!(put.is_empty() || accident),
                 }
                 if !accident {
-                    prop_assert_eq!(index.get(range as u64, 6).as_ref(), put.last());
+                    prop_assert_eq!(index.get(range as u64, 6), put.last().cloned());
                 }
             }
         }
