@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use log::Level;
+
 use super::Key;
 use super::directory::{self, Directory, Temporary};
 use super::layout::{Head, MAX_PAYLOAD};
@@ -64,7 +66,7 @@ impl IndexFile {
         };
         let payload = entry.payload(&file, &self.key, range);
         if payload.is_none() {
-            self.complain(&self.path, &format!("the record of bytes {start}..{end} is damaged and ignored"));
+            self.complain(&format!("the record of bytes {start}..{end} is damaged and ignored"));
             // Of the same file only: offsets mean nothing in a later one.
             if let Some(known) = self.known().as_mut().filter(|known| Arc::ptr_eq(&known.file, &file)) {
                 known.table.forget(range, entry);
@@ -78,7 +80,7 @@ impl IndexFile {
         if payload.len() as u64 > u64::from(MAX_PAYLOAD) {
             let text =
                 format!("{} bytes for {start}..{end} are too many, the limit is 256 MiB", payload.len());
-            return self.complain(&self.path, &text);
+            return self.complain(&text);
         }
         let Some(head) = Head::new(start, end, payload, self.key.len) else {
             return log::debug!("{}: {start}..{end} is no range of the container", self.path.display());
@@ -90,7 +92,7 @@ impl IndexFile {
         if let Writer::Appending { checked } = &mut *writer
             && let Err(cause) = self.append(&head, payload, checked)
         {
-            self.complain(&self.path, &format!("{cause}; nothing more is kept in it"));
+            self.complain(&format!("{cause}; nothing more is kept in it"));
             *writer = Writer::Off;
         }
     }
@@ -104,7 +106,7 @@ impl IndexFile {
         match self.directory.check() {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
             Err(cause) => {
-                self.complain(&self.directory.path, &format!("{cause}; no index is read or kept"));
+                self.give_up(&cause);
                 return None;
             }
             Ok(()) => {}
@@ -114,8 +116,7 @@ impl IndexFile {
             Err(cause) => Err(cause.to_string()),
             Ok(file) => self.read(file),
         };
-        let known =
-            known.inspect_err(|why| self.complain(&self.path, &format!("{why}; it is ignored"))).ok()?;
+        let known = known.inspect_err(|why| self.complain(&format!("{why}; it is ignored"))).ok()?;
         // For whoever looks for what was used longest ago.
         let _ = known.file.set_modified(SystemTime::now());
         Some(known)
@@ -126,7 +127,7 @@ impl IndexFile {
         let table = Table::read(&file, len, &self.key)?;
         if table.end < len {
             let text = format!("the bytes from {} on are no whole record and are ignored", table.end);
-            self.complain(&self.path, &text);
+            self.complain(&text);
         }
         Ok(Known { file: Arc::new(file), table })
     }
@@ -148,7 +149,7 @@ impl IndexFile {
                 Writer::Off
             }
             Err(cause) => {
-                self.complain(&self.directory.path, &format!("{cause}; no index is kept"));
+                self.give_up(&cause);
                 Writer::Off
             }
         }
@@ -234,11 +235,21 @@ impl IndexFile {
         Ok(end)
     }
 
-    /// Says what is wrong, once for each file: the rest is for who debugs.
-    fn complain(&self, path: &Path, text: &str) {
+    /// A directory that is not private is a danger. One that cannot be had is quite usual: a user without a
+    /// home, a read-only one.
+    fn give_up(&self, cause: &io::Error) {
+        let level = if cause.raw_os_error().is_none() { Level::Warn } else { Level::Info };
+        self.say(level, &self.directory.path, &format!("{cause}; no index is read or kept in it"));
+    }
+
+    fn complain(&self, text: &str) {
+        self.say(Level::Warn, &self.path, text);
+    }
+
+    /// Once for each container: the rest is for who debugs.
+    fn say(&self, level: Level, path: &Path, text: &str) {
         let said = self.complained.swap(true, Ordering::Relaxed);
-        let level = if said { log::Level::Debug } else { log::Level::Warn };
-        log::log!(level, "index {}: {text}", path.display());
+        log::log!(if said { Level::Debug } else { level }, "index {}: {text}", path.display());
     }
 }
 
