@@ -90,7 +90,7 @@ impl IndexFile {
             *writer = self.begin();
         }
         if let Writer::Appending { checked } = &mut *writer
-            && let Err(cause) = self.append(&head, payload, checked)
+            && let Err(cause) = self.append(&head, payload).and_then(|()| self.tidy(checked))
         {
             self.complain(&format!("{cause}; nothing more is kept in it"));
             *writer = Writer::Off;
@@ -189,38 +189,44 @@ impl IndexFile {
         Ok(Known { file: Arc::new(new.keep()?), table: Table::new() })
     }
 
-    fn append(&self, head: &Head, payload: &[u8], checked: &mut u64) -> io::Result<()> {
-        // Only who holds `writer` changes the file, so its end stays where it is while we write.
-        let Some((file, at, has_room)) = self
-            .known()
-            .as_ref()
-            .map(|known| (Arc::clone(&known.file), known.table.end, known.table.has_room()))
-        else {
-            return Ok(());
-        };
-        let end = at.saturating_add(head.size());
-        if end > self.directory.limit {
-            return Err(io::Error::other(format!("it is at the limit of {} bytes", self.directory.limit)));
-        }
-        if !has_room {
-            return Err(io::Error::other(format!("it holds {MAX_RECORDS} records already")));
-        }
+    fn append(&self, head: &Head, payload: &[u8]) -> io::Result<()> {
+        let Some((file, at)) = self.room_for(head)? else { return Ok(()) };
         if let Err(cause) = table::write(&file, &self.key, at, head, payload) {
             let _ = file.set_len(at);
             return Err(cause);
         }
-        let dead = self.known().as_mut().map_or(0, |known| {
+        if let Some(known) = self.known().as_mut() {
             known.table.insert(head);
-            known.table.dead
-        });
-        if dead > MIN_DEAD && dead > end / 2 {
-            *checked = self.rewrite()?;
         }
+        Ok(())
+    }
+
+    /// The file, and where in it the record goes. Only who holds `writer` changes it, so that its end stays
+    /// where it is while we write and readers go on.
+    fn room_for(&self, head: &Head) -> io::Result<Option<(Arc<File>, u64)>> {
+        let known = self.known();
+        let Some(known) = known.as_ref() else { return Ok(None) };
+        let limit = self.directory.limit;
+        if known.table.end.saturating_add(head.size()) > limit {
+            return Err(io::Error::other(format!("it is at the limit of {limit} bytes")));
+        }
+        if !known.table.has_room() {
+            return Err(io::Error::other(format!("it holds {MAX_RECORDS} records already")));
+        }
+        Ok(Some((Arc::clone(&known.file), known.table.end)))
+    }
+
+    /// After an append: drops old files of other containers, and the dead records of this one.
+    fn tidy(&self, checked: &mut u64) -> io::Result<()> {
+        let (end, dead) = self.known().as_ref().map_or((0, 0), |known| (known.table.end, known.table.dead));
         if end.saturating_sub(*checked) > GROWTH {
             *checked = end;
             if !self.directory.shrink(&self.path) {
                 return Err(io::Error::other("all indexes together are at the limit"));
             }
+        }
+        if dead > MIN_DEAD && dead > end / 2 {
+            *checked = self.rewrite()?.min(*checked);
         }
         Ok(())
     }
