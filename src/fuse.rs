@@ -42,6 +42,8 @@ pub struct Fuse {
     /// The kernel takes ENOSYS for "opens need not be asked".
     opens_are_free: bool,
     opendirs_are_free: bool,
+    /// To be done when the mount has ended.
+    at_end: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 struct Shared {
@@ -53,13 +55,15 @@ struct Shared {
 impl Fuse {
     /// `ask_opendirs`: opening a directory of a dead mount has to fail, as fusermount3 expects it to when it
     /// decides about auto_unmount; the kernel must then not be told that it need not ask.
-    pub fn new(fs: FileSystem, ask_opendirs: bool) -> Fuse {
+    /// `at_end` is called when the mount has ended.
+    pub fn new(fs: FileSystem, ask_opendirs: bool, at_end: impl FnOnce() + Send + Sync + 'static) -> Fuse {
         let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
         Fuse {
             shared: Arc::new(shared),
             pool: Pool::new("rab-worker", WORKERS),
             opens_are_free: false,
             opendirs_are_free: !ask_opendirs,
+            at_end: Some(Box::new(at_end)),
         }
     }
 
@@ -175,6 +179,12 @@ impl Filesystem for Fuse {
         config
             .add_capabilities(wanted)
             .map_err(|missing| io::Error::other(format!("the kernel takes back {missing:?}")))
+    }
+
+    fn destroy(&mut self) {
+        if let Some(at_end) = self.at_end.take() {
+            at_end();
+        }
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::codec::Engine;
+use crate::codec::{Engine, IndexStore, Limits};
 use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
 use crate::fuse::Fuse;
@@ -16,13 +16,20 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let source = Arc::new(FileSource::open(config.source())?);
     let mode = source.mode();
     let (modified, stored) = (source.modified(), source.len());
-    let engine = Arc::new(Engine::new(config.cache_size));
-    let tree = format::open(Context { source, engine })?;
+    let engine = Arc::new(engine(config));
+    let tree = format::open(Context { source, engine: engine.clone() })?;
     let summary = summary(&*tree);
     let fs = FileSystem::new(tree, owner(config), modified, stored);
-    let filesystem = Fuse::new(fs, config.auto_unmount);
+    let filesystem = Fuse::new(fs, config.auto_unmount, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary, mode, on_mounted })
+}
+
+fn engine(config: &Config) -> Engine {
+    let store = config.index_dir.as_ref().map(|path| IndexStore::new(path.clone(), config.index_size));
+    let limits =
+        Limits { cache: config.cache_size, index: config.index_memory, verify_first: config.verify_first };
+    Engine::with(limits, store)
 }
 
 fn owner(config: &Config) -> Owner {

@@ -67,6 +67,9 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
     }
     match name.as_str() {
         "cache_size" => to.cache_size = Some(parsed(key, value, values::size)?),
+        "index_dir" => to.index_dir = Some(required(key, value)?.into()),
+        "index_size" => to.index_size = Some(parsed(key, value, values::size)?),
+        "index_memory" => to.index_memory = Some(parsed(key, value, values::size)?),
         "threads" => to.threads = Some(parsed(key, value, values::threads)?),
         "read_ahead" => to.read_ahead = Some(parsed(key, value, values::size)?),
         "uid" => to.uid = Some(parsed(key, value, values::id)?),
@@ -94,6 +97,8 @@ fn flag<'a>(name: &str, options: &'a mut Options, to: &'a mut Settings) -> Optio
         "auto_unmount" => &mut to.auto_unmount,
         "noexec" => &mut to.noexec,
         "nonempty" => &mut to.nonempty,
+        "no_index" => &mut to.no_index,
+        "verify_first" => &mut to.verify_first,
         _ => return None,
     })
 }

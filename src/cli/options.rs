@@ -94,6 +94,35 @@ pub struct Settings {
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub cache_size: Option<u64>,
 
+    /// Where seek points and sizes of compressed datasets are kept between mounts
+    /// [default: $XDG_CACHE_HOME/rab-mount]
+    ///
+    /// Without XDG_CACHE_HOME it is ~/.cache/rab-mount, and without a home /var/cache/rab-mount. Created if
+    /// it is missing; used only if it belongs to who mounts and nobody else may write to it. Removing it does
+    /// no harm.
+    #[arg(long, value_name = "DIR")]
+    pub index_dir: Option<PathBuf>,
+
+    /// Neither read nor keep seek points and sizes on disk
+    #[arg(long, conflicts_with = "index_dir")]
+    pub no_index: bool,
+
+    /// How large the files in the directory of --index-dir may be together [default: 1G]
+    ///
+    /// What was used longest ago is dropped.
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub index_size: Option<u64>,
+
+    /// Memory for seek points [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub index_memory: Option<u64>,
+
+    /// Serve nothing of a compressed dataset before its whole stream was verified
+    ///
+    /// The first read of each dataset then takes as long as decoding all of it.
+    #[arg(long)]
+    pub verify_first: bool,
+
     /// Threads that receive requests [default: 2]
     #[arg(long, value_name = "N", value_parser = values::threads)]
     pub threads: Option<usize>,

@@ -3,8 +3,11 @@
 
 use super::mount_options;
 use super::options::{Options, Settings};
-use crate::mount::config::{Config, DEFAULT_CACHE, DEFAULT_THREADS, MIN_CACHE, Mode};
+use crate::mount::config::{
+    Config, DEFAULT_CACHE, DEFAULT_INDEX_MEMORY, DEFAULT_INDEX_SIZE, DEFAULT_THREADS, MIN_CACHE, Mode,
+};
 use crate::{Error, Result};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub fn resolve(mut options: Options) -> Result<Config> {
@@ -48,6 +51,11 @@ pub fn resolve(mut options: Options) -> Result<Config> {
 fn merged(long: Settings, list: Settings) -> Settings {
     Settings {
         cache_size: long.cache_size.or(list.cache_size),
+        index_dir: long.index_dir.or(list.index_dir),
+        no_index: long.no_index || list.no_index,
+        index_size: long.index_size.or(list.index_size),
+        index_memory: long.index_memory.or(list.index_memory),
+        verify_first: long.verify_first || list.verify_first,
         threads: long.threads.or(list.threads),
         read_ahead: long.read_ahead.or(list.read_ahead),
         allow_other: long.allow_other || list.allow_other,
@@ -68,11 +76,20 @@ fn with_settings(s: Settings) -> Result<Config> {
     if s.allow_other && s.allow_root {
         return Err(Error::Usage("allow_other and allow_root exclude each other: give one of them".into()));
     }
+    if s.no_index && s.index_dir.is_some() {
+        return Err(Error::Usage("no_index and index_dir exclude each other: give one of them".into()));
+    }
+    let index_dir =
+        if s.no_index { None } else { Some(index_directory(s.index_dir, |name| std::env::var_os(name))?) };
     let allow_root = s.allow_root || (s.auto_unmount && !s.allow_other);
     // allow_root is the kernel's allow_other; what keeps other users out are the modes.
     let owner_only = if allow_root { 0o077 } else { 0 };
     Ok(Config {
         cache_size: s.cache_size.unwrap_or(DEFAULT_CACHE).max(MIN_CACHE),
+        index_dir,
+        index_size: s.index_size.unwrap_or(DEFAULT_INDEX_SIZE),
+        index_memory: s.index_memory.unwrap_or(DEFAULT_INDEX_MEMORY),
+        verify_first: s.verify_first,
         threads: s.threads.unwrap_or(DEFAULT_THREADS),
         read_ahead: s.read_ahead,
         allow_other: s.allow_other,
@@ -105,6 +122,17 @@ fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, 
     Ok((paths, mountpoint))
 }
 
+/// Where the index is kept: as given, else in the user's cache directory. As the XDG specification wants it, a
+/// variable that holds no absolute path does not count.
+fn index_directory(given: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    if let Some(path) = given {
+        return absolute(&path);
+    }
+    let directory = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = directory("XDG_CACHE_HOME").or_else(|| directory("HOME").map(|home| home.join(".cache")));
+    Ok(cache.unwrap_or_else(|| "/var/cache".into()).join("rab-mount"))
+}
+
 /// The daemon leaves the current directory, so no path may depend on it. The file keeps its own name, even if
 /// that is a symbolic link's.
 fn absolute(path: &Path) -> Result<PathBuf> {
@@ -131,6 +159,36 @@ mod tests {
         assert_eq!((c.cache_size, c.uid, &c.mode), (8 << 20, Some(5), &Mode::Background));
         assert_eq!((c.source(), c.mountpoint.as_deref()), (Path::new("/a.rab"), Some(Path::new("/no/such"))));
         assert_eq!(config(&["a.rab", "--cache-size", "1"]).unwrap().cache_size, MIN_CACHE);
+    }
+
+    #[test]
+    fn the_index_is_in_the_cache_directory_unless_another_is_given() {
+        let with = |given: Option<&str>, cache: Option<&'static str>, home: Option<&'static str>| {
+            let variable = |name: &str| if name == "HOME" { home } else { cache }.map(OsString::from);
+            index_directory(given.map(PathBuf::from), variable).unwrap().display().to_string()
+        };
+        assert_eq!(with(None, Some("/c"), Some("/h")), "/c/rab-mount");
+        for no_path in [None, Some(""), Some("relative")] {
+            assert_eq!(with(None, no_path, Some("/h")), "/h/.cache/rab-mount");
+            assert_eq!(with(None, no_path, no_path), "/var/cache/rab-mount");
+        }
+        assert_eq!(with(Some("/no/such"), Some("/c"), Some("/h")), "/no/such");
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        assert_eq!(with(Some("some"), Some("/c"), None), here.join("some").display().to_string());
+    }
+
+    #[test]
+    fn an_index_may_be_left_out_but_not_put_somewhere_then() {
+        let c =
+            config(&["a.rab", "-o", "index-dir=/i,index_size=2G,verify_first", "--index-size=3G"]).unwrap();
+        assert_eq!((c.index_dir.as_deref(), c.index_size), (Some(Path::new("/i")), 3 << 30));
+        assert_eq!((c.index_memory, c.verify_first), (DEFAULT_INDEX_MEMORY, true));
+        let c = config(&["a.rab", "-o", "no_index,index_memory=1M"]).unwrap();
+        assert_eq!((c.index_dir, c.index_memory, c.verify_first), (None, 1 << 20, false));
+        for both in [&["--no-index", "-o", "index_dir=/i"][..], &["-o", "no_index,index_dir=/i"]] {
+            let error = config(&[&["a.rab"], both].concat()).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains("exclude each other"), "{error}");
+        }
     }
 
     #[test]

@@ -2,12 +2,17 @@
 //! wait where a reader stopped, the memory of the seek points, and the threads that decode ahead and pack.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use xxhash_rust::xxh3::Xxh3;
 
 use super::BLOCK;
 use super::block_cache::BlockCache;
 use super::index::{Account, Index};
+use super::index_store::{IndexFile, IndexStore, Key};
 use super::inflate::{Inflater, Parts};
 use super::window::Packer;
 use crate::pool::Pool;
@@ -33,10 +38,14 @@ pub struct Limits {
     pub verify_first: bool,
 }
 
+/// The header is hashed in pieces of this size.
+const PIECE: u64 = 1 << 20;
+
 pub struct Engine {
     pub cache: BlockCache,
     pub limits: Limits,
     pub account: Arc<Account>,
+    store: Option<IndexStore>,
     /// Decoders that stopped on a block boundary, each with its stream's number, oldest first.
     parked: Mutex<VecDeque<(u64, Inflater)>>,
     spare: Mutex<Vec<Parts>>,
@@ -58,14 +67,16 @@ struct Packing {
 impl Engine {
     /// With the usual limits but for the cache.
     pub fn new(cache: u64) -> Engine {
-        Engine::with(Limits { cache, index: 64 << 20, verify_first: false })
+        Engine::with(Limits { cache, index: 64 << 20, verify_first: false }, None)
     }
 
-    pub fn with(limits: Limits) -> Engine {
+    /// `store` is where indexes are kept between mounts.
+    pub fn with(limits: Limits, store: Option<IndexStore>) -> Engine {
         Engine {
             cache: BlockCache::new(usize::try_from(limits.cache).unwrap_or(usize::MAX)),
             limits,
             account: Arc::new(Account::new(limits.index)),
+            store,
             parked: Mutex::default(),
             spare: Mutex::default(),
             scratch: Mutex::default(),
@@ -89,6 +100,23 @@ impl Engine {
     /// Runs a job beside whoever asks.
     pub fn beside(&self, job: impl FnOnce() + Send + 'static) {
         self.ahead.submit(job);
+    }
+
+    /// Where the indexes of a container are kept, if they are.
+    pub fn index_file(&self, source: &dyn Source, header: Range<u64>) -> Option<IndexFile> {
+        let store = self.store.as_ref()?;
+        let mut hash = Xxh3::new();
+        for at in header.clone().step_by(PIECE as usize) {
+            let piece = source.read_range(at..header.end.min(at + PIECE)).ok()?;
+            hash.update(&piece);
+        }
+        let since = source.modified().duration_since(UNIX_EPOCH).unwrap_or_else(|before| before.duration());
+        Some(store.open(Key {
+            len: source.len(),
+            seconds: since.as_secs() as i64,
+            nanoseconds: since.subsec_nanos().into(),
+            header_hash: hash.digest128(),
+        }))
     }
 
     /// Keeps an index for the next mount, once its windows are packed.

@@ -6,8 +6,8 @@
 
 mod record;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use self::record::Ends;

@@ -9,12 +9,15 @@
 //! | `inflate` | a stream decoded from its start or from a seek point |
 //! | `window` | what a seek point has to keep of the bytes before it |
 //! | `index` | what is known of one stream: seek points, check values, length |
+//! | `index_store` | where that is kept between mounts |
 //! | `stream` | readers, and the runs of decoders that serve them |
+//! | `streams` | the streams of one container |
 
 mod block_cache;
 mod check;
 mod engine;
 mod index;
+mod index_store;
 mod inflate;
 mod input;
 mod raw;
@@ -24,9 +27,10 @@ mod window;
 mod wrapper;
 
 pub use block_cache::Block;
-pub use engine::Engine;
+pub use engine::{Engine, Limits};
+pub use index_store::IndexStore;
 pub use stream::Stream;
-pub use streams::Streams;
+pub use streams::{Described, Streams};
 
 /// Unit of caching, in decoded bytes.
 pub const BLOCK: u64 = 32 << 10;

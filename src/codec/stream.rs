@@ -55,8 +55,8 @@ struct State {
 }
 
 impl Stream {
-    /// The stream stored in `stored` of `source`; `expected` is its decoded length where the header
-    /// tells (0 counts as not told: an empty stream has to be looked at to be believed).
+    /// As [`Stream::kept_in`], kept nowhere.
+    #[cfg(test)]
     pub fn new(
         engine: Arc<Engine>,
         source: Arc<dyn Source>,
@@ -67,7 +67,9 @@ impl Stream {
         Stream::kept_in(None, engine, source, stored, expected, place)
     }
 
-    /// As [`Stream::new`]; what is learned about the stream is kept in `file` and taken from there.
+    /// The stream stored in `stored` of `source`; `expected` is its decoded length where the header
+    /// tells (0 counts as not told: an empty stream has to be looked at to be believed). What is learned
+    /// about it is kept in `file`, and taken from there.
     pub fn kept_in(
         file: Option<Arc<IndexFile>>,
         engine: Arc<Engine>,

@@ -3,17 +3,26 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lru::LruCache;
 
-use super::Stream;
+use super::index_store::IndexFile;
+use super::{Engine, Stream};
 use crate::Result;
+use crate::error::Place;
+use crate::source::Source;
 
 /// A stream takes half a kilobyte: 8192 of them 4 MiB.
 const RECENT: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
 
 pub struct Streams {
+    engine: Arc<Engine>,
+    source: Arc<dyn Source>,
+    /// What describes the data; its hash tells one container from another.
+    header: Range<u64>,
+    file: OnceLock<Option<Arc<IndexFile>>>,
     held: Mutex<Held>,
 }
 
@@ -25,10 +34,17 @@ struct Held {
     damaged: HashMap<u32, Arc<Stream>>,
 }
 
+/// Where a stream lies, its decoded length where that is known, and what messages call it.
+pub struct Described {
+    pub stored: Range<u64>,
+    pub expected: Option<u64>,
+    pub place: Place,
+}
+
 impl Streams {
-    pub fn new() -> Streams {
+    pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, header: Range<u64>) -> Streams {
         let held = Held { recent: LruCache::new(RECENT), lengths: HashMap::new(), damaged: HashMap::new() };
-        Streams { held: Mutex::new(held) }
+        Streams { engine, source, header, file: OnceLock::new(), held: Mutex::new(held) }
     }
 
     pub fn get(&self, number: u32) -> Option<Arc<Stream>> {
@@ -44,24 +60,35 @@ impl Streams {
         stream.and_then(|stream| stream.known_len()).or(held.lengths.get(&number).copied())
     }
 
-    /// The stream, or the one that `make` makes; made without the lock, and of two made at once one is kept.
+    /// The stream, made of what `describe` says if there is none; made without the lock, and of two made at
+    /// once one is kept.
     pub fn get_or_make(
         &self,
         number: u32,
-        make: impl FnOnce() -> Result<Arc<Stream>>,
+        describe: impl FnOnce() -> Result<Described>,
     ) -> Result<Arc<Stream>> {
         if let Some(stream) = self.get(number) {
             return Ok(stream);
         }
-        let new = make()?;
+        let Described { stored, expected, place } = describe()?;
+        let (engine, source) = (self.engine.clone(), self.source.clone());
+        let new = Stream::kept_in(self.file(), engine, source, stored, expected, place);
         let mut held = self.lock();
         if let Some(first) = held.recent.get(&number) {
             return Ok(first.clone());
         }
-        if let Some((old, stream)) = held.recent.push(number, new.clone()) {
-            held.remember(old, stream);
-        }
+        let old = held.recent.push(number, new.clone());
+        let forgotten = old.and_then(|(number, stream)| held.remember(number, stream));
+        // What a stream knows is kept when it goes: not under the lock.
+        drop(held);
+        drop(forgotten);
         Ok(new)
+    }
+
+    /// Where the indexes of these streams are kept; looked up once a stream is wanted.
+    fn file(&self) -> Option<Arc<IndexFile>> {
+        let open = || self.engine.index_file(&*self.source, self.header.clone()).map(Arc::new);
+        self.file.get_or_init(open).clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -70,11 +97,15 @@ impl Streams {
 }
 
 impl Held {
-    fn remember(&mut self, number: u32, stream: Arc<Stream>) {
+    /// What is to be known of a stream that is not recent any more; returns it to be dropped.
+    fn remember(&mut self, number: u32, stream: Arc<Stream>) -> Option<Arc<Stream>> {
         if stream.is_damaged() {
             self.damaged.insert(number, stream);
-        } else if let Some(len) = stream.known_len() {
+            return None;
+        }
+        if let Some(len) = stream.known_len() {
             self.lengths.insert(number, len);
         }
+        Some(stream)
     }
 }

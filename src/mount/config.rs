@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 /// The smallest useful cache: one block of a few streams.
 pub const MIN_CACHE: u64 = 2 << 20;
 pub const DEFAULT_CACHE: u64 = 256 << 20;
+pub const DEFAULT_INDEX_SIZE: u64 = 1 << 30;
+pub const DEFAULT_INDEX_MEMORY: u64 = 64 << 20;
 pub const DEFAULT_THREADS: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,14 @@ pub struct Config {
     pub mode: Mode,
     /// Bytes, never less than [`MIN_CACHE`].
     pub cache_size: u64,
+    /// Where seek points and sizes are kept between mounts, absolute; None: nowhere.
+    pub index_dir: Option<PathBuf>,
+    /// Bytes of all files in `index_dir` together.
+    pub index_size: u64,
+    /// Bytes of memory for seek points.
+    pub index_memory: u64,
+    /// Nothing of a compressed dataset is served before its whole stream was verified.
+    pub verify_first: bool,
     pub threads: usize,
     /// Bytes that the kernel reads ahead; None: more than usual where that is possible.
     pub read_ahead: Option<u64>,
@@ -58,6 +68,10 @@ impl Default for Config {
             mountpoint: None,
             mode: Mode::Background,
             cache_size: DEFAULT_CACHE,
+            index_dir: None,
+            index_size: DEFAULT_INDEX_SIZE,
+            index_memory: DEFAULT_INDEX_MEMORY,
+            verify_first: false,
             threads: DEFAULT_THREADS,
             read_ahead: None,
             allow_other: false,

@@ -43,6 +43,7 @@ fn the_session_of_the_readme() {
             .args(["-c", &command])
             .current_dir(&work)
             .env("PATH", &path)
+            .env("XDG_CACHE_HOME", cache())
             .env("LC_ALL", "C.UTF-8"));
         assert_eq!((said.code, said.out.as_str()), (0, printed.as_str()), "{command}: {}", said.err);
     }

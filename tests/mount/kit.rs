@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 pub use nix::sys::signal::{Signal, kill};
@@ -23,11 +24,21 @@ pub fn scratch() -> TempDir {
     TempDir::with_prefix("rab-test-").expect("a scratch directory")
 }
 
-/// The program, ready for arguments; its state files do not mix with a user's.
+/// Where programs keep their index that do not say where: not in the user's cache, and empty at first.
+pub fn cache() -> &'static Path {
+    static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        let _ = std::fs::remove_dir_all(&path);
+        path
+    });
+    &CACHE
+}
+
+/// The program, ready for arguments; its index does not mix with a user's.
 pub fn program() -> Command {
     need_fuse();
     let mut command = Command::new(PROGRAM);
-    command.stdin(Stdio::null());
+    command.stdin(Stdio::null()).env("XDG_CACHE_HOME", cache());
     command
 }
 
@@ -104,6 +115,8 @@ impl Mount {
         let path = scratch.path().join("mnt");
         let log = scratch.path().join("log");
         let mut command = program();
+        // No other test's index of the same fixture.
+        command.env("XDG_CACHE_HOME", scratch.path().join("cache"));
         command.arg("--log-file").arg(&log).args(options).arg(file).arg(&path);
         let said = run(&mut command);
         assert_eq!(said.code, 0, "{} does not mount: {}", file.display(), said.err);
@@ -198,6 +211,8 @@ pub struct Site {
     pub path: PathBuf,
     namespace: Option<Child>,
     scratch: TempDir,
+    /// Beside it, so that no index appears among the files of the directory.
+    cache: TempDir,
 }
 
 /// What the dataset `big` of a site's container holds.
@@ -210,7 +225,7 @@ impl Site {
     pub fn new() -> Site {
         let scratch = scratch();
         let path = scratch.path().canonicalize().expect("the scratch directory");
-        let site = Site { path, namespace: None, scratch };
+        let site = Site { path, namespace: None, scratch, cache: self::scratch() };
         std::fs::create_dir(site.join("tmp")).expect("a directory");
         for (name, mode) in [(".", 0o755), ("tmp", 0o1777)] {
             std::fs::set_permissions(site.join(name), Permissions::from_mode(mode)).expect("a mode");
@@ -269,6 +284,7 @@ impl Site {
         };
         command.current_dir(&self.path).stdin(Stdio::null()).env("LC_ALL", "C");
         command.env("XDG_STATE_HOME", self.join("state")).env("TMPDIR", self.join("tmp"));
+        command.env("XDG_CACHE_HOME", self.cache.path());
         command
     }
 

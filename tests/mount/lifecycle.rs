@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::kit::*;
 
@@ -743,14 +743,7 @@ fn nothing_that_a_command_mounts_inside_is_unmounted() {
 fn commands_and_mounts_of_one_file_do_not_disturb_each_other() {
     let site = Site::new();
     site.ok(&["run.rab", "mnt"]);
-    let start = || {
-        Command::new(PROGRAM)
-            .args(["run.rab", "--", "cmp", "{}/big", "mnt/big"])
-            .current_dir(&site.path)
-            .env("TMPDIR", site.join("tmp"))
-            .spawn()
-            .unwrap()
-    };
+    let start = || site.program(&["run.rab", "--", "cmp", "{}/big", "mnt/big"]).spawn().unwrap();
     let started: Vec<_> = (0..6).map(|_| start()).collect();
     assert!(started.into_iter().all(|mut child| child.wait().unwrap().success()));
     site.ok(&["-u", "mnt"]);

@@ -26,7 +26,7 @@ fn as_user(site: &Site, user: u32, script: &str) -> Said {
     let mut command = site.command("setpriv");
     command.args([format!("--reuid={user}"), format!("--regid={user}"), "--clear-groups".into()]);
     command.args(["timeout", "20", "bash", "-c", script]).env("M", site.join("rab-mount"));
-    command.env_remove("XDG_STATE_HOME").env("HOME", site.join("theirs"));
+    command.env_remove("XDG_STATE_HOME").env_remove("XDG_CACHE_HOME").env("HOME", site.join("theirs"));
     run(&mut command)
 }
 

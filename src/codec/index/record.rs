@@ -97,7 +97,9 @@ fn agrees(known: &Known, stored: &Range<u64>, expected: Option<u64>) -> bool {
     };
     let last = known.points.last().map_or(0, |point| point.position);
     // A point may be of the span in which decoding stopped.
-    whole && blocks.saturating_mul(BLOCK) <= most.saturating_add(BLOCK) && last <= (blocks * BLOCK).saturating_add(SPAN)
+    whole
+        && blocks.saturating_mul(BLOCK) <= most.saturating_add(BLOCK)
+        && last <= (blocks * BLOCK).saturating_add(SPAN)
 }
 
 fn number(bytes: &[u8]) -> u32 {
@@ -157,8 +159,14 @@ mod tests {
             point(500_000, Window::empty()),
             point(700_000, Window::Packed { len: 9, deflated: vec![1, 2, 3].into() }),
         ];
-        let known =
-            Known { points, checks: (0..25).collect(), len: Some(25 * BLOCK), bytes: 0, is_loaded: false, is_new: false };
+        let known = Known {
+            points,
+            checks: (0..25).collect(),
+            len: Some(25 * BLOCK),
+            bytes: 0,
+            is_loaded: false,
+            is_new: false,
+        };
         (known, 90..900_000)
     }
 

@@ -8,7 +8,7 @@ use super::entry::{self, Data};
 use super::layout::Layout;
 use super::records::{EntryText, Records};
 use super::sidecar;
-use crate::codec::{Engine, Stream, Streams};
+use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{Datasets, Size};
@@ -28,7 +28,8 @@ impl Archive {
     pub fn new(context: Context, layout: Layout, records: Records) -> Archive {
         let Context { source, engine } = context;
         let sidecars = engine.cache.new_stream();
-        Archive { source, engine, layout, records, streams: Streams::new(), sidecars }
+        let streams = Streams::new(engine.clone(), source.clone(), 0..layout.data);
+        Archive { source, engine, layout, records, streams, sidecars }
     }
 
     fn entry(&self, number: u32) -> Result<EntryText> {
@@ -40,8 +41,7 @@ impl Archive {
         self.streams.get_or_make(number, || {
             let place = self.entry(number)?.place(&*self.source);
             let expected = data.decoded.or(self.streams.known_len(number));
-            let (engine, source) = (self.engine.clone(), self.source.clone());
-            Ok(Stream::new(engine, source, data.stored, expected, place))
+            Ok(Described { stored: data.stored, expected, place })
         })
     }
 
