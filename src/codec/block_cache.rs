@@ -43,16 +43,29 @@ impl BlockCache {
         self.lock().blocks.contains(&(stream, block))
     }
 
-    pub fn insert(&self, stream: u64, number: u64, block: Block) {
+    /// Takes a copy of `bytes` as that block, and returns it.
+    pub fn insert(&self, stream: u64, number: u64, bytes: &[u8]) -> Block {
+        let block = filled(self.make_room(cost(bytes.len())), bytes);
         let mut held = self.lock();
-        held.bytes += cost(&block);
-        if let Some(old) = held.blocks.put((stream, number), block) {
-            held.bytes -= cost(&old);
-        }
-        while held.bytes > self.limit {
+        held.bytes += cost(bytes.len());
+        let old = held.blocks.put((stream, number), block.clone());
+        held.bytes -= old.map_or(0, |old| cost(old.len()));
+        drop(held);
+        self.make_room(0);
+        block
+    }
+
+    /// Drops the least recently used until something of that cost fits; returns one that can be used again. (In a
+    /// full cache, a block goes with each that comes: its memory going round keeps the heap whole.)
+    fn make_room(&self, cost_of_new: usize) -> Option<Block> {
+        let mut dropped = None;
+        let mut held = self.lock();
+        while held.bytes + cost_of_new > self.limit {
             let Some((_, old)) = held.blocks.pop_lru() else { break };
-            held.bytes -= cost(&old);
+            held.bytes -= cost(old.len());
+            dropped = Some(old);
         }
+        dropped
     }
 
     /// A poisoned lock is used on: each critical section leaves the cache consistent.
@@ -61,9 +74,21 @@ impl BlockCache {
     }
 }
 
+/// A block of these bytes, in the memory of `old` if that fits and nobody else has it.
+fn filled(old: Option<Block>, bytes: &[u8]) -> Block {
+    let Some(mut block) = old else { return bytes.into() };
+    match Arc::get_mut(&mut block) {
+        Some(room) if room.len() == bytes.len() => {
+            room.copy_from_slice(bytes);
+            block
+        }
+        _ => bytes.into(),
+    }
+}
+
 /// What a block takes: its bytes and its place in the list and the table.
-fn cost(block: &Block) -> usize {
-    block.len() + 128
+fn cost(len: usize) -> usize {
+    len + 128
 }
 
 #[cfg(test)]
@@ -73,12 +98,12 @@ mod tests {
     #[test]
     fn the_least_recently_used_goes_first() {
         let cache = BlockCache::new(3 * 138);
-        let ten = || Block::from([7u8; 10]);
+        let ten = &[7; 10];
         for n in 0..3 {
-            cache.insert(0, n, ten());
+            cache.insert(0, n, ten);
         }
         assert!(cache.get(0, 0).is_some());
-        cache.insert(0, 3, ten());
+        cache.insert(0, 3, ten);
         let there: Vec<bool> = (0..4).map(|n| cache.contains(0, n)).collect();
         assert_eq!(there, [true, false, true, true]);
     }
@@ -87,16 +112,27 @@ mod tests {
     fn replacing_a_block_counts_its_bytes_once() {
         let cache = BlockCache::new(2 * 138 + 10);
         for _ in 0..10 {
-            cache.insert(1, 1, Block::from([0u8; 10]));
+            cache.insert(1, 1, &[0; 10]);
         }
-        cache.insert(1, 2, Block::from([0u8; 20]));
+        cache.insert(1, 2, &[0; 20]);
         assert!(cache.contains(1, 1) && cache.contains(1, 2));
+    }
+
+    #[test]
+    fn memory_that_goes_round_is_not_taken_from_readers() {
+        let cache = BlockCache::new(2 * 138);
+        let first = cache.insert(0, 0, &[1; 10]);
+        let address = cache.insert(0, 1, &[2; 10]).as_ptr();
+        assert_eq!(cache.insert(0, 2, &[3; 10])[..], [3; 10]);
+        assert_eq!(first[..], [1; 10], "a reader has it");
+        let last = cache.insert(0, 3, &[4; 10]);
+        assert_eq!((last.as_ptr(), &last[..]), (address, &[4; 10][..]), "nobody has it");
     }
 
     #[test]
     fn a_block_larger_than_the_cache_is_not_kept() {
         let cache = BlockCache::new(130);
-        cache.insert(0, 0, Block::from([0u8; 6]));
+        cache.insert(0, 0, &[0; 6]);
         assert!(!cache.contains(0, 0));
     }
 }

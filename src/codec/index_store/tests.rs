@@ -355,6 +355,16 @@ fn records_that_lie_with_right_checksums_are_not_believed() {
 }
 
 #[test]
+fn a_length_over_the_limit_is_not_believed_of_a_file_that_has_it_either() {
+    let kit = Kit::new();
+    kit.plant(&[KEY.header(), forged(HEADER as u64, MAX_PAYLOAD + 1, 0, 10, b"")].concat());
+    let sparse = File::options().write(true).open(kit.path()).unwrap();
+    sparse.set_len(2 * u64::from(MAX_PAYLOAD)).unwrap();
+    kit.open().put(20, 30, b"x");
+    assert!(kit.len() < 1000, "it was no record, so it is cut off");
+}
+
+#[test]
 fn a_payload_of_another_length_than_its_head_says_is_not_believed() {
     let kit = Kit::new();
     kit.plant(&[KEY.header(), forged(HEADER as u64, 99, 0, 10, &[7; 100])].concat());

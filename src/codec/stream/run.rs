@@ -64,9 +64,9 @@ impl Drop for Announced {
     }
 }
 
-/// A decoded block, and whether the verified end of the stream follows it.
+/// What was decoded of a block, and whether the verified end of the stream follows it.
 struct Step {
-    block: Block,
+    len: usize,
     end: bool,
 }
 
@@ -139,16 +139,17 @@ impl Stream {
             if self.id() != id {
                 return Err(self.decoded_differently(at * BLOCK));
             }
-            self.engine.cache.insert(id, at, step.block.clone());
+            let bytes = scratch.get(..step.len).unwrap_or_default();
+            let block = self.engine.cache.insert(id, at, bytes);
             let last = announced.passed(at);
             self.keep_point(&mut decoder, at + 1);
             if step.end {
                 self.engine.retire(decoder);
-                return Ok(step.block);
+                return Ok(block);
             }
             if at >= last {
                 self.engine.park(id, decoder);
-                return Ok(step.block);
+                return Ok(block);
             }
             at += 1;
         }
@@ -177,7 +178,7 @@ impl Stream {
         match decoder.read(out, &self.place) {
             Ok((got, _)) if got as u64 == left => Ok(()),
             Ok(_) => Err(self.condemn(0, self.decoded_differently(decoder.position()))),
-            Err(error) => self.cut_short(&[], position, decoder, error).map(drop),
+            Err(error) => self.cut_short(position, decoder, error).map(drop),
         }
     }
 
@@ -216,25 +217,23 @@ impl Stream {
         let out = scratch.get_mut(..wanted as usize).unwrap_or_default();
         let (got, check) = match decoder.read(out, &self.place) {
             Ok(done) => done,
-            Err(error) => return self.cut_short(out, start, decoder, error),
+            Err(error) => return self.cut_short(start, decoder, error),
         };
         self.source.check()?;
         if got > 0 && matches!(self.index.see(at, check), Seen::Different | Seen::TooEarly) {
             return Err(self.condemn(0, self.decoded_differently(start)));
         }
         self.engine.count_decoded(got as u64);
-        let block: Block = out.get(..got).unwrap_or_default().into();
-        let len = start + got as u64;
-        let end = (got as u64) < wanted || self.known_len() == Some(len);
+        let end = (got as u64) < wanted || self.known_len() == Some(start + got as u64);
         if end {
-            self.finish(decoder, len)?;
+            self.finish(decoder, start + got as u64)?;
         }
-        Ok(Step { block, end })
+        Ok(Step { len: got, end })
     }
 
     /// A data error: the bytes before it are kept, unless the stream has to be verified before it is served,
     /// or all bytes are there or none can be believed.
-    fn cut_short(&self, block: &[u8], start: u64, decoder: &Inflater, error: Error) -> Result<Step> {
+    fn cut_short(&self, start: u64, decoder: &Inflater, error: Error) -> Result<Step> {
         if !matches!(error, Error::Damaged { .. }) {
             return Err(error);
         }
@@ -244,10 +243,7 @@ impl Stream {
         let lost = self.is_verified_first() || complete || decoder.mismatch;
         let from = if lost { 0 } else { position };
         let error = self.condemn(from, error);
-        match block.get(..position.saturating_sub(start) as usize) {
-            Some(good) if !good.is_empty() && from > 0 => Ok(Step { block: good.into(), end: true }),
-            _ => Err(error),
-        }
+        if from > start { Ok(Step { len: (from - start) as usize, end: true }) } else { Err(error) }
     }
 
     /// All expected bytes are there, `len` of them: nothing may follow, and the checksum must be right.

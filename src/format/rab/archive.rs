@@ -45,7 +45,7 @@ impl Archive {
         })
     }
 
-    fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<Arc<[u8]>> {
+    fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<Vec<u8>> {
         let text = self.entry(number)?;
         let array = entry::entry(&text.node, self.layout).ok().and_then(|entry| entry.array);
         let built = sidecar::build(&text, array.as_ref(), file_name);
@@ -54,7 +54,7 @@ impl Archive {
             let problem = format!("its sidecar has {} bytes, not {expected:?}: this is a bug", built.len());
             return Err(Error::damaged(text.place(&*self.source), problem));
         }
-        Ok(built.into())
+        Ok(built)
     }
 }
 
@@ -112,7 +112,6 @@ impl Datasets for Archive {
             return Ok(built);
         }
         let built = self.build_sidecar(number, file_name)?;
-        self.engine.cache.insert(self.sidecars, number.into(), built.clone());
-        Ok(Content::Inline(built))
+        Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
     }
 }
