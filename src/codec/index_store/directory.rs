@@ -36,8 +36,9 @@ impl Directory {
     }
 
     /// Drops what was used longest ago until the rest is under the limit, but neither `own` nor what another
-    /// mount has locked (`own` is not even opened: where locks belong to processes, closing it would give ours up).
-    /// False if that is not enough.
+    /// mount has locked. False if that is not enough.
+    ///
+    /// `own` is not even opened: where locks belong to processes, closing it would give ours up.
     pub fn shrink(&self, own: &Path) -> bool {
         let mut files = self.files();
         files.sort_unstable_by_key(|(_, meta)| (meta.mtime(), meta.mtime_nsec()));
