@@ -16,7 +16,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let source = Arc::new(FileSource::open(config.source())?);
     let mode = source.mode();
     let (modified, stored) = (source.modified(), source.len());
-    let engine = Arc::new(Engine::new(config.cache_size));
+    let engine = Arc::new(Engine::new(config.cache_size).with_spill(config.spill_size));
     let tree = format::open(Context { source, engine })?;
     let summary = summary(&*tree);
     let fs = FileSystem::new(tree, owner(config), modified, stored);

@@ -48,6 +48,7 @@ pub fn resolve(mut options: Options) -> Result<Config> {
 fn merged(long: Settings, list: Settings) -> Settings {
     Settings {
         cache_size: long.cache_size.or(list.cache_size),
+        spill_size: long.spill_size.or(list.spill_size),
         threads: long.threads.or(list.threads),
         read_ahead: long.read_ahead.or(list.read_ahead),
         allow_other: long.allow_other || list.allow_other,
@@ -73,6 +74,7 @@ fn with_settings(s: Settings) -> Result<Config> {
     let owner_only = if allow_root { 0o077 } else { 0 };
     Ok(Config {
         cache_size: s.cache_size.unwrap_or(DEFAULT_CACHE).max(MIN_CACHE),
+        spill_size: s.spill_size,
         threads: s.threads.unwrap_or(DEFAULT_THREADS),
         read_ahead: s.read_ahead,
         allow_other: s.allow_other,

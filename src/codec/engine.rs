@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::BLOCK;
 use super::block_cache::BlockCache;
 use super::inflate::{Inflater, Parts};
+use super::spill::Spill;
 
 /// A parked decoder holds about 80 KiB (window, tables, input buffer): 256 of them are 20 MiB.
 const PARKED: usize = 256;
@@ -14,6 +15,8 @@ const SPARE: usize = 8;
 
 pub struct Engine {
     pub cache: BlockCache,
+    /// Decoded data that is too large for the cache.
+    pub spill: Spill,
     /// Decoders that stopped on a block boundary, each with its stream's number, oldest first.
     parked: Mutex<VecDeque<(u64, Inflater)>>,
     spare: Mutex<Vec<Parts>>,
@@ -26,10 +29,17 @@ impl Engine {
         let limit = usize::try_from(cache_size).unwrap_or(usize::MAX);
         Engine {
             cache: BlockCache::new(limit),
+            spill: Spill::new(None),
             parked: Mutex::default(),
             spare: Mutex::default(),
             scratch: Mutex::default(),
         }
+    }
+
+    /// With another bound for the decoded bytes on disk than the usual one.
+    pub fn with_spill(mut self, limit: Option<u64>) -> Engine {
+        self.spill = Spill::new(limit);
+        self
     }
 
     /// Keeps a decoder for whoever reads on from its position; the oldest goes when there are too many.

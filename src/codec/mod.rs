@@ -5,8 +5,11 @@
 mod block_cache;
 mod engine;
 mod inflate;
+mod spill;
 mod stream;
 mod streams;
+#[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
+mod zstd;
 
 pub use block_cache::Block;
 pub use engine::Engine;

@@ -30,6 +30,8 @@ pub struct Config {
     pub mode: Mode,
     /// Bytes, never less than [`MIN_CACHE`].
     pub cache_size: u64,
+    /// Bytes on disk; None: as the free space permits.
+    pub spill_size: Option<u64>,
     pub threads: usize,
     /// Bytes that the kernel reads ahead; None: more than usual where that is possible.
     pub read_ahead: Option<u64>,
@@ -58,6 +60,7 @@ impl Default for Config {
             mountpoint: None,
             mode: Mode::Background,
             cache_size: DEFAULT_CACHE,
+            spill_size: None,
             threads: DEFAULT_THREADS,
             read_ahead: None,
             allow_other: false,
