@@ -3,9 +3,9 @@
 //!
 //! A piece is read back as it was written, or not at all: who writes it keeps its checksum.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -43,7 +43,10 @@ impl Disk {
             Some(limit) => limit,
             None => (free_space(directory)? / DEFAULT_PART).min(DEFAULT_MOST),
         };
-        Ok(Disk::new(tempfile::tempfile_in(directory)?, limit))
+        let file = tempfile::tempfile_in(directory)?;
+        // Nobody can get at it yet.
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        Ok(Disk::new(file, limit))
     }
 
     pub fn new(file: File, limit: u64) -> Disk {
