@@ -15,7 +15,7 @@
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
 //! | `array` | element types, byte order, shape |
-//! | `codec` | decoding with random access, and the block cache |
+//! | `codec` | decoding with random access, the block cache and the spill |
 //! | `source` | where bytes come from, and whether they are still the same |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the one error type, open to all |

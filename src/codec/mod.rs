@@ -1,6 +1,6 @@
-//! Decoding. A [`Stream`] is one compressed dataset as decoded bytes with random access; the [`Engine`]
-//! is what all streams of a mount share: the block cache and the decoders that wait where a reader
-//! stopped. Everything here is bounded in bytes whatever is read.
+//! Decoding. A [`Stream`] is one compressed dataset as decoded bytes with random access, as is a `ZstdStream`;
+//! the [`Engine`] is what all streams of a mount share: the block cache, the spill on disk, and the decoders
+//! that wait where a reader stopped. Everything here is bounded in bytes whatever is read.
 
 mod block_cache;
 mod engine;

@@ -31,8 +31,15 @@ pub struct Table {
 
 pub struct Frame {
     pub stored: Range<u64>,
-    /// Decoded, if recorded.
+    /// Decoded, if recorded. Never 0: a frame that is said to be empty has to be looked at, since nobody would
+    /// find out otherwise.
     pub len: Option<u64>,
+}
+
+impl Frame {
+    fn new(stored: Range<u64>, len: Option<u64>) -> Frame {
+        Frame { stored, len: len.filter(|len| *len > 0) }
+    }
 }
 
 /// An entry of the seek table.
@@ -66,7 +73,7 @@ fn plain(bytes: &mut Stored, stored: Range<u64>) -> Result<Table> {
             }
             Ok(Item::Skippable { end }) => at = end,
             Ok(Item::Frame { header, end, .. }) => {
-                table.frames.push(Frame { stored: at..end, len: header.content });
+                table.frames.push(Frame::new(at..end, header.content));
                 at = end;
             }
             Err(error @ Error::Damaged { .. }) => table.cut = Some(error),
@@ -86,12 +93,12 @@ fn fitting(bytes: &mut Stored, start: u64, hints: &[Hint]) -> Result<Option<Tabl
             Ok(Item::Skippable { end: found }) => found == end && hint.len == 0,
             Ok(Item::Frame { header, end: found, most }) => {
                 let len_fits = header.content.map_or(hint.len <= most, |len| len == hint.len);
-                frames.push(Frame { stored: at..end, len: Some(hint.len) });
+                frames.push(Frame::new(at..end, Some(hint.len)));
                 found == end && len_fits
             }
             Err(Error::Damaged { .. }) => {
                 // Decoding it will tell what is wrong.
-                frames.push(Frame { stored: at..end, len: Some(hint.len) });
+                frames.push(Frame::new(at..end, Some(hint.len)));
                 true
             }
             Err(error) => return Err(error),

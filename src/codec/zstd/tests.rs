@@ -310,6 +310,17 @@ fn a_wrong_seek_table_never_gives_wrong_bytes() {
 }
 
 #[test]
+fn a_frame_that_is_said_to_be_empty_is_looked_at() {
+    let frame = frame(b"x", UNSIZED);
+    let table = seek_table(&[(frame.len(), 0)], false);
+    assert_eq!(open([frame, table].concat(), None).whole().unwrap(), b"x");
+    let mut sized = super::tests::frame(b"x", CHECKED);
+    assert_eq!(sized[5], 1);
+    sized[5] = 0;
+    assert!(open(sized, None).whole().is_err());
+}
+
+#[test]
 fn what_cannot_be_decoded_is_named() {
     let bytes = sample(1000, 8);
     let good = frame(&bytes, CHECKED);
@@ -358,6 +369,33 @@ fn a_changed_source_is_an_error_and_no_damage() {
     assert!(!kit.stream.is_damaged());
     kit.source.changed.store(false, Ordering::Relaxed);
     assert!(kit.whole().unwrap() == bytes);
+    // What is wrong with bytes that are not those of the container is not its damage.
+    let mut stored = frame(&bytes, CHECKED);
+    let last = stored.len() - 1;
+    stored[last] ^= 1;
+    let kit = open(stored, None);
+    kit.stream.len().unwrap();
+    kit.source.changed.store(true, Ordering::Relaxed);
+    assert!(matches!(kit.read(0, 10), Err(Error::Changed { .. })));
+    assert!(!kit.stream.is_damaged());
+}
+
+#[test]
+fn a_frame_has_to_end_where_its_range_does() {
+    let bytes = sample(1000, 13);
+    for options in [PLAIN, CHECKED] {
+        let len = frame(&bytes, options).len() as u64;
+        let kit = open([frame(&bytes, options), skip(50)].concat(), None);
+        let source: Arc<dyn Source> = kit.source.clone();
+        let decode = |end| {
+            let (place, spill) = (source.place(), &kit.stream.engine.spill);
+            Job { source: &source, stored: 0..end, len: None, place: &place, spill, key: (0, 0) }.run()
+        };
+        assert_eq!(decode(len).unwrap().len(), 1000);
+        for end in (0..len + 50).filter(|end| *end != len) {
+            assert!(decode(end).is_err(), "{end} of {len}");
+        }
+    }
 }
 
 #[test]
@@ -414,7 +452,7 @@ enum Seek {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
 
     #[test]
     fn reads_are_the_plain_bytes(
@@ -461,7 +499,7 @@ proptest! {
 
     #[test]
     fn flipped_bits_never_give_other_bytes(
-        cuts in prop::collection::vec(1usize..4000, 1..4),
+        cuts in prop::collection::vec(prop_oneof![0usize..4, 1usize..4000], 1..4),
         content_size in any::<bool>(),
         tells in any::<bool>(),
         flips in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
