@@ -116,7 +116,7 @@ fn names_that_stay_in_their_rooms() {
     only("Errno", &["fuse", "mount"]);
     only("clap", &["cli"]);
     only("flate2", &["codec"]);
-    only("zstd", &["codec"]);
+    only("zstd::", &["codec"]);
     only("libyaml_safer", &["yaml"]);
 }
 
