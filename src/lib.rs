@@ -13,7 +13,8 @@
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
-//! | `array` | element types, byte order, sha//! | `codec` | decoding with random access, the block cache, and the index on disk |
+//! | `array` | element types, byte order, shape |
+//! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
 //! | `pool` | threads that are started as they are needed |
 //! | `source` | where bytes come from, and whether they are still the same |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |

@@ -27,8 +27,12 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
 
 fn engine(config: &Config) -> Engine {
     let store = config.index_dir.as_ref().map(|path| IndexStore::new(path.clone(), config.index_size));
-    let limits =
-        Limits { cache: config.cache_size, index: config.index_memory, verify_first: config.verify_first };
+    let limits = Limits {
+        cache: config.cache_size,
+        index: config.index_memory,
+        spill: config.spill_size,
+        verify_first: config.verify_first,
+    };
     Engine::with(limits, store)
 }
 

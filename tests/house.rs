@@ -117,6 +117,7 @@ fn names_that_stay_in_their_rooms() {
     only("clap", &["cli"]);
     only("flate2", &["codec"]);
     only("xxhash_rust", &["codec"]);
+    only("zstd::", &["codec"]);
     only("libyaml_safer", &["yaml"]);
 }
 

@@ -70,6 +70,7 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
         "index_dir" => to.index_dir = Some(required(key, value)?.into()),
         "index_size" => to.index_size = Some(parsed(key, value, values::size)?),
         "index_memory" => to.index_memory = Some(parsed(key, value, values::size)?),
+        "spill_size" => to.spill_size = Some(parsed(key, value, values::size)?),
         "threads" => to.threads = Some(parsed(key, value, values::threads)?),
         "read_ahead" => to.read_ahead = Some(parsed(key, value, values::size)?),
         "uid" => to.uid = Some(parsed(key, value, values::id)?),
@@ -160,8 +161,10 @@ mod tests {
         .unwrap();
         assert!(s.noexec && s.allow_other && !s.allow_root && !options.foreground);
         assert_eq!((s.uid, s.umask), (Some(7), Some(0o27)));
-        let (options, s) = read("cache-size=1M,cache_size=3M,foreground,verbose,verbose,threads=4").unwrap();
+        let (options, s) =
+            read("cache-size=1M,cache_size=3M,spill-size=5G,foreground,verbose,verbose,threads=4").unwrap();
         assert!(options.foreground);
+        assert_eq!(s.spill_size, Some(5 << 30));
         assert_eq!((s.cache_size, s.verbose, s.threads), (Some(3 << 20), 2, Some(4)));
     }
 

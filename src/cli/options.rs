@@ -122,6 +122,13 @@ pub struct Settings {
     /// The first read of each dataset then takes as long as decoding all of it.
     #[arg(long)]
     pub verify_first: bool,
+    /// Disk space for decoded zstd frames [default: a quarter of what is free, at most 16G]
+    ///
+    /// An unnamed file in $TMPDIR, else in /var/tmp, made when it is first needed. zstd cannot be read from
+    /// the middle of a frame, so frames of more than 1M are decoded into it; one that is larger than SIZE
+    /// cannot be read. Whole units of 256K are used.
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub spill_size: Option<u64>,
 
     /// Threads that receive requests [default: 2]
     #[arg(long, value_name = "N", value_parser = values::threads)]

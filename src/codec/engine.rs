@@ -14,6 +14,7 @@ use super::block_cache::BlockCache;
 use super::index::{Account, Index};
 use super::index_store::{IndexFile, IndexStore, Key};
 use super::inflate::{Inflater, Parts};
+use super::spill::Spill;
 use super::window::Packer;
 use crate::pool::Pool;
 use crate::source::Source;
@@ -34,6 +35,8 @@ pub struct Limits {
     pub cache: u64,
     /// Bytes for seek points.
     pub index: u64,
+    /// Bytes on disk for decoded data that is too large for the cache; None: as the free space permits.
+    pub spill: Option<u64>,
     /// Serve nothing of a stream before its end was seen and was right.
     pub verify_first: bool,
 }
@@ -46,6 +49,8 @@ pub struct Engine {
     pub limits: Limits,
     pub account: Arc<Account>,
     store: Option<IndexStore>,
+    /// Decoded data that is too large for the cache.
+    pub spill: Spill,
     /// Decoders that stopped on a block boundary, each with its stream's number, oldest first.
     parked: Mutex<VecDeque<(u64, Inflater)>>,
     spare: Mutex<Vec<Parts>>,
@@ -67,13 +72,14 @@ struct Packing {
 impl Engine {
     /// With the usual limits but for the cache.
     pub fn new(cache: u64) -> Engine {
-        Engine::with(Limits { cache, index: 64 << 20, verify_first: false }, None)
+        Engine::with(Limits { cache, index: 64 << 20, spill: None, verify_first: false }, None)
     }
 
     /// `store` is where indexes are kept between mounts.
     pub fn with(limits: Limits, store: Option<IndexStore>) -> Engine {
         Engine {
             cache: BlockCache::new(usize::try_from(limits.cache).unwrap_or(usize::MAX)),
+            spill: Spill::new(limits.spill),
             limits,
             account: Arc::new(Account::new(limits.index)),
             store,

@@ -11,6 +11,7 @@
 //! | `index` | what is known of one stream: seek points, check values, length |
 //! | `index_store` | where that is kept between mounts |
 //! | `stream` | readers, and the runs of decoders that serve them |
+//! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
 
 mod block_cache;
@@ -21,10 +22,13 @@ mod index_store;
 mod inflate;
 mod input;
 mod raw;
+mod spill;
 mod stream;
 mod streams;
 mod window;
 mod wrapper;
+#[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
+mod zstd;
 
 pub use block_cache::Block;
 pub use engine::{Engine, Limits};

@@ -40,6 +40,8 @@ pub struct Config {
     pub index_memory: u64,
     /// Nothing of a compressed dataset is served before its whole stream was verified.
     pub verify_first: bool,
+    /// Bytes on disk; None: as the free space permits.
+    pub spill_size: Option<u64>,
     pub threads: usize,
     /// Bytes that the kernel reads ahead; None: more than usual where that is possible.
     pub read_ahead: Option<u64>,
@@ -72,6 +74,7 @@ impl Default for Config {
             index_size: DEFAULT_INDEX_SIZE,
             index_memory: DEFAULT_INDEX_MEMORY,
             verify_first: false,
+            spill_size: None,
             threads: DEFAULT_THREADS,
             read_ahead: None,
             allow_other: false,

@@ -1,0 +1,159 @@
+//! The file below the spill: pieces of [`PIECE`] bytes, handed out and taken back, so that frames of any size
+//! leave no gaps. It has no name, so it is gone with the process however that ends; its mode is 0600.
+//!
+//! A piece is read back as it was written, or not at all: who writes it keeps its checksum.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::PIECE;
+
+/// The default limit is this part of the free space, and never more than [`DEFAULT_MOST`].
+const DEFAULT_PART: u64 = 4;
+const DEFAULT_MOST: u64 = 16 << 30;
+
+pub struct Disk {
+    file: File,
+    /// How many pieces the file may have.
+    pub most: u32,
+    room: Mutex<Room>,
+    given_back: Condvar,
+}
+
+#[derive(Default)]
+pub struct Room {
+    free: Vec<u32>,
+    /// Pieces that the file has, free ones included.
+    made: u32,
+    /// Frames that are being written and have not given up.
+    pub writers: u32,
+    /// How many of them ended.
+    pub ended: u64,
+}
+
+impl Disk {
+    /// A new file in `directory` of at most `limit` bytes; None: as the free space there permits.
+    pub fn open(directory: &Path, limit: Option<u64>) -> io::Result<Disk> {
+        let limit = match limit {
+            Some(limit) => limit,
+            None => (free_space(directory)? / DEFAULT_PART).min(DEFAULT_MOST),
+        };
+        let file = tempfile::tempfile_in(directory)?;
+        // Nobody can get at it yet.
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        Ok(Disk::new(file, limit))
+    }
+
+    pub fn new(file: File, limit: u64) -> Disk {
+        let most = u32::try_from(limit / PIECE as u64).unwrap_or(u32::MAX);
+        Disk { file, most, room: Mutex::default(), given_back: Condvar::new() }
+    }
+
+    /// A poisoned lock is used on: no critical section leaves the room half changed.
+    pub fn lock(&self) -> MutexGuard<'_, Room> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a writer ends or pieces are given back.
+    pub fn wait<'a>(&self, room: MutexGuard<'a, Room>) -> MutexGuard<'a, Room> {
+        self.given_back.wait(room).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn end_of_writer(&self, counted: bool) {
+        let mut room = self.lock();
+        room.writers -= u32::from(counted);
+        room.ended += 1;
+        drop(room);
+        self.given_back.notify_all();
+    }
+
+    #[cfg(test)]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Room {
+    pub fn take(&mut self, most: u32) -> Option<u32> {
+        if let Some(piece) = self.free.pop() {
+            return Some(piece);
+        }
+        let new = self.made;
+        (new < most).then(|| {
+            self.made += 1;
+            new
+        })
+    }
+
+    pub fn has_free(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    #[cfg(test)]
+    pub fn in_use(&self) -> u32 {
+        self.made - self.free.len() as u32
+    }
+}
+
+/// Pieces in the order of a frame's bytes, given back when dropped.
+pub struct Pieces {
+    pub disk: Arc<Disk>,
+    /// Number and checksum.
+    list: Vec<(u32, u64)>,
+}
+
+impl Pieces {
+    pub fn none(disk: Arc<Disk>) -> Pieces {
+        Pieces { disk, list: Vec::new() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Adds `piece` with `bytes`, of which there are at most [`PIECE`].
+    pub fn push(&mut self, piece: u32, bytes: &[u8]) -> io::Result<()> {
+        // In the list first: given back also if writing fails.
+        self.list.push((piece, xxh3_64(bytes)));
+        self.disk.file.write_all_at(bytes, offset(piece))
+    }
+
+    /// The `len` bytes of the piece that is `index` from the first.
+    pub fn read(&self, index: usize, len: usize) -> io::Result<Vec<u8>> {
+        let &(piece, sum) = self.list.get(index).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let mut bytes = vec![0; len];
+        self.disk.file.read_exact_at(&mut bytes, offset(piece))?;
+        match xxh3_64(&bytes) == sum {
+            true => Ok(bytes),
+            false => Err(io::Error::other("what is read back is not what was written")),
+        }
+    }
+
+    pub fn give_back(&mut self) {
+        self.disk.lock().free.extend(self.list.drain(..).map(|(piece, _)| piece));
+        self.disk.given_back.notify_all();
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+fn offset(piece: u32) -> u64 {
+    u64::from(piece) * PIECE as u64
+}
+
+/// What is free for us in bytes.
+fn free_space(directory: &Path) -> io::Result<u64> {
+    let found = nix::sys::statvfs::statvfs(directory)?;
+    // The types differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    Ok((found.blocks_available() as u64).saturating_mul(found.fragment_size() as u64))
+}

@@ -1,0 +1,223 @@
+//! Decoded frames that are too large to be kept in memory, in a temporary file: one for each mount, made when
+//! it is first needed, in `$TMPDIR`, else in /var/tmp.
+//!
+//! What always holds:
+//! - The file is never larger than the limit (`--spill-size`). When it is full, the frame that was used least
+//!   recently makes room; the space of one that is being read comes free when its reader is done.
+//! - Of frames written at the same time that do not fit together all but one give up and begin anew when
+//!   another one has ended, so only a frame that is itself larger than the limit is refused.
+//! - No lock is held while reading or writing.
+
+mod disk;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use lru::LruCache;
+
+use super::BLOCK;
+use crate::{Error, Result};
+use disk::{Disk, Pieces};
+
+/// Unit of space, of checksums, and so of reading back.
+pub const PIECE: usize = BLOCK as usize;
+
+/// Stream and frame number.
+pub type Key = (u64, u64);
+
+pub struct Spill {
+    directory: PathBuf,
+    wanted: Option<u64>,
+    disk: OnceLock<Arc<Disk>>,
+    frames: Mutex<LruCache<Key, Arc<Spilled>>>,
+    /// A failing disk is said once: every frame would say it again.
+    said: AtomicBool,
+}
+
+/// Why a piece was not taken.
+#[derive(Debug)]
+pub enum Refused {
+    /// The frame alone is larger than the limit, in bytes.
+    TooLarge {
+        limit: u64,
+    },
+    /// Frames that are being written do not fit together: drop the writer, [`Spill::wait`], begin anew.
+    Busy,
+    Failed(Error),
+}
+
+impl Spill {
+    /// At most `limit` bytes; None: a quarter of the free space, at most 16 GiB. Nothing is made yet.
+    pub fn new(limit: Option<u64>) -> Spill {
+        let directory = std::env::var_os("TMPDIR").filter(|path| !path.is_empty());
+        let directory = directory.map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
+        // A daemon leaves the directory it was started in.
+        Spill::in_directory(std::path::absolute(&directory).unwrap_or(directory), limit)
+    }
+
+    fn in_directory(directory: PathBuf, wanted: Option<u64>) -> Spill {
+        Spill {
+            directory,
+            wanted,
+            disk: OnceLock::new(),
+            frames: Mutex::new(LruCache::unbounded()),
+            said: AtomicBool::new(false),
+        }
+    }
+
+    /// The limit in bytes.
+    pub fn limit(&self) -> Result<u64> {
+        Ok(u64::from(self.disk()?.most) * PIECE as u64)
+    }
+
+    pub fn get(&self, key: Key) -> Option<Arc<Spilled>> {
+        self.lock().get(&key).cloned()
+    }
+
+    /// Drops a frame before its time.
+    pub fn forget(&self, key: Key) {
+        let old = self.lock().pop(&key);
+        drop(old);
+    }
+
+    pub fn writer(&self) -> Result<Writer<'_>> {
+        let disk = self.disk()?;
+        disk.lock().writers += 1;
+        Ok(Writer { spill: self, pieces: Pieces::none(disk), len: 0, gave_up: false })
+    }
+
+    /// After [`Refused::Busy`], when the writer is dropped: waits until another frame is done with.
+    pub fn wait(&self) {
+        let Some(disk) = self.disk.get() else { return };
+        let mut room = disk.lock();
+        let seen = room.ended;
+        while room.writers > 0 && room.ended == seen {
+            room = disk.wait(room);
+        }
+    }
+
+    fn disk(&self) -> Result<Arc<Disk>> {
+        if let Some(disk) = self.disk.get() {
+            return Ok(disk.clone());
+        }
+        let new = Disk::open(&self.directory, self.wanted).map_err(|cause| self.failed("made", &cause))?;
+        // Of two made at once one is used.
+        Ok(self.disk.get_or_init(|| Arc::new(new)).clone())
+    }
+
+    /// A piece for a writer that has `mine` already.
+    fn take(&self, disk: &Disk, mine: usize) -> Result<u32, Refused> {
+        let mut room = disk.lock();
+        loop {
+            if let Some(piece) = room.take(disk.most) {
+                return Ok(piece);
+            }
+            drop(room);
+            let evicted = self.evict();
+            room = disk.lock();
+            if evicted || room.has_free() {
+                continue;
+            }
+            if mine as u64 >= u64::from(disk.most) {
+                return Err(Refused::TooLarge { limit: u64::from(disk.most) * PIECE as u64 });
+            }
+            if room.writers > 1 {
+                // Not counted any more from here on, so that the last one goes on.
+                room.writers -= 1;
+                return Err(Refused::Busy);
+            }
+            // What is missing is with readers, or with writers that gave up: it comes soon.
+            room = disk.wait(room);
+        }
+    }
+
+    /// Gives up the frame that was used least recently. Was there one?
+    fn evict(&self) -> bool {
+        let oldest = self.lock().pop_lru();
+        oldest.is_some()
+    }
+
+    fn failed(&self, what: &str, cause: &io::Error) -> Error {
+        let advice = match cause.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => {
+                ": set TMPDIR to a directory with more space, or mount with a smaller --spill-size"
+            }
+            _ => ": TMPDIR names another directory",
+        };
+        let directory = self.directory.display();
+        let error = Error::Other(format!(
+            "{directory}: the temporary file for decoded data cannot be {what}: {cause}{advice}"
+        ));
+        if !self.said.swap(true, Ordering::Relaxed) {
+            log::error!("{error}");
+        }
+        error
+    }
+
+    /// A poisoned lock is used on: the list is never half changed.
+    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Arc<Spilled>>> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A frame on its way into the spill. Dropped unfinished it leaves nothing behind.
+pub struct Writer<'a> {
+    spill: &'a Spill,
+    pieces: Pieces,
+    len: u64,
+    gave_up: bool,
+}
+
+impl Writer<'_> {
+    /// Appends [`PIECE`] bytes, or fewer as the last.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        let taken = self.spill.take(&self.pieces.disk, self.pieces.count());
+        let piece = taken.inspect_err(|why| self.gave_up = matches!(why, Refused::Busy))?;
+        let written = self.pieces.push(piece, bytes);
+        written.map_err(|cause| Refused::Failed(self.spill.failed("written", &cause)))?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Keeps the frame under `key`.
+    pub fn finish(mut self, key: Key) -> Arc<Spilled> {
+        let none = Pieces::none(self.pieces.disk.clone());
+        let pieces = std::mem::replace(&mut self.pieces, none);
+        let frame = Arc::new(Spilled { pieces, len: self.len });
+        let old = self.spill.lock().put(key, frame.clone());
+        drop(old);
+        // Only now does this writer end: who waits for that finds a frame that can make room.
+        frame
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        self.pieces.give_back();
+        self.pieces.disk.end_of_writer(!self.gave_up);
+    }
+}
+
+/// A frame in the spill; its space is not used for another one as long as somebody has it.
+pub struct Spilled {
+    pieces: Pieces,
+    len: u64,
+}
+
+impl Spilled {
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The bytes from `index * PIECE`, up to a whole piece of them, verified.
+    pub fn read(&self, index: usize, spill: &Spill) -> Result<Vec<u8>> {
+        let start = (index as u64).saturating_mul(PIECE as u64);
+        let len = self.len.saturating_sub(start).min(PIECE as u64) as usize;
+        self.pieces.read(index, len).map_err(|cause| spill.failed("read", &cause))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Decoding one frame from front to back, into memory while it is small, else into the spill. What comes out
+//! is verified: the checksum and content size where the frame has them, and that it ends where it should.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ::zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
+
+use super::frame::{self, Stored};
+use super::{Decoded, SMALL};
+use crate::codec::spill::{Key, PIECE, Refused, Spill, Writer};
+use crate::error::Place;
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// Stored bytes are fetched in pieces of this size.
+const INPUT: u64 = 128 << 10;
+
+/// A frame to be decoded.
+pub struct Job<'a> {
+    pub source: &'a Arc<dyn Source>,
+    pub stored: Range<u64>,
+    /// Decoded, if recorded.
+    pub len: Option<u64>,
+    pub place: &'a Place,
+    pub spill: &'a Spill,
+    /// What the spill is to call it.
+    pub key: Key,
+}
+
+impl Job<'_> {
+    pub fn run(&self) -> Result<Decoded> {
+        let start = self.stored.start;
+        let header = frame::header(&mut Stored::new(self.source, self.stored.end, self.place), start)?;
+        if let Some(problem) = header.unsupported() {
+            return Err(self.damaged(start, &problem));
+        }
+        if let Some(len) = self.len.filter(|len| *len > SMALL as u64) {
+            // Not only after having decoded as much as fits.
+            let limit = self.spill.limit()?;
+            if len > limit {
+                return Err(self.too_large(limit));
+            }
+        }
+        loop {
+            match self.attempt() {
+                Ok(decoded) => return Ok(decoded),
+                Err(Refused::Busy) => self.spill.wait(),
+                Err(Refused::TooLarge { limit }) => return Err(self.too_large(limit)),
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn attempt(&self) -> Result<Decoded, Refused> {
+        let mut decoder = DCtx::try_create().ok_or_else(no_memory)?;
+        let most = DParameter::WindowLogMax(frame::WINDOW_LOG);
+        decoder.set_parameter(most).map_err(|code| self.fault(self.stored.start, code))?;
+        let mut input = Input::new(self.source, self.stored.clone());
+        let mut output = Output { spill: self.spill, key: self.key, small: Vec::new(), writer: None };
+        let mut chunk = vec![0; PIECE];
+        let mut filled = 0;
+        loop {
+            let stored = input.peek()?;
+            let (at_end, before) = (stored.is_empty(), filled);
+            let mut from = InBuffer::around(stored);
+            let mut to = OutBuffer::around_pos(&mut chunk[..], filled);
+            let status = decoder.decompress_stream(&mut to, &mut from);
+            filled = to.pos();
+            let consumed = from.pos();
+            input.consume(consumed);
+            match status {
+                Err(code) => return Err(self.fault(input.at, code).into()),
+                Ok(0) => break,
+                Ok(_) if at_end && filled == before => {
+                    return Err(self.damaged(input.at, "the zstd frame ends early").into());
+                }
+                Ok(_) => {}
+            }
+            if filled == PIECE {
+                output.push(&chunk)?;
+                filled = 0;
+            }
+        }
+        if input.at != self.stored.end {
+            return Err(self.damaged(input.at, "the zstd frame ends before its last block").into());
+        }
+        output.push(chunk.get(..filled).unwrap_or_default())?;
+        output.finish()
+    }
+
+    /// What the decoder says is wrong at `at`.
+    fn fault(&self, at: u64, code: usize) -> Error {
+        let why = get_error_name(code);
+        if why.contains("not enough memory") {
+            return no_memory();
+        }
+        self.damaged(at, &format!("the zstd frame is damaged: {}", why.to_lowercase()))
+    }
+
+    fn too_large(&self, limit: u64) -> Error {
+        let size = self.len.map_or("more".to_owned(), |len| format!("{len} bytes"));
+        let problem = format!(
+            "the zstd frame decodes to {size}, and {limit} bytes is what may be used on disk for that: \
+             mount with a larger --spill-size"
+        );
+        self.damaged(self.stored.start, &problem)
+    }
+
+    fn damaged(&self, at: u64, problem: &str) -> Error {
+        Error::damaged(self.place.at(at), problem)
+    }
+}
+
+/// Says nothing about the frame, so it is not kept as its damage.
+fn no_memory() -> Error {
+    Error::Other("there is not enough memory to decode a zstd frame".into())
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Failed(error)
+    }
+}
+
+/// The stored bytes, fetched piece by piece. `at` is the file offset of the first byte not yet used.
+struct Input<'a> {
+    source: &'a Arc<dyn Source>,
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+impl Input<'_> {
+    fn new(source: &Arc<dyn Source>, stored: Range<u64>) -> Input<'_> {
+        Input { source, at: stored.start, end: stored.end, buffer: Vec::new(), used: 0 }
+    }
+
+    /// The bytes at hand, fetching more if there are none; empty only at the end.
+    fn peek(&mut self) -> Result<&[u8]> {
+        if self.used == self.buffer.len() && self.at < self.end {
+            self.buffer.resize(INPUT.min(self.end - self.at) as usize, 0);
+            self.source.read_exact_at(&mut self.buffer, self.at)?;
+            self.used = 0;
+        }
+        Ok(self.buffer.get(self.used..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.used += count;
+        self.at += count as u64;
+    }
+}
+
+/// Where decoded bytes go: into memory, and from the first byte that is too many into the spill.
+struct Output<'a> {
+    spill: &'a Spill,
+    key: Key,
+    small: Vec<u8>,
+    writer: Option<Writer<'a>>,
+}
+
+impl Output<'_> {
+    /// Takes a whole piece, or less as the last.
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        if self.writer.is_none() && self.small.len() + bytes.len() <= SMALL {
+            self.small.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if self.writer.is_none() {
+            let mut writer = self.spill.writer()?;
+            let small = std::mem::take(&mut self.small);
+            small.chunks(PIECE).try_for_each(|piece| writer.push(piece))?;
+            self.writer = Some(writer);
+        }
+        match &mut self.writer {
+            Some(writer) if !bytes.is_empty() => writer.push(bytes),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<Decoded, Refused> {
+        Ok(match self.writer {
+            Some(writer) => Decoded::Spilled(writer.finish(self.key)),
+            None => Decoded::Small(self.small.into()),
+        })
+    }
+}
