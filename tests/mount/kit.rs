@@ -126,6 +126,12 @@ impl Mount {
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
+
+    /// The process that serves.
+    pub fn daemon(&self) -> i32 {
+        let pids = sh(r#"pgrep -f -- "--log-file $1""#, &[&self.log]);
+        pids.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a daemon")
+    }
 }
 
 impl Drop for Mount {
@@ -147,6 +153,22 @@ pub fn names(directory: &Path) -> Vec<String> {
         listing.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
+}
+
+/// A generator good enough to scatter reads, the same in every run.
+pub struct Scatter(pub u64);
+
+impl Scatter {
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % end.max(1)
+    }
+
+    /// An offset in a file of `len` bytes, and a size: mostly small, at most 256 KiB, maybe past the end.
+    pub fn range(&mut self, len: usize) -> (usize, usize) {
+        let (from, bits) = (self.below(len + 1), self.below(18) + 1);
+        (from, self.below(1 << bits))
+    }
 }
 
 /// Waits until `done`, at most ten seconds.
