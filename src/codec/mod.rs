@@ -13,5 +13,8 @@ pub use engine::Engine;
 pub use stream::Stream;
 pub use streams::Streams;
 
+#[cfg(test)]
+mod tests;
+
 /// Unit of decoding and caching, in decoded bytes.
 pub const BLOCK: u64 = 256 << 10;
