@@ -258,18 +258,19 @@ def at_random(bench, readers, mib):
 
 
 def index_in(log):
-    """Bytes of the index for each GiB decoded, as the daemon said when it was unmounted."""
+    """The size of the index for each GiB decoded, as the daemon says when it is unmounted."""
     with open(log) as f:
-        said = re.findall(r"index: (\d+) bytes for (\d+) decoded bytes", f.read())
-    return f"{int(said[-1][0]) * 1024 / int(said[-1][1]):.1f} MiB" if said and int(said[-1][1]) else "not told"
+        said = re.search(r"index: (\d+) bytes for ([1-9]\d*) decoded bytes", f.read())
+    return f"{int(said[1]) / int(said[2]) * 1024:.1f} MiB" if said else "not told"
 
 
 def indexed_before(bench, container):
-    """The options that bring back the index of an earlier mount, and what that index took; None without."""
-    folder, log = bench.path("index"), bench.path("index.log")
-    for old in (folder, log):
-        shutil.rmtree(old, ignore_errors=True) if os.path.isdir(old) else os.path.exists(old) and os.remove(old)
-    options = ("--index-dir", folder) if bench.knows("--index-dir") else ()
+    """The options that bring back the index of an earlier mount (none if there is no such thing), and what it took."""
+    folder = bench.path("index")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    log = os.path.join(folder, "log")
+    options = ("--index-dir", os.path.join(folder, "kept")) if bench.knows("--index-dir") else ()
     with bench.mount(container, *SMALLEST, *options, "-v", "--log-file", log) as where:
         dd(os.path.join(where, "x"))
     return options, index_in(log)
