@@ -65,7 +65,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 #[test]
 fn sixteen_readers_at_random_get_their_bytes_in_time() {
-    let name = |n: usize| format!("{} {n}", if n % 2 == 0 { "text" } else { "array" });
+    let name = |n: usize| format!("{} {n}", ["text", "array"][n % 2]);
     let datasets: Vec<_> = (0..6).map(|n| (name(n), text(n, (n + 1) * 700_001))).collect();
     let (_dir, file) = container(&datasets);
     let mount = Mount::with(&file, &["--cache-size", "2M"]);
