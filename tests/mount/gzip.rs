@@ -32,9 +32,13 @@ impl Family {
     /// Each way on mounts of its own, so that none finds what another left in a cache.
     fn reads_the_same_in_every_way(&self, reads: usize) {
         for options in [["--cache-size", "2M"].as_slice(), &[]] {
-            at_random(self, &Mount::with(&self.file, options), reads);
-            from_the_front(self, &Mount::with(&self.file, options));
-            backwards(self, &Mount::with(&self.file, options));
+            let on_its_own = |read: &dyn Fn(&Mount)| {
+                let mount = Mount::with(&self.file, options);
+                within(&mount, || read(&mount));
+            };
+            on_its_own(&|mount| at_random(self, mount, reads));
+            on_its_own(&|mount| from_the_front(self, mount));
+            on_its_own(&|mount| backwards(self, mount));
         }
     }
 }

@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 pub use nix::sys::signal::{Signal, kill};
@@ -178,6 +179,26 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Two minutes, which is ten times what any reading here takes on a slow machine.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Runs `work`, which reads from the mount. If it hangs, the daemon is killed: its reads then fail, and so
+/// does the test.
+pub fn within(mount: &Mount, work: impl FnOnce()) {
+    let (done, over) = channel::<()>();
+    std::thread::scope(|scope| {
+        let done = done;
+        scope.spawn(move || {
+            if over.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the readers hang: not done after {LONGEST:?}, so the daemon is killed");
+                kill(Pid::from_raw(mount.daemon()), Signal::SIGKILL).expect("the process is there");
+            }
+        });
+        work();
+        drop(done);
+    });
 }
 
 /// Writes a RAB file with this header text and these data bytes.

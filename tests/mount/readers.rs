@@ -5,8 +5,6 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -44,25 +42,6 @@ fn container(datasets: &[(String, Vec<u8>)]) -> (TempDir, PathBuf) {
     rab(&header, &data)
 }
 
-/// Runs `work`, which reads from the mount. If it takes longer than `limit`, the daemon is killed: what
-/// hangs then fails, and so does the test.
-fn within(limit: Duration, mount: &Mount, work: impl FnOnce()) {
-    let (done, over) = channel::<()>();
-    std::thread::scope(|scope| {
-        let done = done;
-        scope.spawn(move || {
-            if over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("the readers hang: not done after {limit:?}, so the daemon is killed");
-                kill(nix::unistd::Pid::from_raw(mount.daemon()), Signal::SIGKILL).unwrap();
-            }
-        });
-        work();
-        drop(done);
-    });
-}
-
-const LIMIT: Duration = Duration::from_secs(120);
-
 #[test]
 fn sixteen_readers_at_random_get_their_bytes_in_time() {
     let name = |n: usize| format!("{} {n}", ["text", "array"][n % 2]);
@@ -81,7 +60,7 @@ fn sixteen_readers_at_random_get_their_bytes_in_time() {
             assert!(got == plain[from..from + got.len()], "{name} from {from} size {size}");
         }
     };
-    within(LIMIT, &mount, || {
+    within(&mount, || {
         std::thread::scope(|scope| {
             (0..16).for_each(|number| drop(scope.spawn(move || reader(number))));
         });
@@ -103,7 +82,7 @@ fn a_reader_at_the_front_and_one_at_the_back_get_their_bytes() {
             }
         };
         let (front, back) = (0..plain.len() / 2, plain.len() / 2..plain.len());
-        within(LIMIT, &mount, || {
+        within(&mount, || {
             std::thread::scope(|scope| {
                 scope.spawn(|| read(&mut front.step_by(100_000)));
                 scope.spawn(|| read(&mut back.step_by(100_000)));
@@ -133,13 +112,13 @@ fn a_listing_has_the_exact_sizes_of_texts_also_when_there_are_two_at_once() {
     sizes.sort();
     let (_dir, file) = container(&texts);
     let one = Mount::new(&file);
-    assert_eq!(listed(&sh(r#"ls -l "$1""#, &[&one.path])), sizes);
+    let list = |mount: &Mount| assert_eq!(listed(&sh(r#"ls -l "$1""#, &[&mount.path])), sizes);
+    within(&one, || list(&one));
     let two = Mount::new(&file);
-    let list = || assert_eq!(listed(&sh(r#"ls -l "$1""#, &[&two.path])), sizes);
-    within(LIMIT, &two, || {
+    within(&two, || {
         std::thread::scope(|scope| {
-            scope.spawn(list);
-            scope.spawn(list);
+            scope.spawn(|| list(&two));
+            scope.spawn(|| list(&two));
         });
     });
 }
@@ -158,7 +137,8 @@ for n in range(50):
     assert size == len(open(os.path.join(folder, f"t{n}"), "rb").read())
 "#;
     for step in ["1", "49", "7"] {
-        python(&[&"-c", &script, &Mount::new(&file).path, &step]);
+        let mount = Mount::new(&file);
+        within(&mount, || drop(python(&[&"-c", &script, &mount.path, &step])));
     }
 }
 
@@ -177,7 +157,7 @@ fn tail_dd_and_slices_of_a_map_are_right_at_once() {
             r#"cmp "$1" "$2""#,
         ] {
             let mount = Mount::with(&file, &["--cache-size", "2M"]);
-            sh(script, &[&mount.join(name), &plain]);
+            within(&mount, || drop(sh(script, &[&mount.join(name), &plain])));
         }
         let script = r#"
 import sys
@@ -187,6 +167,6 @@ for part in (np.s_[-1], np.s_[::-7, 3], np.s_[1500:1600, 900:], np.s_[5], np.s_[
     assert np.array_equal(mounted[part], plain[part]), part
 "#;
         let mount = Mount::with(&file, &["--cache-size", "2M"]);
-        python(&[&"-c", &script, &mount.join(name), &plain]);
+        within(&mount, || drop(python(&[&"-c", &script, &mount.join(name), &plain])));
     }
 }
