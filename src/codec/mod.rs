@@ -36,6 +36,9 @@ pub use index_store::IndexStore;
 pub use stream::Stream;
 pub use streams::{Described, Streams};
 
+#[cfg(test)]
+mod tests;
+
 /// Unit of caching, in decoded bytes.
 pub const BLOCK: u64 = 32 << 10;
 /// Decoded bytes between two seek points: what is decoded at most for a block, unless memory is short or the

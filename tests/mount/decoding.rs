@@ -143,9 +143,7 @@ fn damage_anywhere_never_gives_other_bytes() {
 
 /// A number from a file of the daemon's in /proc.
 fn of_daemon(mount: &Mount, file: &str, label: &str) -> u64 {
-    let pids = sh(r#"pgrep -f -- "--log-file $1""#, &[&mount.log]);
-    let pid = pids.split_whitespace().next().expect("a daemon");
-    let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
+    let text = std::fs::read_to_string(format!("/proc/{}/{file}", mount.daemon())).unwrap();
     let line = text.lines().find(|line| line.starts_with(label)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 pub use nix::sys::signal::{Signal, kill};
@@ -139,6 +140,12 @@ impl Mount {
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
+
+    /// The process that serves.
+    pub fn daemon(&self) -> i32 {
+        let pids = sh(r#"pgrep -f -- "--log-file $1""#, &[&self.log]);
+        pids.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a daemon")
+    }
 }
 
 impl Drop for Mount {
@@ -162,6 +169,22 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// A generator good enough to scatter reads, the same in every run.
+pub struct Scatter(pub u64);
+
+impl Scatter {
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % end.max(1)
+    }
+
+    /// An offset in a file of `len` bytes, and a size: mostly small, at most 256 KiB, maybe past the end.
+    pub fn range(&mut self, len: usize) -> (usize, usize) {
+        let (from, bits) = (self.below(len + 1), self.below(18) + 1);
+        (from, self.below(1 << bits))
+    }
+}
+
 /// Waits until `done`, at most ten seconds.
 pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(10);
@@ -169,6 +192,26 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Two minutes, which is ten times what any reading here takes on a slow machine.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Runs `work`, which reads from the mount. If it hangs, the daemon is killed: its reads then fail, and so
+/// does the test.
+pub fn within(mount: &Mount, work: impl FnOnce()) {
+    let (done, over) = channel::<()>();
+    std::thread::scope(|scope| {
+        let done = done;
+        scope.spawn(move || {
+            if over.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the readers hang: not done after {LONGEST:?}, so the daemon is killed");
+                kill(Pid::from_raw(mount.daemon()), Signal::SIGKILL).expect("the process is there");
+            }
+        });
+        work();
+        drop(done);
+    });
 }
 
 /// Writes a RAB file with this header text and these data bytes.

@@ -6,16 +6,6 @@ use std::os::unix::fs::FileExt;
 
 use crate::kit::*;
 
-/// A generator good enough to scatter reads, the same in every run.
-struct Scatter(u64);
-
-impl Scatter {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 >> 33) as usize) % end.max(1)
-    }
-}
-
 fn files(mount: &Mount) -> Vec<std::path::PathBuf> {
     let listing = sh(r#"find "$1" -type f -print0"#, &[&mount.path]);
     listing.split_terminator('\0').map(Into::into).collect()
@@ -38,9 +28,7 @@ fn eight_readers(sample: &str, options: &[&str]) {
                 let mut scatter = Scatter(reader);
                 for _ in 0..150 {
                     let (file, bytes, path) = &pairs[scatter.below(pairs.len())];
-                    let from = scatter.below(bytes.len() + 1);
-                    let bits = scatter.below(18);
-                    let size = scatter.below(1 << bits);
+                    let (from, size) = scatter.range(bytes.len());
                     let want = &bytes[from..bytes.len().min(from + size)];
                     let mut got = vec![0; size];
                     let count = file.read_at(&mut got, from as u64).unwrap();
