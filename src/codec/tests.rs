@@ -68,7 +68,7 @@ impl Case {
         !self.told || !self.is_long()
     }
 
-    fn open(&self, source: Arc<dyn Source>) -> Stream {
+    fn open(&self, source: Arc<dyn Source>) -> Arc<Stream> {
         // A small cache, so that reading again means decoding again.
         let engine = Arc::new(Engine::new(768 << 10));
         let (range, place) = (0..source.len(), source.place().dataset("x"));
@@ -94,7 +94,7 @@ impl Case {
         survived
     }
 
-    fn read_some(&self, stream: &Stream, scatter: &mut Scatter) -> (usize, Option<Vec<u8>>) {
+    fn read_some(&self, stream: &Arc<Stream>, scatter: &mut Scatter) -> (usize, Option<Vec<u8>>) {
         let from = scatter.below(self.plain.len());
         let bits = scatter.below(19);
         let len = scatter.below(1 << bits).min(self.plain.len() - from);
@@ -104,7 +104,7 @@ impl Case {
 }
 
 /// As a request is answered: out of the cache if all is there.
-fn read(stream: &Stream, from: usize, len: usize) -> Result<Vec<u8>> {
+fn read(stream: &Arc<Stream>, from: usize, len: usize) -> Result<Vec<u8>> {
     if let Some(bytes) = stream.read_cached(len, from as u64)? {
         return Ok(bytes);
     }
@@ -114,7 +114,7 @@ fn read(stream: &Stream, from: usize, len: usize) -> Result<Vec<u8>> {
 }
 
 /// As `cat` reads it.
-fn whole(stream: &Stream) -> Result<Vec<u8>> {
+fn whole(stream: &Arc<Stream>) -> Result<Vec<u8>> {
     let len = stream.len()? as usize;
     let mut bytes = Vec::with_capacity(len);
     while bytes.len() < len {
