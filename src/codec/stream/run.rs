@@ -231,8 +231,9 @@ impl Stream {
         Ok(Step { len: got, end })
     }
 
-    /// A data error: the bytes before it are kept, unless the stream has to be verified before it is served,
-    /// or all bytes are there or none can be believed.
+    /// A data error in the block from `start` on: the bytes before it are kept, unless the stream has to be
+    /// verified before it is served, or all bytes are there, or the block was whole when it was decoded before,
+    /// or none can be believed.
     fn cut_short(&self, start: u64, decoder: &Inflater, error: Error) -> Result<Step> {
         if !matches!(error, Error::Damaged { .. }) {
             return Err(error);
@@ -240,7 +241,8 @@ impl Stream {
         self.source.check()?;
         let position = decoder.position();
         let complete = self.expected.is_some_and(|len| position >= len);
-        let lost = self.is_verified_first() || complete || decoder.mismatch;
+        let was_whole = start / BLOCK < self.index.frontier();
+        let lost = self.is_verified_first() || complete || was_whole || decoder.mismatch;
         let from = if lost { 0 } else { position };
         let error = self.condemn(from, error);
         if from > start { Ok(Step { len: (from - start) as usize, end: true }) } else { Err(error) }
