@@ -43,7 +43,8 @@ impl BlockCache {
         self.lock().blocks.contains(&(stream, block))
     }
 
-    /// Takes a copy of `bytes` as that block, and returns it.
+    /// Takes a copy of `bytes` as that block, and returns it. In a full cache a block goes for each that comes, so
+    /// its memory goes round, which keeps the heap whole.
     pub fn insert(&self, stream: u64, number: u64, bytes: &[u8]) -> Block {
         let block = filled(self.make_room(cost(bytes.len())), bytes);
         let mut held = self.lock();
@@ -55,8 +56,7 @@ impl BlockCache {
         block
     }
 
-    /// Drops the least recently used until something of that cost fits; returns one that can be used again. (In a
-    /// full cache, a block goes with each that comes: its memory going round keeps the heap whole.)
+    /// Drops the least recently used until something of that cost fits; returns the last.
     fn make_room(&self, cost_of_new: usize) -> Option<Block> {
         let mut dropped = None;
         let mut held = self.lock();
@@ -76,14 +76,13 @@ impl BlockCache {
 
 /// A block of these bytes, in the memory of `old` if that fits and nobody else has it.
 fn filled(old: Option<Block>, bytes: &[u8]) -> Block {
-    let Some(mut block) = old else { return bytes.into() };
-    match Arc::get_mut(&mut block) {
-        Some(room) if room.len() == bytes.len() => {
-            room.copy_from_slice(bytes);
-            block
-        }
-        _ => bytes.into(),
+    if let Some(mut block) = old
+        && let Some(room) = Arc::get_mut(&mut block).filter(|room| room.len() == bytes.len())
+    {
+        room.copy_from_slice(bytes);
+        return block;
     }
+    bytes.into()
 }
 
 /// What a block takes: its bytes and its place in the list and the table.

@@ -9,13 +9,14 @@ use std::time::UNIX_EPOCH;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::BLOCK;
 use super::block_cache::BlockCache;
 use super::index::{Account, Index};
 use super::index_store::{IndexFile, IndexStore, Key};
 use super::inflate::{Inflater, Parts};
+use super::raw::WINDOW;
 use super::spill::Spill;
 use super::window::Packer;
+use super::{BLOCK, SPAN};
 use crate::pool::Pool;
 use crate::source::Source;
 
@@ -25,8 +26,6 @@ const PARKED: usize = 64;
 const SPARE: usize = 8;
 /// The most threads that decode ahead of sequential readers; each reader uses a few for a moment.
 const AHEAD: usize = 32;
-/// Windows that wait to be packed, at most 8 MiB; beyond that, who decodes packs.
-const WAITING: usize = 256;
 
 /// What the user may choose.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +145,9 @@ impl Engine {
     /// Packs the window of the point at `position` of `index`; soon, or now if too many wait.
     pub fn pack(&self, index: &Arc<Index>, position: u64, source: &Arc<dyn Source>, end: u64) {
         let packing = self.packing.clone();
-        if packing.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
+        // Windows that wait take half of the memory at most; then who decodes packs.
+        let waiting = packing.waiting.fetch_add(1, Ordering::Relaxed) * WINDOW;
+        if waiting as u64 >= self.limits.index / 2 {
             return packing.pack(index, position, source, end);
         }
         let (index, source) = (Arc::downgrade(index), source.clone());
@@ -177,10 +178,11 @@ impl Engine {
         spare.unwrap_or_else(Parts::new)
     }
 
-    /// A buffer of one block, full of anything, to be given back.
+    /// Room for the blocks of a span and the rest of one before it, full of anything, to be given back. The
+    /// engine is faster the more of what it refers to lies in one piece.
     pub fn scratch(&self) -> Vec<u8> {
         let used = lock(&self.scratch).pop();
-        used.unwrap_or_else(|| vec![0; BLOCK as usize])
+        used.unwrap_or_else(|| vec![0; (SPAN + BLOCK) as usize])
     }
 
     pub fn return_scratch(&self, buffer: Vec<u8>) {

@@ -8,20 +8,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::SPAN;
 use super::check::Check;
 use super::input::Input;
 use super::raw::{At, Raw};
 use super::window::Window;
 use super::wrapper::{Fault, Wrapper};
+use super::{BLOCK, SPAN};
 use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
 
 /// A window is copied at most once in so many decoded bytes, however short the deflate blocks are.
-const BETWEEN_CAPTURES: u64 = SPAN / 16;
+const BETWEEN_CAPTURES: u64 = SPAN / 8;
 /// So near before a multiple of the spacing every boundary may become its seek point.
-const NEAR: u64 = SPAN / 4;
+const NEAR: u64 = SPAN / 8;
 
 /// Where decoding can start: at a deflate block. Positions count decoded bytes.
 #[derive(Clone)]
@@ -46,7 +46,9 @@ pub struct Inflater {
     member: u64,
     /// From the start of the member to the start of the segment.
     check: u32,
-    /// The bytes since the start of the member or of the last [`Inflater::read`], whichever is later.
+    /// From the start of the block to the start of the segment.
+    block: u32,
+    /// The bytes since the start of the member or of the block, whichever is later.
     segment: Segment,
     finished: bool,
     /// Whether the failure was one of a check value or length.
@@ -105,6 +107,7 @@ impl Inflater {
             position,
             member,
             check,
+            block: wrapper.check().of_nothing(),
             segment,
             finished: false,
             mismatch: false,
@@ -122,7 +125,7 @@ impl Inflater {
         self.position
     }
 
-    pub fn check(&self) -> Check {
+    fn check(&self) -> Check {
         self.wrapper.check()
     }
 
@@ -136,32 +139,32 @@ impl Inflater {
         self.captured.take()
     }
 
-    /// Fills `out`; fewer bytes only at the verified end of the stream. Returns their number and their check
-    /// value.
-    pub fn read(&mut self, out: &mut [u8], place: &Place) -> Result<(usize, u32)> {
+    /// Fills `out`; fewer bytes only at the verified end of the stream. Returns their number, and adds the
+    /// check value of each block that ends in them, or with the stream. (That of a block in whose middle
+    /// decoding started is of the rest of it.)
+    pub fn read(&mut self, out: &mut [u8], checks: &mut Vec<u32>, place: &Place) -> Result<usize> {
         let mut filled = 0;
-        let mut check = self.check().of_nothing();
         while filled < out.len() && !self.finished {
             let rest = out.get_mut(filled..).unwrap_or_default();
-            let step = self.step(rest, &mut check);
+            let step = self.step(rest, checks);
             filled += step.map_err(|fault| {
                 self.mismatch = matches!(fault, Fault::Mismatch(_));
                 fault.into_error(place, self.input.offset())
             })?;
         }
-        self.end_segment(&mut check);
-        Ok((filled, check))
+        if self.finished && !self.position.is_multiple_of(BLOCK) {
+            checks.push(self.block);
+        }
+        Ok(filled)
     }
 
-    /// One call of the engine; returns the bytes it produced. `check` is that of earlier segments of `out`.
-    fn step(&mut self, out: &mut [u8], check: &mut u32) -> Result<usize, Fault> {
+    /// One call of the engine; returns the bytes it produced.
+    fn step(&mut self, out: &mut [u8], checks: &mut Vec<u32>) -> Result<usize, Fault> {
         let input = self.input.peek()?;
         let at_end = input.is_empty();
         let step = self.raw.step(input, out);
         self.input.consume(step.consumed);
-        self.position += step.produced as u64;
-        let bytes = out.get(..step.produced).unwrap_or_default();
-        self.segment.check = self.check().update(self.segment.check, bytes);
+        self.count(out.get(..step.produced).unwrap_or_default(), checks);
         match step.at {
             Err(why) => return Err(self.wrapper.damaged(why)),
             Ok(At::Inside) if at_end && step.consumed == 0 && step.produced == 0 => {
@@ -169,9 +172,25 @@ impl Inflater {
             }
             Ok(At::Inside) => {}
             Ok(At::Boundary { bits }) => self.pass(bits),
-            Ok(At::End) => self.end_of_member(check)?,
+            Ok(At::End) => self.end_of_member()?,
         }
         Ok(step.produced)
+    }
+
+    /// Takes bytes into the check values.
+    fn count(&mut self, mut bytes: &[u8], checks: &mut Vec<u32>) {
+        let kind = self.check();
+        while !bytes.is_empty() {
+            let left = (BLOCK - self.position % BLOCK) as usize;
+            let (piece, rest) = bytes.split_at(left.min(bytes.len()));
+            self.segment.check = kind.update(self.segment.check, piece);
+            self.position += piece.len() as u64;
+            if piece.len() == left {
+                self.end_segment();
+                checks.push(std::mem::replace(&mut self.block, kind.of_nothing()));
+            }
+            bytes = rest;
+        }
     }
 
     /// At a boundary between two deflate blocks: a seek point, if one is wanted here.
@@ -187,9 +206,7 @@ impl Inflater {
             None => true,
         };
         if wanted {
-            let mut window = Vec::new();
-            self.raw.window(&mut window);
-            self.captured = Some(self.point(bits, Window::raw(window)));
+            self.captured = Some(self.point(bits, Window::raw(self.raw.window())));
         }
     }
 
@@ -207,8 +224,8 @@ impl Inflater {
     }
 
     /// After a gzip member either another one follows, or padding with zeros, or nothing.
-    fn end_of_member(&mut self, check: &mut u32) -> Result<(), Fault> {
-        self.end_segment(check);
+    fn end_of_member(&mut self) -> Result<(), Fault> {
+        self.end_segment();
         self.wrapper.close(&mut self.input, self.check, self.position - self.member)?;
         self.finished = !self.wrapper.next_member(&mut self.input)?;
         if !self.finished {
@@ -222,12 +239,12 @@ impl Inflater {
         Ok(())
     }
 
-    /// Adds the segment to the member's check value and to that of the bytes that are being read.
-    fn end_segment(&mut self, of_read: &mut u32) {
+    /// Adds the segment to the check values of the member and of the block.
+    fn end_segment(&mut self) {
         let kind = self.check();
         let len = self.position - self.segment.start;
         self.check = kind.combine(self.check, self.segment.check, len);
-        *of_read = kind.combine(*of_read, self.segment.check, len);
+        self.block = kind.combine(self.block, self.segment.check, len);
         self.segment = Segment { start: self.position, check: kind.of_nothing() };
     }
 }

@@ -96,14 +96,15 @@ impl Raw {
         text.to_str().unwrap_or("invalid data")
     }
 
-    /// The last decoded bytes, at most [`WINDOW`], replacing those in `into`.
-    pub fn window(&self, into: &mut Vec<u8>) {
-        into.resize(WINDOW, 0);
+    /// The last decoded bytes, at most [`WINDOW`].
+    pub fn window(&self) -> Vec<u8> {
+        let mut bytes = vec![0; WINDOW];
         let mut len = 0;
         // SAFETY: the stream was initialised, there is room for the largest window, and zlib only reads the
         // stream here.
-        unsafe { z::inflateGetDictionary(&*self.stream as *const _ as *mut _, into.as_mut_ptr(), &mut len) };
-        into.truncate(len as usize);
+        unsafe { z::inflateGetDictionary(&*self.stream as *const _ as *mut _, bytes.as_mut_ptr(), &mut len) };
+        bytes.truncate(len as usize);
+        bytes
     }
 }
 

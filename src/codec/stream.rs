@@ -48,6 +48,8 @@ pub struct Stream {
 struct State {
     running: Vec<Run>,
     runs: u64,
+    /// The blocks that readers wait for.
+    waiting: Vec<u64>,
     readers: Readers,
     damage: Option<Damage>,
     /// Whom to tell of damage.
@@ -138,10 +140,11 @@ impl Stream {
             return Err(error);
         }
         self.decode_ahead(offset, buf.len());
+        let last = (offset + buf.len() as u64).saturating_sub(1) / BLOCK;
         let mut rest = buf;
         let mut at = offset;
         while !rest.is_empty() {
-            let block = self.block(at / BLOCK)?;
+            let block = self.block(at / BLOCK, last)?;
             let from = self.part(&block, at)?;
             let count = from.len().min(rest.len());
             rest[..count].copy_from_slice(&from[..count]);
@@ -179,15 +182,16 @@ impl Stream {
                 return Err(damage.error.clone());
             }
             if !state.running.is_empty() {
-                drop(self.wait(state));
+                self.wait(state, u64::MAX);
                 continue;
             }
             self.run(self.index.frontier(), u64::MAX, state)?;
         }
     }
 
-    /// The block `number`, out of the cache or decoded now.
-    fn block(self: &Arc<Stream>, number: u64) -> Result<Block> {
+    /// The block `number`, out of the cache or decoded now. If it is on its way, so are those through `last`
+    /// that the reader wants too, and it sleeps until all are there.
+    fn block(self: &Arc<Stream>, number: u64, last: u64) -> Result<Block> {
         loop {
             let state = self.lock();
             if let Some(damage) = state.damage.as_ref().filter(|d| d.from <= number * BLOCK) {
@@ -197,7 +201,7 @@ impl Stream {
                 return Ok(block);
             }
             if self.comes_nearest(&state, number) {
-                drop(self.wait(state));
+                self.wait(state, last);
                 continue;
             }
             return self.run(number, number, state);
@@ -208,8 +212,13 @@ impl Stream {
         self.id.load(Ordering::Relaxed)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.progress.wait(state).unwrap_or_else(PoisonError::into_inner)
+    /// Waits until a run passes `block`, or ends.
+    fn wait(&self, mut state: MutexGuard<'_, State>, block: u64) {
+        state.waiting.push(block);
+        let mut state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = state.waiting.iter().position(|waiting| *waiting == block) {
+            state.waiting.swap_remove(at);
+        }
     }
 
     /// A poisoned lock is used on: no critical section leaves the state half changed.

@@ -43,16 +43,24 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// The run has passed `block`; returns the last block it is to pass.
-    fn passed(&self, block: u64) -> u64 {
+    /// The last block that the run is to pass.
+    fn last(&self) -> u64 {
+        let state = self.stream.lock();
+        state.running.iter().find(|run| run.number == self.number).map_or(0, |run| run.last)
+    }
+
+    /// The run has passed the blocks from `at` up to `next`; returns the last block it is to pass.
+    fn passed(&self, at: u64, next: u64) -> u64 {
         let mut state = self.stream.lock();
         let run = state.running.iter_mut().find(|run| run.number == self.number);
         let last = run.map_or(0, |run| {
-            run.next = block + 1;
+            run.next = next;
             run.last
         });
-        drop(state);
-        self.stream.progress.notify_all();
+        if state.waiting.iter().any(|block| (at..next).contains(block)) {
+            drop(state);
+            self.stream.progress.notify_all();
+        }
         last
     }
 }
@@ -64,8 +72,8 @@ impl Drop for Announced {
     }
 }
 
-/// What was decoded of a block, and whether the verified end of the stream follows it.
-struct Step {
+/// What was decoded: whole blocks, and a shorter one only before the end or damage.
+struct Decoded {
     len: usize,
     end: bool,
 }
@@ -116,7 +124,7 @@ impl Stream {
     pub(super) fn go(&self, first: u64, announced: Announced) -> Result<Block> {
         let mut scratch = self.engine.scratch();
         let done = loop {
-            match self.go_with(&mut scratch, first, &announced) {
+            match self.try_to_go(&mut scratch, first, &announced) {
                 // What an earlier mount had left did not fit, and is forgotten: from the start.
                 Err(Error::Damaged { .. }) if !self.is_damaged() => {}
                 done => break done,
@@ -126,33 +134,41 @@ impl Stream {
         done
     }
 
-    fn go_with(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<Block> {
+    fn try_to_go(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<Block> {
         let id = self.id();
         let mut decoder = self.decoder(id, first)?;
-        let start = decoder.position();
-        let mut at = first_whole_block(start);
-        self.skip(scratch, &mut decoder, at * BLOCK)?;
-        self.engine.count_decoded(decoder.position() - start);
+        let mut at = first_whole_block(decoder.position());
         loop {
             self.want_point(&mut decoder, at);
-            let step = self.step(scratch, &mut decoder, at)?;
+            let next = (at + 1).next_multiple_of(SPAN / BLOCK).min(announced.last().saturating_add(1));
+            let skipped = (at * BLOCK - decoder.position()) as usize;
+            let decoded = self.decode(scratch, &mut decoder, at, next)?;
             if self.id() != id {
                 return Err(self.decoded_differently(at * BLOCK));
             }
-            let bytes = scratch.get(..step.len).unwrap_or_default();
-            let block = self.engine.cache.insert(id, at, bytes);
-            let last = announced.passed(at);
-            self.keep_point(&mut decoder, at + 1);
-            if step.end {
+            let bytes = scratch.get(skipped..skipped + decoded.len).unwrap_or_default();
+            let block = self.keep_blocks(id, at, bytes);
+            let last = announced.passed(at, next);
+            self.keep_point(&mut decoder, next);
+            if decoded.end {
                 self.engine.retire(decoder);
                 return Ok(block);
             }
-            if at >= last {
+            if next > last {
                 self.engine.park(id, decoder);
                 return Ok(block);
             }
-            at += 1;
+            at = next;
         }
+    }
+
+    /// Puts blocks from `at` on into the cache; returns the last.
+    fn keep_blocks(&self, id: u64, at: u64, bytes: &[u8]) -> Block {
+        let mut last = Block::default();
+        for (number, bytes) in (at..).zip(bytes.chunks(BLOCK as usize)) {
+            last = self.engine.cache.insert(id, number, bytes);
+        }
+        last
     }
 
     /// A decoder as near before block `first` as there is one.
@@ -168,17 +184,6 @@ impl Stream {
             Some(point) => Inflater::resume(source, self.stored.end, &point, parts),
             None => Inflater::new(source, self.stored.clone(), &self.place, parts)
                 .map_err(|error| self.condemn(0, error)),
-        }
-    }
-
-    /// Decodes up to `position`, less than a block.
-    fn skip(&self, scratch: &mut [u8], decoder: &mut Inflater, position: u64) -> Result<()> {
-        let left = position - decoder.position();
-        let Some(out) = scratch.get_mut(..left as usize).filter(|out| !out.is_empty()) else { return Ok(()) };
-        match decoder.read(out, &self.place) {
-            Ok((got, _)) if got as u64 == left => Ok(()),
-            Ok(_) => Err(self.condemn(0, self.decoded_differently(decoder.position()))),
-            Err(error) => self.cut_short(position, decoder, error).map(drop),
         }
     }
 
@@ -209,49 +214,57 @@ impl Stream {
         }
     }
 
-    /// Decodes block `at`. Damage is recorded here; a block cut short by it is still returned if it holds
-    /// good bytes, since reads that end before the damage are served.
-    fn step(&self, scratch: &mut [u8], decoder: &mut Inflater, at: u64) -> Result<Step> {
-        let start = at * BLOCK;
-        let wanted = self.known_len().map_or(BLOCK, |len| BLOCK.min(len.saturating_sub(start)));
-        let out = scratch.get_mut(..wanted as usize).unwrap_or_default();
-        let (got, check) = match decoder.read(out, &self.place) {
-            Ok(done) => done,
-            Err(error) => return self.cut_short(start, decoder, error),
-        };
+    /// Decodes the blocks from `at` up to `next`, and before them what is left of the one before. Damage is
+    /// recorded here; what comes before it is still returned, since reads that end before it are served.
+    fn decode(&self, scratch: &mut [u8], decoder: &mut Inflater, at: u64, next: u64) -> Result<Decoded> {
+        let (start, position) = (at * BLOCK, decoder.position());
+        let end = self.known_len().map_or(next * BLOCK, |len| len.min(next * BLOCK));
+        let wanted = scratch.get_mut(..end.saturating_sub(position) as usize).unwrap_or_default();
+        let mut checks = Vec::with_capacity(1 + (next - at) as usize);
+        let read = decoder.read(wanted, &mut checks, &self.place);
+        self.engine.count_decoded(decoder.position() - position);
         self.source.check()?;
-        if got > 0 && matches!(self.index.see(at, check), Seen::Different | Seen::TooEarly) {
-            return Err(self.condemn(0, self.decoded_differently(start)));
+        let whole = checks.iter().skip(usize::from(position < start));
+        for (number, check) in (at..).zip(whole) {
+            if matches!(self.index.see(number, *check), Seen::Different | Seen::TooEarly) {
+                return Err(self.condemn(0, self.decoded_differently(number * BLOCK)));
+            }
         }
-        self.engine.count_decoded(got as u64);
-        let end = (got as u64) < wanted || self.known_len() == Some(start + got as u64);
+        let got = match read {
+            Ok(got) => got,
+            Err(error) => {
+                let good = self.cut_short(start, decoder, error)?;
+                return Ok(Decoded { len: good, end: true });
+            }
+        };
+        let reached = position + got as u64;
+        let end = got < wanted.len() || self.known_len() == Some(reached);
         if end {
-            self.finish(decoder, start + got as u64)?;
+            self.finish(decoder, reached)?;
         }
-        Ok(Step { len: got, end })
+        Ok(Decoded { len: reached.saturating_sub(start) as usize, end })
     }
 
-    /// A data error in the block from `start` on: the bytes before it are kept, unless the stream has to be
-    /// verified before it is served, or all bytes are there, or the block was whole when it was decoded before,
-    /// or none can be believed.
-    fn cut_short(&self, start: u64, decoder: &Inflater, error: Error) -> Result<Step> {
+    /// A data error after block `start`'s beginning: says how many bytes from there on are kept. They are,
+    /// unless the stream has to be verified before it is served, or all bytes are there, or the block was whole
+    /// when it was decoded before, or none can be believed.
+    fn cut_short(&self, start: u64, decoder: &Inflater, error: Error) -> Result<usize> {
         if !matches!(error, Error::Damaged { .. }) {
             return Err(error);
         }
-        self.source.check()?;
         let position = decoder.position();
         let complete = self.expected.is_some_and(|len| position >= len);
-        let was_whole = start / BLOCK < self.index.frontier();
+        let was_whole = position / BLOCK < self.index.frontier();
         let lost = self.is_verified_first() || complete || was_whole || decoder.mismatch;
         let from = if lost { 0 } else { position };
         let error = self.condemn(from, error);
-        if from > start { Ok(Step { len: (from - start) as usize, end: true }) } else { Err(error) }
+        if from > start { Ok((from - start) as usize) } else { Err(error) }
     }
 
     /// All expected bytes are there, `len` of them: nothing may follow, and the checksum must be right.
     fn finish(&self, decoder: &mut Inflater, len: u64) -> Result<()> {
-        match decoder.read(&mut [0], &self.place) {
-            Ok((0, _)) => {}
+        match decoder.read(&mut [0], &mut Vec::new(), &self.place) {
+            Ok(0) => {}
             Ok(_) => return Err(self.condemn(0, self.wrong_length("more".into()))),
             Err(error) => return Err(self.condemn(0, error)),
         }
