@@ -19,9 +19,11 @@ use crate::error::Place;
 use crate::source::Source;
 
 /// A window is copied at most once in so many decoded bytes, however short the deflate blocks are.
-const BETWEEN_CAPTURES: u64 = SPAN / 8;
-/// So near before a multiple of the spacing every boundary may become its seek point.
-const NEAR: u64 = SPAN / 8;
+const BETWEEN_CAPTURES: u64 = SPAN / 16;
+/// A seek point is looked for in so many bytes before a multiple of the spacing, at first and at least; the
+/// stream's own deflate blocks decide how far from it one is found.
+const NEAR: u64 = SPAN / 4;
+const NEAREST: u64 = SPAN / 16;
 
 /// Where decoding can start: at a deflate block. Positions count decoded bytes.
 #[derive(Clone)]
@@ -53,9 +55,18 @@ pub struct Inflater {
     finished: bool,
     /// Whether the failure was one of a check value or length.
     pub mismatch: bool,
-    /// Seek points are wanted shortly before multiples of this.
-    capture: Option<u64>,
-    captured: Option<Point>,
+    capture: Capture,
+}
+
+/// The search for seek points.
+struct Capture {
+    /// They are wanted shortly before multiples of this, or not at all.
+    spacing: Option<u64>,
+    /// How far before a multiple they are looked for.
+    near: u64,
+    /// Boundaries that were met there.
+    met: u32,
+    last: Option<Point>,
 }
 
 struct Segment {
@@ -111,8 +122,7 @@ impl Inflater {
             segment,
             finished: false,
             mismatch: false,
-            capture: None,
-            captured: None,
+            capture: Capture { spacing: None, near: NEAR, met: 0, last: None },
         }
     }
 
@@ -131,12 +141,13 @@ impl Inflater {
 
     /// From here on, seek points are wanted shortly before multiples of `spacing`, or none.
     pub fn capture(&mut self, spacing: Option<u64>) {
-        self.capture = spacing;
+        self.capture.spacing = spacing;
     }
 
-    /// The last seek point that was passed since the last call.
+    /// The last seek point that was passed since the last call, which was one spacing ago.
     pub fn captured(&mut self) -> Option<Point> {
-        self.captured.take()
+        self.capture.adapt();
+        self.capture.last.take()
     }
 
     /// Fills `out`; fewer bytes only at the verified end of the stream. Returns their number, and adds the
@@ -160,9 +171,11 @@ impl Inflater {
 
     /// One call of the engine; returns the bytes it produced.
     fn step(&mut self, out: &mut [u8], checks: &mut Vec<u32>) -> Result<usize, Fault> {
+        let (room, stop) = self.capture.room(self.position, out.len());
+        let out = out.get_mut(..room).unwrap_or_default();
         let input = self.input.peek()?;
         let at_end = input.is_empty();
-        let step = self.raw.step(input, out);
+        let step = self.raw.step(input, out, stop);
         self.input.consume(step.consumed);
         self.count(out.get(..step.produced).unwrap_or_default(), checks);
         match step.at {
@@ -193,20 +206,12 @@ impl Inflater {
         }
     }
 
-    /// At a boundary between two deflate blocks: a seek point, if one is wanted here.
+    /// At a boundary between two deflate blocks where a seek point is looked for.
     fn pass(&mut self, bits: u8) {
-        let Some(spacing) = self.capture else { return };
-        let slot = |position: u64| position.div_ceil(spacing);
-        let wanted = match &self.captured {
-            Some(last) if slot(last.position) == slot(self.position) => {
-                let left = slot(self.position) * spacing - self.position;
-                left <= NEAR && self.position - last.position >= BETWEEN_CAPTURES
-            }
-            Some(last) => self.position - last.position >= BETWEEN_CAPTURES,
-            None => true,
-        };
-        if wanted {
-            self.captured = Some(self.point(bits, Window::raw(self.raw.window())));
+        self.capture.met += 1;
+        let since = self.capture.last.as_ref().map(|last| self.position - last.position);
+        if since.is_none_or(|since| since >= BETWEEN_CAPTURES) {
+            self.capture.last = Some(self.point(bits, Window::raw(self.raw.window())));
         }
     }
 
@@ -232,8 +237,8 @@ impl Inflater {
             self.raw.reset();
             self.member = self.position;
             self.check = self.check().of_nothing();
-            if self.capture.is_some() {
-                self.captured = Some(self.point(0, Window::empty()));
+            if self.capture.spacing.is_some() {
+                self.capture.last = Some(self.point(0, Window::empty()));
             }
         }
         Ok(())
@@ -246,5 +251,29 @@ impl Inflater {
         self.check = kind.combine(self.check, self.segment.check, len);
         self.block = kind.combine(self.block, self.segment.check, len);
         self.segment = Segment { start: self.position, check: kind.of_nothing() };
+    }
+}
+
+impl Capture {
+    /// How many of `len` bytes from `position` on to decode at once, and whether to stop between blocks.
+    fn room(&self, position: u64, len: usize) -> (usize, bool) {
+        let Some(spacing) = self.spacing else { return (len, false) };
+        let left = spacing - position % spacing;
+        if left <= self.near {
+            return (len, true);
+        }
+        (len.min((left - self.near) as usize), false)
+    }
+
+    /// Looks farther back when nothing was found, and less far when there was more than enough.
+    fn adapt(&mut self) {
+        if self.spacing.is_some() {
+            self.near = match self.met {
+                0 => (self.near * 2).min(SPAN),
+                1..=3 => self.near,
+                _ => (self.near / 2).max(NEAREST),
+            };
+        }
+        self.met = 0;
     }
 }

@@ -64,8 +64,9 @@ impl Raw {
         }
     }
 
-    /// Decodes from `input` into `out` until either is used up or a block ends.
-    pub fn step(&mut self, input: &[u8], out: &mut [u8]) -> Step {
+    /// Decodes from `input` into `out` until either is used up, or with `stop` until a block ends. Each call
+    /// pays for what refers to bytes before `out`, so stopping costs time.
+    pub fn step(&mut self, input: &[u8], out: &mut [u8], stop: bool) -> Step {
         let (given, room) = (input.len() as u32, out.len() as u32);
         let stream = &mut *self.stream;
         stream.next_in = input.as_ptr();
@@ -73,12 +74,12 @@ impl Raw {
         stream.next_out = out.as_mut_ptr();
         stream.avail_out = room;
         // SAFETY: the stream was initialised, and the pointers and lengths are those of the slices.
-        let code = unsafe { z::inflate(stream, z::Z_BLOCK) };
+        let code = unsafe { z::inflate(stream, if stop { z::Z_BLOCK } else { z::Z_NO_FLUSH }) };
         let consumed = (given - stream.avail_in) as usize;
         let produced = (room - stream.avail_out) as usize;
         let at = match code {
             z::Z_STREAM_END => Ok(At::End),
-            z::Z_OK | z::Z_BUF_ERROR if stream.data_type & (128 | 64) == 128 => {
+            z::Z_OK | z::Z_BUF_ERROR if stop && stream.data_type & (128 | 64) == 128 => {
                 Ok(At::Boundary { bits: (stream.data_type & 7) as u8 })
             }
             z::Z_OK | z::Z_BUF_ERROR => Ok(At::Inside),

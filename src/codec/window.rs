@@ -123,9 +123,9 @@ impl Packer {
         }
         let [low, high] = &mut self.outs;
         let (low, high) = (&mut low[filled..], &mut high[filled..]);
-        let step = self.raws[0].step(stored, low);
+        let step = self.raws[0].step(stored, low, false);
         // The same codes with another window: it stops at the same place.
-        self.raws[1].step(stored, high);
+        self.raws[1].step(stored, high, false);
         for (low, high) in low.iter().zip(high.iter()).take(step.produced) {
             if let Some(used) = place(*low, *high).and_then(|place| self.used.get_mut(place)) {
                 *used = true;
