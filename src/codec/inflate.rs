@@ -163,9 +163,6 @@ impl Inflater {
                 fault.into_error(place, self.input.offset())
             })?;
         }
-        if self.finished && !self.position.is_multiple_of(BLOCK) {
-            checks.push(self.block);
-        }
         Ok(filled)
     }
 
@@ -185,7 +182,7 @@ impl Inflater {
             }
             Ok(At::Inside) => {}
             Ok(At::Boundary { bits }) => self.pass(bits),
-            Ok(At::End) => self.end_of_member()?,
+            Ok(At::End) => self.end_of_member(checks)?,
         }
         Ok(step.produced)
     }
@@ -229,10 +226,13 @@ impl Inflater {
     }
 
     /// After a gzip member either another one follows, or padding with zeros, or nothing.
-    fn end_of_member(&mut self) -> Result<(), Fault> {
+    fn end_of_member(&mut self, checks: &mut Vec<u32>) -> Result<(), Fault> {
         self.end_segment();
         self.wrapper.close(&mut self.input, self.check, self.position - self.member)?;
         self.finished = !self.wrapper.next_member(&mut self.input)?;
+        if self.finished && !self.position.is_multiple_of(BLOCK) {
+            checks.push(self.block);
+        }
         if !self.finished {
             self.raw.reset();
             self.member = self.position;

@@ -141,6 +141,12 @@ impl Mount {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// Unmounts, and returns what the log says then.
+    pub fn end(self) -> String {
+        sh(r#""$1" -u "$2""#, &[&PROGRAM, &self.path]);
+        self.log()
+    }
+
     /// The process that serves.
     pub fn daemon(&self) -> i32 {
         let pids = sh(r#"pgrep -f -- "--log-file $1""#, &[&self.log]);
@@ -151,7 +157,7 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         let said = run(program().arg("-u").arg(&self.path));
-        if said.code != 0 {
+        if said.code != 0 && self.path.exists() {
             let _ = run(Command::new("fusermount3").arg("-uz").arg(&self.path));
         }
         if !std::thread::panicking() {

@@ -10,6 +10,7 @@ mod damaged;
 mod decoding;
 mod docs;
 mod gzip;
+mod index;
 mod lifecycle;
 mod model;
 mod numpy;

@@ -222,7 +222,12 @@ impl Stream {
         let wanted = scratch.get_mut(..end.saturating_sub(position) as usize).unwrap_or_default();
         let mut checks = Vec::with_capacity(1 + (next - at) as usize);
         let read = decoder.read(wanted, &mut checks, &self.place);
-        self.engine.count_decoded(decoder.position() - position);
+        let reached = decoder.position();
+        self.engine.count_decoded(reached - position);
+        let is_end = read.as_ref().is_ok_and(|got| *got < wanted.len()) || self.known_len() == Some(reached);
+        if read.is_ok() && is_end {
+            self.expect_end(decoder, &mut checks)?;
+        }
         self.source.check()?;
         let whole = checks.iter().skip(usize::from(position < start));
         for (number, check) in (at..).zip(whole) {
@@ -230,19 +235,14 @@ impl Stream {
                 return Err(self.condemn(0, self.decoded_differently(number * BLOCK)));
             }
         }
-        let got = match read {
-            Ok(got) => got,
-            Err(error) => {
-                let good = self.cut_short(start, decoder, error)?;
-                return Ok(Decoded { len: good, end: true });
-            }
-        };
-        let reached = position + got as u64;
-        let end = got < wanted.len() || self.known_len() == Some(reached);
-        if end {
-            self.finish(decoder, reached)?;
+        if let Err(error) = read {
+            let good = self.cut_short(start, decoder, error)?;
+            return Ok(Decoded { len: good, end: true });
         }
-        Ok(Decoded { len: reached.saturating_sub(start) as usize, end })
+        if is_end {
+            self.finish(reached)?;
+        }
+        Ok(Decoded { len: reached.saturating_sub(start) as usize, end: is_end })
     }
 
     /// A data error after block `start`'s beginning: says how many bytes from there on are kept. They are,
@@ -261,13 +261,17 @@ impl Stream {
         if from > start { Ok((from - start) as usize) } else { Err(error) }
     }
 
-    /// All expected bytes are there, `len` of them: nothing may follow, and the checksum must be right.
-    fn finish(&self, decoder: &mut Inflater, len: u64) -> Result<()> {
-        match decoder.read(&mut [0], &mut Vec::new(), &self.place) {
-            Ok(0) => {}
-            Ok(_) => return Err(self.condemn(0, self.wrong_length("more".into()))),
-            Err(error) => return Err(self.condemn(0, error)),
+    /// All bytes are there: nothing may follow, and the wrapper's check value must be right.
+    fn expect_end(&self, decoder: &mut Inflater, checks: &mut Vec<u32>) -> Result<()> {
+        match decoder.read(&mut [0], checks, &self.place) {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(self.condemn(0, self.wrong_length("more".into()))),
+            Err(error) => Err(self.condemn(0, error)),
         }
+    }
+
+    /// The end was seen after `len` bytes, and is right.
+    fn finish(&self, len: u64) -> Result<()> {
         if self.expected.is_some_and(|expected| expected != len) {
             return Err(self.condemn(0, self.wrong_length(len.to_string())));
         }
