@@ -34,6 +34,8 @@ pub struct Spill {
     frames: Mutex<LruCache<Key, Arc<Spilled>>>,
     /// A failing disk is said once: every frame would say it again.
     said: AtomicBool,
+    /// Held by who decodes a frame that needs much memory.
+    turn: Mutex<()>,
 }
 
 /// Why a piece was not taken.
@@ -57,12 +59,18 @@ impl Spill {
         Spill::in_directory(std::path::absolute(&directory).unwrap_or(directory), limit)
     }
 
+    /// Waits until nobody else decodes a frame that needs much memory.
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn in_directory(directory: PathBuf, wanted: Option<u64>) -> Spill {
         Spill {
             directory,
             wanted,
             disk: OnceLock::new(),
             frames: Mutex::new(LruCache::unbounded()),
+            turn: Mutex::default(),
             said: AtomicBool::new(false),
         }
     }

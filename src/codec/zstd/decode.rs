@@ -8,13 +8,14 @@ use ::zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 
 use super::frame::{self, Stored};
 use super::{Decoded, SMALL};
+use crate::codec::input::Input;
 use crate::codec::spill::{Key, PIECE, Refused, Spill, Writer};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// Stored bytes are fetched in pieces of this size.
-const INPUT: u64 = 128 << 10;
+/// The frames that need more memory than this are decoded one at a time.
+const LARGE_WINDOW: u64 = 8 << 20;
 
 /// A frame to be decoded.
 pub struct Job<'a> {
@@ -43,7 +44,7 @@ impl Job<'_> {
             }
         }
         loop {
-            match self.attempt() {
+            match self.attempt(header.window > LARGE_WINDOW) {
                 Ok(decoded) => return Ok(decoded),
                 Err(Refused::Busy) => self.spill.wait(),
                 Err(Refused::TooLarge { limit }) => return Err(self.too_large(limit)),
@@ -52,11 +53,12 @@ impl Job<'_> {
         }
     }
 
-    fn attempt(&self) -> Result<Decoded, Refused> {
+    fn attempt(&self, is_large: bool) -> Result<Decoded, Refused> {
+        let _turn = is_large.then(|| self.spill.turn());
         let mut decoder = DCtx::try_create().ok_or_else(no_memory)?;
         let most = DParameter::WindowLogMax(frame::WINDOW_LOG);
         decoder.set_parameter(most).map_err(|code| self.fault(self.stored.start, code))?;
-        let mut input = Input::new(self.source, self.stored.clone());
+        let mut input = Input::new(self.source.clone(), self.stored.clone(), Vec::new());
         let mut output = Output { spill: self.spill, key: self.key, small: Vec::new(), writer: None };
         let mut chunk = vec![0; PIECE];
         let mut filled = 0;
@@ -70,10 +72,10 @@ impl Job<'_> {
             let consumed = from.pos();
             input.consume(consumed);
             match status {
-                Err(code) => return Err(self.fault(input.at, code).into()),
+                Err(code) => return Err(self.fault(input.offset(), code).into()),
                 Ok(0) => break,
                 Ok(_) if at_end && filled == before => {
-                    return Err(self.damaged(input.at, "the zstd frame ends early").into());
+                    return Err(self.damaged(input.offset(), "the zstd frame ends early").into());
                 }
                 Ok(_) => {}
             }
@@ -82,8 +84,8 @@ impl Job<'_> {
                 filled = 0;
             }
         }
-        if input.at != self.stored.end {
-            return Err(self.damaged(input.at, "the zstd frame ends before its last block").into());
+        if input.offset() != self.stored.end {
+            return Err(self.damaged(input.offset(), "the zstd frame ends before its last block").into());
         }
         output.push(chunk.get(..filled).unwrap_or_default())?;
         output.finish()
@@ -120,36 +122,6 @@ fn no_memory() -> Error {
 impl From<Error> for Refused {
     fn from(error: Error) -> Refused {
         Refused::Failed(error)
-    }
-}
-
-/// The stored bytes, fetched piece by piece. `at` is the file offset of the first byte not yet used.
-struct Input<'a> {
-    source: &'a Arc<dyn Source>,
-    at: u64,
-    end: u64,
-    buffer: Vec<u8>,
-    used: usize,
-}
-
-impl Input<'_> {
-    fn new(source: &Arc<dyn Source>, stored: Range<u64>) -> Input<'_> {
-        Input { source, at: stored.start, end: stored.end, buffer: Vec::new(), used: 0 }
-    }
-
-    /// The bytes at hand, fetching more if there are none; empty only at the end.
-    fn peek(&mut self) -> Result<&[u8]> {
-        if self.used == self.buffer.len() && self.at < self.end {
-            self.buffer.resize(INPUT.min(self.end - self.at) as usize, 0);
-            self.source.read_exact_at(&mut self.buffer, self.at)?;
-            self.used = 0;
-        }
-        Ok(self.buffer.get(self.used..).unwrap_or_default())
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.used += count;
-        self.at += count as u64;
     }
 }
 

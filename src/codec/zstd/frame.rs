@@ -29,7 +29,8 @@ pub enum Item {
 
 pub struct Header {
     pub content: Option<u64>,
-    window: u64,
+    /// Bytes of memory that decoding it needs.
+    pub window: u64,
     dictionary: u64,
     has_checksum: bool,
     /// Where the blocks begin.
