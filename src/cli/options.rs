@@ -114,12 +114,15 @@ pub struct Settings {
     pub index_size: Option<u64>,
 
     /// Memory for seek points [default: 64M]
+    ///
+    /// When it is used up every second one goes, and random access to compressed datasets takes longer.
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub index_memory: Option<u64>,
 
     /// Serve nothing of a compressed dataset before its whole stream was verified
     ///
-    /// The first read of each dataset then takes as long as decoding all of it.
+    /// The first read of each dataset then takes as long as decoding all of it, unless an earlier mount did
+    /// and its index is there.
     #[arg(long)]
     pub verify_first: bool,
     /// Disk space for decoded zstd frames [default: a quarter of what is free, at most 16G]

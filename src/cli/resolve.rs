@@ -128,7 +128,8 @@ fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, 
 /// variable that holds no absolute path does not count.
 fn index_directory(given: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     if let Some(path) = given {
-        return absolute(&path);
+        // A link to where there is room is what the user means; only the default place has to be what it seems.
+        return path.canonicalize().or_else(|_| absolute(&path));
     }
     let directory = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = directory("XDG_CACHE_HOME").or_else(|| directory("HOME").map(|home| home.join(".cache")));

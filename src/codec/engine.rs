@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, UNIX_EPOCH};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -40,6 +40,8 @@ pub struct Limits {
     pub verify_first: bool,
 }
 
+/// Unmounting does not wait longer for the index.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The header is hashed in pieces of this size.
 const PIECE: u64 = 1 << 20;
 
@@ -134,9 +136,19 @@ impl Engine {
         });
     }
 
-    /// The mount ends: keeps what is not kept yet, and says in the log what it took.
+    /// The mount ends: waits a while until what is learned is packed and kept, and says in the log what it took.
     pub fn close(&self) {
-        self.account.save();
+        let (tell, told) = mpsc::channel();
+        let account = self.account.clone();
+        self.packers.submit(move || {
+            account.save();
+            let _ = tell.send(());
+        });
+        if told.recv_timeout(PATIENCE).is_err() {
+            log::info!(
+                "not everything that was learned about compressed datasets is kept: it would take too long"
+            );
+        }
         let (points, bytes, known) = self.account.totals();
         log::info!("decoded {} bytes", self.decoded());
         log::info!("index: {bytes} bytes for {known} decoded bytes in {points} seek points");

@@ -8,13 +8,14 @@ mod record;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 use self::record::Ends;
 use super::index_store::IndexFile;
 use super::inflate::Point;
 use super::window::Window;
 use super::{BLOCK, SPAN};
+use crate::source::Source;
 
 /// The memory that the indexes of all streams take, and how it is kept bounded.
 pub struct Account {
@@ -24,9 +25,6 @@ pub struct Account {
     spacing: AtomicU64,
     indexes: Mutex<Vec<Weak<Index>>>,
 }
-
-/// A spacing that no stream needs.
-const MOST_SPACING: u64 = 1 << 50;
 
 impl Account {
     pub fn new(limit: u64) -> Account {
@@ -45,10 +43,13 @@ impl Account {
     /// it is known.
     pub fn open(self: &Arc<Account>, kept: Option<Kept>, expected: Option<u64>) -> Arc<Index> {
         let loaded = kept.as_ref().and_then(|kept| kept.load(expected));
-        let index = Arc::new(Index { account: self.clone(), kept, known: Mutex::default() });
-        if let Some(known) = loaded {
-            index.take(known);
-            self.register(&index);
+        let is_loaded = loaded.is_some();
+        let known = Mutex::new(loaded.unwrap_or_default());
+        let index = Arc::new(Index { account: self.clone(), kept, is_listed: Once::new(), known });
+        if is_loaded {
+            index.count_all();
+            index.thin(self.spacing());
+            index.list();
             self.bound();
         }
         index
@@ -73,13 +74,17 @@ impl Account {
         indexes.push(Arc::downgrade(index));
     }
 
-    /// While too much is used: every second point of all streams goes.
+    /// While too much is used: every second point of all streams goes, as long as there are any to go.
     fn bound(&self) {
-        while self.used() > self.limit && self.spacing() < MOST_SPACING {
+        while self.used() > self.limit {
+            let indexes = self.indexes();
+            if indexes.iter().all(|index| index.points() <= 1) {
+                return;
+            }
             let spacing = self.spacing() * 2;
             self.spacing.store(spacing, Ordering::Relaxed);
             log::debug!("seek points are now {} KiB apart: --index-memory is used up", spacing >> 10);
-            self.indexes().iter().for_each(|index| index.thin(spacing));
+            indexes.iter().for_each(|index| index.thin(spacing));
         }
     }
 
@@ -96,25 +101,41 @@ impl Account {
 pub struct Index {
     account: Arc<Account>,
     kept: Option<Kept>,
+    is_listed: Once,
     known: Mutex<Known>,
 }
 
-/// Where an index outlives the mount.
+/// Where an index outlives the mount. Only that of a stream whose end was right is kept, with the check value
+/// that stands there: so an index of other data is told by it, whatever the container's time says.
 pub struct Kept {
     pub file: Arc<IndexFile>,
+    pub source: Arc<dyn Source>,
     pub stored: Range<u64>,
-    pub ends: Ends,
+    /// The header tells the decoded length, so it need not be kept.
+    pub len_is_told: bool,
 }
 
 impl Kept {
     fn load(&self, expected: Option<u64>) -> Option<Known> {
         let record = self.file.get(self.stored.start, self.stored.end)?;
-        let known = record::decode(&record, &self.ends, &self.stored, expected);
+        let known = record::decode(&record, &self.stored, expected, |trailer| self.ends(trailer));
         if known.is_none() {
-            let Range { start, end } = self.stored;
-            log::info!("what is kept of the stream in bytes {start}..{end} is of another one, it is ignored");
+            let (file, Range { start, end }) = (self.source.path().display(), &self.stored);
+            log::info!(
+                "{file}: what is kept of the stream in bytes {start}..{end} is of another one: ignored"
+            );
         }
         known
+    }
+
+    /// The first 8 bytes of the stream and the last of its trailer, which ends at `trailer`.
+    fn ends(&self, trailer: u64) -> Option<Ends> {
+        let last = trailer.checked_sub(8).filter(|_| trailer <= self.stored.end)?;
+        let mut ends = [0; 16];
+        let (first_bytes, last_bytes) = ends.split_at_mut(8);
+        self.source.read_exact_at(first_bytes, self.stored.start).ok()?;
+        self.source.read_exact_at(last_bytes, last).ok()?;
+        Some(ends)
     }
 }
 
@@ -124,7 +145,11 @@ struct Known {
     checks: Vec<u32>,
     /// The decoded length, once the end was seen and was right.
     len: Option<u64>,
+    /// Where in the source its trailer ended; None also for more than one gzip member, of which each has its own.
+    trailer: Option<u64>,
     bytes: u64,
+    /// Counts how often what was known turned out to be of other data.
+    version: u64,
     /// From an earlier mount: not yet to be believed, should the data say something else.
     is_loaded: bool,
     /// Something was learned that is not kept yet.
@@ -139,8 +164,8 @@ pub enum Seen {
     Again,
     /// It was decoded before, to other bytes.
     Different,
-    /// Blocks before it are not known yet.
-    TooEarly,
+    /// What was known when its decoder started is forgotten.
+    Stale,
 }
 
 impl Index {
@@ -149,12 +174,22 @@ impl Index {
         self.lock().len
     }
 
-    /// The end was seen after `len` bytes, and was right. Says whether that is new.
-    pub fn finish(&self, len: u64) -> bool {
+    /// To be given back with what is learned by a decoder that starts now.
+    pub fn version(&self) -> u64 {
+        self.lock().version
+    }
+
+    /// The end was seen after `len` bytes, and was right; the trailer of the only member ends at `trailer`. Says
+    /// whether that is new.
+    pub fn finish(&self, version: u64, len: u64, trailer: Option<u64>) -> bool {
         let mut known = self.lock();
-        let is_new = known.len.replace(len) != Some(len);
-        known.is_new |= is_new;
-        is_new
+        if known.version != version || known.len == Some(len) {
+            return false;
+        }
+        known.len = Some(len);
+        known.trailer = trailer;
+        known.is_new = true;
+        true
     }
 
     /// All blocks before this one are known.
@@ -177,8 +212,11 @@ impl Index {
     }
 
     /// Compares the check value of a block with the one it had, or remembers it.
-    pub fn see(self: &Arc<Index>, block: u64, check: u32) -> Seen {
+    pub fn see(&self, version: u64, block: u64, check: u32) -> Seen {
         let mut known = self.lock();
+        if known.version != version {
+            return Seen::Stale;
+        }
         match known.checks.get(block as usize) {
             Some(before) if *before == check => Seen::Again,
             Some(_) => Seen::Different,
@@ -188,7 +226,7 @@ impl Index {
                 self.count(&mut known, 0, size_of_val(&check));
                 Seen::First
             }
-            None => Seen::TooEarly,
+            None => Seen::Stale,
         }
     }
 
@@ -201,14 +239,15 @@ impl Index {
     }
 
     /// Takes a point where one is missing; says whether it did.
-    pub fn add(self: &Arc<Index>, point: Point, spacing: u64) -> bool {
+    pub fn add(self: &Arc<Index>, version: u64, point: Point, spacing: u64) -> bool {
         if point.position == 0 || !self.lacks_point(point.position, spacing.max(self.account.spacing())) {
             return false;
         }
         let mut known = self.lock();
-        if known.points.is_empty() {
-            self.account.register(self);
+        if known.version != version {
+            return false;
         }
+        self.list();
         let at = known.points.partition_point(|other| other.position < point.position);
         self.count(&mut known, 0, cost(&point));
         known.points.insert(at, point);
@@ -241,28 +280,43 @@ impl Index {
         let was_loaded = known.is_loaded;
         if was_loaded {
             self.account.changed(known.bytes, 0);
-            *known = Known::default();
+            *known = Known { version: known.version + 1, ..Known::default() };
         }
         was_loaded
     }
 
-    /// Keeps what was learned since it was kept last.
+    /// Of a damaged stream nothing is kept.
+    pub fn condemn(&self) {
+        self.lock().trailer = None;
+    }
+
+    /// Keeps what was learned since it was kept last, if the stream's end was right.
     pub fn save(&self) {
         let Some(kept) = &self.kept else { return };
+        let Some(ends) = self.lock().trailer.and_then(|trailer| kept.ends(trailer)) else { return };
         let mut known = self.lock();
-        if !std::mem::take(&mut known.is_new) {
+        let is_worth_it = !known.points.is_empty() || !kept.len_is_told;
+        if !std::mem::take(&mut known.is_new) || !is_worth_it {
             return;
         }
-        let record = record::encode(&known, &kept.ends);
+        let record = record::encode(&known, &ends);
         drop(known);
         kept.file.put(kept.stored.start, kept.stored.end, &record);
     }
 
-    fn take(&self, loaded: Known) {
+    /// From now on it counts for the account.
+    fn list(self: &Arc<Index>) {
+        self.is_listed.call_once(|| self.account.register(self));
+    }
+
+    fn count_all(&self) {
         let mut known = self.lock();
-        *known = loaded;
         let bytes = known.points.iter().map(cost).sum::<usize>() + size_of_val(known.checks.as_slice());
         self.count(&mut known, 0, bytes);
+    }
+
+    fn points(&self) -> usize {
+        self.lock().points.len()
     }
 
     /// Seek points, the bytes that they and the check values take, and bytes decoded.

@@ -53,6 +53,8 @@ pub struct Inflater {
     /// The bytes since the start of the member or of the block, whichever is later.
     segment: Segment,
     finished: bool,
+    /// Where the trailer of the first member ended, if decoding started before it.
+    trailer: Option<u64>,
     /// Whether the failure was one of a check value or length.
     pub mismatch: bool,
     capture: Capture,
@@ -121,6 +123,7 @@ impl Inflater {
             block: wrapper.check().of_nothing(),
             segment,
             finished: false,
+            trailer: None,
             mismatch: false,
             capture: Capture { spacing: None, near: NEAR, met: 0, last: None },
         }
@@ -137,6 +140,11 @@ impl Inflater {
 
     fn check(&self) -> Check {
         self.wrapper.check()
+    }
+
+    /// Where in the source the trailer of the stream's only member ends, once the end is reached.
+    pub fn trailer(&self) -> Option<u64> {
+        self.trailer
     }
 
     /// From here on, seek points are wanted shortly before multiples of `spacing`, or none.
@@ -229,6 +237,7 @@ impl Inflater {
     fn end_of_member(&mut self, checks: &mut Vec<u32>) -> Result<(), Fault> {
         self.end_segment();
         self.wrapper.close(&mut self.input, self.check, self.position - self.member)?;
+        self.trailer = Some(self.input.offset()).filter(|_| self.member == 0);
         self.finished = !self.wrapper.next_member(&mut self.input)?;
         if self.finished && !self.position.is_multiple_of(BLOCK) {
             checks.push(self.block);

@@ -81,10 +81,8 @@ impl Stream {
         place: Place,
     ) -> Arc<Stream> {
         let expected = expected.filter(|len| *len > 0);
-        let kept = file.and_then(|file| {
-            let ends = ends(&*source, &stored)?;
-            Some(Kept { file, stored: stored.clone(), ends })
-        });
+        let (len_is_told, stored_too) = (expected.is_some(), stored.clone());
+        let kept = file.map(|file| Kept { file, source: source.clone(), stored: stored_too, len_is_told });
         Arc::new(Stream {
             id: AtomicU64::new(engine.cache.new_stream()),
             index: engine.account.open(kept, expected),
@@ -225,16 +223,6 @@ impl Stream {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The first and the last 8 stored bytes; None if there are not so many, or they cannot be read.
-fn ends(source: &dyn Source, stored: &Range<u64>) -> Option<[u8; 16]> {
-    let mut bytes = [0; 16];
-    let (first, last) = bytes.split_at_mut(8);
-    let end = stored.end.checked_sub(8).filter(|end| *end >= stored.start)?;
-    source.read_exact_at(first, stored.start).ok()?;
-    source.read_exact_at(last, end).ok()?;
-    Some(bytes)
 }
 
 #[cfg(test)]

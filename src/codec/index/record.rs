@@ -2,8 +2,8 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 16 | the first and the last 8 stored bytes of the stream (the last are its checksum, as a rule) |
-//! | 8 | decoded length, or all ones while the end was not seen |
+//! | 8, 8 | decoded length, and where in the container the stream's trailer ends |
+//! | 16 | the first 8 bytes of the stream, and the last 8 of its trailer (its check value) |
 //! | 4 + 4 n | number of blocks, and the check value of each |
 //! | 4 | number of seek points, and for each: |
 //! | 8, 8, 8 | its position, its offset in the container, where its member begins |
@@ -14,25 +14,25 @@
 
 use std::ops::Range;
 
+use super::super::BLOCK;
 use super::super::inflate::Point;
 use super::super::raw::WINDOW;
 use super::super::window::Window;
 use super::super::wrapper::Wrapper;
-use super::super::{BLOCK, SPAN};
 use super::Known;
 
 /// Tells two streams apart that lie at the same place of two versions of a container.
 pub type Ends = [u8; 16];
 
-const NOT_TOLD: u64 = u64::MAX;
 const NOT_PACKED: u32 = u32::MAX;
 /// Decoded bytes for a stored one that deflate can reach (1032) and more.
 const MOST_EXPANSION: u64 = 1100;
 
 pub fn encode(known: &Known, ends: &Ends) -> Vec<u8> {
     let mut out = Vec::with_capacity(known.bytes as usize + 64);
+    out.extend(known.len.unwrap_or(0).to_le_bytes());
+    out.extend(known.trailer.unwrap_or(0).to_le_bytes());
     out.extend(ends);
-    out.extend(known.len.unwrap_or(NOT_TOLD).to_le_bytes());
     out.extend((known.checks.len() as u32).to_le_bytes());
     known.checks.iter().for_each(|check| out.extend(check.to_le_bytes()));
     out.extend((known.points.len() as u32).to_le_bytes());
@@ -55,14 +55,19 @@ fn encode_point(point: &Point, out: &mut Vec<u8>) {
     out.extend(&bytes[..]);
 }
 
-/// What a record says of the stream stored in `stored`, whose length is `expected` where it is known; None if
-/// it is of another stream or makes no sense.
-pub fn decode(record: &[u8], ends: &Ends, stored: &Range<u64>, expected: Option<u64>) -> Option<Known> {
+/// What a record says of the stream stored in `stored`, whose length is `expected` where it is known; `ends`
+/// tells the bytes that are there now. None if it is of another stream or makes no sense.
+pub fn decode(
+    record: &[u8],
+    stored: &Range<u64>,
+    expected: Option<u64>,
+    ends: impl FnOnce(u64) -> Option<Ends>,
+) -> Option<Known> {
     let mut record = Reader(record);
-    if record.take(16)? != ends {
+    let (len, trailer) = (record.u64()?, record.u64()?);
+    if record.take(16)? != ends(trailer)? {
         return None;
     }
-    let len = Some(record.u64()?).filter(|len| *len != NOT_TOLD);
     let count = record.u32()? as usize;
     let checks: Vec<u32> = record.take(count.checked_mul(4)?)?.chunks_exact(4).map(number).collect();
     let count = record.u32()?;
@@ -75,7 +80,8 @@ pub fn decode(record: &[u8], ends: &Ends, stored: &Range<u64>, expected: Option<
         }
         points.push(point);
     }
-    let known = Known { points, checks, len, bytes: 0, is_loaded: true, is_new: false };
+    let (len, trailer) = (Some(len), Some(trailer));
+    let known = Known { points, checks, len, trailer, is_loaded: true, ..Known::default() };
     (record.0.is_empty() && agrees(&known, stored, expected)).then_some(known)
 }
 
@@ -89,17 +95,12 @@ fn fits(point: &Point, stored: &Range<u64>) -> bool {
 
 /// The length, the number of blocks and the points agree.
 fn agrees(known: &Known, stored: &Range<u64>, expected: Option<u64>) -> bool {
-    let blocks = known.checks.len() as u64;
+    let len = known.len.unwrap_or(0);
     let most = (stored.end - stored.start).saturating_mul(MOST_EXPANSION);
-    let whole = match known.len {
-        Some(len) => expected.is_none_or(|expected| expected == len) && len.div_ceil(BLOCK) == blocks,
-        None => expected.is_none_or(|expected| blocks <= expected.div_ceil(BLOCK)),
-    };
-    let last = known.points.last().map_or(0, |point| point.position);
-    // A point may be of the span in which decoding stopped.
-    whole
-        && blocks.saturating_mul(BLOCK) <= most.saturating_add(BLOCK)
-        && last <= (blocks * BLOCK).saturating_add(SPAN)
+    len <= most
+        && expected.is_none_or(|expected| expected == len)
+        && len.div_ceil(BLOCK) == known.checks.len() as u64
+        && known.points.last().is_none_or(|point| point.position <= len)
 }
 
 fn number(bytes: &[u8]) -> u32 {
@@ -163,27 +164,30 @@ mod tests {
             points,
             checks: (0..25).collect(),
             len: Some(25 * BLOCK),
-            bytes: 0,
-            is_loaded: false,
-            is_new: false,
+            trailer: Some(890_000),
+            ..Known::default()
         };
         (known, 90..900_000)
+    }
+
+    fn ends(byte: u8) -> impl FnOnce(u64) -> Option<Ends> {
+        move |_| Some([byte; 16])
     }
 
     #[test]
     fn what_is_encoded_is_decoded() {
         let (known, stored) = sample();
         let record = encode(&known, &[5; 16]);
-        let back = decode(&record, &[5; 16], &stored, None).unwrap();
+        let back = decode(&record, &stored, None, ends(5)).unwrap();
         assert_eq!(encode(&back, &[5; 16]), record);
         assert!(back.is_loaded);
-        assert!(decode(&record, &[6; 16], &stored, None).is_none(), "another stream");
-        assert!(decode(&record, &[5; 16], &stored, Some(25 * BLOCK - 1)).is_none(), "another length");
-        assert!(decode(&record, &[5; 16], &(90..300_000), None).is_none(), "points behind the end");
+        assert!(decode(&record, &stored, None, ends(6)).is_none(), "another stream");
+        assert!(decode(&record, &stored, Some(25 * BLOCK - 1), ends(5)).is_none(), "another length");
+        assert!(decode(&record, &(90..300_000), None, ends(5)).is_none(), "points behind the end");
         for cut in 0..record.len() {
-            assert!(decode(&record[..cut], &[5; 16], &stored, None).is_none(), "cut at {cut}");
+            assert!(decode(&record[..cut], &stored, None, ends(5)).is_none(), "cut at {cut}");
         }
-        assert!(decode(&[&record[..], b"x"].concat(), &[5; 16], &stored, None).is_none(), "too long");
+        assert!(decode(&[&record[..], b"x"].concat(), &stored, None, ends(5)).is_none(), "too long");
     }
 
     proptest! {
@@ -193,8 +197,8 @@ mod tests {
             let mut record = encode(&known, &[5; 16]);
             let at = at % record.len();
             record[at] ^= byte;
-            let _ = decode(&record, &[5; 16], &stored, Some(25 * BLOCK));
-            let _ = decode(&garbage, &[5; 16], &stored, None);
+            let _ = decode(&record, &stored, Some(25 * BLOCK), ends(5));
+            let _ = decode(&garbage, &stored, None, ends(5));
         }
     }
 }

@@ -27,40 +27,40 @@ impl Stream {
         }
     }
 
-    /// Records damage from decoded position `from` on, and says so in the log the first time. An error of
-    /// the source (changed, unreadable) is passed on and not kept: it may be of another cause next time.
-    pub(super) fn condemn(&self, from: u64, error: Error) -> Error {
+    /// Records damage from decoded position `from` on, found by a decoder that started when the index had
+    /// `version`, and says so in the log the first time. An error of the source (changed, unreadable) is passed
+    /// on and not kept: it may be of another cause next time. Nor is one kept that an index of an earlier mount
+    /// may have caused: that is forgotten first.
+    pub(super) fn condemn(&self, version: u64, from: u64, error: Error) -> Error {
         if !matches!(error, Error::Damaged { .. }) {
             return error;
         }
-        if self.index.distrust() {
-            self.start_anew(&error);
+        let mut state = self.lock();
+        if self.index.version() != version {
             return error;
         }
-        let mut state = self.lock();
+        let is_ours = !self.index.distrust();
         let known = state.damage.as_ref().map(|damage| damage.from);
-        if known.is_none_or(|known| from < known) {
+        if is_ours && known.is_none_or(|known| from < known) {
             state.damage = Some(Damage { from, error: error.clone() });
+            self.index.condemn();
+        }
+        if !is_ours {
+            self.id.store(self.engine.cache.new_stream(), Ordering::Relaxed);
         }
         let listener = state.listener.take();
         drop(state);
-        if known.is_none() {
-            log::error!("{error}; reads of it give an input/output error");
+        match known {
+            _ if !is_ours => {
+                log::warn!("{error}: or the index of an earlier mount is wrong, which is made anew")
+            }
+            None => log::error!("{error}; reads of it give an input/output error"),
+            Some(_) => {}
         }
         if let Some(listener) = listener {
             listener();
         }
         error
-    }
-
-    /// What an earlier mount had left does not fit: what was decoded with it does not count.
-    fn start_anew(&self, error: &Error) {
-        log::warn!("{error}: the index of an earlier mount does not fit, and is made anew");
-        self.id.store(self.engine.cache.new_stream(), Ordering::Relaxed);
-        let listener = self.lock().listener.take();
-        if let Some(listener) = listener {
-            listener();
-        }
     }
 
     pub(super) fn wrong_length(&self, found: String) -> Error {

@@ -4,6 +4,7 @@
 //! What always holds: each run is announced in `State::running` for as long as it goes on, and who wants a
 //! block that a run will pass soon, or to which it comes nearer than anything else, waits for it.
 
+use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
 use super::super::index::{Seen, first_whole_block};
@@ -72,6 +73,15 @@ impl Drop for Announced {
     }
 }
 
+/// What was there when a decoder started: what it learns counts only if that still holds.
+#[derive(Clone, Copy)]
+struct Start {
+    /// Of the index.
+    version: u64,
+    /// Of the blocks in the cache.
+    id: u64,
+}
+
 /// What was decoded: whole blocks, and a shorter one only before the end or damage.
 struct Decoded {
     len: usize,
@@ -125,7 +135,7 @@ impl Stream {
         let mut scratch = self.engine.scratch();
         let done = loop {
             match self.try_to_go(&mut scratch, first, &announced) {
-                // What an earlier mount had left did not fit, and is forgotten: from the start.
+                // What an earlier mount had left did not fit, and is forgotten: once more without it.
                 Err(Error::Damaged { .. }) if !self.is_damaged() => {}
                 done => break done,
             }
@@ -135,27 +145,24 @@ impl Stream {
     }
 
     fn try_to_go(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<Block> {
-        let id = self.id();
-        let mut decoder = self.decoder(id, first)?;
+        let start = Start { version: self.index.version(), id: self.id() };
+        let mut decoder = self.decoder(start, first)?;
         let mut at = first_whole_block(decoder.position());
         loop {
             self.want_point(&mut decoder, at);
             let next = (at + 1).next_multiple_of(SPAN / BLOCK).min(announced.last().saturating_add(1));
             let skipped = (at * BLOCK - decoder.position()) as usize;
-            let decoded = self.decode(scratch, &mut decoder, at, next)?;
-            if self.id() != id {
-                return Err(self.decoded_differently(at * BLOCK));
-            }
+            let decoded = self.decode(scratch, &mut decoder, start, at..next)?;
             let bytes = scratch.get(skipped..skipped + decoded.len).unwrap_or_default();
-            let block = self.keep_blocks(id, at, bytes);
+            let block = self.keep_blocks(start.id, at, bytes);
             let last = announced.passed(at, next);
-            self.keep_point(&mut decoder, next);
+            self.keep_point(&mut decoder, start.version, next);
             if decoded.end {
                 self.engine.retire(decoder);
                 return Ok(block);
             }
             if next > last {
-                self.engine.park(id, decoder);
+                self.engine.park(start.id, decoder);
                 return Ok(block);
             }
             at = next;
@@ -172,23 +179,23 @@ impl Stream {
     }
 
     /// A decoder as near before block `first` as there is one.
-    fn decoder(&self, id: u64, first: u64) -> Result<Inflater> {
+    fn decoder(&self, start: Start, first: u64) -> Result<Inflater> {
         let position = first.saturating_mul(BLOCK);
         let point = self.index.point_before(position);
         let from = point.as_ref().map_or(0, |point| point.position);
-        if let Some(parked) = self.engine.resume(id, from, position) {
+        if let Some(parked) = self.engine.resume(start.id, from, position) {
             return Ok(parked);
         }
         let (source, parts) = (self.source.clone(), self.engine.parts());
         match point {
             Some(point) => Inflater::resume(source, self.stored.end, &point, parts),
             None => Inflater::new(source, self.stored.clone(), &self.place, parts)
-                .map_err(|error| self.condemn(0, error)),
+                .map_err(|error| self.condemn(start.version, 0, error)),
         }
     }
 
     fn spacing(&self) -> u64 {
-        let sparse = if self.index.len().is_none() && self.is_verified_first() { SPARSE } else { SPAN };
+        let sparse = if self.known_len().is_none() { SPARSE } else { SPAN };
         sparse.max(self.engine.account.spacing())
     }
 
@@ -202,53 +209,59 @@ impl Stream {
     }
 
     /// At the end of each span: takes the seek point before it.
-    fn keep_point(&self, decoder: &mut Inflater, next: u64) {
+    fn keep_point(&self, decoder: &mut Inflater, version: u64, next: u64) {
         let spacing = self.spacing();
         if !(next * BLOCK).is_multiple_of(spacing) {
             return;
         }
         let Some(point) = decoder.captured() else { return };
         let (position, is_raw) = (point.position, !point.window.is_packed());
-        if self.index.add(point, spacing) && is_raw {
+        if self.index.add(version, point, spacing) && is_raw {
             self.engine.pack(&self.index, position, &self.source, self.stored.end);
         }
     }
 
-    /// Decodes the blocks from `at` up to `next`, and before them what is left of the one before. Damage is
-    /// recorded here; what comes before it is still returned, since reads that end before it are served.
-    fn decode(&self, scratch: &mut [u8], decoder: &mut Inflater, at: u64, next: u64) -> Result<Decoded> {
-        let (start, position) = (at * BLOCK, decoder.position());
-        let end = self.known_len().map_or(next * BLOCK, |len| len.min(next * BLOCK));
+    /// Decodes these blocks, and before them what is left of the one before. Damage is recorded here; what comes
+    /// before it is still returned, since reads that end before it are served.
+    fn decode(
+        &self,
+        scratch: &mut [u8],
+        decoder: &mut Inflater,
+        Start { version, .. }: Start,
+        blocks: Range<u64>,
+    ) -> Result<Decoded> {
+        let (start, position) = (blocks.start * BLOCK, decoder.position());
+        let end = self.known_len().map_or(blocks.end * BLOCK, |len| len.min(blocks.end * BLOCK));
         let wanted = scratch.get_mut(..end.saturating_sub(position) as usize).unwrap_or_default();
-        let mut checks = Vec::with_capacity(1 + (next - at) as usize);
+        let mut checks = Vec::with_capacity(1 + (blocks.end - blocks.start) as usize);
         let read = decoder.read(wanted, &mut checks, &self.place);
         let reached = decoder.position();
         self.engine.count_decoded(reached - position);
         let is_end = read.as_ref().is_ok_and(|got| *got < wanted.len()) || self.known_len() == Some(reached);
         if read.is_ok() && is_end {
-            self.expect_end(decoder, &mut checks)?;
+            self.expect_end(decoder, version, &mut checks)?;
         }
         self.source.check()?;
         let whole = checks.iter().skip(usize::from(position < start));
-        for (number, check) in (at..).zip(whole) {
-            if matches!(self.index.see(number, *check), Seen::Different | Seen::TooEarly) {
-                return Err(self.condemn(0, self.decoded_differently(number * BLOCK)));
+        for (number, check) in blocks.zip(whole) {
+            if matches!(self.index.see(version, number, *check), Seen::Different | Seen::Stale) {
+                return Err(self.condemn(version, 0, self.decoded_differently(number * BLOCK)));
             }
         }
         if let Err(error) = read {
-            let good = self.cut_short(start, decoder, error)?;
+            let good = self.cut_short(decoder, version, start, error)?;
             return Ok(Decoded { len: good, end: true });
         }
         if is_end {
-            self.finish(reached)?;
+            self.finish(decoder, version, reached)?;
         }
         Ok(Decoded { len: reached.saturating_sub(start) as usize, end: is_end })
     }
 
-    /// A data error after block `start`'s beginning: says how many bytes from there on are kept. They are,
-    /// unless the stream has to be verified before it is served, or all bytes are there, or the block was whole
-    /// when it was decoded before, or none can be believed.
-    fn cut_short(&self, start: u64, decoder: &Inflater, error: Error) -> Result<usize> {
+    /// A data error in the blocks from decoded position `start` on: says how many bytes from there on are kept.
+    /// They are, unless the stream has to be verified before it is served, or all bytes are there, or the block
+    /// was whole when it was decoded before, or none can be believed.
+    fn cut_short(&self, decoder: &Inflater, version: u64, start: u64, error: Error) -> Result<usize> {
         if !matches!(error, Error::Damaged { .. }) {
             return Err(error);
         }
@@ -257,25 +270,26 @@ impl Stream {
         let was_whole = position / BLOCK < self.index.frontier();
         let lost = self.is_verified_first() || complete || was_whole || decoder.mismatch;
         let from = if lost { 0 } else { position };
-        let error = self.condemn(from, error);
-        if from > start { Ok((from - start) as usize) } else { Err(error) }
+        let error = self.condemn(version, from, error);
+        let is_recorded = self.index.version() == version;
+        if is_recorded && from > start { Ok((from - start) as usize) } else { Err(error) }
     }
 
     /// All bytes are there: nothing may follow, and the wrapper's check value must be right.
-    fn expect_end(&self, decoder: &mut Inflater, checks: &mut Vec<u32>) -> Result<()> {
+    fn expect_end(&self, decoder: &mut Inflater, version: u64, checks: &mut Vec<u32>) -> Result<()> {
         match decoder.read(&mut [0], checks, &self.place) {
             Ok(0) => Ok(()),
-            Ok(_) => Err(self.condemn(0, self.wrong_length("more".into()))),
-            Err(error) => Err(self.condemn(0, error)),
+            Ok(_) => Err(self.condemn(version, 0, self.wrong_length("more".into()))),
+            Err(error) => Err(self.condemn(version, 0, error)),
         }
     }
 
     /// The end was seen after `len` bytes, and is right.
-    fn finish(&self, len: u64) -> Result<()> {
+    fn finish(&self, decoder: &Inflater, version: u64, len: u64) -> Result<()> {
         if self.expected.is_some_and(|expected| expected != len) {
-            return Err(self.condemn(0, self.wrong_length(len.to_string())));
+            return Err(self.condemn(version, 0, self.wrong_length(len.to_string())));
         }
-        if self.index.finish(len) {
+        if self.index.finish(version, len, decoder.trailer()) {
             self.engine.save(&self.index);
         }
         Ok(())
