@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -40,8 +40,8 @@ pub struct Limits {
     pub verify_first: bool,
 }
 
-/// Unmounting does not wait longer for the index.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Unmounting does not wait longer for windows to be packed.
+const PATIENCE: Duration = Duration::from_millis(1000);
 /// The header is hashed in pieces of this size.
 const PIECE: u64 = 1 << 20;
 
@@ -68,6 +68,8 @@ pub struct Engine {
 struct Packing {
     packer: Mutex<Option<Packer>>,
     waiting: AtomicUsize,
+    /// No time is left: windows stay as they are.
+    is_over: AtomicBool,
 }
 
 impl Engine {
@@ -136,7 +138,7 @@ impl Engine {
         });
     }
 
-    /// The mount ends: waits a while until what is learned is packed and kept, and says in the log what it took.
+    /// The mount ends: keeps what is learned, packed if that does not take long, and says in the log what it took.
     pub fn close(&self) {
         let (tell, told) = mpsc::channel();
         let account = self.account.clone();
@@ -145,9 +147,8 @@ impl Engine {
             let _ = tell.send(());
         });
         if told.recv_timeout(PATIENCE).is_err() {
-            log::info!(
-                "not everything that was learned about compressed datasets is kept: it would take too long"
-            );
+            self.packing.is_over.store(true, Ordering::Relaxed);
+            let _ = told.recv();
         }
         let (points, bytes, known) = self.account.totals();
         log::info!("decoded {} bytes", self.decoded());
@@ -216,7 +217,8 @@ impl Engine {
 
 impl Packing {
     fn pack(&self, index: &Index, position: u64, source: &Arc<dyn Source>, end: u64) {
-        if let Some(point) = index.unpacked(position) {
+        let is_over = self.is_over.load(Ordering::Relaxed);
+        if let Some(point) = index.unpacked(position).filter(|_| !is_over) {
             let spare = lock(&self.packer).take();
             let mut packer = spare.unwrap_or_else(Packer::new);
             // Where the source fails the window stays as it is; readers will be told.

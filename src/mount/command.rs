@@ -18,6 +18,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::thread;
+use std::time::{Duration, Instant};
 
 pub fn run<F: fuser::Filesystem>(
     config: &Config,
@@ -108,7 +109,11 @@ fn end(mut mounted: Mounted) {
     let result = match unmount(&mounted.entry, false) {
         // What the command left running loses its files with us.
         Err(Refusal::Busy) => unmount(&mounted.entry, true),
-        result => result,
+        Ok(()) => {
+            wait_for_end(&mounted);
+            Ok(())
+        }
+        refused => refused,
     };
     let why = match result {
         Ok(()) => return mounted.remove_directory(),
@@ -120,6 +125,16 @@ fn end(mut mounted: Mounted) {
     };
     log::warn!("{path}: left behind as a dead mount ({why}): clear it with 'rab-mount -u {path}'");
     mounted.leave_behind();
+}
+
+/// The session of an unmounted file system ends at once, and then keeps what it has learned.
+fn wait_for_end(mounted: &Mounted) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while let Ok(event) = mounted.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        if let Event::Ended(_) = event {
+            break;
+        }
+    }
 }
 
 #[cfg(test)]
