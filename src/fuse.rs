@@ -215,6 +215,7 @@ impl Filesystem for Fuse {
                 let shared = self.shared.clone();
                 self.pool.submit(move || {
                     answer(&shared, reply, shared.guard(|fs| fs.exact_attributes(inode.0)));
+                    shared.watch(inode.0);
                 });
             }
             found => answer(&self.shared, reply, found),

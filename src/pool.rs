@@ -56,6 +56,17 @@ impl Pool {
         self.shared.arrived.notify_one();
     }
 
+    /// As [`Pool::submit`] if a thread can take it at once; says whether it did.
+    pub fn offer(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        let queue = self.shared.lock();
+        let has_room = queue.jobs.len() < queue.idle + (self.most - queue.threads);
+        drop(queue);
+        if has_room {
+            self.submit(job);
+        }
+        has_room
+    }
+
     fn start(&self) {
         let (shared, niceness) = (self.shared.clone(), self.niceness);
         let thread = std::thread::Builder::new().name(self.name.to_owned());

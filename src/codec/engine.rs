@@ -25,7 +25,7 @@ const PARKED: usize = 64;
 /// Parts of decoders that are kept for the next ones.
 const SPARE: usize = 8;
 /// The most threads that decode ahead of sequential readers; each reader uses a few for a moment.
-const AHEAD: usize = 32;
+const AHEAD: usize = 16;
 
 /// What the user may choose.
 #[derive(Clone, Copy, Debug)]
@@ -106,9 +106,9 @@ impl Engine {
         self.decoded.load(Ordering::Relaxed)
     }
 
-    /// Runs a job beside whoever asks.
+    /// Runs a job beside whoever asks, or forgets it if all threads for that are busy.
     pub fn beside(&self, job: impl FnOnce() + Send + 'static) {
-        self.ahead.submit(job);
+        self.ahead.offer(job);
     }
 
     /// Where the indexes of a container are kept, if they are.
@@ -157,16 +157,16 @@ impl Engine {
 
     /// Packs the window of the point at `position` of `index`; soon, or now if too many wait.
     pub fn pack(&self, index: &Arc<Index>, position: u64, source: &Arc<dyn Source>, end: u64) {
-        let packing = self.packing.clone();
+        let waiting = Waiting::new(&self.packing);
         // Windows that wait take half of the memory at most; then who decodes packs.
-        let waiting = packing.waiting.fetch_add(1, Ordering::Relaxed) * WINDOW;
-        if waiting as u64 >= self.limits.index / 2 {
-            return packing.pack(index, position, source, end);
+        if (waiting.before * WINDOW) as u64 >= self.limits.index / 2 {
+            return waiting.packing.pack(index, position, source, end);
         }
         let (index, source) = (Arc::downgrade(index), source.clone());
-        self.packers.submit(move || match index.upgrade() {
-            Some(index) => packing.pack(&index, position, &source, end),
-            None => packing.done(),
+        self.packers.submit(move || {
+            if let Some(index) = index.upgrade() {
+                waiting.packing.pack(&index, position, &source, end);
+            }
         });
     }
 
@@ -227,11 +227,26 @@ impl Packing {
             }
             *lock(&self.packer) = Some(packer);
         }
-        self.done();
     }
+}
 
-    fn done(&self) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
+/// A window that waits to be packed, until this is dropped.
+struct Waiting {
+    packing: Arc<Packing>,
+    /// So many waited before.
+    before: usize,
+}
+
+impl Waiting {
+    fn new(packing: &Arc<Packing>) -> Waiting {
+        let before = packing.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting { packing: packing.clone(), before }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.packing.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

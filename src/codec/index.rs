@@ -17,7 +17,8 @@ use super::window::Window;
 use super::{BLOCK, SPAN};
 use crate::source::Source;
 
-/// The memory that the indexes of all streams take, and how it is kept bounded.
+/// The memory that the seek points of all streams take, and how it is kept bounded. (Check values come on top of
+/// that, 128 KiB for a GiB decoded.)
 pub struct Account {
     limit: u64,
     used: AtomicU64,
@@ -88,7 +89,7 @@ impl Account {
         }
     }
 
-    /// Those that have seek points.
+    /// Those that have, or had, seek points.
     fn indexes(&self) -> Vec<Arc<Index>> {
         lock(&self.indexes).iter().filter_map(Weak::upgrade).collect()
     }
@@ -139,7 +140,7 @@ impl Kept {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Known {
     points: Vec<Point>,
     checks: Vec<u32>,
@@ -147,6 +148,7 @@ struct Known {
     len: Option<u64>,
     /// Where in the source its trailer ended; None also for more than one gzip member, of which each has its own.
     trailer: Option<u64>,
+    /// Memory that the points take.
     bytes: u64,
     /// Counts how often what was known turned out to be of other data.
     version: u64,
@@ -223,7 +225,6 @@ impl Index {
             None if block == known.checks.len() as u64 => {
                 known.checks.push(check);
                 known.is_new = true;
-                self.count(&mut known, 0, size_of_val(&check));
                 Seen::First
             }
             None => Seen::Stale,
@@ -232,19 +233,14 @@ impl Index {
 
     /// Is a point missing in the `spacing` bytes that end at or after `position`?
     pub fn lacks_point(&self, position: u64, spacing: u64) -> bool {
-        let slot = position.div_ceil(spacing);
-        let known = self.lock();
-        let at = known.points.partition_point(|point| point.position.div_ceil(spacing) < slot);
-        known.points.get(at).is_none_or(|point| point.position.div_ceil(spacing) > slot)
+        self.lock().lacks_point(position, spacing)
     }
 
     /// Takes a point where one is missing; says whether it did.
     pub fn add(self: &Arc<Index>, version: u64, point: Point, spacing: u64) -> bool {
-        if point.position == 0 || !self.lacks_point(point.position, spacing.max(self.account.spacing())) {
-            return false;
-        }
+        let spacing = spacing.max(self.account.spacing());
         let mut known = self.lock();
-        if known.version != version {
+        if known.version != version || point.position == 0 || !known.lacks_point(point.position, spacing) {
             return false;
         }
         self.list();
@@ -271,6 +267,7 @@ impl Index {
         let before = cost(point);
         point.window = window;
         let after = cost(point);
+        known.is_new |= known.len.is_some();
         self.count(&mut known, before, after);
     }
 
@@ -299,8 +296,9 @@ impl Index {
         if !std::mem::take(&mut known.is_new) || !is_worth_it {
             return;
         }
-        let record = record::encode(&known, &ends);
+        let copy = known.clone();
         drop(known);
+        let record = record::encode(&copy, &ends);
         kept.file.put(kept.stored.start, kept.stored.end, &record);
     }
 
@@ -311,7 +309,7 @@ impl Index {
 
     fn count_all(&self) {
         let mut known = self.lock();
-        let bytes = known.points.iter().map(cost).sum::<usize>() + size_of_val(known.checks.as_slice());
+        let bytes = known.points.iter().map(cost).sum();
         self.count(&mut known, 0, bytes);
     }
 
@@ -322,7 +320,8 @@ impl Index {
     /// Seek points, the bytes that they and the check values take, and bytes decoded.
     fn size(&self) -> (usize, u64, u64) {
         let known = self.lock();
-        (known.points.len(), known.bytes, known.len.unwrap_or(known.checks.len() as u64 * BLOCK))
+        let bytes = known.bytes + size_of_val(known.checks.as_slice()) as u64;
+        (known.points.len(), bytes, known.len.unwrap_or(known.checks.len() as u64 * BLOCK))
     }
 
     /// Keeps the last point before each multiple of `spacing`.
@@ -354,6 +353,14 @@ impl Drop for Index {
         self.save();
         let bytes = self.lock().bytes;
         self.account.changed(bytes, 0);
+    }
+}
+
+impl Known {
+    fn lacks_point(&self, position: u64, spacing: u64) -> bool {
+        let slot = position.div_ceil(spacing);
+        let at = self.points.partition_point(|point| point.position.div_ceil(spacing) < slot);
+        self.points.get(at).is_none_or(|point| point.position.div_ceil(spacing) > slot)
     }
 }
 

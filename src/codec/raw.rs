@@ -58,10 +58,13 @@ impl Raw {
         let window = window.get(window.len().saturating_sub(WINDOW)..).unwrap_or(window);
         let value = i32::from(byte.checked_shr(8 - u32::from(bits.min(8))).unwrap_or(0));
         // SAFETY: the stream was initialised; zlib copies the window.
-        unsafe {
-            z::inflatePrime(&mut *self.stream, i32::from(bits), value);
-            z::inflateSetDictionary(&mut *self.stream, window.as_ptr(), window.len() as u32);
-        }
+        let codes = unsafe {
+            [
+                z::inflatePrime(&mut *self.stream, i32::from(bits.min(7)), value),
+                z::inflateSetDictionary(&mut *self.stream, window.as_ptr(), window.len() as u32),
+            ]
+        };
+        assert_eq!(codes, [z::Z_OK; 2], "both are always right for a raw stream at its start");
     }
 
     /// Decodes from `input` into `out` until either is used up, or with `stop` until a block ends. Each call

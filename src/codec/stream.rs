@@ -15,7 +15,7 @@ mod damage;
 mod run;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::ahead::Readers;
@@ -24,9 +24,9 @@ use self::run::Run;
 use super::index::{Index, Kept};
 use super::index_store::IndexFile;
 use super::{BLOCK, Block, Engine};
-use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
+use crate::{Error, Result};
 
 /// Streams up to this many decoded bytes are verified before a byte is served.
 const VERIFY_FIRST: u64 = 1 << 20;
@@ -35,6 +35,9 @@ pub struct Stream {
     engine: Arc<Engine>,
     /// The number of its blocks in the cache.
     id: AtomicU64,
+    /// The index of an earlier mount did not fit: who knows which of the two is wrong, so that nothing is served
+    /// before the whole was verified.
+    is_suspect: AtomicBool,
     source: Arc<dyn Source>,
     stored: Range<u64>,
     expected: Option<u64>,
@@ -52,6 +55,7 @@ struct State {
     waiting: Vec<u64>,
     readers: Readers,
     damage: Option<Damage>,
+    is_told: bool,
     /// Whom to tell of damage.
     listener: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -85,6 +89,7 @@ impl Stream {
         let kept = file.map(|file| Kept { file, source: source.clone(), stored: stored_too, len_is_told });
         Arc::new(Stream {
             id: AtomicU64::new(engine.cache.new_stream()),
+            is_suspect: AtomicBool::new(false),
             index: engine.account.open(kept, expected),
             engine,
             source,
@@ -131,6 +136,16 @@ impl Stream {
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
     pub fn read_exact_at(self: &Arc<Stream>, buf: &mut [u8], offset: u64) -> Result<()> {
+        let read = match self.try_to_read(buf, offset) {
+            // The index of an earlier mount did not fit, and is forgotten: once more, verified first.
+            Err(Error::Damaged { .. }) if !self.is_damaged() => self.try_to_read(buf, offset),
+            read => read,
+        };
+        // Cached blocks are right, but a changed container is an error everywhere, not by chance.
+        read.and_then(|()| self.source.check())
+    }
+
+    fn try_to_read(self: &Arc<Stream>, buf: &mut [u8], offset: u64) -> Result<()> {
         if self.must_be_verified() {
             self.verify()?;
         }
@@ -149,8 +164,7 @@ impl Stream {
             rest = &mut rest[count..];
             at += count as u64;
         }
-        // Cached blocks are right, but a changed container is an error everywhere, not by chance.
-        self.source.check()
+        Ok(())
     }
 
     /// What `block` has from decoded position `at` on: at least a byte.
@@ -166,7 +180,9 @@ impl Stream {
     }
 
     fn is_verified_first(&self) -> bool {
-        self.engine.limits.verify_first || self.expected.is_none_or(|len| len <= VERIFY_FIRST)
+        self.engine.limits.verify_first
+            || self.expected.is_none_or(|len| len <= VERIFY_FIRST)
+            || self.is_suspect.load(Ordering::Relaxed)
     }
 
     /// Decodes to the end, once for all who ask, and returns the length.
@@ -183,7 +199,10 @@ impl Stream {
                 self.wait(state, u64::MAX);
                 continue;
             }
-            self.run(self.index.frontier(), u64::MAX, state)?;
+            match self.run(self.index.frontier(), u64::MAX, state) {
+                Err(Error::Damaged { .. }) if !self.is_damaged() => {}
+                run => drop(run?),
+            }
         }
     }
 
@@ -202,7 +221,8 @@ impl Stream {
                 self.wait(state, last);
                 continue;
             }
-            return self.run(number, number, state);
+            let (reached, block) = self.run(number, number, state)?;
+            return if reached == number { Ok(block) } else { Err(self.error_at(number * BLOCK)) };
         }
     }
 

@@ -56,7 +56,7 @@ impl Sizing {
             None => passes.get_or_insert_mut(dir, || Pass { cursor: Some(0), ..Pass::default() }),
         };
         pass.asked += u64::from(!known);
-        if pass.asked < 2 || (pass.cursor.is_none() && pass.next.is_empty()) {
+        if pass.asked < 2 || !pass.is_unfinished() {
             return 0;
         }
         self.active.store(true, Ordering::Relaxed);
@@ -68,19 +68,28 @@ impl Sizing {
 
     /// Sizes files of `dir` until enough were.
     pub fn work(&self, dir: NodeId, tree: &dyn Tree) {
-        while let Some(node) = self.next(dir, tree) {
-            // What cannot be decoded is said in the log, and to who asks for it.
-            let _ = tree.content(node, Face::Data).and_then(|content| content.len());
+        loop {
+            match self.next(dir, tree) {
+                Next::Size(node) => {
+                    // What cannot be decoded is said in the log, and to who asks for it.
+                    let _ = tree.content(node, Face::Data).and_then(|content| content.len());
+                }
+                Next::Listed => {}
+                Next::Enough => break,
+            }
         }
     }
 
-    /// The next file; None ends a worker.
-    fn next(&self, dir: NodeId, tree: &dyn Tree) -> Option<NodeId> {
+    /// What a worker is to do next. The lock is held for a piece of a listing at most.
+    fn next(&self, dir: NodeId, tree: &dyn Tree) -> Next {
         let mut passes = self.lock();
-        let pass = passes.get_mut(&dir)?;
+        let Some(pass) = passes.get_mut(&dir) else { return Next::Enough };
         let next = pass.next(dir, tree);
-        if next.is_none() {
-            pass.workers -= 1;
+        if let Next::Enough = next {
+            // It may be another one than when this worker began, if there are many.
+            pass.workers = pass.workers.saturating_sub(1);
+            let is_active = passes.iter().any(|(_, pass)| pass.workers > 0 || pass.is_unfinished());
+            self.active.store(is_active, Ordering::Relaxed);
         }
         next
     }
@@ -90,13 +99,33 @@ impl Sizing {
     }
 }
 
+enum Next {
+    Size(NodeId),
+    /// A piece of the directory was listed.
+    Listed,
+    Enough,
+}
+
 impl Pass {
-    fn next(&mut self, dir: NodeId, tree: &dyn Tree) -> Option<NodeId> {
-        self.left = self.left.checked_sub(1)?;
-        while self.next.is_empty() {
-            self.list(dir, tree, self.cursor?);
+    fn is_unfinished(&self) -> bool {
+        self.cursor.is_some() || !self.next.is_empty()
+    }
+
+    fn next(&mut self, dir: NodeId, tree: &dyn Tree) -> Next {
+        if self.left == 0 || !self.is_unfinished() {
+            return Next::Enough;
         }
-        self.next.pop_front()
+        match (self.next.pop_front(), self.cursor) {
+            (Some(node), _) => {
+                self.left -= 1;
+                Next::Size(node)
+            }
+            (None, Some(cursor)) => {
+                self.list(dir, tree, cursor);
+                Next::Listed
+            }
+            (None, None) => Next::Enough,
+        }
     }
 
     /// Lists a piece of the directory.

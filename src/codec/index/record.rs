@@ -90,7 +90,10 @@ fn fits(point: &Point, stored: &Range<u64>) -> bool {
         && point.bits < 8
         && point.stored > stored.start
         && point.stored <= stored.end
-        && point.window.bytes() <= 2 * WINDOW
+        && match &point.window {
+            Window::Raw(bytes) => bytes.len() <= WINDOW,
+            Window::Packed { len, deflated } => *len as usize <= WINDOW && deflated.len() <= 2 * WINDOW,
+        }
 }
 
 /// The length, the number of blocks and the points agree.

@@ -16,14 +16,16 @@ impl Stream {
         self.lock().damage.is_some()
     }
 
-    /// Calls `listener` once when damage is found, or now if it was; only the first listener counts.
+    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
-        if state.damage.is_some() {
+        if state.damage.is_none() {
+            if state.listener.is_none() {
+                state.listener = Some(Box::new(listener));
+            }
+        } else if !std::mem::replace(&mut state.is_told, true) {
             drop(state);
             listener();
-        } else if state.listener.is_none() {
-            state.listener = Some(Box::new(listener));
         }
     }
 
@@ -47,8 +49,10 @@ impl Stream {
         }
         if !is_ours {
             self.id.store(self.engine.cache.new_stream(), Ordering::Relaxed);
+            self.is_suspect.store(true, Ordering::Relaxed);
         }
         let listener = state.listener.take();
+        state.is_told |= is_ours && listener.is_some();
         drop(state);
         match known {
             _ if !is_ours => {

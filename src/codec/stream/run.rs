@@ -54,11 +54,9 @@ impl Announced {
     fn passed(&self, at: u64, next: u64) -> u64 {
         let mut state = self.stream.lock();
         let run = state.running.iter_mut().find(|run| run.number == self.number);
-        let last = run.map_or(0, |run| {
-            run.next = next;
-            run.last
-        });
-        if state.waiting.iter().any(|block| (at..next).contains(block)) {
+        let (from, last) = run.map_or((at, 0), |run| (std::mem::replace(&mut run.next, next), run.last));
+        // It may have been announced to start earlier than it did.
+        if state.waiting.iter().any(|block| (from.min(at)..next).contains(block)) {
             drop(state);
             self.stream.progress.notify_all();
         }
@@ -118,33 +116,29 @@ impl Stream {
         Announced { stream: self.clone(), number }
     }
 
-    /// Announces a run and makes it; returns the last block that it decoded.
+    /// Announces a run and makes it; returns the last block that it decoded, which is another one than `last` where
+    /// the stream is damaged.
     pub(super) fn run(
         self: &Arc<Stream>,
         first: u64,
         last: u64,
         mut state: MutexGuard<'_, State>,
-    ) -> Result<Block> {
+    ) -> Result<(u64, Block)> {
         let announced = self.announce(&mut state, first, last, false);
         drop(state);
         self.go(first, announced)
     }
 
-    /// Makes an announced run.
-    pub(super) fn go(&self, first: u64, announced: Announced) -> Result<Block> {
+    /// Makes an announced run. If it fails without damage being recorded, what an earlier mount had left did not
+    /// fit, and is forgotten.
+    pub(super) fn go(&self, first: u64, announced: Announced) -> Result<(u64, Block)> {
         let mut scratch = self.engine.scratch();
-        let done = loop {
-            match self.try_to_go(&mut scratch, first, &announced) {
-                // What an earlier mount had left did not fit, and is forgotten: once more without it.
-                Err(Error::Damaged { .. }) if !self.is_damaged() => {}
-                done => break done,
-            }
-        };
+        let done = self.go_with(&mut scratch, first, &announced);
         self.engine.return_scratch(scratch);
         done
     }
 
-    fn try_to_go(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<Block> {
+    fn go_with(&self, scratch: &mut [u8], first: u64, announced: &Announced) -> Result<(u64, Block)> {
         let start = Start { version: self.index.version(), id: self.id() };
         let mut decoder = self.decoder(start, first)?;
         let mut at = first_whole_block(decoder.position());
@@ -154,26 +148,26 @@ impl Stream {
             let skipped = (at * BLOCK - decoder.position()) as usize;
             let decoded = self.decode(scratch, &mut decoder, start, at..next)?;
             let bytes = scratch.get(skipped..skipped + decoded.len).unwrap_or_default();
-            let block = self.keep_blocks(start.id, at, bytes);
+            let last_block = self.keep_blocks(start.id, at, bytes);
             let last = announced.passed(at, next);
             self.keep_point(&mut decoder, start.version, next);
             if decoded.end {
                 self.engine.retire(decoder);
-                return Ok(block);
+                return Ok(last_block);
             }
             if next > last {
                 self.engine.park(start.id, decoder);
-                return Ok(block);
+                return Ok(last_block);
             }
             at = next;
         }
     }
 
     /// Puts blocks from `at` on into the cache; returns the last.
-    fn keep_blocks(&self, id: u64, at: u64, bytes: &[u8]) -> Block {
-        let mut last = Block::default();
+    fn keep_blocks(&self, id: u64, at: u64, bytes: &[u8]) -> (u64, Block) {
+        let mut last = (at, Block::default());
         for (number, bytes) in (at..).zip(bytes.chunks(BLOCK as usize)) {
-            last = self.engine.cache.insert(id, number, bytes);
+            last = (number, self.engine.cache.insert(id, number, bytes));
         }
         last
     }
@@ -237,7 +231,8 @@ impl Stream {
         let read = decoder.read(wanted, &mut checks, &self.place);
         let reached = decoder.position();
         self.engine.count_decoded(reached - position);
-        let is_end = read.as_ref().is_ok_and(|got| *got < wanted.len()) || self.known_len() == Some(reached);
+        let is_short = read.as_ref().is_ok_and(|got| *got < wanted.len());
+        let is_end = is_short || self.known_len().is_some_and(|len| reached >= len);
         if read.is_ok() && is_end {
             self.expect_end(decoder, version, &mut checks)?;
         }
