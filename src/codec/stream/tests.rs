@@ -1,3 +1,5 @@
+mod kept;
+
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
