@@ -18,6 +18,7 @@ mod layout;
 mod records;
 mod sidecar;
 mod window;
+mod write;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::tree::{Builder, Tree};
 use archive::Archive;
 use header::Header;
 use layout::Layout;
+pub use write::{Add, Cell, Column, Compression, Item, Writer};
 
 pub struct Rab;
 
