@@ -8,7 +8,7 @@
 //! ```
 //! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
 //! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `archive` answers for the
-//! datasets of an opened container.
+//! datasets of an opened container. `write` makes such files.
 
 mod archive;
 mod entry;

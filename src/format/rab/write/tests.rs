@@ -9,7 +9,7 @@ use super::super::super::Context;
 use super::super::archive::Archive;
 use super::super::header::{self, Header};
 use super::super::layout::Layout;
-use super::super::{entry, records};
+use super::super::{entry, fast, records};
 use super::*;
 use crate::array::{Array, Dtype, Element, Endian, Order, byte_len};
 use crate::codec::Engine;
@@ -286,4 +286,30 @@ fn the_header_is_full_before_it_is_too_long() {
     writer.finish().unwrap();
     let names: Vec<_> = read(&path).into_iter().map(|found| (found.name, found.bytes)).collect();
     assert_eq!(names, [(b"a".to_vec(), b"1".to_vec()), (b"c".to_vec(), b"3".to_vec())]);
+}
+
+#[test]
+fn usual_entries_are_read_line_by_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.rab");
+    let mut writer = Writer::create(&path).unwrap();
+    let metadata = Value::map([("unit", "mV".into()), ("channel", 5.into()), ("gain", 0.5.into())]);
+    // Enough for checksums that begin with letters, and with digits.
+    for number in 0..20u32 {
+        let [a, b, c, d] = ["array", "packed", "text", "scalar"].map(|name| format!("group {number}/{name}"));
+        let (row, single) = (ndarray::arr1(&[number, 1]), ndarray::arr0(number));
+        writer.add(a).metadata(metadata.clone()).array(row.view()).unwrap();
+        writer.add(b).compression(Compression::Zlib(1)).array(row.view()).unwrap();
+        writer.add(c).compression(Compression::Zlib(1)).text(&number.to_string()).unwrap();
+        writer.add(d).metadata(Value::Map(vec![])).array(single.view()).unwrap();
+    }
+    writer.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let layout = Layout::read(&FileSource::open(&path).unwrap()).unwrap();
+    let (mut text, mut count) = (&bytes[8..layout.data as usize], 0);
+    while let Some(entry) = fast::entry(text, true, layout) {
+        text = &text[entry.len..];
+        count += 1;
+    }
+    assert_eq!((count, text), (80, &b"\n"[..]), "stopped at {}", text.escape_ascii());
 }
