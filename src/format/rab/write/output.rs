@@ -2,8 +2,8 @@
 //! goes into a temporary file beside the target from its first byte on, and [`Output::finish`] puts the header
 //! before it: where the file system can insert room (ext4, XFS), there; elsewhere the kernel copies the data
 //! behind the header of a second temporary file, and shares the blocks where it can (Btrfs), for which the
-//! data begins at a multiple of 4096. Of no more than a mebibyte is simply copied, and no byte wasted. So
-//! the same datasets give the same file on every file system.
+//! data begins at a multiple of 4096. At most a mebibyte of data is always copied, and stands right behind the
+//! header. Where the data begins depends on lengths alone, so the same datasets give the same file everywhere.
 //!
 //! The target is not touched before it is replaced, in one step, by a file that is whole and on disk.
 
