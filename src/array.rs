@@ -42,12 +42,38 @@ impl Element {
         };
         Some(Element { kind, size })
     }
+
+    /// The name that [`Element::from_name`] knows it by.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match (self.kind, self.size) {
+            (Kind::Bool, 1) => "bool",
+            (Kind::Int, 1) => "int8",
+            (Kind::Int, 2) => "int16",
+            (Kind::Int, 4) => "int32",
+            (Kind::Int, 8) => "int64",
+            (Kind::Uint, 1) => "uint8",
+            (Kind::Uint, 2) => "uint16",
+            (Kind::Uint, 4) => "uint32",
+            (Kind::Uint, 8) => "uint64",
+            (Kind::Float, 2) => "float16",
+            (Kind::Float, 4) => "float32",
+            (Kind::Float, 8) => "float64",
+            (Kind::Complex, 8) => "complex64",
+            (Kind::Complex, 16) => "complex128",
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Endian {
     Little,
     Big,
+}
+
+impl Endian {
+    /// That of the machine.
+    pub const NATIVE: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 }
 
 /// Layout of the elements: `C` has the last index running fastest, `F` the first.
@@ -115,6 +141,9 @@ mod tests {
         assert_eq!(dtype("complex128", Endian::Big), ">c16");
         assert_eq!(dtype("bool", Endian::Big), "|b1");
         assert_eq!(Element::from_name("float128"), None);
+        for name in ["bool", "int8", "uint16", "int32", "uint64", "float16", "complex64", "complex128"] {
+            assert_eq!(Element::from_name(name).unwrap().name(), Some(name));
+        }
     }
 
     #[test]

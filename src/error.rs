@@ -69,6 +69,8 @@ pub enum Error {
     Damaged { place: Place, problem: String },
     /// Reading bytes failed; keeps the operating system's error.
     Read { place: Place, cause: Arc<io::Error> },
+    /// Something cannot be put into a container that is being written.
+    Write { place: Place, cause: Arc<io::Error> },
     /// The container is not the file that was opened any more.
     Changed { file: PathBuf },
     /// A directory or file that is not there.
@@ -98,6 +100,11 @@ impl Error {
         Error::Read { place, cause: Arc::new(cause) }
     }
 
+    /// `cause` is the operating system's error, or an [`io::Error::other`] that says what is wrong.
+    pub fn write(place: Place, cause: io::Error) -> Error {
+        Error::Write { place, cause: Arc::new(cause) }
+    }
+
     pub fn mountpoint(path: &Path, problem: impl Into<String>) -> Error {
         Error::Mountpoint { path: path.to_owned(), problem: problem.into() }
     }
@@ -112,7 +119,7 @@ impl Error {
             Error::Damaged { .. } | Error::Changed { .. } => 12,
             Error::Mountpoint { .. } => 20,
             Error::Fuse(_) => 21,
-            Error::IsADirectory | Error::NotADirectory | Error::Other(_) => 1,
+            Error::Write { .. } | Error::IsADirectory | Error::NotADirectory | Error::Other(_) => 1,
         }
     }
 }
@@ -127,6 +134,7 @@ impl fmt::Display for Error {
             }
             Error::Damaged { place, problem } => write!(f, "{place}: {problem}"),
             Error::Read { place, cause } => write!(f, "{place}: cannot be read: {cause}"),
+            Error::Write { place, cause } => write!(f, "{place}: cannot be written: {cause}"),
             Error::Changed { file } => write!(
                 f,
                 "{}: changed on disk since it was mounted: nothing more is read from it; unmount, then mount it again",

@@ -39,4 +39,7 @@ mod source;
 mod tree;
 mod yaml;
 
+pub use array::{Array, Dtype, Element, Endian, Kind, Order};
 pub use error::{Error, Result};
+pub use format::{Add, Cell, Column, Compression, Item, Writer};
+pub use yaml::{Text, Value};

@@ -13,9 +13,11 @@
 //! | `stream` | readers, and the runs of decoders that serve them |
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
+//! | `deflate` | compression, for writing |
 
 mod block_cache;
 mod check;
+pub mod deflate;
 mod engine;
 mod index;
 mod index_store;

@@ -7,6 +7,8 @@ mod rab;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use rab::{Add, Cell, Column, Compression, Item, Writer};
+
 use crate::codec::Engine;
 use crate::source::Source;
 use crate::tree::Tree;

@@ -1,7 +1,7 @@
 //! From events to nodes, one item of the top-level list at a time. Only anchored nodes outlive their item.
 //! An alias shares its anchor's node, so it costs nothing here, whatever it stands for.
 
-mod keys;
+pub(super) mod keys;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

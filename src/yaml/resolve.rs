@@ -5,6 +5,7 @@ mod number;
 mod time;
 
 pub use number::is_plain_number;
+pub use time::canonical as timestamp;
 
 use super::{Node, Text};
 

@@ -34,6 +34,20 @@ impl Text {
         Text(bytes.into())
     }
 
+    /// From WTF-8 (or something like it: two surrogates that form a pair are joined); None if it is not.
+    pub fn from_wtf8(bytes: &[u8]) -> Option<Text> {
+        let points = Text(bytes.into()).pieces().fold(Vec::new(), |mut points, piece| {
+            match piece {
+                Piece::Str(text) => points.extend(text.chars().map(u32::from)),
+                Piece::Surrogate(unit) => points.push(unit.into()),
+            }
+            points
+        });
+        let mut same = Vec::with_capacity(bytes.len());
+        points.iter().for_each(|point| push_point(&mut same, *point));
+        (same == bytes).then(|| Text::from_code_points(points.into_iter()))
+    }
+
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
@@ -131,5 +145,12 @@ mod tests {
             [Piece::Str("a🦏"), Piece::Surrogate(0xDC00), Piece::Surrogate(0xD800), Piece::Str("b")];
         assert_eq!(pieces, expected);
         assert_eq!(text.as_bytes(), b"a\xF0\x9F\xA6\x8F\xED\xB0\x80\xED\xA0\x80b");
+        assert_eq!(Text::from_wtf8(text.as_bytes()), Some(text));
+        assert_eq!(Text::from_wtf8(b"\xED\xA0\xBE\xED\xB6\x8F"), Some(Text::from("🦏")));
+        for bad in
+            [&b"a\xFF"[..], b"\xC3", b"\xED\xA0", b"\xFFab", b"a\xC3\x28z", b"\xED\xA0\xBE\xED\xB6\x8F\xFFab"]
+        {
+            assert_eq!(Text::from_wtf8(bad), None, "{}", bad.escape_ascii());
+        }
     }
 }

@@ -75,7 +75,9 @@ fn describe(
 ) -> Result<Data, String> {
     let compressed = compression(codec)?;
     let described = match kind {
-        "text" | "bytes" | "object" => None,
+        "text" | "bytes" | "object" => {
+            codec.get("decodedLength").filter(|_| compressed).and_then(Node::as_u64)
+        }
         "dataframe" => Some(dataframe_len(codec)?),
         _ => Some(array_len(array, codec, kind)?),
     };

@@ -105,6 +105,7 @@ struct Codec<'t> {
     offset: u64,
     order: Option<&'t [u8]>,
     compression: Option<&'t [u8]>,
+    decoded: Option<u64>,
     endianness: Option<&'t [u8]>,
     shape: Option<Vec<u64>>,
     kind: &'t [u8],
@@ -115,12 +116,17 @@ impl<'t> Codec<'t> {
         let length = number(lines.value(4, b"byteLength")?)?;
         let offset = number(lines.value(4, b"byteOffset")?)?;
         let order = lines.value(4, b"byteOrder");
+        checksum(lines)?;
         let compression = lines.value(4, b"compression");
+        let decoded = match lines.value(4, b"decodedLength") {
+            Some(digits) => Some(number(digits)?),
+            None => None,
+        };
         let endianness = lines.value(4, b"endianness");
         let shape = sizes(lines, b"shape")?;
         let _strides = sizes(lines, b"strides")?;
         let kind = lines.value(4, b"type")?;
-        Some(Codec { length, offset, order, compression, endianness, shape, kind })
+        Some(Codec { length, offset, order, compression, decoded, endianness, shape, kind })
     }
 
     /// As `entry::describe`, for what leaves no doubt.
@@ -133,7 +139,8 @@ impl<'t> Codec<'t> {
         let stored = layout.stored(self.offset.into(), self.length.into()).ok()?;
         if matches!(self.kind, b"text" | b"bytes" | b"object") {
             let known = [self.order, self.endianness].iter().all(Option::is_none) && self.shape.is_none();
-            let decoded = (!compressed).then_some(self.length);
+            let decoded = if compressed { self.decoded } else { Some(self.length) };
+            let known = known && decoded.is_none_or(|len| len <= most_decoded(self.length));
             return known.then_some((None, Data { stored, compressed, decoded }));
         }
         let length = self.length;
@@ -159,6 +166,15 @@ impl<'t> Codec<'t> {
         };
         Some(Array { dtype: Dtype { element, endian }, shape: self.shape?.into(), order })
     }
+}
+
+/// What our writer adds; it says nothing of the data's place. None if it is there and odd.
+fn checksum(lines: &mut Lines<'_>) -> Option<()> {
+    if lines.indented(4) != Some(b"checksum:") {
+        return Some(());
+    }
+    lines.take(lines.peek()?);
+    mapping(lines, 6)
 }
 
 /// A list of sizes under `key`: None inside if the key is not there, None outside if it is odd.

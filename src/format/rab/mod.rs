@@ -8,7 +8,7 @@
 //! ```
 //! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
 //! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `archive` answers for the
-//! datasets of an opened container.
+//! datasets of an opened container. `write` makes such files.
 
 mod archive;
 mod entry;
@@ -18,6 +18,7 @@ mod layout;
 mod records;
 mod sidecar;
 mod window;
+mod write;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::tree::{Builder, Tree};
 use archive::Archive;
 use header::Header;
 use layout::Layout;
+pub use write::{Add, Cell, Column, Compression, Item, Writer};
 
 pub struct Rab;
 

@@ -188,9 +188,28 @@ fn codec() -> impl Strategy<Value = String> {
         "    endianness: na\n",
         "",
     ]);
-    (0u64..9, 0u64..70, order, pack, endian, shape, kind).prop_map(|(length, offset, order, pack, endian, shape, kind)| {
-        format!("    byteLength: {length}\n    byteOffset: {offset}\n{order}{pack}{endian}{shape}    type: {kind}\n")
-    })
+    let sum = prop::sample::select(vec![
+        "",
+        "",
+        "    checksum:\n      algorithm: sha256\n      value: 'a1b2'\n",
+        "    checksum:\n      algorithm: sha256\n      value: 1e45\n",
+        "    checksum: null\n",
+    ]);
+    let decoded = prop::sample::select(vec![
+        "",
+        "",
+        "    decodedLength: 3\n",
+        "    decodedLength: 99999\n",
+        "    decodedLength: -1\n",
+        "    decodedLength: x\n",
+    ]);
+    (0u64..9, 0u64..70, order, (sum, pack, decoded), endian, shape, kind).prop_map(
+        |(length, offset, order, (sum, pack, decoded), endian, shape, kind)| {
+            format!(
+                "    byteLength: {length}\n    byteOffset: {offset}\n{order}{sum}{pack}{decoded}{endian}{shape}    type: {kind}\n"
+            )
+        },
+    )
 }
 
 fn header() -> impl Strategy<Value = String> {
@@ -264,4 +283,37 @@ fn mutated_samples() {
     });
     result.unwrap_or_else(|failure| panic!("{failure}"));
     compared(&counter, 100);
+}
+
+/// What `decodedLength` of a compressed text tells.
+fn decoded(value: &str) -> Result<Option<u64>, String> {
+    let text = format!(
+        "- codecMeta:\n    byteLength: 8\n    byteOffset: 0\n    checksum:\n      algorithm: sha256\n      value: ab\n    \
+         compression: gzip\n    decodedLength: {value}\n    type: text\n  metadata: null\n  name: x\n"
+    );
+    assert!(agree(text.as_bytes()));
+    let source = source(text.as_bytes());
+    let layout = Layout::read(&source).unwrap();
+    let header = read(&source, layout).unwrap();
+    let data = header.records.data(0).map_err(|fault| fault.problem.clone())?;
+    Ok(data.decoded)
+}
+
+#[test]
+fn the_decoded_length_is_believed_where_it_is_one() {
+    assert_eq!(decoded("5000"), Ok(Some(5000)));
+    assert_eq!(decoded("0"), Ok(Some(0)));
+    for other in ["-1", "5.0", "null", "many", "[5]", "99999999999999999999999"] {
+        assert_eq!(decoded(other), Ok(None), "{other}");
+    }
+    assert!(decoded("8257").unwrap_err().contains("cannot decode"));
+}
+
+#[test]
+fn the_keys_of_our_writer_are_read_fast() {
+    let text = "- codecMeta:\n    byteLength: 8\n    byteOffset: 0\n    byteOrder: C\n    checksum:\n      algorithm: sha256\n      \
+                value: '12ab'\n    compression: gzip\n    decodedLength: 16\n    endianness: little\n    shape:\n    - 2\n    \
+                type: float64\n  metadata: null\n  name: x\n";
+    let layout = Layout { header: 7, data: 0, end: 1 << 40 };
+    assert_eq!(fast::entry(text.as_bytes(), true, layout).unwrap().data.decoded, Some(16));
 }

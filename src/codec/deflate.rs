@@ -1,0 +1,15 @@
+//! Compression. The other side of `inflate`, and simpler: what reads gives the compressed bytes of what it
+//! reads.
+
+use std::io::Read;
+
+use flate2::Compression;
+use flate2::read::ZlibEncoder;
+
+/// The highest level.
+pub const MAX_LEVEL: u32 = 9;
+
+/// `input` as a zlib stream; levels go from 0 (only stored) to [`MAX_LEVEL`].
+pub fn zlib(input: impl Read, level: u32) -> impl Read {
+    ZlibEncoder::new(input, Compression::new(level.min(MAX_LEVEL)))
+}

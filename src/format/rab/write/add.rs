@@ -1,0 +1,193 @@
+//! One dataset on its way into the file: its description first, then its data, whatever kind they are of.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ndarray::{ArrayView, Dimension};
+
+use super::Writer;
+use super::array::{self, Item};
+use super::data::{self, Failure};
+use super::dataframe::{self, Column};
+use super::header::{Codec, int, list, map};
+use super::input::{Counted, Exactly, Utf8};
+use crate::array::{Array, Endian, Order, byte_len};
+use crate::codec::deflate;
+use crate::error::Place;
+use crate::yaml::{self, Node, Text, Value};
+use crate::{Error, Result};
+
+/// How a dataset is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    #[default]
+    None,
+    /// A zlib stream, which the format calls `gzip`; levels from 0 to 9.
+    Zlib(u32),
+}
+
+/// A dataset without data yet, see [`Writer::add`]. Without anything said it has no metadata, is not compressed,
+/// and an array is stored in C order, little-endian.
+#[must_use = "it has no data yet"]
+pub struct Add<'w> {
+    writer: &'w mut Writer,
+    name: Text,
+    metadata: Value,
+    compression: Compression,
+    order: Order,
+    endian: Endian,
+}
+
+impl<'w> Add<'w> {
+    pub(super) fn new(writer: &'w mut Writer, name: Text) -> Add<'w> {
+        let (metadata, compression) = (Value::Null, Compression::None);
+        Add { writer, name, metadata, compression, order: Order::C, endian: Endian::Little }
+    }
+
+    /// A mapping, or null.
+    pub fn metadata(self, metadata: Value) -> Add<'w> {
+        Add { metadata, ..self }
+    }
+
+    pub fn compression(self, compression: Compression) -> Add<'w> {
+        Add { compression, ..self }
+    }
+
+    /// In which order the elements of an [`Add::array`] are stored.
+    pub fn order(self, order: Order) -> Add<'w> {
+        Add { order, ..self }
+    }
+
+    /// How the elements of an [`Add::array`] are stored.
+    pub fn endian(self, endian: Endian) -> Add<'w> {
+        Add { endian, ..self }
+    }
+
+    /// Any bytes, to the end of `input`.
+    pub fn bytes(self, input: impl Read) -> Result<()> {
+        self.store(kind("bytes"), input)
+    }
+
+    pub fn text(self, text: &str) -> Result<()> {
+        self.store(kind("text"), text.as_bytes())
+    }
+
+    /// A text in UTF-8, to the end of `input`.
+    pub fn text_from(self, input: impl Read) -> Result<()> {
+        self.store(kind("text"), Utf8::new(input))
+    }
+
+    /// The bytes of a file.
+    pub fn file(self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let input = File::open(path).map_err(|cause| Error::open(path, cause))?;
+        let mut codec = kind("bytes");
+        if self.compression == Compression::None {
+            // As the format's own writers do it for files.
+            codec.remove("compression");
+        }
+        self.store_from(codec, input, Some(path))
+    }
+
+    /// An array of any layout. One that lies in memory as it is to be stored is not copied.
+    pub fn array<T: Item, D: Dimension>(self, view: ArrayView<'_, T, D>) -> Result<()> {
+        let array = array::describe(&view, self.order, self.endian);
+        let input = array::reader(view, self.order, self.endian);
+        self.array_from(&array, input)
+    }
+
+    /// The bytes of an array that are already as `array` says (whatever [`Add::order`] and [`Add::endian`] say).
+    pub fn array_from(self, array: &Array, input: impl Read) -> Result<()> {
+        let element = array.dtype.element;
+        let described = element.name().zip(byte_len(element, &array.shape));
+        let Some((name, need)) = described.filter(|(_, len)| *len <= i64::MAX as u64) else {
+            return Err(
+                self.refused(format!("there is no array of {} and shape {:?}", array.dtype, array.shape))
+            );
+        };
+        let endian = match array.dtype.endian {
+            _ if element.size == 1 => "na",
+            Endian::Little => "little",
+            Endian::Big => "big",
+        };
+        let mut codec = kind(name);
+        codec.insert("shape", list(array.shape.iter().map(int)));
+        codec.insert("byteOrder", Node::text(if array.order == Order::F { "F" } else { "C" }));
+        codec.insert("endianness", Node::text(endian));
+        self.store(codec, Exactly::new(input, need))
+    }
+
+    /// A value, as YAML.
+    pub fn object(self, value: &Value) -> Result<()> {
+        let node = value.node().map_err(|problem| self.refused(problem))?;
+        let mut text = String::new();
+        yaml::write(&node, 0, &mut text);
+        self.store(kind("object"), text.as_bytes())
+    }
+
+    /// A table.
+    pub fn dataframe(self, columns: &[Column<'_>]) -> Result<()> {
+        let mut codec = dataframe::describe(columns).map_err(|problem| self.refused(problem))?;
+        codec.extend(kind("dataframe"));
+        self.store(codec, dataframe::reader(columns))
+    }
+
+    fn place(&self) -> Place {
+        Place::file(&self.writer.path).dataset(&self.name.lossy())
+    }
+
+    fn refused(&self, problem: String) -> Error {
+        Error::write(self.place(), io::Error::other(problem))
+    }
+
+    fn store(self, codec: Codec, input: impl Read) -> Result<()> {
+        self.store_from(codec, input, None)
+    }
+
+    /// `origin` is the file that `input` reads.
+    fn store_from(self, mut codec: Codec, input: impl Read, origin: Option<&Path>) -> Result<()> {
+        let failed = |cause| Error::write(self.place(), cause);
+        self.writer.header.check_name(&self.name).map_err(failed)?;
+        let metadata =
+            self.metadata.node().map_err(|problem| self.refused(format!("its metadata: {problem}")))?;
+        if !metadata.is_null() && metadata.as_map().is_none() {
+            return Err(self.refused("its metadata is not a mapping".into()));
+        }
+
+        let start = self.writer.output.len;
+        let mut input = Counted { input, count: 0 };
+        let file = self.writer.output.file();
+        let stored = match self.compression {
+            Compression::None => data::store(file, start, &mut input),
+            Compression::Zlib(level) => {
+                codec.insert("compression", Node::text("gzip"));
+                data::store(file, start, &mut deflate::zlib(&mut input, level))
+            }
+        };
+        let stored = stored.map_err(|failure| match (failure, origin) {
+            (Failure::Input(cause), Some(path)) => Error::read(Place::file(path), cause),
+            (Failure::Input(cause) | Failure::Output(cause), _) => failed(cause),
+        })?;
+
+        let end = start.checked_add(stored.len).ok_or_else(|| self.refused("it is too long".into()))?;
+        if self.compression != Compression::None {
+            codec.insert("decodedLength", int(input.count));
+        }
+        codec.insert("byteOffset", int(start));
+        codec.insert("byteLength", int(stored.len));
+        let checksum = [("algorithm", Node::text("sha256")), ("value", Node::text(&stored.sha256))];
+        codec.insert("checksum", map(checksum));
+        let added = self.writer.header.add(&self.name, metadata, codec);
+        added.map_err(|cause| {
+            Error::write(Place::file(&self.writer.path).dataset(&self.name.lossy()), cause)
+        })?;
+        self.writer.output.len = end;
+        Ok(())
+    }
+}
+
+/// What is said of all datasets of a type.
+fn kind(name: &str) -> Codec {
+    Codec::from([("type", Node::text(name)), ("compression", Node::Null)])
+}

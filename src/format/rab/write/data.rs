@@ -1,0 +1,129 @@
+//! Stored bytes on their way to the file. They are hashed by a second thread while the next ones are read
+//! (and compressed) by this one, so that a checksum costs no time where there are two processors. A few
+//! buffers go round between the two: memory does not depend on what is stored.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc;
+use std::thread;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes of a buffer. What fits into one is not worth a thread.
+const PIECE: usize = 256 << 10;
+const BUFFERS: usize = 4;
+
+pub struct Stored {
+    pub len: u64,
+    /// In hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Which side failed.
+pub enum Failure {
+    Input(io::Error),
+    Output(io::Error),
+}
+
+/// Puts all of `input` into `file`, from `start` on.
+pub fn store(file: &File, start: u64, input: &mut dyn Read) -> Result<Stored, Failure> {
+    let mut first = Vec::new();
+    fill(&mut first, input)?;
+    if first.len() == PIECE {
+        return beside(file, start, first, input);
+    }
+    file.write_all_at(&first, start).map_err(Failure::Output)?;
+    Ok(Stored { len: first.len() as u64, sha256: hex(&Sha256::digest(&first)) })
+}
+
+/// As [`store`], with a second thread.
+fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Result<Stored, Failure> {
+    let gone = || Failure::Output(io::Error::other("the thread that computes the checksum is gone"));
+    thread::scope(|scope| {
+        let (to_hash, full) = mpsc::sync_channel::<Vec<u8>>(BUFFERS);
+        let (give_back, empty) = mpsc::sync_channel(BUFFERS);
+        for _ in 1..BUFFERS {
+            give_back.send(Vec::new()).map_err(|_| gone())?;
+        }
+        let hash = move || {
+            let mut hash = Sha256::new();
+            for piece in full {
+                hash.update(&piece);
+                // Nobody waits for buffers any more once the last piece is on its way.
+                let _ = give_back.send(piece);
+            }
+            hash.finalize()
+        };
+        let hashing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, hash);
+        let hashing = hashing.map_err(Failure::Output)?;
+
+        let (mut piece, mut len) = (first, 0);
+        loop {
+            file.write_all_at(&piece, start + len).map_err(Failure::Output)?;
+            len += piece.len() as u64;
+            let is_last = piece.len() < PIECE;
+            to_hash.send(piece).map_err(|_| gone())?;
+            if is_last {
+                break;
+            }
+            piece = empty.recv().map_err(|_| gone())?;
+            fill(&mut piece, input)?;
+        }
+        drop(to_hash);
+        let sum = hashing.join().map_err(|_| gone())?;
+        Ok(Stored { len, sha256: hex(&sum) })
+    })
+}
+
+/// The next bytes, as many as a buffer takes; fewer only at the end.
+fn fill(piece: &mut Vec<u8>, input: &mut dyn Read) -> Result<(), Failure> {
+    piece.clear();
+    input.take(PIECE as u64).read_to_end(piece).map(drop).map_err(Failure::Input)
+}
+
+fn hex(sum: &[u8]) -> String {
+    sum.iter().fold(String::new(), |mut text, byte| {
+        // writing to a String cannot fail
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_around_the_size_of_a_buffer() {
+        for len in [0, 1, PIECE - 1, PIECE, PIECE + 1, 7 * PIECE, 9 * PIECE + 5] {
+            let bytes: Vec<u8> = (0..len).map(|n| (n * 7 / 8) as u8).collect();
+            let file = tempfile::tempfile().unwrap();
+            let Ok(stored) = store(&file, 3, &mut bytes.as_slice()) else { panic!("{len}") };
+            assert_eq!(stored.len, len as u64);
+            assert_eq!(stored.sha256, hex(&Sha256::digest(&bytes)), "{len}");
+            let mut found = vec![0; len];
+            file.read_exact_at(&mut found, 3).unwrap();
+            assert!(
+                found == bytes && file.metadata().unwrap().len() == if len == 0 { 0 } else { len as u64 + 3 }
+            );
+        }
+    }
+
+    #[test]
+    fn which_side_failed_is_told() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("torn"))
+            }
+        }
+        let file = tempfile::tempfile().unwrap();
+        let long = vec![1; 3 * PIECE];
+        assert!(matches!(store(&file, 0, &mut Broken), Err(Failure::Input(_))));
+        assert!(matches!(store(&file, 0, &mut long.chain(Broken)), Err(Failure::Input(_))));
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        assert!(matches!(store(&full, 0, &mut long.as_slice()), Err(Failure::Output(_))));
+    }
+}

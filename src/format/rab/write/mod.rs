@@ -1,0 +1,104 @@
+//! Writing a RAB file. Datasets are streamed into a temporary file one after the other, whatever their size,
+//! in little memory; only [`Writer::finish`] puts a whole file in the target's place.
+//!
+//! | from the outside in | |
+//! |---|---|
+//! | `add` | one dataset: what is said of it, and its many kinds |
+//! | `array`, `dataframe`, `input` | whatever is added, as a reader |
+//! | `data` | stored bytes, with their checksum |
+//! | `header` | the entries |
+//! | `output` | the temporary file, and how it takes the target's place |
+
+mod add;
+mod array;
+mod data;
+mod dataframe;
+mod header;
+mod input;
+mod output;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use add::{Add, Compression};
+pub use array::Item;
+pub use dataframe::{Cell, Column};
+use header::Header;
+use output::Output;
+
+use crate::error::Place;
+use crate::yaml::Text;
+use crate::{Error, Result};
+
+/// Writes a RAB file that the format's Python and JavaScript readers can open.
+///
+/// Nothing of the target is touched before [`Writer::finish`]: it then holds the whole new file, or still what
+/// it held before. A dataset that could not be added leaves no trace, and others can be added after it.
+///
+/// ```
+/// use ndarray::arr2;
+/// use rab::{Column, Compression, Order, Value, Writer};
+///
+/// # fn main() -> rab::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("new.rab");
+/// let samples = arr2(&[[1.5f32, 2.5, 3.5], [4.5, 5.5, 6.5]]);
+///
+/// let mut writer = Writer::create(&path)?;
+/// writer.add("notes").text("two electrodes, three samples\n")?;
+/// writer
+///     .add("raw/samples")
+///     .metadata(Value::map([("unit", "mV".into()), ("rate", 30_000.0.into())]))
+///     .compression(Compression::Zlib(6))
+///     .order(Order::F)
+///     .array(samples.view())?;
+/// let setup = Value::map([("amplifier", "no. 3".into()), ("ground", "yes".into())]);
+/// writer.add("setup").object(&setup)?;
+/// let columns = [Column::new("id", &[1, 2]), Column::new("side", &["left", "right"])];
+/// writer.add("table").dataframe(&columns)?;
+/// writer.finish()?;
+/// # assert!(std::fs::read(&path).unwrap().starts_with(b"rab"));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Writer {
+    path: PathBuf,
+    output: Output,
+    header: Header,
+}
+
+impl Writer {
+    /// For a file at `path`, where one may be already. Several writers may write to one path at a time: the one
+    /// that finishes last wins.
+    pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
+        Writer::with_limit(path.as_ref(), u32::MAX.into())
+    }
+
+    fn with_limit(path: &Path, limit: u64) -> Result<Writer> {
+        let output = Output::create(path).map_err(|cause| Error::write(Place::file(path), cause))?;
+        let header = Header::new(output.directory(), limit);
+        Ok(Writer { path: path.to_owned(), output, header })
+    }
+
+    /// A new dataset, to be described and then given its data. Its name is any text that no other has.
+    pub fn add(&mut self, name: impl Into<Text>) -> Add<'_> {
+        Add::new(self, name.into())
+    }
+
+    /// Bytes of data so far.
+    pub fn data_len(&self) -> u64 {
+        self.output.len
+    }
+
+    /// Puts the file in the target's place, once all of it is on disk. Without this, nothing is left.
+    pub fn finish(self) -> Result<()> {
+        let Writer { path, output, header } = self;
+        let finish = || -> io::Result<()> {
+            let (mut text, len) = header.finish()?;
+            output.finish(&mut text, len)
+        };
+        finish().map_err(|cause| Error::write(Place::file(&path), cause))
+    }
+}
