@@ -10,6 +10,7 @@
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
+//! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
@@ -22,6 +23,7 @@
 //!
 //! Imports point downward in this table, and no format knows another one; `tests/house.rs` keeps it so.
 
+mod archive;
 mod array;
 #[doc(hidden)]
 pub mod bench;
@@ -39,4 +41,8 @@ mod source;
 mod tree;
 mod yaml;
 
+pub use archive::{Archive, Checked, Dataset, Extreme, Stats};
+pub use array::{Array, Dtype, Element, Endian, Kind, Order};
 pub use error::{Error, Result};
+pub use tree::{Checksum, Column, Description, Table};
+pub use yaml::{Node as Value, Text};

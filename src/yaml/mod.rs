@@ -14,6 +14,7 @@ mod reread;
 mod resolve;
 mod surrogates;
 mod text;
+mod to_json;
 
 use std::fmt;
 use std::ops::Range;
@@ -27,6 +28,7 @@ pub use portable::{dedent, dedented_len, is_word};
 pub use reread::reread;
 pub use resolve::is_plain_number;
 pub use text::Text;
+pub use to_json::to_json;
 
 /// A value. Nodes are shared: an alias names the same `Arc` as its anchor.
 #[derive(Clone, Debug, PartialEq)]
