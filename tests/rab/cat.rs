@@ -24,7 +24,8 @@ fn the_bytes_of_every_sample() {
         let file = data(&format!("{sample}.rab"));
         for want in expected(sample) {
             let name = want["name"].as_str().unwrap();
-            let got = bytes(&file, name, &[]);
+            // No argument can hold a NUL, but a pattern matches it.
+            let got = bytes(&file, &name.replace('\0', "?"), &[]);
             assert_eq!(got.len() as u64, want["length"].as_u64().unwrap(), "{sample}: {name}");
             let digest: String = Sha256::digest(&got).iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(digest, want["sha256"].as_str().unwrap(), "{sample}: {name}");
