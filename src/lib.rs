@@ -14,7 +14,7 @@
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
-//! | `array` | element types, byte order, shape |
+//! | `array` | element types, byte order, shape; parts of arrays in memory |
 //! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
 //! | `pool` | threads that are started as they are needed |
 //! | `source` | where bytes come from, and whether they are still the same |
@@ -42,7 +42,7 @@ mod tree;
 mod yaml;
 
 pub use archive::{Archive, Checked, Dataset, Extreme, Stats};
-pub use array::{Array, Dtype, Element, Endian, Kind, Order};
+pub use array::{AnyArray, Array, Cell, Dtype, Element, Endian, Kind, Order, Slab, Width};
 pub use error::{Error, Result};
 pub use tree::{Checksum, Column, Description, Table};
 pub use yaml::{Node as Value, Text};

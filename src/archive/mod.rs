@@ -4,6 +4,7 @@
 //! It knows the formats only as [`format`]'s `list` gives them: names, and datasets by number.
 
 mod dataset;
+mod read;
 mod stats;
 mod verify;
 

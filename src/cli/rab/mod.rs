@@ -2,9 +2,12 @@
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
 mod cat;
+mod get;
 mod info;
 mod ls;
+mod numbers;
 mod output;
+mod print;
 mod report;
 mod select;
 mod verify;
@@ -25,6 +28,7 @@ Examples:
   rab ls -l run7.rab 'sub01/*'         names, types, shapes and sizes
   rab info run7.rab 'my array' --stats everything known of a dataset
   rab cat run7.rab notes | less        a dataset's decoded bytes
+  rab get run7.rab 'data[3, 10:20, ::2]'
   rab verify *.rab                     is every dataset whole?
 
 Exit codes:
@@ -54,6 +58,7 @@ enum Verb {
     Ls(ls::Ls),
     Info(info::Info),
     Cat(cat::Cat),
+    Get(get::Get),
     Verify(verify::Verify),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
@@ -71,6 +76,7 @@ pub fn rab() -> ExitCode {
         Verb::Ls(ls) => with_output(|out| ls.run(out)),
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
+        Verb::Get(get) => with_output(|out| get.run(out)),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
     };
     match done {
