@@ -2,16 +2,16 @@
 //! [`crate::content::Content`]); and parts of arrays, as numpy names them, read into memory.
 
 mod any;
-mod cell;
 mod index;
 pub mod npy;
+mod scalar;
 mod slab;
 
 use std::fmt;
 
 pub use any::AnyArray;
-pub use cell::{Cell, Width};
 pub use index::Slab;
+pub use scalar::{Scalar, Width};
 
 /// The element kinds of numpy, by the letter that numpy's type strings use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

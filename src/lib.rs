@@ -42,7 +42,7 @@ mod tree;
 mod yaml;
 
 pub use archive::{Archive, Checked, Dataset, Extreme, Stats};
-pub use array::{AnyArray, Array, Cell, Dtype, Element, Endian, Kind, Order, Slab, Width};
+pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
 pub use error::{Error, Result};
-pub use tree::{Checksum, Column, Description, Table};
-pub use yaml::{Node as Value, Text};
+pub use tree::{Checksum, ColumnInfo, Description, Table};
+pub use yaml::{Node, Text};

@@ -9,7 +9,7 @@ use ndarray::{ArrayD, Axis, IxDyn, ShapeBuilder, concatenate};
 use num_complex::Complex;
 
 use super::slab::{self, Read};
-use super::{Array, Cell, Element, Endian, Kind, Order, Slab};
+use super::{Array, Element, Endian, Kind, Order, Scalar, Slab};
 use crate::{Error, Result};
 
 const NATIVE: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
@@ -85,8 +85,8 @@ impl AnyArray {
     }
 
     /// All elements, the last axis fastest.
-    pub fn cells(&self) -> Vec<Cell> {
-        with_array!(self, array => array.iter().map(|item| Cell::from(*item)).collect())
+    pub fn cells(&self) -> Vec<Scalar> {
+        with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect())
     }
 
     /// Writes all elements in this byte order, the last axis fastest.

@@ -44,11 +44,11 @@ pub struct Checksum {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub rows: u64,
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnInfo>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct ColumnInfo {
     pub name: String,
     /// None: text, padded with NUL bytes.
     pub element: Option<Element>,

@@ -14,7 +14,7 @@ use crate::content::Content;
 
 pub use arena::Datasets;
 pub use builder::Builder;
-pub use description::{Checksum, Column, Description, Table};
+pub use description::{Checksum, ColumnInfo, Description, Table};
 pub use names::NameList;
 
 /// A node's number in its tree. The root is [`ROOT`].

@@ -1,15 +1,15 @@
 //! Elements as text, all of one width and with as many digits as they need, as numpy prints them.
 
-use crate::{Cell, Width};
+use crate::{Scalar, Width};
 
 /// Digits after the point at most.
 const DIGITS: usize = 8;
 
 /// Every element, padded to the width of the widest.
-pub fn aligned(cells: &[Cell]) -> Vec<String> {
+pub fn aligned(cells: &[Scalar]) -> Vec<String> {
     match cells.first() {
-        Some(Cell::Float(_, width)) => floats(&parts(cells, |cell| cell.0), *width, false),
-        Some(Cell::Complex(_, _, width)) => {
+        Some(Scalar::Float(_, width)) => floats(&parts(cells, |cell| cell.0), *width, false),
+        Some(Scalar::Complex(_, _, width)) => {
             let real = floats(&parts(cells, |cell| cell.0), *width, false);
             let imaginary = floats(&parts(cells, |cell| cell.1), *width, true);
             let pair = |(real, imaginary): (String, String)| {
@@ -24,12 +24,12 @@ pub fn aligned(cells: &[Cell]) -> Vec<String> {
 }
 
 /// An element by itself.
-pub fn alone(cell: Cell) -> String {
+pub fn alone(cell: Scalar) -> String {
     match cell {
-        Cell::Bool(value) => if value { "True" } else { "False" }.into(),
-        Cell::Int(value) => value.to_string(),
-        Cell::Float(value, width) => single(value, width, ".0"),
-        Cell::Complex(real, imaginary, width) => {
+        Scalar::Bool(value) => if value { "True" } else { "False" }.into(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Float(value, width) => single(value, width, ".0"),
+        Scalar::Complex(real, imaginary, width) => {
             let sign = if imaginary.is_sign_negative() && !imaginary.is_nan() { "" } else { "+" };
             let (real_text, imaginary) = (single(real, width, ""), single(imaginary, width, ""));
             match real == 0.0 && real.is_sign_positive() {
@@ -55,12 +55,12 @@ fn single(value: f64, width: Width, whole: &str) -> String {
     format!("{mantissa}e{exponent:+03}")
 }
 
-fn parts(cells: &[Cell], part: impl Fn((f64, f64)) -> f64) -> Vec<f64> {
+fn parts(cells: &[Scalar], part: impl Fn((f64, f64)) -> f64) -> Vec<f64> {
     let both = cells.iter().map(|cell| match *cell {
-        Cell::Float(value, _) => (value, 0.0),
-        Cell::Complex(real, imaginary, _) => (real, imaginary),
-        Cell::Int(value) => (value as f64, 0.0),
-        Cell::Bool(value) => (f64::from(u8::from(value)), 0.0),
+        Scalar::Float(value, _) => (value, 0.0),
+        Scalar::Complex(real, imaginary, _) => (real, imaginary),
+        Scalar::Int(value) => (value as f64, 0.0),
+        Scalar::Bool(value) => (f64::from(u8::from(value)), 0.0),
     });
     both.map(part).collect()
 }

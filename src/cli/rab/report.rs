@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::yaml::Node;
-use crate::{Column, Dataset, Extreme, Stats};
+use crate::{ColumnInfo, Dataset, Extreme, Stats};
 
 /// Pairs in the order in which they are printed.
 #[derive(Default)]
@@ -76,7 +76,7 @@ pub fn sizes(shape: &[u64]) -> Node {
     list(shape.iter().map(|size| number(*size)))
 }
 
-fn column(column: &Column) -> Node {
+fn column(column: &ColumnInfo) -> Node {
     let mut fields = Fields::default();
     fields.add("name", Node::text(&column.name));
     fields.add("type", Node::text(&column.original));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::entry::{self, Entry};
 use super::layout::Layout;
 use crate::array::Element;
-use crate::tree::{Checksum, Column, Description, Table};
+use crate::tree::{Checksum, ColumnInfo, Description, Table};
 use crate::yaml::{Node, Text};
 
 /// The error is the end of the sentence "entry ...".
@@ -65,7 +65,7 @@ fn table(codec: &Node) -> Option<Table> {
     Some(Table { rows, columns })
 }
 
-fn column(node: &Node) -> Option<Column> {
+fn column(node: &Node) -> Option<ColumnInfo> {
     let encoding = word(node, "encodingType")?;
     let element = Element::from_name(&encoding);
     let width = match element {
@@ -77,7 +77,7 @@ fn column(node: &Node) -> Option<Column> {
         Node::Int(digits) => digits.to_string(),
         _ => String::new(),
     });
-    Some(Column {
+    Some(ColumnInfo {
         name,
         element,
         // (sic)
