@@ -41,7 +41,7 @@ mod source;
 mod tree;
 mod yaml;
 
-pub use archive::{Archive, Checked, Dataset, Extreme, Stats};
+pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
 pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
 pub use error::{Error, Result};
 pub use tree::{Checksum, ColumnInfo, Description, Table};

@@ -8,7 +8,7 @@ use crate::content::Content;
 use crate::error::Place;
 use crate::source::Source;
 use crate::tree::Description;
-use crate::yaml::Node;
+use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
 /// Whoever gets a piece of bytes answers whether it wants more.
@@ -116,6 +116,21 @@ impl<'a> Dataset<'a> {
             let at = bad.utf8_error().valid_up_to();
             self.other(&format!("is not UTF-8: byte {at} of its decoded bytes"))
         })
+    }
+
+    /// The value that an object's text says, which is YAML or JSON.
+    ///
+    /// ```
+    /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
+    /// assert!(archive.dataset("an object")?.object()?.as_map().is_some());
+    /// # Ok::<(), rab::Error>(())
+    /// ```
+    pub fn object(&self) -> Result<Arc<Node>> {
+        if self.kind() != "object" {
+            return Err(self.other(&format!("is {}, not an object", self.kind())));
+        }
+        yaml::value(&self.text()?)
+            .map_err(|problem| self.damaged(format!("the object cannot be read: {problem}")))
     }
 
     pub(super) fn content(&self) -> Result<Content> {

@@ -6,6 +6,7 @@
 mod dataset;
 mod read;
 mod stats;
+mod table;
 mod verify;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use crate::{Error, Result};
 
 pub use dataset::Dataset;
 pub use stats::{Extreme, Stats};
+pub use table::ColumnValues;
 pub use verify::Checked;
 
 /// Memory for decoded data.

@@ -43,6 +43,14 @@ macro_rules! any_array {
                 }
             }
 
+            /// An array of one axis of these values; None if one of them is no value of this type.
+            pub(crate) fn from_scalars(element: Element, values: &[Scalar]) -> Option<AnyArray> {
+                Some(match (element.kind, element.size) {
+                    $((Kind::$kind, $size) => AnyArray::$variant(converted(values)?),)*
+                    _ => AnyArray::Bool(converted(values)?),
+                })
+            }
+
             /// Two arrays of the same type, one after the other along an axis.
             pub(crate) fn join(axis: usize, first: &AnyArray, second: &AnyArray) -> Result<AnyArray> {
                 match (first, second) {
@@ -85,7 +93,7 @@ impl AnyArray {
     }
 
     /// All elements, the last axis fastest.
-    pub fn cells(&self) -> Vec<Scalar> {
+    pub fn scalars(&self) -> Vec<Scalar> {
         with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect())
     }
 
@@ -123,6 +131,11 @@ fn part<T: bytemuck::Pod>(array: &Array, slab: &Slab, read: Read<'_>) -> Result<
         }
     }
     Ok(found)
+}
+
+fn converted<T: TryFrom<Scalar>>(values: &[Scalar]) -> Option<ArrayD<T>> {
+    let items = values.iter().map(|value| T::try_from(*value).ok()).collect::<Option<Vec<T>>>()?;
+    ArrayD::from_shape_vec(IxDyn(&[items.len()]), items).ok()
 }
 
 fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {

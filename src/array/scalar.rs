@@ -28,11 +28,72 @@ impl From<bool> for Scalar {
 }
 
 macro_rules! ints {
-    ($($type:ty)*) => { $(impl From<$type> for Scalar {
-        fn from(value: $type) -> Scalar {
-            Scalar::Int(value.into())
+    ($($type:ty)*) => { $(
+        impl From<$type> for Scalar {
+            fn from(value: $type) -> Scalar {
+                Scalar::Int(value.into())
+            }
+        }
+
+        impl TryFrom<Scalar> for $type {
+            type Error = Scalar;
+
+            fn try_from(value: Scalar) -> Result<$type, Scalar> {
+                match value {
+                    Scalar::Int(whole) => whole.try_into().map_err(|_| value),
+                    Scalar::Bool(yes) => Ok(yes.into()),
+                    _ => Err(value),
+                }
+            }
+        }
+    )* };
+}
+
+macro_rules! floats {
+    ($($type:ty: $from:expr,)*) => { $(impl TryFrom<Scalar> for $type {
+        type Error = Scalar;
+
+        fn try_from(value: Scalar) -> Result<$type, Scalar> {
+            match value {
+                Scalar::Float(number, _) => Ok($from(number)),
+                Scalar::Int(whole) => Ok($from(whole as f64)),
+                _ => Err(value),
+            }
         }
     })* };
+}
+
+macro_rules! complexes {
+    ($($part:ty)*) => { $(impl TryFrom<Scalar> for Complex<$part> {
+        type Error = Scalar;
+
+        fn try_from(value: Scalar) -> Result<Complex<$part>, Scalar> {
+            match value {
+                Scalar::Complex(real, imaginary, _) => Ok(Complex::new(real as $part, imaginary as $part)),
+                _ => Err(value),
+            }
+        }
+    })* };
+}
+
+floats! {
+    f16: f16::from_f64,
+    f32: |number| number as f32,
+    f64: |number| number,
+}
+
+complexes!(f32 f64);
+
+impl TryFrom<Scalar> for bool {
+    type Error = Scalar;
+
+    fn try_from(value: Scalar) -> Result<bool, Scalar> {
+        match value {
+            Scalar::Bool(yes) => Ok(yes),
+            Scalar::Int(whole) => Ok(whole != 0),
+            _ => Err(value),
+        }
+    }
 }
 
 ints!(i8 i16 i32 i64 u8 u16 u32 u64);

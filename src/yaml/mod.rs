@@ -20,7 +20,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use compose::{Anchors, each_item};
+pub use compose::{Anchors, each_item, value};
 pub use emit::{Measure, write};
 pub use events::is_guarded;
 pub use json::json_items;

@@ -9,6 +9,7 @@ mod command;
 mod docs;
 mod get;
 mod info;
+mod library;
 mod ls;
 mod verify;
 

@@ -89,7 +89,7 @@ fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
     let cut: Vec<bool> =
         sizes.iter().map(|size| slab.len() > MANY && *size > 2 * print::EDGE as u64).collect();
     let array = edges(dataset, slab, &cut, 0)?;
-    let cells = array.cells();
+    let cells = array.scalars();
     let texts = match cells.as_slice() {
         [cell] if sizes.is_empty() => vec![numbers::alone(*cell)],
         cells => numbers::aligned(cells),
