@@ -115,6 +115,8 @@ fn names_that_stay_in_their_rooms() {
     only("fuser::", &["fuse", "mount"]);
     only("Errno", &["fuse", "mount"]);
     only("clap", &["cli"]);
+    only("globset", &["cli"]);
+    only("indicatif", &["cli"]);
     only("flate2", &["codec"]);
     only("xxhash_rust", &["codec"]);
     only("zstd::", &["codec"]);
