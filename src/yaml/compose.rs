@@ -75,6 +75,13 @@ pub fn each_item(
 /// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
 pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
     let mut anchors = Anchors::default();
+    // PyYAML refuses tabs before a token, so that its users go on to JSON; our parser would take them.
+    if text.trim_start().starts_with(['[', '{'])
+        && text.contains('\t')
+        && let Ok(node) = reread(text, Form::Json, &anchors)
+    {
+        return Ok(node);
+    }
     let read = one_document(text, &mut anchors);
     read.or_else(|problem| reread(text, Form::Json, &anchors).map_err(|_| problem))
 }
