@@ -1,7 +1,17 @@
-//! What an array's bytes mean: element type, byte order, shape and layout. Only a description; the bytes
-//! themselves are a [`crate::content::Content`].
+//! What an array's bytes mean: element type, byte order, shape and layout (the bytes themselves are a
+//! [`crate::content::Content`]); and parts of arrays, as numpy names them, read into memory.
+
+mod any;
+mod index;
+pub mod npy;
+mod scalar;
+mod slab;
 
 use std::fmt;
+
+pub use any::AnyArray;
+pub use index::Slab;
+pub use scalar::{Scalar, Width};
 
 /// The element kinds of numpy, by the letter that numpy's type strings use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::format::{self, Context};
 use crate::source::FileSource;
-use crate::tree::{Builder, Datasets, NameList, Size, Tree, naming};
+use crate::tree::{Builder, Datasets, Description, NameList, Size, Tree, naming};
 use crate::{Error, Result};
 
 /// Opens a container and counts its datasets: header, records and tree.
@@ -67,6 +67,14 @@ impl Datasets for Nothing {
     }
 
     fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
+        Err(Error::NotFound)
+    }
+
+    fn describe(&self, _: u32) -> Result<Description> {
+        Err(Error::NotFound)
+    }
+
+    fn remains(&self, _: u32) -> Result<Content> {
         Err(Error::NotFound)
     }
 }

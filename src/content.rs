@@ -2,12 +2,15 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crate::codec::Stream;
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
+
+/// Whole contents are handed out in pieces of this size.
+const PIECE: usize = 256 << 10;
 
 #[derive(Clone)]
 pub enum Content {
@@ -65,6 +68,37 @@ impl Content {
         }
     }
 
+    /// Fills `buf` from `offset`, without a map: for who looks into the bytes. The caller stays below the length.
+    pub fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        match self {
+            Content::Inline(bytes) => {
+                let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)?.get(..buf.len()));
+                buf.copy_from_slice(from.ok_or_else(|| Error::Other("read past the end".into()))?);
+                Ok(())
+            }
+            Content::Stored { source, range } => {
+                source.read_exact_at(buf, range.start + offset)?;
+                source.check()
+            }
+            Content::Decoded(stream) => stream.read_exact_at(buf, offset),
+            Content::Broken { error, .. } => Err(error.clone()),
+        }
+    }
+
+    /// Hands all bytes to `each` from front to back, until it breaks off. What comes before damage is handed
+    /// out before the error is returned.
+    pub fn pass(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+        match self {
+            Content::Inline(bytes) => {
+                let _ = each(bytes);
+                Ok(())
+            }
+            Content::Stored { source, range } => pass_stored(&**source, range.clone(), each),
+            Content::Decoded(stream) => stream.pass(each),
+            Content::Broken { error, .. } => Err(error.clone()),
+        }
+    }
+
     /// At most `size` bytes from `offset`; fewer only where the content ends.
     pub fn read(&self, offset: u64, size: usize) -> Result<Bytes> {
         let end = self.len()?.min(offset.saturating_add(size as u64));
@@ -88,6 +122,26 @@ impl Content {
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
+}
+
+fn pass_stored(
+    source: &dyn Source,
+    range: Range<u64>,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut buffer = vec![0; PIECE];
+    let mut at = range.start;
+    while at < range.end {
+        let count = (range.end - at).min(PIECE as u64);
+        let piece = buffer.get_mut(..count as usize).unwrap_or_default();
+        source.read_exact_at(piece, at)?;
+        source.check()?;
+        if each(piece).is_break() {
+            break;
+        }
+        at += count;
+    }
+    Ok(())
 }
 
 fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {

@@ -73,6 +73,8 @@ pub enum Error {
     Write { place: Place, cause: Arc<io::Error> },
     /// The container is not the file that was opened any more.
     Changed { file: PathBuf },
+    /// The container has no dataset of this name, or none that a pattern matches.
+    NoDataset { file: PathBuf, name: String },
     /// A directory or file that is not there.
     NotFound,
     /// A directory was used as a file.
@@ -113,7 +115,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) => 2,
-            Error::NotFound => 3,
+            Error::NotFound | Error::NoDataset { .. } => 3,
             Error::Open { .. } | Error::Read { .. } => 10,
             Error::NotAContainer { .. } => 11,
             Error::Damaged { .. } | Error::Changed { .. } => 12,
@@ -140,6 +142,9 @@ impl fmt::Display for Error {
                 "{}: changed on disk since it was mounted: nothing more is read from it; unmount, then mount it again",
                 file.display()
             ),
+            Error::NoDataset { file, name } => {
+                write!(f, "{}: has no dataset {:?}", file.display(), shortened(name))
+            }
             Error::NotFound => f.write_str("no such file or directory"),
             Error::IsADirectory => f.write_str("is a directory"),
             Error::NotADirectory => f.write_str("is not a directory"),

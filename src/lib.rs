@@ -10,10 +10,11 @@
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
+//! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
-//! | `array` | element types, byte order, shape |
+//! | `array` | element types, byte order, shape; parts of arrays in memory |
 //! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
 //! | `pool` | threads that are started as they are needed |
 //! | `source` | where bytes come from, and whether they are still the same |
@@ -22,6 +23,7 @@
 //!
 //! Imports point downward in this table, and no format knows another one; `tests/house.rs` keeps it so.
 
+mod archive;
 mod array;
 #[doc(hidden)]
 pub mod bench;
@@ -39,7 +41,9 @@ mod source;
 mod tree;
 mod yaml;
 
-pub use array::{Array, Dtype, Element, Endian, Kind, Order};
+pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
+pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
 pub use error::{Error, Result};
 pub use format::{Add, Cell, Column, Compression, Item, Writer};
-pub use yaml::{Text, Value};
+pub use tree::{Checksum, ColumnInfo, Description, Table};
+pub use yaml::{Node, Text, Value};

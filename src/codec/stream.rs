@@ -12,6 +12,7 @@
 
 mod ahead;
 mod damage;
+mod pass;
 mod run;
 
 use std::ops::Range;

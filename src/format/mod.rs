@@ -11,7 +11,7 @@ pub use rab::{Add, Cell, Column, Compression, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;
-use crate::tree::Tree;
+use crate::tree::{Datasets, NameList, Tree};
 use crate::{Error, Result};
 
 /// What a format gets to open a container.
@@ -28,6 +28,16 @@ pub trait Format: Sync {
     fn detect(&self, head: &[u8]) -> bool;
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
+
+    /// The datasets without a tree, for who knows their names.
+    fn list(&self, context: Context) -> Result<Listing>;
+}
+
+/// The datasets of a container and, by their numbers, their true names.
+pub struct Listing {
+    pub format: &'static str,
+    pub names: NameList,
+    pub datasets: Box<dyn Datasets>,
 }
 
 pub static FORMATS: &[&dyn Format] = &[&rab::Rab];
@@ -37,12 +47,18 @@ pub const HEAD: usize = 16;
 
 /// Opens a container of any format that we know.
 pub fn open(context: Context) -> Result<Arc<dyn Tree>> {
-    let source = &context.source;
+    detect(&*context.source)?.open(context)
+}
+
+/// Lists a container of any format that we know.
+pub fn list(context: Context) -> Result<Listing> {
+    detect(&*context.source)?.list(context)
+}
+
+fn detect(source: &dyn Source) -> Result<&'static dyn Format> {
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
-    match FORMATS.iter().find(|format| format.detect(&head)) {
-        Some(format) => format.open(context),
-        None => Err(not_a_container(source.path(), &head)),
-    }
+    let format = FORMATS.iter().find(|format| format.detect(&head));
+    format.copied().ok_or_else(|| not_a_container(source.path(), &head))
 }
 
 fn not_a_container(path: &Path, head: &[u8]) -> Error {

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::{Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
+use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
 use crate::content::Content;
 use crate::{Error, Result};
 
@@ -21,6 +21,10 @@ pub trait Datasets: Send + Sync {
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>>;
     fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
+    /// Everything that the container says of it.
+    fn describe(&self, dataset: u32) -> Result<Description>;
+    /// What there is of a dataset whose description makes no sense.
+    fn remains(&self, dataset: u32) -> Result<Content>;
 }
 
 pub struct Arena<D> {

@@ -168,6 +168,12 @@ mod tests {
         fn sidecar(&self, _: u32, file_name: &[u8]) -> Result<Content> {
             Ok(Content::Inline(file_name.into()))
         }
+        fn describe(&self, _: u32) -> Result<crate::tree::Description> {
+            Err(Error::NotFound)
+        }
+        fn remains(&self, _: u32) -> Result<Content> {
+            Err(Error::NotFound)
+        }
     }
 
     fn tree(names: &[&str]) -> Arena<Numbers> {

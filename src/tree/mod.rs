@@ -4,6 +4,7 @@
 
 mod arena;
 mod builder;
+mod description;
 mod names;
 pub mod naming;
 mod prefixes;
@@ -13,6 +14,7 @@ use crate::content::Content;
 
 pub use arena::Datasets;
 pub use builder::Builder;
+pub use description::{Checksum, ColumnInfo, Description, Table};
 pub use names::NameList;
 
 /// A node's number in its tree. The root is [`ROOT`].

@@ -1,4 +1,5 @@
-//! The true names of a container's datasets, packed: only needed until the tree is built.
+//! The true names of a container's datasets, packed: needed until a tree is built, or to find
+//! datasets without one.
 
 #[derive(Default)]
 pub struct NameList {
@@ -14,6 +15,14 @@ impl NameList {
 
     pub fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    pub fn get(&self, number: usize) -> Option<&[u8]> {
+        let start = match number.checked_sub(1) {
+            Some(before) => *self.ends.get(before)?,
+            None => 0,
+        };
+        self.bytes.get(start..*self.ends.get(number)?)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {

@@ -12,7 +12,7 @@ use libyaml_safer::{Event, EventData, MappingStyle, ScalarStyle, SequenceStyle};
 
 use super::events::Events;
 use super::portable::Watch;
-use super::{Form, Item, Node, Problem, Stop, resolve, surrogates};
+use super::{Form, Item, Node, Problem, Stop, reread, resolve, surrogates};
 
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;
@@ -70,6 +70,44 @@ pub fn each_item(
         watch: Watch::new(text, None),
     };
     composer.document(each)
+}
+
+/// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
+pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
+    let mut anchors = Anchors::default();
+    // PyYAML refuses tabs before a token, so that its users go on to JSON; our parser would take them.
+    if text.trim_start().starts_with(['[', '{'])
+        && text.contains('\t')
+        && let Ok(node) = reread(text, Form::Json, &anchors)
+    {
+        return Ok(node);
+    }
+    let read = one_document(text, &mut anchors);
+    read.or_else(|problem| reread(text, Form::Json, &anchors).map_err(|_| problem))
+}
+
+fn one_document(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
+    let parsed = surrogates::hide(text);
+    let mut composer = Composer {
+        text,
+        has_surrogates: matches!(parsed, Cow::Owned(_)),
+        events: Events::new(&parsed)?,
+        anchors,
+        flow_level: 0,
+        watch: Watch::new(text, None),
+    };
+    composer.events.next()?; // the stream's start
+    if matches!(composer.events.next()?.data, EventData::StreamEnd) {
+        return Ok(Arc::new(Node::Null));
+    }
+    let root = composer.events.next()?;
+    let (built, _) = composer.node(root, 1)?;
+    composer.events.next()?; // the document's end
+    let after = composer.events.next()?;
+    match after.data {
+        EventData::StreamEnd => Ok(built.node),
+        _ => Err(composer.problem(&after, "a second document begins")),
+    }
 }
 
 /// A finished node, with what an alias to it costs.

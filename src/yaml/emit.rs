@@ -22,6 +22,13 @@ pub fn write(node: &Node, indent: usize, out: &mut String) {
     lines(node, indent, out);
 }
 
+/// As it stands behind `!!binary`.
+pub(super) fn base64_of(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    scalar::base64(bytes, &mut out);
+    out
+}
+
 /// The length of what [`write()`] would append at column 0, without building it: what aliases stand for is
 /// measured once, however often it would be written.
 pub struct Measure {

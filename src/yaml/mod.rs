@@ -14,13 +14,14 @@ mod reread;
 mod resolve;
 mod surrogates;
 mod text;
+mod to_json;
 mod value;
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use compose::{Anchors, each_item};
+pub use compose::{Anchors, each_item, value};
 pub use emit::{Measure, write};
 pub use events::is_guarded;
 pub use json::json_items;
@@ -28,6 +29,7 @@ pub use portable::{dedent, dedented_len, is_word};
 pub use reread::reread;
 pub use resolve::is_plain_number;
 pub use text::Text;
+pub use to_json::to_json;
 pub use value::Value;
 
 /// A value. Nodes are shared: an alias names the same `Arc` as its anchor.

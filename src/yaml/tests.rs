@@ -310,3 +310,16 @@ fn deeply_nested_values_are_written_in_one_line() {
     assert_eq!(out.lines().count(), 33);
     assert_eq!(*only(&format!("- {}", out.replace('\n', "\n  "))).node, *only(&text).node);
 }
+
+#[test]
+fn a_text_may_be_one_value() {
+    assert_eq!(
+        *value("a: [1, yes]\n").unwrap(),
+        Node::map([("a", Node::seq([Node::int(1), Node::Bool(true)]))])
+    );
+    assert_eq!(*value("just words\n...\n").unwrap(), Node::text("just words"));
+    assert_eq!(*value("- &x 1\n- *x\n").unwrap(), Node::seq([Node::int(1), Node::int(1)]));
+    assert_eq!(*value("{\n\t\"a\": 1e3}").unwrap(), Node::map([("a", Node::Float(1000.0))]));
+    assert_eq!(*value("").unwrap(), Node::Null);
+    assert!(value("a: [1").is_err() && value("a\n--- b").is_err());
+}

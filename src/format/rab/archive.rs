@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::super::Context;
+use super::describe;
 use super::entry::{self, Data};
 use super::layout::Layout;
 use super::records::{EntryText, Records};
@@ -11,7 +12,7 @@ use super::sidecar;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Datasets, Size};
+use crate::tree::{Datasets, Description, Size};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -113,5 +114,21 @@ impl Datasets for Archive {
         }
         let built = self.build_sidecar(number, file_name)?;
         Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
+    }
+
+    fn describe(&self, number: u32) -> Result<Description> {
+        let text = self.entry(number)?;
+        describe::describe(&text.node, self.layout)
+            .map_err(|problem| Error::damaged(text.place(&*self.source), problem))
+    }
+
+    fn remains(&self, number: u32) -> Result<Content> {
+        let place = self.entry(number)?.place(&*self.source);
+        let Description { stored, compression, .. } = self.describe(number)?;
+        let (source, range) = (self.source.clone(), stored.unwrap_or(0..0));
+        if compression.is_none() {
+            return Ok(Content::Stored { source, range });
+        }
+        Ok(Content::Decoded(Stream::kept_in(None, self.engine.clone(), source, range, None, place)))
     }
 }

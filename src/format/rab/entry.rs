@@ -104,7 +104,7 @@ pub fn most_decoded(stored: u64) -> u64 {
     stored.saturating_mul(1032)
 }
 
-fn compression(codec: &Node) -> Result<bool, String> {
+pub fn compression(codec: &Node) -> Result<bool, String> {
     match codec.get("compression") {
         None | Some(Node::Null) => Ok(false),
         Some(node) => match node.as_str() {
@@ -185,7 +185,7 @@ fn cell_width(column: &Node) -> Result<u64, String> {
 }
 
 /// A name that lost its quotes and became a number is still a name.
-fn text_of(map: &Node, key: &str) -> Option<Box<[u8]>> {
+pub fn text_of(map: &Node, key: &str) -> Option<Box<[u8]>> {
     match map.get(key)? {
         Node::Str(text) => Some(text.as_bytes().into()),
         Node::Int(digits) => Some(digits.as_bytes().into()),
@@ -193,7 +193,7 @@ fn text_of(map: &Node, key: &str) -> Option<Box<[u8]>> {
     }
 }
 
-fn integer(map: &Node, key: &str) -> Option<i128> {
+pub fn integer(map: &Node, key: &str) -> Option<i128> {
     map.get(key)?.as_i128()
 }
 

@@ -11,6 +11,7 @@
 //! datasets of an opened container. `write` makes such files.
 
 mod archive;
+mod describe;
 mod entry;
 mod fast;
 mod header;
@@ -22,9 +23,9 @@ mod write;
 
 use std::sync::Arc;
 
-use super::{Context, Format};
+use super::{Context, Format, Listing};
 use crate::Result;
-use crate::tree::{Builder, Tree};
+use crate::tree::{Builder, NameList, Tree};
 use archive::Archive;
 use header::Header;
 use layout::Layout;
@@ -44,9 +45,18 @@ impl Format for Rab {
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
-        let layout = Layout::read(&*context.source)?;
-        let Header { names, records } = header::read(&*context.source, layout)?;
-        let archive = Archive::new(context, layout, records);
+        let (names, archive) = read(context)?;
         Ok(Arc::new(Builder::build(&names, archive)?))
     }
+
+    fn list(&self, context: Context) -> Result<Listing> {
+        let (names, archive) = read(context)?;
+        Ok(Listing { format: self.name(), names, datasets: Box::new(archive) })
+    }
+}
+
+fn read(context: Context) -> Result<(NameList, Archive)> {
+    let layout = Layout::read(&*context.source)?;
+    let Header { names, records } = header::read(&*context.source, layout)?;
+    Ok((names, Archive::new(context, layout, records)))
 }

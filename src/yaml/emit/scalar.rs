@@ -110,7 +110,7 @@ fn code(point: u32, out: &mut String) {
     };
 }
 
-fn base64(bytes: &[u8], out: &mut String) {
+pub fn base64(bytes: &[u8], out: &mut String) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for chunk in bytes.chunks(3) {
         let bits =

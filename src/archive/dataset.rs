@@ -1,0 +1,152 @@
+//! One dataset of an archive: what is said of it, and its bytes.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use super::Archive;
+use crate::content::Content;
+use crate::error::Place;
+use crate::source::Source;
+use crate::tree::Description;
+use crate::yaml::{self, Node};
+use crate::{Error, Result};
+
+/// Whoever gets a piece of bytes answers whether it wants more.
+pub type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
+
+/// A dataset of an [`Archive`].
+pub struct Dataset<'a> {
+    pub(super) archive: &'a Archive,
+    pub(super) number: u32,
+    description: Description,
+}
+
+impl<'a> Dataset<'a> {
+    pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
+        let description = archive.listing.datasets.describe(number)?;
+        Ok(Dataset { archive, number, description })
+    }
+
+    /// Everything that the container says of it.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// `text`, `float32`, `dataframe`, ...
+    pub fn kind(&self) -> &str {
+        &self.description.kind
+    }
+
+    pub fn metadata(&self) -> &Arc<Node> {
+        &self.description.metadata
+    }
+
+    /// Where its bytes are in the file; None if its description makes no sense.
+    pub fn stored_range(&self) -> Option<Range<u64>> {
+        self.description.stored.clone().filter(|_| self.description.fault.is_none())
+    }
+
+    /// The bytes that it takes in the file.
+    pub fn stored_len(&self) -> u64 {
+        self.stored_range().map_or(0, |range| range.end - range.start)
+    }
+
+    /// The length of the decoded bytes, if it is known without decoding.
+    pub fn known_len(&self) -> Option<u64> {
+        self.description.decoded_len
+    }
+
+    /// The length of the decoded bytes; decodes them if nothing else tells.
+    pub fn decoded_len(&self) -> Result<u64> {
+        match self.known_len() {
+            Some(len) => Ok(len),
+            None => self.content()?.len(),
+        }
+    }
+
+    /// Hands the decoded bytes to `each` from front to back, in pieces, until it breaks off. Of a damaged
+    /// dataset what comes before the damage is handed out, and then the error returned.
+    pub fn pieces(&self, each: Each<'_>) -> Result<()> {
+        match &self.description.fault {
+            None => self.content()?.pass(each),
+            Some(problem) => {
+                self.archive.listing.datasets.remains(self.number)?.pass(each)?;
+                Err(self.damaged(problem.as_str()))
+            }
+        }
+    }
+
+    /// As [`Dataset::pieces`], the bytes as they are stored.
+    pub fn stored_pieces(&self, each: Each<'_>) -> Result<()> {
+        let range = self.description.stored.clone().unwrap_or(0..0);
+        Content::Stored { source: self.archive.source.clone(), range }.pass(each)?;
+        self.description.fault.as_ref().map_or(Ok(()), |problem| Err(self.damaged(problem.as_str())))
+    }
+
+    /// Fills `buf` with the decoded bytes from `offset`; nothing is decoded that is not needed for it.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let content = self.content()?;
+        let (len, end) = (content.len()?, offset.checked_add(buf.len() as u64));
+        match end {
+            Some(end) if end <= len => content.fill(buf, offset),
+            _ => {
+                Err(self.other(&format!("has {len} bytes, {} from byte {offset} on were wanted", buf.len())))
+            }
+        }
+    }
+
+    /// All decoded bytes.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut short = false;
+        self.pieces(&mut |piece| {
+            short = bytes.try_reserve(piece.len()).is_err();
+            if short {
+                return ControlFlow::Break(());
+            }
+            bytes.extend_from_slice(piece);
+            ControlFlow::Continue(())
+        })?;
+        if short { Err(self.other("does not fit into memory")) } else { Ok(bytes) }
+    }
+
+    /// All decoded bytes as text.
+    pub fn text(&self) -> Result<String> {
+        String::from_utf8(self.bytes()?).map_err(|bad| {
+            let at = bad.utf8_error().valid_up_to();
+            self.other(&format!("is not UTF-8: byte {at} of its decoded bytes"))
+        })
+    }
+
+    /// The value that an object's text says, which is YAML or JSON.
+    ///
+    /// ```
+    /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
+    /// assert!(archive.dataset("an object")?.object()?.as_map().is_some());
+    /// # Ok::<(), rab::Error>(())
+    /// ```
+    pub fn object(&self) -> Result<Arc<Node>> {
+        if self.kind() != "object" {
+            return Err(self.other(&format!("is {}, not an object", self.kind())));
+        }
+        yaml::value(&self.text()?)
+            .map_err(|problem| self.damaged(format!("the object cannot be read: {problem}")))
+    }
+
+    pub(super) fn content(&self) -> Result<Content> {
+        self.archive.listing.datasets.content(self.number)
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.archive.source.place().dataset(&self.description.name.lossy())
+    }
+
+    pub(super) fn damaged(&self, problem: impl Into<String>) -> Error {
+        Error::damaged(self.place(), problem)
+    }
+
+    /// It is asked for something that it does not have.
+    pub(super) fn other(&self, problem: &str) -> Error {
+        Error::Other(format!("{}: {problem}", self.place()))
+    }
+}

@@ -1,0 +1,158 @@
+//! A container opened for reading, without a mount. Opening reads its index only; what a dataset holds is read
+//! when it is asked for, and then no more than is needed.
+//!
+//! It knows the formats only as [`format`]'s `list` gives them: names, and datasets by number.
+
+mod dataset;
+mod read;
+mod stats;
+mod table;
+mod verify;
+
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::codec::Engine;
+use crate::format::{self, Context, Listing};
+use crate::source::{FileSource, Source};
+use crate::{Error, Result};
+
+pub use dataset::Dataset;
+pub use stats::{Extreme, Stats};
+pub use table::ColumnValues;
+pub use verify::Checked;
+
+/// Memory for decoded data.
+const CACHE: u64 = 32 << 20;
+
+/// An opened container.
+///
+/// ```
+/// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
+/// assert_eq!(archive.len(), 7);
+/// assert!(archive.has("my second array") && !archive.has("nothing"));
+/// assert_eq!(archive.names().next().as_deref(), Some("my first array"));
+///
+/// let text = archive.dataset("Some text")?;
+/// assert_eq!(text.kind(), "text");
+/// assert!(text.text()?.starts_with("hello there"));
+/// assert_eq!(text.metadata().get("author").and_then(|author| author.as_str()), Some("Johnny Bravo"));
+/// # Ok::<(), rab::Error>(())
+/// ```
+pub struct Archive {
+    source: Arc<FileSource>,
+    listing: Listing,
+    /// Made when a dataset is first looked for by its name.
+    index: OnceLock<HashTable<u32>>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Archive {
+    /// Opens a container of any format that is known, and reads its index.
+    pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
+        let source = Arc::new(FileSource::open(path.as_ref())?);
+        let engine = Arc::new(Engine::new(CACHE));
+        let listing = format::list(Context { source: source.clone(), engine })?;
+        Ok(Archive { source, listing, index: OnceLock::new(), hasher: DefaultHashBuilder::default() })
+    }
+
+    /// The path that was opened.
+    pub fn path(&self) -> &Path {
+        self.source.path()
+    }
+
+    /// What users call the format: `RAB`.
+    pub fn format(&self) -> &'static str {
+        self.listing.format
+    }
+
+    /// How many datasets there are.
+    pub fn len(&self) -> usize {
+        self.listing.names.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The length of the file.
+    pub fn file_len(&self) -> u64 {
+        self.source.len()
+    }
+
+    /// What all datasets take in the file together.
+    pub fn stored_len(&self) -> u64 {
+        let sizes = (0..self.len() as u32).map(|number| self.listing.datasets.size(number).stored);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// The names of all datasets in the container's order; what is no Unicode in them is replaced.
+    pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.raw_names().map(String::from_utf8_lossy)
+    }
+
+    /// The names as they are, in WTF-8.
+    pub fn raw_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.listing.names.iter()
+    }
+
+    /// The name of a dataset by its number, in WTF-8; empty if there is none.
+    pub fn raw_name(&self, number: usize) -> &[u8] {
+        self.listing.names.get(number).unwrap_or_default()
+    }
+
+    /// Is there a dataset of this name?
+    pub fn has(&self, name: impl AsRef<[u8]>) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// The number of the first dataset of this name.
+    pub fn find(&self, name: impl AsRef<[u8]>) -> Option<usize> {
+        let name = name.as_ref();
+        let index = self.index.get_or_init(|| self.index());
+        let found = index.find(self.hasher.hash_one(name), |number| self.name(*number) == name);
+        found.map(|number| *number as usize)
+    }
+
+    /// A dataset by its name.
+    pub fn dataset(&self, name: impl AsRef<[u8]>) -> Result<Dataset<'_>> {
+        let name = name.as_ref();
+        match self.find(name) {
+            Some(number) => self.dataset_at(number),
+            None => Err(self.no_dataset(name)),
+        }
+    }
+
+    /// A dataset by its number in the container's order, from 0 on.
+    pub fn dataset_at(&self, number: usize) -> Result<Dataset<'_>> {
+        let known = u32::try_from(number).ok().filter(|_| number < self.len());
+        let number = known.ok_or_else(|| self.no_dataset(number.to_string().as_bytes()))?;
+        Dataset::new(self, number)
+    }
+
+    /// The error that there is no such dataset.
+    pub fn no_dataset(&self, name: &[u8]) -> Error {
+        let name = String::from_utf8_lossy(name).into_owned();
+        Error::NoDataset { file: self.path().to_owned(), name }
+    }
+
+    fn name(&self, number: u32) -> &[u8] {
+        self.raw_name(number as usize)
+    }
+
+    /// Of two datasets of one name the first one.
+    fn index(&self) -> HashTable<u32> {
+        let mut index = HashTable::with_capacity(self.len());
+        for (number, name) in (0..).zip(self.raw_names()) {
+            let hash = self.hasher.hash_one(name);
+            if index.find(hash, |other: &u32| self.name(*other) == name).is_none() {
+                index.insert_unique(hash, number, |other| self.hasher.hash_one(self.name(*other)));
+            }
+        }
+        index
+    }
+}

@@ -1,0 +1,64 @@
+//! Arrays of a dataset, whole or in part. Only what is needed is read and decoded.
+
+use super::Dataset;
+use crate::array::{AnyArray, Array, Slab};
+use crate::{Error, Result};
+
+impl Dataset<'_> {
+    /// What is said of the array; an error if the dataset is none.
+    pub fn array_description(&self) -> Result<&Array> {
+        let array = self.description().array.as_ref();
+        array.ok_or_else(|| self.other(&format!("is {}, not an array of a known layout", self.kind())))
+    }
+
+    /// The whole array.
+    ///
+    /// ```
+    /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
+    /// let rab::AnyArray::Float64(array) = archive.dataset("my second array")?.array()? else { panic!() };
+    /// assert_eq!((array.shape(), array[[2, 0]]), (&[5, 3][..], 1006.0));
+    /// # Ok::<(), rab::Error>(())
+    /// ```
+    pub fn array(&self) -> Result<AnyArray> {
+        self.part(&Slab::whole(&self.array_description()?.shape))
+    }
+
+    /// A part of the array, given as in numpy: `3, 10:20, ::2`.
+    ///
+    /// ```
+    /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
+    /// let part = archive.dataset("my second array")?.slice("-1, ::-2")?;
+    /// assert_eq!(part.shape(), [2]);
+    /// # Ok::<(), rab::Error>(())
+    /// ```
+    pub fn slice(&self, expression: &str) -> Result<AnyArray> {
+        self.part(&self.slab(expression)?)
+    }
+
+    /// What an expression as numpy's means for this array.
+    pub fn slab(&self, expression: &str) -> Result<Slab> {
+        let shape = &self.array_description()?.shape;
+        Slab::parse(expression, shape).map_err(|problem| Error::Usage(format!("{}: {problem}", self.place())))
+    }
+
+    /// One element, as an array without axes.
+    pub fn element(&self, position: &[u64]) -> Result<AnyArray> {
+        self.part(&Slab::at(position))
+    }
+
+    /// A part of the array.
+    pub fn part(&self, slab: &Slab) -> Result<AnyArray> {
+        let array = self.array_description()?;
+        if !slab.fits(&array.shape) {
+            let problem =
+                format!("has the shape {:?}, and the part that is wanted lies outside", array.shape);
+            return Err(Error::Usage(format!("{}: {problem}", self.place())));
+        }
+        if let Some(problem) = &self.description().fault {
+            // Before room is made for what it claims to hold.
+            return Err(self.damaged(problem.as_str()));
+        }
+        let content = self.content()?;
+        AnyArray::read(array, slab, &mut |buf, offset| content.fill(buf, offset))
+    }
+}

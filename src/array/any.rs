@@ -1,0 +1,160 @@
+//! An array in memory, of whatever element type. It keeps the layout (C or F) that it has in the container; the
+//! byte order is the machine's.
+
+use std::io;
+
+use bytemuck::Zeroable;
+use half::f16;
+use ndarray::{ArrayD, Axis, IxDyn, ShapeBuilder, concatenate};
+use num_complex::Complex;
+
+use super::slab::{self, Read};
+use super::{Array, Element, Endian, Kind, Order, Scalar, Slab};
+use crate::{Error, Result};
+
+const NATIVE: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+
+macro_rules! any_array {
+    ($($variant:ident($type:ty) $kind:ident $size:literal,)*) => {
+        /// An [`ndarray`] array of one of the element types that containers have.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyArray {
+            Bool(ArrayD<bool>),
+            $($variant(ArrayD<$type>),)*
+        }
+
+        /// Does something with the array inside, whatever its type.
+        macro_rules! with_array {
+            ($any:expr, $inside:ident => $result:expr) => {
+                match $any {
+                    AnyArray::Bool($inside) => $result,
+                    $(AnyArray::$variant($inside) => $result,)*
+                }
+            };
+        }
+
+        impl AnyArray {
+            /// A part of an array, out of its bytes.
+            pub(crate) fn read(array: &Array, slab: &Slab, read: Read<'_>) -> Result<AnyArray> {
+                let Element { kind, size } = array.dtype.element;
+                match (kind, size) {
+                    $((Kind::$kind, $size) => part(array, slab, read).map(AnyArray::$variant),)*
+                    _ => part::<u8>(array, slab, read).map(|bytes| AnyArray::Bool(bytes.mapv(|byte| byte != 0))),
+                }
+            }
+
+            /// An array of one axis of these values; None if one of them is no value of this type.
+            pub(crate) fn from_scalars(element: Element, values: &[Scalar]) -> Option<AnyArray> {
+                Some(match (element.kind, element.size) {
+                    $((Kind::$kind, $size) => AnyArray::$variant(converted(values)?),)*
+                    _ => AnyArray::Bool(converted(values)?),
+                })
+            }
+
+            /// Two arrays of the same type, one after the other along an axis.
+            pub(crate) fn join(axis: usize, first: &AnyArray, second: &AnyArray) -> Result<AnyArray> {
+                match (first, second) {
+                    (AnyArray::Bool(a), AnyArray::Bool(b)) => joined(axis, a, b).map(AnyArray::Bool),
+                    $((AnyArray::$variant(a), AnyArray::$variant(b)) => joined(axis, a, b).map(AnyArray::$variant),)*
+                    _ => Err(Error::Other("arrays of two types cannot be joined".into())),
+                }
+            }
+        }
+    };
+}
+
+any_array! {
+    Int8(i8) Int 1,
+    Int16(i16) Int 2,
+    Int32(i32) Int 4,
+    Int64(i64) Int 8,
+    Uint8(u8) Uint 1,
+    Uint16(u16) Uint 2,
+    Uint32(u32) Uint 4,
+    Uint64(u64) Uint 8,
+    Float16(f16) Float 2,
+    Float32(f32) Float 4,
+    Float64(f64) Float 8,
+    Complex64(Complex<f32>) Complex 8,
+    Complex128(Complex<f64>) Complex 16,
+}
+
+impl AnyArray {
+    pub fn shape(&self) -> &[usize] {
+        with_array!(self, array => array.shape())
+    }
+
+    pub fn len(&self) -> usize {
+        with_array!(self, array => array.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All elements, the last axis fastest.
+    pub fn scalars(&self) -> Vec<Scalar> {
+        with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect())
+    }
+
+    /// Writes all elements in this byte order, the last axis fastest.
+    pub fn write(&self, endian: Endian, to: &mut dyn io::Write) -> io::Result<()> {
+        let part = if let AnyArray::Complex64(_) | AnyArray::Complex128(_) = self { 2 } else { 1 };
+        with_array!(self, array => array.iter().try_for_each(|item| {
+            let native = bytemuck::bytes_of(item);
+            if endian == NATIVE {
+                return to.write_all(native);
+            }
+            native.chunks(native.len() / part).try_for_each(|bytes| {
+                let turned: Vec<u8> = bytes.iter().rev().copied().collect();
+                to.write_all(&turned)
+            })
+        }))
+    }
+}
+
+fn part<T: bytemuck::Pod>(array: &Array, slab: &Slab, read: Read<'_>) -> Result<ArrayD<T>> {
+    let mut items = room::<T>(slab.len())?;
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
+    slab::fill(array, slab, bytes, read)?;
+    to_native(array, bytes);
+    let counts = slab.axes.iter().map(|axis| axis.count as usize).collect::<Vec<_>>();
+    let shape = IxDyn(&counts).set_f(array.order == Order::F);
+    let mut found = ArrayD::from_shape_vec(shape, items)
+        .map_err(|problem| Error::Other(format!("the array cannot be made: {problem}")))?;
+    for (number, axis) in slab.axes.iter().enumerate().rev() {
+        if axis.step < 0 {
+            found.invert_axis(Axis(number));
+        }
+        if axis.single {
+            found = found.index_axis_move(Axis(number), 0);
+        }
+    }
+    Ok(found)
+}
+
+fn converted<T: TryFrom<Scalar>>(values: &[Scalar]) -> Option<ArrayD<T>> {
+    let items = values.iter().map(|value| T::try_from(*value).ok()).collect::<Option<Vec<T>>>()?;
+    ArrayD::from_shape_vec(IxDyn(&[items.len()]), items).ok()
+}
+
+fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    let count = usize::try_from(len).ok().filter(|count| items.try_reserve_exact(*count).is_ok());
+    let count = count.ok_or_else(|| Error::Other(format!("{len} elements do not fit into memory")))?;
+    items.resize(count, T::zeroed());
+    Ok(items)
+}
+
+fn to_native(array: &Array, bytes: &mut [u8]) {
+    let Element { kind, size } = array.dtype.element;
+    let part = usize::from(if kind == Kind::Complex { size / 2 } else { size });
+    if array.dtype.endian != NATIVE && part > 1 {
+        bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
+    }
+}
+
+fn joined<T: Clone>(axis: usize, first: &ArrayD<T>, second: &ArrayD<T>) -> Result<ArrayD<T>> {
+    concatenate(Axis(axis), &[first.view(), second.view()])
+        .map_err(|problem| Error::Other(format!("the arrays cannot be joined: {problem}")))
+}

@@ -1,0 +1,224 @@
+//! numpy's basic indexing: `3, 10:20, ::-2, ...` and an array's shape give a [`Slab`].
+
+/// A part of an array: for each axis where it begins, its step and how many positions it has. All of them are
+/// positions of the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slab {
+    pub(crate) axes: Vec<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub start: u64,
+    /// Never 0.
+    pub step: i64,
+    pub count: u64,
+    /// Was given by one number: the result does not have this axis.
+    pub single: bool,
+}
+
+enum Item {
+    At(i64),
+    Slice(Option<i64>, Option<i64>, i64),
+    Rest,
+}
+
+impl Slab {
+    /// All of an array.
+    pub fn whole(shape: &[u64]) -> Slab {
+        Slab { axes: shape.iter().map(|size| all(*size)).collect() }
+    }
+
+    /// What numpy's `array[expression]` would be; the error says what is wrong with the expression.
+    ///
+    /// ```
+    /// let slab = rab::Slab::parse("3, 10:20, ..., ::-2", &[5, 100, 7, 8]).unwrap();
+    /// assert_eq!(slab.shape(), [10, 7, 4]);
+    /// ```
+    pub fn parse(expression: &str, shape: &[u64]) -> Result<Slab, String> {
+        let expression = expression.trim();
+        let listed = expression.strip_suffix(',').unwrap_or(expression);
+        let items = listed.split(',').map(item).collect::<Result<Vec<_>, _>>()?;
+        let rests = items.iter().filter(|item| matches!(item, Item::Rest)).count();
+        let given = items.len() - rests;
+        if rests > 1 {
+            return Err("... can stand only once in an index".into());
+        }
+        let Some(missing) = shape.len().checked_sub(given) else {
+            return Err(format!("the index has {given} axes, the array {}", shape.len()));
+        };
+        let mut axes = Vec::with_capacity(shape.len());
+        for item in &items {
+            match item {
+                Item::Rest => axes.extend(shape.iter().skip(axes.len()).take(missing).map(|size| all(*size))),
+                item => {
+                    let size = shape.get(axes.len()).copied().unwrap_or(0);
+                    axes.push(
+                        span(item, size).map_err(|problem| format!("{problem} for axis {}", axes.len()))?,
+                    );
+                }
+            }
+        }
+        axes.extend(shape.iter().skip(axes.len()).map(|size| all(*size)));
+        Ok(Slab { axes })
+    }
+
+    /// The sizes of the part.
+    pub fn shape(&self) -> Vec<u64> {
+        self.axes.iter().filter(|axis| !axis.single).map(|axis| axis.count).collect()
+    }
+
+    /// How many elements it has.
+    pub fn len(&self) -> u64 {
+        self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.count))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.axes.iter().any(|axis| axis.count == 0)
+    }
+
+    /// Does it lie inside an array of this shape?
+    pub(crate) fn fits(&self, shape: &[u64]) -> bool {
+        let inside = |(axis, size): (&Span, &u64)| {
+            let last = i128::from(axis.start) + i128::from(axis.step) * (i128::from(axis.count) - 1);
+            axis.count == 0 || (axis.start < *size && (0..i128::from(*size)).contains(&last))
+        };
+        self.axes.len() == shape.len() && self.axes.iter().zip(shape).all(inside)
+    }
+
+    /// The first and the last `count` positions along one axis of [`Slab::shape`], which has more.
+    pub(crate) fn edges(&self, axis: usize, count: u64) -> (Slab, Slab) {
+        let (mut first, mut last) = (self.clone(), self.clone());
+        if let Some(span) = first.axes.iter_mut().filter(|span| !span.single).nth(axis) {
+            span.count = span.count.min(count);
+        }
+        if let Some(span) = last.axes.iter_mut().filter(|span| !span.single).nth(axis) {
+            let skipped = span.count.saturating_sub(count);
+            // A position of the array, like the first and the last one.
+            span.start = (i128::from(span.start) + i128::from(skipped) * i128::from(span.step)) as u64;
+            span.count -= skipped;
+        }
+        (first, last)
+    }
+
+    /// One element.
+    pub(crate) fn at(position: &[u64]) -> Slab {
+        Slab {
+            axes: position.iter().map(|at| Span { start: *at, step: 1, count: 1, single: true }).collect(),
+        }
+    }
+}
+
+fn all(size: u64) -> Span {
+    Span { start: 0, step: 1, count: size, single: false }
+}
+
+fn item(text: &str) -> Result<Item, String> {
+    let text = text.trim();
+    if text == "..." {
+        return Ok(Item::Rest);
+    }
+    let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+    let optional = |part: &str| if part.is_empty() { Ok(None) } else { number(part).map(Some) };
+    match *parts.as_slice() {
+        [""] => Err("an index is empty: numbers, start:stop:step and ... are understood".into()),
+        [at] => Ok(Item::At(number(at)?)),
+        [start, stop] => Ok(Item::Slice(optional(start)?, optional(stop)?, 1)),
+        [start, stop, step] => match optional(step)? {
+            Some(0) => Err(format!("the step of {text:?} is 0")),
+            step => Ok(Item::Slice(optional(start)?, optional(stop)?, step.unwrap_or(1))),
+        },
+        _ => Err(format!("{text:?} has more than two colons")),
+    }
+}
+
+fn number(text: &str) -> Result<i64, String> {
+    let problem = || format!("{text:?} is not an index: numbers, start:stop:step and ... are understood");
+    text.parse().map_err(|_| problem())
+}
+
+fn span(item: &Item, size: u64) -> Result<Span, String> {
+    let length = i128::from(size);
+    let from_end = |at: i64| i128::from(at) + if at < 0 { length } else { 0 };
+    let (start, stop, step) = match *item {
+        Item::At(at) => {
+            let start = u64::try_from(from_end(at)).ok().filter(|start| *start < size);
+            let start = start.ok_or_else(|| format!("index {at} is out of bounds (0 to {size})"))?;
+            return Ok(Span { start, step: 1, count: 1, single: true });
+        }
+        Item::Rest => return Ok(all(size)),
+        Item::Slice(start, stop, step) => (start, stop, step),
+    };
+    let (lowest, highest) = if step > 0 { (0, length) } else { (-1, length - 1) };
+    let place = |at: Option<i64>, default: i128| at.map_or(default, |at| from_end(at).clamp(lowest, highest));
+    let (first, last) = if step > 0 { (lowest, highest) } else { (highest, lowest) };
+    let (start, stop) = (place(start, first), place(stop, last));
+    let reach = if step > 0 { stop - start } else { start - stop };
+    let stride = i128::from(step).abs();
+    let count = if reach > 0 { (reach + stride - 1) / stride } else { 0 };
+    let start = if count > 0 { start } else { 0 };
+    // Both lie between 0 and the size.
+    Ok(Span { start: start as u64, step, count: count as u64, single: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn positions(axis: &Span) -> Vec<i64> {
+        (0..axis.count as i64).map(|at| axis.start as i64 + at * axis.step).collect()
+    }
+
+    /// Python's slices, element by element.
+    fn model(start: Option<i64>, stop: Option<i64>, step: i64, size: i64) -> Vec<i64> {
+        let from_end = |at: i64| if at < 0 { at + size } else { at };
+        let mut at = start.map_or(if step > 0 { 0 } else { size - 1 }, from_end);
+        let stop = stop.map_or(if step > 0 { size } else { -1 }, |stop| from_end(stop).max(-1));
+        // Starts beyond the ends begin at the end.
+        at = if step > 0 { at.max(0) } else { at.min(size - 1) };
+        let mut found = Vec::new();
+        while (0..size).contains(&at) && (if step > 0 { at < stop } else { at > stop }) {
+            found.push(at);
+            at += step;
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_pythons(
+            size in 0i64..12,
+            start in prop::option::of(-15i64..15),
+            stop in prop::option::of(-15i64..15),
+            step in prop::sample::select(vec![-7i64, -3, -2, -1, 1, 2, 3, 7]),
+        ) {
+            let text = |at: Option<i64>| at.map_or(String::new(), |at| at.to_string());
+            let expression = format!("{}:{}:{step}", text(start), text(stop));
+            let slab = Slab::parse(&expression, &[size as u64]).unwrap();
+            prop_assert_eq!(positions(&slab.axes[0]), model(start, stop, step, size));
+            prop_assert!(slab.fits(&[size as u64]));
+        }
+    }
+
+    #[test]
+    fn numbers_take_their_axis_away_and_dots_fill_up() {
+        let shape = |text: &str| Slab::parse(text, &[4, 5, 6]).map(|slab| slab.shape());
+        assert_eq!(shape("1").unwrap(), [5, 6]);
+        assert_eq!(shape("-4, ..., -1,").unwrap(), [5]);
+        assert_eq!(shape("...").unwrap(), [4, 5, 6]);
+        assert_eq!(shape(" : , 1:3 ").unwrap(), [4, 2, 6]);
+        assert_eq!(shape("1,2,3,...").unwrap(), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let problem = |text: &str| Slab::parse(text, &[4, 5]).unwrap_err();
+        assert_eq!(problem("4"), "index 4 is out of bounds (0 to 4) for axis 0");
+        assert_eq!(problem("0, -6"), "index -6 is out of bounds (0 to 5) for axis 1");
+        assert_eq!(problem("1,2,3"), "the index has 3 axes, the array 2");
+        assert!(problem("").contains("is empty") && problem("1,,2").contains("is empty"));
+        assert!(problem("::0").contains("is 0") && problem("...,...").contains("only once"));
+        assert!(problem("x").contains("\"x\"") && problem("1:2:3:4").contains("two colons"));
+    }
+}

@@ -1,0 +1,80 @@
+//! `rab cat`: the bytes of datasets, in bounded memory. Of a damaged one all that comes before the damage.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::{Done, Output};
+use super::select;
+use crate::cli::values;
+use crate::{Archive, Dataset};
+
+/// Print the decoded bytes of a dataset
+///
+/// Of a damaged dataset what can be decoded before the damage is printed; the exit code is then 12.
+#[derive(Args)]
+pub struct Cat {
+    /// The container
+    file: PathBuf,
+
+    /// A dataset's name, or a glob: those that match one after the other
+    name: OsString,
+
+    /// Begin at this byte (suffixes K, M, G and T are understood)
+    #[arg(long, value_name = "BYTES", value_parser = values::size, default_value = "0", hide_default_value = true)]
+    offset: u64,
+
+    /// Print at most so many bytes
+    #[arg(long, value_name = "BYTES", value_parser = values::size)]
+    length: Option<u64>,
+
+    /// The bytes as they are stored: of a compressed dataset the compressed ones
+    #[arg(long)]
+    stored: bool,
+}
+
+impl Cat {
+    pub fn run(&self, out: &mut Output) -> Done {
+        let archive = Archive::open(&self.file)?;
+        for number in select::select(&archive, &self.name)? {
+            self.print(&archive.dataset_at(number)?, out)?;
+        }
+        Ok(())
+    }
+
+    fn print(&self, dataset: &Dataset<'_>, out: &mut Output) -> Done {
+        let mut written = Ok(());
+        let mut part = Part { skip: self.offset, left: self.length.unwrap_or(u64::MAX) };
+        if part.left == 0 {
+            return Ok(());
+        }
+        let each = &mut |piece: &[u8]| part.write(piece, out, &mut written);
+        let read = match self.stored {
+            true => dataset.stored_pieces(each),
+            false => dataset.pieces(each),
+        };
+        written?;
+        Ok(read?)
+    }
+}
+
+/// What is still to come of what was asked for.
+struct Part {
+    skip: u64,
+    left: u64,
+}
+
+impl Part {
+    fn write(&mut self, piece: &[u8], out: &mut Output, done: &mut io::Result<()>) -> ControlFlow<()> {
+        let skipped = self.skip.min(piece.len() as u64);
+        self.skip -= skipped;
+        let rest = piece.get(skipped as usize..).unwrap_or_default();
+        let count = self.left.min(rest.len() as u64);
+        self.left -= count;
+        *done = out.write_all(rest.get(..count as usize).unwrap_or_default());
+        if done.is_err() || self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}

@@ -1,0 +1,114 @@
+//! `rab get`: an array or a part of it, as text like numpy's, as a .npy file, or as its bare elements. Only what
+//! is asked for is read; of a large array that is printed, only the edges.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::output::{Done, Output};
+use super::{numbers, print, select};
+use crate::array::{Slab, npy};
+use crate::{AnyArray, Archive, Dataset, Error, Result};
+
+/// More elements are not printed one by one.
+const MANY: u64 = 1000;
+
+/// Print an array or a part of it
+///
+/// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
+/// axes in between. Quote it for the shell.
+#[derive(Args)]
+pub struct Get {
+    /// The container
+    file: PathBuf,
+
+    /// A dataset's name, maybe followed by an index in brackets
+    #[arg(value_name = "NAME[INDEX]")]
+    what: OsString,
+
+    /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order
+    #[arg(long = "as", value_enum, value_name = "KIND", default_value = "text")]
+    kind: As,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum As {
+    Text,
+    Npy,
+    Raw,
+}
+
+impl Get {
+    pub fn run(&self, out: &mut Output) -> Done {
+        let archive = Archive::open(&self.file)?;
+        let (name, index) = self.split(&archive);
+        let numbers = select::select(&archive, &name)?;
+        let [number] = *numbers.as_slice() else {
+            return Err(
+                Error::Usage(format!("{name:?} matches {} datasets, one was needed", numbers.len())).into()
+            );
+        };
+        let dataset = archive.dataset_at(number)?;
+        let slab = dataset.slab(&index)?;
+        match self.kind {
+            As::Text => writeln!(out, "{}", text(&dataset, &slab)?)?,
+            As::Npy => file(&dataset, &slab, true, out)?,
+            As::Raw => file(&dataset, &slab, false, out)?,
+        }
+        Ok(())
+    }
+
+    /// Name and index. A dataset whose own name ends in brackets is meant by that name.
+    fn split(&self, archive: &Archive) -> (OsString, String) {
+        let whole = (self.what.clone(), "...".to_owned());
+        let bytes = self.what.as_bytes();
+        if archive.has(bytes) || !bytes.ends_with(b"]") {
+            return whole;
+        }
+        let Some(bracket) = bytes.iter().rposition(|byte| *byte == b'[') else { return whole };
+        let (name, index) = bytes.split_at(bracket);
+        let index = index.get(1..index.len() - 1).unwrap_or_default();
+        (std::ffi::OsStr::from_bytes(name).to_owned(), String::from_utf8_lossy(index).into_owned())
+    }
+}
+
+fn file(dataset: &Dataset<'_>, slab: &Slab, with_header: bool, out: &mut Output) -> Done {
+    let dtype = dataset.array_description()?.dtype;
+    let array = dataset.part(slab)?;
+    if with_header {
+        out.write_all(&npy::header(dtype, array.shape()))?;
+    }
+    Ok(array.write(dtype.endian, out)?)
+}
+
+fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
+    let sizes = slab.shape();
+    let cut: Vec<bool> =
+        sizes.iter().map(|size| slab.len() > MANY && *size > 2 * print::EDGE as u64).collect();
+    let array = edges(dataset, slab, &cut, 0)?;
+    let cells = array.scalars();
+    let texts = match cells.as_slice() {
+        [cell] if sizes.is_empty() => vec![numbers::alone(*cell)],
+        cells => numbers::aligned(cells),
+    };
+    Ok(print::layout(&texts, array.shape(), &cut))
+}
+
+/// The part without what is cut out of its axes from `axis` on.
+fn edges(dataset: &Dataset<'_>, slab: &Slab, cut: &[bool], axis: usize) -> Result<AnyArray> {
+    match cut.iter().skip(axis).position(|is_cut| *is_cut) {
+        None => dataset.part(slab),
+        Some(further) => {
+            let axis = axis + further;
+            let (first, last) = slab.edges(axis, print::EDGE as u64);
+            AnyArray::join(
+                axis,
+                &edges(dataset, &first, cut, axis + 1)?,
+                &edges(dataset, &last, cut, axis + 1)?,
+            )
+        }
+    }
+}

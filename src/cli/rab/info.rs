@@ -1,0 +1,75 @@
+//! `rab info`: everything that is known of a container or of datasets, as YAML or JSON.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::{Done, Output};
+use super::report::{self, Fields, number};
+use super::select;
+use crate::yaml::{self, Node};
+use crate::{Archive, Error};
+
+/// Show everything known of a container, or of datasets with their metadata
+#[derive(Args)]
+pub struct Info {
+    /// The container
+    file: PathBuf,
+
+    /// A dataset's name, or a glob [default: about the container itself]
+    name: Option<OsString>,
+
+    /// Also minimum, maximum, mean and the numbers of NaNs and zeros of arrays, which are read once for it
+    ///
+    /// NaNs are left out of minimum, maximum and mean. Complex numbers have no minimum and maximum.
+    #[arg(long, requires = "name")]
+    stats: bool,
+
+    /// JSON: one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Info {
+    pub fn run(&self, out: &mut Output) -> Done {
+        let archive = Archive::open(&self.file)?;
+        let Some(name) = &self.name else { return self.print(&about(&archive), out) };
+        let numbers = select::select(&archive, name)?;
+        let mut arrays = 0;
+        for (place, number) in numbers.iter().enumerate() {
+            let dataset = archive.dataset_at(*number)?;
+            let is_array = dataset.description().array.is_some();
+            arrays += usize::from(is_array);
+            let stats = if self.stats && is_array { Some(dataset.stats()?) } else { None };
+            if place > 0 && !self.json {
+                writeln!(out, "---")?;
+            }
+            self.print(&report::full(&dataset, stats.as_ref()), out)?;
+        }
+        if self.stats && arrays == 0 {
+            return Err(Error::Usage(format!("--stats is for arrays, and {name:?} is none")).into());
+        }
+        Ok(())
+    }
+
+    fn print(&self, node: &Node, out: &mut Output) -> Done {
+        if self.json {
+            return Ok(writeln!(out, "{}", yaml::to_json(node))?);
+        }
+        let mut text = String::new();
+        yaml::write(node, 0, &mut text);
+        Ok(out.write_all(text.as_bytes())?)
+    }
+}
+
+fn about(archive: &Archive) -> Node {
+    let mut fields = Fields::default();
+    fields.add("file", Node::text(&archive.path().to_string_lossy()));
+    fields.add("format", Node::text(archive.format()));
+    fields.add("size", number(archive.file_len()));
+    fields.add("datasets", number(archive.len() as u64));
+    fields.add("stored", number(archive.stored_len()));
+    fields.finish()
+}

@@ -1,0 +1,90 @@
+//! `rab ls`: names, one a line; with `-l` what they are; as JSON a list with one object a line.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::{Done, Output};
+use super::{report, select};
+use crate::{Archive, Dataset, yaml};
+
+/// List the datasets of a container
+#[derive(Args)]
+pub struct Ls {
+    /// The container
+    file: PathBuf,
+
+    /// A dataset's name, or a glob [default: all]
+    glob: Option<OsString>,
+
+    /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell)
+    #[arg(short, long)]
+    long: bool,
+
+    /// A JSON list with an object for each dataset
+    #[arg(long, conflicts_with = "long")]
+    json: bool,
+}
+
+impl Ls {
+    pub fn run(&self, out: &mut Output) -> Done {
+        let archive = Archive::open(&self.file)?;
+        let numbers = select::select_or_all(&archive, self.glob.as_ref())?;
+        if self.json {
+            return json(&archive, &numbers, out);
+        }
+        if self.long {
+            writeln!(out, "{:<10} {:<16} {:>12} {:>12}  NAME", "TYPE", "SHAPE", "LENGTH", "STORED")?;
+        }
+        for number in numbers {
+            match self.long {
+                true => long(&archive.dataset_at(number)?, out)?,
+                false => name(&archive, number, out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name(archive: &Archive, number: usize, out: &mut Output) -> Done {
+    let name = String::from_utf8_lossy(archive.raw_name(number));
+    let shown = out.shown(&name);
+    Ok(writeln!(out, "{shown}")?)
+}
+
+fn long(dataset: &Dataset<'_>, out: &mut Output) -> Done {
+    let described = dataset.description();
+    let shape = match (&described.array, &described.table) {
+        (Some(array), _) => sizes(&array.shape),
+        (_, Some(table)) => format!("({}, {})", table.rows, table.columns.len()),
+        _ => "-".into(),
+    };
+    let len = dataset.known_len().map_or("?".into(), |len| len.to_string());
+    let stored = match described.fault {
+        None => dataset.stored_len().to_string(),
+        Some(_) => "damaged".into(),
+    };
+    let name = described.name.lossy();
+    let (kind, name) = (out.shown(&described.kind), out.shown(&name));
+    Ok(writeln!(out, "{kind:<10} {shape:<16} {len:>12} {stored:>12}  {name}")?)
+}
+
+/// As Python writes a tuple.
+fn sizes(shape: &[u64]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn json(archive: &Archive, numbers: &[usize], out: &mut Output) -> Done {
+    write!(out, "[")?;
+    for (place, number) in numbers.iter().enumerate() {
+        let node = report::brief(&archive.dataset_at(*number)?).finish();
+        let comma = if place > 0 { "," } else { "" };
+        write!(out, "{comma}\n{}", yaml::to_json(&node))?;
+    }
+    Ok(writeln!(out, "\n]")?)
+}

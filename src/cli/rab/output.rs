@@ -1,0 +1,86 @@
+//! Where results go: a buffered standard output. Names with control characters do not reach a terminal as they
+//! are, and a reader that has seen enough (`rab ls x | head`) is no error.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+use crate::Error;
+
+/// Why a verb ends early.
+pub enum Failure {
+    Error(Error),
+    /// Nobody reads on.
+    Pipe,
+    /// What was wrong has been printed; the exit code.
+    Said(u8),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Error(error)
+    }
+}
+
+/// Only writing fails so.
+impl From<io::Error> for Failure {
+    fn from(cause: io::Error) -> Failure {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Pipe,
+            _ => Failure::Error(Error::Other(format!("standard output: cannot be written: {cause}"))),
+        }
+    }
+}
+
+pub type Done<T = ()> = Result<T, Failure>;
+
+pub struct Output {
+    to: BufWriter<File>,
+    terminal: bool,
+}
+
+impl Output {
+    pub fn new() -> Done<Output> {
+        let stdout = io::stdout();
+        // Not by lines, as the standard library would.
+        let file = File::from(stdout.as_fd().try_clone_to_owned()?);
+        Ok(Output { to: BufWriter::with_capacity(64 << 10, file), terminal: stdout.is_terminal() })
+    }
+
+    /// A name for people.
+    pub fn shown<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.terminal { escaped(name) } else { name.into() }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Without characters that move the cursor, colour the terminal or turn the direction of writing.
+pub fn escaped(name: &str) -> Cow<'_, str> {
+    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !name.contains(odd) {
+        return name.into();
+    }
+    let shown = |c: char| if odd(c) { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(shown).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_play_with_the_terminal() {
+        assert_eq!(escaped("Dürer's 漢字"), "Dürer's 漢字");
+        assert_eq!(escaped("a\x1b[31m\nb\u{202e}c"), "a\\u{1b}[31m\\nb\\u{202e}c");
+    }
+}

@@ -1,0 +1,39 @@
+//! Which datasets an argument means: the one of exactly this name, else all that it matches as a glob, in the
+//! container's order. `*` also matches `/`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::{Archive, Error, Result};
+
+/// The numbers of the datasets; at least one.
+pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
+    if let Some(number) = archive.find(pattern.as_bytes()) {
+        return Ok(vec![number]);
+    }
+    let glob = glob(pattern)?;
+    let matches = |(_, name): &(usize, &[u8])| glob.is_match(Path::new(OsStr::from_bytes(name)));
+    let found: Vec<usize> =
+        archive.raw_names().enumerate().filter(matches).map(|(number, _)| number).collect();
+    if found.is_empty() { Err(archive.no_dataset(pattern.as_bytes())) } else { Ok(found) }
+}
+
+/// As [`select`]; without a pattern all there are.
+pub fn select_or_all(archive: &Archive, pattern: Option<&OsString>) -> Result<Vec<usize>> {
+    match pattern {
+        Some(pattern) => select(archive, pattern),
+        None => Ok((0..archive.len()).collect()),
+    }
+}
+
+fn glob(pattern: &OsStr) -> Result<GlobMatcher> {
+    // Pieces that are no Unicode match nothing, so the dataset is said to be missing.
+    let text = pattern.to_string_lossy();
+    let glob = GlobBuilder::new(&text).backslash_escape(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|problem| {
+        Error::Usage(format!("{text:?} is no name of a dataset, and as a pattern: {problem}"))
+    })
+}

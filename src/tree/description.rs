@@ -1,0 +1,60 @@
+//! Everything that a container says of one dataset, whatever its format.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::array::{Array, Element};
+use crate::yaml::{Node, Text};
+
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// The true name.
+    pub name: Text,
+    /// What the format calls its type: `text`, `float32`, `dataframe`, ...
+    pub kind: String,
+    /// For arrays whose element type, byte order and layout are told.
+    pub array: Option<Array>,
+    /// For tables.
+    pub table: Option<Table>,
+    /// What the format calls its compression.
+    pub compression: Option<String>,
+    /// Its bytes in the file, as far as the file has them.
+    pub stored: Option<Range<u64>>,
+    /// Length of the decoded bytes where something tells.
+    pub decoded_len: Option<u64>,
+    /// A length of the decoded bytes that is recorded by itself.
+    pub recorded_len: Option<u64>,
+    pub checksum: Option<Checksum>,
+    /// What makes no sense in the description; the dataset cannot be read then.
+    pub fault: Option<String>,
+    pub metadata: Arc<Node>,
+    /// The description as the container has it.
+    pub codec: Arc<Node>,
+}
+
+/// Of the stored bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksum {
+    pub algorithm: String,
+    /// In hexadecimal digits.
+    pub value: String,
+}
+
+/// Columns one after the other, each of them contiguous.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub rows: u64,
+    pub columns: Vec<ColumnInfo>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnInfo {
+    pub name: String,
+    /// None: text, padded with NUL bytes.
+    pub element: Option<Element>,
+    pub big_endian: bool,
+    /// Bytes of a cell.
+    pub width: u64,
+    /// The type to hand back, in the format's words.
+    pub original: String,
+}

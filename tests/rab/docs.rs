@@ -1,0 +1,98 @@
+//! The manual page names every verb and option of --help, and no other; README's examples work.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::RAB;
+use crate::kit::{data, run, scratch, try_sh};
+
+fn document(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect(path)
+}
+
+fn help(verb: &[&str]) -> String {
+    run(Command::new(RAB).args(verb).arg("--help")).out
+}
+
+/// The option names in a text: `-x` and `--long-name` at the start of a word.
+fn options(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let is_option = |word: &&str| {
+        let name = word.trim_start_matches('-');
+        let dashes = word.len() - name.len();
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && (dashes == 2 || dashes == 1 && name.len() == 1)
+    };
+    words.filter(is_option).map(str::to_owned).collect()
+}
+
+/// The options that a help text introduces, but for those that all verbs have.
+fn introduced(help: &str) -> BTreeSet<String> {
+    let heads = help.lines().filter(|line| line.trim_start().starts_with('-') && line.find('-') <= Some(6));
+    let heads = heads.map(|line| line.trim_start().split("  ").next().unwrap_or(""));
+    let mut found: BTreeSet<String> = heads.flat_map(options).collect();
+    for common in ["-h", "--help", "-V", "--version"] {
+        found.remove(common);
+    }
+    found
+}
+
+fn verbs() -> Vec<String> {
+    let help = help(&[]);
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let verbs = list.lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned));
+    verbs.filter(|verb| verb != "help").collect()
+}
+
+#[test]
+fn the_manual_page_has_every_verb_and_option_and_no_other() {
+    let page = document("man/rab.1").replace("\\-", "-");
+    let sections: Vec<&str> =
+        page.split("\n.SS ").skip(1).map(|part| part.split("\n.SH ").next().unwrap()).collect();
+    let named: Vec<&str> =
+        sections.iter().map(|section| section.split_whitespace().next().unwrap()).collect();
+    assert_eq!(named, verbs());
+    let mut count = 0;
+    for (verb, section) in named.iter().zip(sections).filter(|(verb, _)| **verb != "mount") {
+        let heads = section.split(".TP\n").skip(1).map(|item| item.lines().next().unwrap());
+        let in_page: BTreeSet<String> = heads.flat_map(options).collect();
+        assert_eq!(in_page, introduced(&help(&[verb])), "{verb}");
+        count += in_page.len();
+    }
+    assert!(count >= 9);
+}
+
+#[test]
+fn the_manual_page_is_well_formed() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("man/rab.1");
+    let said = try_sh(r#"mandoc -T lint -W error "$1""#, &[&page]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+}
+
+#[test]
+fn exit_codes_are_the_same_in_help_and_manual() {
+    let page = document("man/rab.1");
+    let status = page.split(".SH EXIT STATUS").nth(1).unwrap();
+    for code in ["0", "1", "2", "3", "10", "11", "12", "20", "21"] {
+        assert!(help(&[]).contains(&format!("\n{code:>4}  ")), "{code} is not in --help");
+        assert!(status.contains(&format!("\n.B {code}\n")), "{code} is not in the manual page");
+    }
+}
+
+#[test]
+fn the_session_of_the_readme() {
+    let readme = document("README.md");
+    let section = readme.split("## The rab command").nth(1).expect("a section");
+    let block = section.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let work = scratch();
+    std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
+    let path = format!("{}:{}", Path::new(RAB).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut steps = 0;
+    for step in block.split("$ ").skip(1) {
+        let (command, printed) = step.split_once('\n').unwrap();
+        let said = run(Command::new("bash").args(["-c", command]).current_dir(&work).env("PATH", &path));
+        assert_eq!((said.code, said.out.as_str()), (0, printed), "{command}: {}", said.err);
+        steps += 1;
+    }
+    assert!(steps >= 4);
+}

@@ -1,0 +1,157 @@
+//! `rab get`: parts of arrays as numpy sees them, and as it prints them.
+
+use crate::kit::{bytes_entry, data, entry, python, rab as write};
+use crate::{RAB, good, rab};
+
+/// Compares `rab get` with numpy for every array of a sample (read with the independent reader) and many indexes.
+const COMPARE: &str = r#"
+import io, json, math, subprocess, sys
+import numpy as np
+import random, zlib, gzip
+program, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rng = random.Random(7)
+raw = open(path, "rb").read()
+infos = [json.loads(l) for l in subprocess.check_output([program, "info", "--json", path, "*"]).splitlines()]
+
+def get(what, *options):
+    return subprocess.check_output([program, "get", *options, "--", path, what])
+
+def index(shape):
+    def one(n):
+        bound = lambda: rng.choice(["", str(rng.randint(-n - 2, n + 2))])
+        kinds = ["slice"] * 3 + (["at"] if n else [])
+        if rng.choice(kinds) == "at":
+            return str(rng.randrange(-n, n))
+        return f"{bound()}:{bound()}:{rng.choice(['', '1', '2', '-1', '-3', '50'])}"
+    items = [one(n) for n in shape][: rng.randint(1, len(shape))]
+    if rng.random() < .2:
+        items.append("...")
+    return ", ".join(items)
+
+done = 0
+for info in infos:
+    if info["shape"] is None:
+        continue
+    data = raw[info["offset"]:info["offset"] + info["stored"]]
+    if info["compression"]:
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else zlib.decompress(data)
+    a = np.frombuffer(data, info["dtype"]).reshape(info["shape"], order=info["order"])
+    name = info["name"]
+    for expression in [None] + ([index(a.shape) for _ in range(count)] if a.ndim else ["..."]):
+        what = name if expression is None else f"{name}[{expression}]"
+        want = a if expression is None else eval(f"a[{expression}]")
+        got = np.load(io.BytesIO(get(what, "--as", "npy")))
+        assert got.dtype == a.dtype and got.shape == want.shape, (what, got.dtype, got.shape, want.shape)
+        assert got.tobytes() == want.tobytes(), what
+        assert get(what, "--as", "raw") == want.tobytes(), what
+        text, shown = get(what).decode(), str(want) + "\n"
+        for a_line, b_line in zip(text.splitlines(), shown.splitlines()):
+            assert a_line == b_line, f"{what}\n{a_line}\n{b_line}"
+        assert len(text) == len(shown), what
+        done += 1
+print(done)
+"#;
+
+fn compare(sample: &str, count: &str) -> u32 {
+    python(&[&"-c", &COMPARE, &RAB, &data(sample), &count]).trim().parse().unwrap()
+}
+
+#[test]
+fn every_type_and_byte_order() {
+    assert!(compare("types.rab", "2") > 60);
+}
+
+#[test]
+fn every_layout_of_the_bytes() {
+    assert!(compare("orders.rab", "25") > 100);
+}
+
+#[test]
+fn compressed_arrays() {
+    assert!(compare("gzip.rab", "8") > 10);
+    compare("readme.rab", "8");
+}
+
+#[test]
+fn arrays_without_elements_and_without_axes() {
+    assert!(compare("empty_arrays.rab", "4") > 5);
+}
+
+/// A container with the array `x` of these float64 values.
+fn floats(values: &[f64]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let (length, shape) = (format!("byteLength: {}", bytes.len()), format!("shape: [{}]", values.len()));
+    let codec = [&length, "byteOffset: 0", "byteOrder: C", "endianness: little", &shape, "type: float64"];
+    write(&entry("x", &codec), &bytes)
+}
+
+#[test]
+fn floating_point_numbers_are_printed_as_numpy_does() {
+    let rows: [&[f64]; 9] = [
+        &[1.0, 2.5, -3.25],
+        &[0.1, 0.123456789123, 100.0],
+        &[1e8, 1.0],
+        &[1e-5, 1.5],
+        &[f64::NAN, 1.0, f64::INFINITY],
+        &[f64::NAN, f64::NEG_INFINITY],
+        &[1e300, -2.123456789123e-7, f64::NAN],
+        &[0.0, -0.0],
+        &[123456.789, 1e5],
+    ];
+    for row in rows {
+        let (_dir, file) = floats(row);
+        let literal = format!("{row:?}").replace("NaN", "np.nan").replace("inf", "np.inf");
+        let numpy = python(&[&"-c", &format!("import numpy as np; print(np.array({literal}))")]);
+        assert_eq!(good(&[&"get", &file, &"x"]), numpy);
+        for (at, _) in row.iter().enumerate() {
+            let numpy = python(&[&"-c", &format!("import numpy as np; print(np.array({literal})[{at}])")]);
+            assert_eq!(good(&[&"get", &file, &format!("x[{at}]")]), numpy);
+        }
+    }
+}
+
+#[test]
+fn names_that_end_in_brackets() {
+    let codec = |offset: u64| {
+        let offset = format!("byteOffset: {offset}");
+        ["byteLength: 2", &offset, "byteOrder: C", "endianness: na", "shape: [2]", "type: uint8"]
+            .map(str::to_owned)
+    };
+    let entry = |name: &str, offset| entry(name, &codec(offset).each_ref().map(String::as_str));
+    let (_dir, file) = write(&(entry("x", 0) + &entry("'x[0]'", 2)), &[5, 6, 7, 8]);
+    assert_eq!(good(&[&"get", &file, &"x"]), "[5 6]\n");
+    assert_eq!(good(&[&"get", &file, &"x[0]"]), "[7 8]\n");
+    assert_eq!(good(&[&"get", &file, &"x[0][1]"]), "8\n");
+    assert_eq!(good(&[&"get", &file, &"x[-1]"]), "6\n");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let file = data("readme.rab");
+    let fails = |what: &str, code: i32, says: &str| {
+        let said = rab(&[&"get", &file, &what]);
+        assert_eq!((said.code, said.out.as_str()), (code, ""), "{what}: {said:?}");
+        assert!(said.err.starts_with("rab: ") && said.err.contains(says), "{what}: {}", said.err);
+    };
+    fails("my first array[5]", 2, "index 5 is out of bounds");
+    fails("my first array[0,0,0]", 2, "the index has 3 axes, the array 2");
+    fails("my first array[x]", 2, "is not an index");
+    fails("my *array", 2, "matches 3 datasets");
+    fails("Some text", 1, "is text, not an array");
+    fails("nothing[1]", 3, "has no dataset \"nothing\"");
+}
+
+#[test]
+fn claims_of_damaged_arrays_take_no_memory() {
+    let codec = [
+        "byteLength: 4",
+        "byteOffset: 0",
+        "byteOrder: C",
+        "endianness: little",
+        "shape: [1000000000000]",
+        "type: int32",
+    ];
+    let (_dir, file) = write(&(entry("x", &codec) + &bytes_entry("y", 0, 4)), b"data");
+    let said = rab(&[&"get", &file, &"x"]);
+    assert!(said.code == 12 && said.err.contains("dataset \"x\""), "{said:?}");
+}

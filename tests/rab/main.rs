@@ -1,0 +1,57 @@
+//! The command `rab` through the built program, one file per verb.
+
+#[path = "../mount/kit.rs"]
+#[allow(dead_code, reason = "these tests mount little")]
+mod kit;
+
+mod cat;
+mod command;
+mod docs;
+mod get;
+mod info;
+mod library;
+mod ls;
+mod verify;
+
+use std::process::Command;
+
+pub const RAB: &str = env!("CARGO_BIN_EXE_rab");
+
+/// Every sample of the reference writer.
+pub const SAMPLES: &[&str] = &[
+    "dataframe",
+    "empty_arrays",
+    "gzip",
+    "metadata",
+    "names",
+    "no_datasets",
+    "orders",
+    "readme",
+    "readme_flow",
+    "readme_json",
+    "types",
+];
+
+pub fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> kit::Said {
+    kit::run(Command::new(RAB).args(arguments))
+}
+
+/// As [`rab`]; the test fails unless all is well.
+pub fn good(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
+    let said = rab(arguments);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    said.out
+}
+
+/// What a correct reader sees in a sample.
+pub fn expected(sample: &str) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(kit::data(&format!("{sample}.json"))).expect("the expectations");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn every_sample_is_here() {
+    let names = kit::names(&kit::data(""));
+    let rabs: Vec<_> = names.iter().filter_map(|name| name.strip_suffix(".rab")).collect();
+    assert_eq!(rabs, SAMPLES);
+}

@@ -1,0 +1,107 @@
+//! `rab verify`: what is whole is said to be, and everything that is not is named, one line each.
+
+use sha2::{Digest, Sha256};
+
+use crate::kit::{bytes_entry, data, entry, rab as write, scratch};
+use crate::{SAMPLES, rab};
+
+#[test]
+fn all_samples_are_whole() {
+    for sample in SAMPLES {
+        let said = rab(&[&"verify", &data(&format!("{sample}.rab"))]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{sample}: {said:?}");
+        assert!(said.out.contains(": ok: datasets: ") && said.out.lines().count() == 1, "{}", said.out);
+        assert_eq!(rab(&[&"verify", &"-q", &data(&format!("{sample}.rab"))]).out, "");
+    }
+}
+
+fn with_sum(name: &str, algorithm: &str, value: &str) -> String {
+    let (algorithm, value) = (format!("  algorithm: {algorithm}"), format!("  value: '{value}'"));
+    entry(name, &["byteLength: 4", "byteOffset: 0", "checksum:", &algorithm, &value, "type: bytes"])
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn checksums_are_compared() {
+    let right = with_sum("right", "sha256", &sha256(b"data").to_uppercase());
+    let unknown = with_sum("unknown", "crc99", "77");
+    let (_dir, file) = write(&(right.clone() + &unknown), b"data");
+    let said = rab(&[&"verify", &file]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.ends_with("ok: datasets: 2, with checksum: 1\n"), "{}", said.out);
+
+    let (_dir, file) = write(&(right + &with_sum("wrong", "sha256", &sha256(b"Data"))), b"data");
+    let said = rab(&[&"verify", &file]);
+    assert_eq!((said.code, said.err.as_str()), (12, ""), "{said:?}");
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+    assert!(said.out.contains("dataset \"wrong\"") && said.out.contains("sha256"), "{}", said.out);
+}
+
+#[test]
+fn checksums_of_compressed_datasets_are_of_the_stored_bytes() {
+    let stored = [0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]; // nothing, as zlib
+    let header = |sum: &str, len: u32| {
+        let (value, len) = (format!("  value: {sum}"), format!("decodedLength: {len}"));
+        let codec = [
+            "byteLength: 8",
+            "byteOffset: 0",
+            "checksum:",
+            "  algorithm: sha256",
+            &value,
+            "compression: gzip",
+            &len,
+            "type: bytes",
+        ];
+        entry("x", &codec)
+    };
+    for (sum, len, code) in [(sha256(&stored), 0, 0), (sha256(b"other"), 0, 12), (sha256(&stored), 3, 12)] {
+        let (_dir, file) = write(&header(&sum, len), &stored);
+        let said = rab(&[&"verify", &file]);
+        assert_eq!(said.code, code, "{sum} {len}: {said:?}");
+    }
+}
+
+#[test]
+fn every_damaged_dataset_is_named() {
+    let mut raw = std::fs::read(data("gzip.rab")).unwrap();
+    let dir = scratch();
+    let file = dir.path().join("bad.rab");
+    let at = |name: &str| {
+        let out = crate::good(&[&"info", &"--json", &data("gzip.rab"), &name]);
+        let info: serde_json::Value = serde_json::from_str(&out).unwrap();
+        (info["offset"].as_u64().unwrap() + info["stored"].as_u64().unwrap() / 2) as usize
+    };
+    let hurt = ["zlib 9", "gzip three members", "array zlib"];
+    for name in hurt {
+        raw[at(name)] ^= 0x55;
+    }
+    std::fs::write(&file, &raw).unwrap();
+    let said = rab(&[&"verify", &file]);
+    assert_eq!((said.code, said.err.as_str()), (12, ""), "{said:?}");
+    let lines: Vec<_> = said.out.lines().collect();
+    assert_eq!(lines.len(), hurt.len(), "{lines:?}");
+    for (line, name) in lines.iter().zip(hurt) {
+        assert!(line.contains(&format!("bad.rab: dataset {name:?}")), "{line}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_early_and_one_that_is_none() {
+    let (_dir, short) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"0123");
+    let said = rab(&[&"verify", &short, &data("readme.rab")]);
+    assert_eq!(said.code, 12, "{said:?}");
+    let lines: Vec<_> = said.out.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[0].contains("dataset \"b\"") && lines[1].contains("readme.rab: ok"),
+        "{lines:?}"
+    );
+    let dir = scratch();
+    let none = dir.path().join("none");
+    std::fs::write(&none, "text").unwrap();
+    let said = rab(&[&"verify", &none, &data("readme.rab")]);
+    assert!(said.code == 11 && said.err.starts_with("rab: ") && said.out.contains("ok"), "{said:?}");
+    assert_eq!(rab(&[&"verify", &none, &short]).code, 12);
+}
