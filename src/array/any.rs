@@ -12,8 +12,6 @@ use super::slab::{self, Read};
 use super::{Array, Element, Endian, Kind, Order, Scalar, Slab};
 use crate::{Error, Result};
 
-const NATIVE: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
-
 macro_rules! any_array {
     ($($variant:ident($type:ty) $kind:ident $size:literal,)*) => {
         /// An [`ndarray`] array of one of the element types that containers have.
@@ -102,7 +100,7 @@ impl AnyArray {
         let part = if let AnyArray::Complex64(_) | AnyArray::Complex128(_) = self { 2 } else { 1 };
         with_array!(self, array => array.iter().try_for_each(|item| {
             let native = bytemuck::bytes_of(item);
-            if endian == NATIVE {
+            if endian == Endian::NATIVE {
                 return to.write_all(native);
             }
             native.chunks(native.len() / part).try_for_each(|bytes| {
@@ -149,7 +147,7 @@ fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
 fn to_native(array: &Array, bytes: &mut [u8]) {
     let Element { kind, size } = array.dtype.element;
     let part = usize::from(if kind == Kind::Complex { size / 2 } else { size });
-    if array.dtype.endian != NATIVE && part > 1 {
+    if array.dtype.endian != Endian::NATIVE && part > 1 {
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
 }

@@ -36,7 +36,7 @@ impl Account {
         self.spacing.load(Ordering::Relaxed)
     }
 
-    pub fn used(&self) -> u64 {
+    fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 

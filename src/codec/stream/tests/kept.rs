@@ -13,6 +13,14 @@ fn kept<S: Source + 'static>(engine: &Arc<Engine>, source: &Arc<S>, expected: Op
     Stream::kept_in(file, engine.clone(), source.clone(), range, expected.map(|n| n as u64), place)
 }
 
+/// All of it, so that its index is kept.
+fn an_earlier_mount_read<S: Source + 'static>(dir: &std::path::Path, source: &Arc<S>, bytes: &[u8]) {
+    let engine = with_store(dir);
+    let stream = kept(&engine, source, Some(bytes.len()));
+    assert!(get(&stream, 0, bytes.len()).unwrap() == bytes);
+    engine.close();
+}
+
 fn get(stream: &Arc<Stream>, offset: usize, len: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; len];
     stream.read_exact_at(&mut bytes, offset as u64)?;
@@ -94,12 +102,7 @@ fn a_length_that_is_no_multiple_of_a_block_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(BIG);
     let source = Hooked::new(stored_only(&bytes));
-    {
-        let engine = with_store(dir.path());
-        let stream = kept(&engine, &source, Some(BIG));
-        assert!(get(&stream, 0, BIG).unwrap() == bytes);
-        engine.close();
-    }
+    an_earlier_mount_read(dir.path(), &source, &bytes);
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, Some(BIG));
     assert_eq!(stream.index.len(), Some(BIG as u64), "what was kept is believed");
@@ -114,12 +117,7 @@ fn rot_that_the_kept_index_shows_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
-    {
-        let engine = with_store(dir.path());
-        let stream = kept(&engine, &source, Some(EVEN));
-        assert!(get(&stream, 0, EVEN).unwrap() == bytes);
-        engine.close();
-    }
+    an_earlier_mount_read(dir.path(), &source, &bytes);
     source.bytes.lock().unwrap()[2 << 20] ^= 1;
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, Some(EVEN));
@@ -134,12 +132,7 @@ fn rot_after_a_whole_verified_read_in_this_mount_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
-    {
-        let engine = with_store(dir.path());
-        let stream = kept(&engine, &source, Some(EVEN));
-        assert!(get(&stream, 0, EVEN).unwrap() == bytes);
-        engine.close();
-    }
+    an_earlier_mount_read(dir.path(), &source, &bytes);
     let limits = crate::codec::Limits { cache: 512 << 10, index: 64 << 20, spill: None, verify_first: true };
     let store = crate::codec::IndexStore::new(dir.path().to_owned(), 1 << 30);
     let engine = Arc::new(Engine::with(limits, Some(store)));
@@ -159,12 +152,7 @@ fn a_stale_index_does_not_condemn_what_is_right() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
-    {
-        let engine = with_store(dir.path());
-        let stream = kept(&engine, &source, Some(EVEN));
-        assert!(get(&stream, 0, EVEN).unwrap() == bytes);
-        engine.close();
-    }
+    an_earlier_mount_read(dir.path(), &source, &bytes);
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, Some(EVEN));
     assert_eq!(stream.index.len(), Some(EVEN as u64));
@@ -447,12 +435,7 @@ fn an_index_made_anew_is_counted_once() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
-    {
-        let engine = with_store(dir.path());
-        let stream = kept(&engine, &source, Some(EVEN));
-        assert!(get(&stream, 0, EVEN).unwrap() == bytes);
-        engine.close();
-    }
+    an_earlier_mount_read(dir.path(), &source, &bytes);
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, Some(EVEN));
     assert_eq!(stream.index.len(), Some(EVEN as u64));
