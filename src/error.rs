@@ -132,14 +132,14 @@ impl fmt::Display for Error {
             Error::Usage(what) | Error::Fuse(what) | Error::Other(what) => f.write_str(what),
             Error::Open { file, cause } => write!(f, "{}: cannot be opened: {cause}", file.display()),
             Error::NotAContainer { file, found } => {
-                write!(f, "{}: not a container that rab-mount knows: {found}", file.display())
+                write!(f, "{}: not a container of a known format: {found}", file.display())
             }
             Error::Damaged { place, problem } => write!(f, "{place}: {problem}"),
             Error::Read { place, cause } => write!(f, "{place}: cannot be read: {cause}"),
             Error::Write { place, cause } => write!(f, "{place}: cannot be written: {cause}"),
             Error::Changed { file } => write!(
                 f,
-                "{}: changed on disk since it was mounted: nothing more is read from it; unmount, then mount it again",
+                "{}: changed on disk since it was opened: nothing more is read from it; open it anew (a mount: unmount, then mount again)",
                 file.display()
             ),
             Error::NoDataset { file, name } => {

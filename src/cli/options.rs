@@ -27,7 +27,7 @@ Exit codes:
    2  wrong usage
    3  no such dataset
   10  the container cannot be opened
-  11  not a container that rab-mount knows
+  11  not a container of a known format
   12  the container is damaged
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available

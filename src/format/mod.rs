@@ -3,6 +3,7 @@
 //! in [`FORMATS`].
 
 mod rab;
+pub mod target;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::codec::Engine;
 use crate::source::Source;
 use crate::tree::{Datasets, NameList, Tree};
 use crate::{Error, Result};
+use target::{NewContainer, WriteOptions};
 
 /// What a format gets to open a container.
 pub struct Context {
@@ -27,10 +29,16 @@ pub trait Format: Sync {
     /// Is a file that begins with `head` (at most [`HEAD`] bytes) of this format?
     fn detect(&self, head: &[u8]) -> bool;
 
+    /// The extensions of files of this format that can be written, in small letters.
+    fn extensions(&self) -> &'static [&'static str];
+
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
 
     /// The datasets without a tree, for who knows their names.
     fn list(&self, context: Context) -> Result<Listing>;
+
+    /// A new container at `path`.
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>>;
 }
 
 /// The datasets of a container and, by their numbers, their true names.

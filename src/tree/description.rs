@@ -47,6 +47,14 @@ pub struct Table {
     pub columns: Vec<ColumnInfo>,
 }
 
+impl Table {
+    /// The bytes that it takes; None if they do not fit into 64 bits.
+    pub fn byte_len(&self) -> Option<u64> {
+        let width = self.columns.iter().try_fold(0u64, |sum, column| sum.checked_add(column.width))?;
+        width.checked_mul(self.rows)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
     pub name: String,

@@ -30,7 +30,7 @@ fn notices(change: impl FnOnce(&std::path::Path)) {
     eventually("the kernel has forgotten the pages", || mount.read("zlib 6").is_err());
     let log = mount.log();
     assert_eq!(log.lines().count(), 1, "{log}");
-    assert!(log.contains("copy.rab: changed on disk since it was mounted"), "{log}");
+    assert!(log.contains("copy.rab: changed on disk since it was opened"), "{log}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod ls;
 mod numbers;
 mod output;
 mod print;
+mod progress;
 mod report;
 mod select;
 mod verify;
@@ -37,7 +38,7 @@ Exit codes:
    2  wrong usage
    3  no such dataset
   10  the container cannot be opened
-  11  not a container that is known
+  11  not a container of a known format
   12  the container, or a dataset that was asked for, is damaged
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";

@@ -3,17 +3,14 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::complain;
 use super::output::{Done, Failure, Output, escaped};
+use super::progress::Progress;
 use crate::{Archive, Checked, Error, Result};
 
-/// What takes less needs no progress bar.
-const PATIENCE: Duration = Duration::from_secs(1);
 const DAMAGED: u8 = 12;
 
 /// Check that every dataset is whole
@@ -59,7 +56,7 @@ impl Verify {
     /// Is anything in it damaged?
     fn file(&self, file: &Path, out: &mut Output) -> Done<bool> {
         let archive = Archive::open(file)?;
-        let mut progress = Progress::new(&archive);
+        let mut progress = Progress::new(archive.stored_len());
         let (mut damaged, mut sums) = (false, 0);
         for number in 0..archive.len() {
             match verify(&archive, number, &mut progress) {
@@ -84,44 +81,4 @@ impl Verify {
 
 fn verify(archive: &Archive, number: usize, progress: &mut Progress) -> Result<Checked> {
     archive.dataset_at(number)?.verify(&mut |bytes| progress.add(bytes))
-}
-
-/// A bar on a terminal, once it takes a while.
-struct Progress {
-    since: Instant,
-    total: u64,
-    done: u64,
-    bar: Option<ProgressBar>,
-}
-
-impl Progress {
-    fn new(archive: &Archive) -> Progress {
-        Progress { since: Instant::now(), total: archive.stored_len(), done: 0, bar: None }
-    }
-
-    fn add(&mut self, bytes: u64) {
-        self.done += bytes;
-        if self.bar.is_none() && self.since.elapsed() > PATIENCE {
-            let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
-            let bar = ProgressBar::new(self.total);
-            self.bar = Some(style.map_or(bar.clone(), |style| bar.with_style(style)));
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.done);
-        }
-    }
-
-    /// Does something that prints.
-    fn hidden<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
-        }
-    }
-
-    fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -21,8 +21,10 @@ mod sidecar;
 mod window;
 mod write;
 
+use std::path::Path;
 use std::sync::Arc;
 
+use super::target::{NewContainer, WriteOptions};
 use super::{Context, Format, Listing};
 use crate::Result;
 use crate::tree::{Builder, NameList, Tree};
@@ -44,6 +46,10 @@ impl Format for Rab {
         head.starts_with(MAGIC)
     }
 
+    fn extensions(&self) -> &'static [&'static str] {
+        &["rab"]
+    }
+
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
         let (names, archive) = read(context)?;
         Ok(Arc::new(Builder::build(&names, archive)?))
@@ -52,6 +58,10 @@ impl Format for Rab {
     fn list(&self, context: Context) -> Result<Listing> {
         let (names, archive) = read(context)?;
         Ok(Listing { format: self.name(), names, datasets: Box::new(archive) })
+    }
+
+    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path)?))
     }
 }
 

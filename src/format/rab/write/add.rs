@@ -10,11 +10,12 @@ use super::Writer;
 use super::array::{self, Item};
 use super::data::{self, Failure};
 use super::dataframe::{self, Column};
-use super::header::{Codec, int, list, map};
+use super::header::{self, Codec, int, list, map};
 use super::input::{Counted, Exactly, Utf8};
 use crate::array::{Array, Endian, Order, byte_len};
 use crate::codec::deflate;
 use crate::error::Place;
+use crate::tree::Table;
 use crate::yaml::{self, Node, Text, Value};
 use crate::{Error, Result};
 
@@ -37,12 +38,14 @@ pub struct Add<'w> {
     compression: Compression,
     order: Order,
     endian: Endian,
+    /// The codecMeta to take over what we do not know from.
+    origin: Option<Node>,
 }
 
 impl<'w> Add<'w> {
     pub(super) fn new(writer: &'w mut Writer, name: Text) -> Add<'w> {
         let (metadata, compression) = (Value::Null, Compression::None);
-        Add { writer, name, metadata, compression, order: Order::C, endian: Endian::Little }
+        Add { writer, name, metadata, compression, order: Order::C, endian: Endian::Little, origin: None }
     }
 
     /// A mapping, or null.
@@ -62,6 +65,11 @@ impl<'w> Add<'w> {
     /// How the elements of an [`Add::array`] are stored.
     pub fn endian(self, endian: Endian) -> Add<'w> {
         Add { endian, ..self }
+    }
+
+    /// Takes over what is not known here from the `codecMeta` of such a dataset of another file.
+    pub(super) fn like(self, origin: Option<Node>) -> Add<'w> {
+        Add { origin, ..self }
     }
 
     /// Any bytes, to the end of `input`.
@@ -126,6 +134,19 @@ impl<'w> Add<'w> {
         self.store(kind("object"), text.as_bytes())
     }
 
+    /// A value that is YAML or JSON already.
+    pub(super) fn object_from(self, input: impl Read) -> Result<()> {
+        self.store(kind("object"), Utf8::new(input))
+    }
+
+    /// A table whose columns are already as `table` says.
+    pub(super) fn dataframe_from(self, table: &Table, input: impl Read) -> Result<()> {
+        let need = table.byte_len().ok_or_else(|| self.refused("there is no table of its size".into()))?;
+        let mut codec = dataframe::codec(table);
+        codec.extend(kind("dataframe"));
+        self.store(codec, Exactly::new(input, need))
+    }
+
     /// A table.
     pub fn dataframe(self, columns: &[Column<'_>]) -> Result<()> {
         let mut codec = dataframe::describe(columns).map_err(|problem| self.refused(problem))?;
@@ -178,6 +199,7 @@ impl<'w> Add<'w> {
         codec.insert("byteLength", int(stored.len));
         let checksum = [("algorithm", Node::text("sha256")), ("value", Node::text(&stored.sha256))];
         codec.insert("checksum", map(checksum));
+        let codec = header::adopt(codec, self.origin.as_ref());
         let added = self.writer.header.add(&self.name, metadata, codec);
         added.map_err(|cause| {
             Error::write(Place::file(&self.writer.path).dataset(&self.name.lossy()), cause)

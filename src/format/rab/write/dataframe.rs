@@ -6,7 +6,8 @@ use std::io::Read;
 
 use super::header::{Codec, int, list, map};
 use super::input::{Chain, Pieces};
-use crate::array::Endian;
+use crate::array::{Element, Endian};
+use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 
 /// Cells of a piece.
@@ -195,6 +196,37 @@ pub fn describe(columns: &[Column<'_>]) -> Result<Codec, String> {
         ("columns", int(columns.len())),
         ("columnInfo", list(columns.iter().map(Column::describe))),
     ]))
+}
+
+/// What the entry says of a table that is there already.
+pub fn codec(table: &Table) -> Codec {
+    Codec::from([
+        ("type", Node::text("dataframe")),
+        ("rows", int(table.rows)),
+        ("columns", int(table.columns.len())),
+        ("columnInfo", list(table.columns.iter().map(stored_column))),
+    ])
+}
+
+fn stored_column(column: &ColumnInfo) -> Node {
+    let endian = match column.element {
+        Some(element) if element.size > 1 => {
+            if column.big_endian {
+                "big"
+            } else {
+                "little"
+            }
+        }
+        _ => "na",
+    };
+    let stored = column.element.and_then(Element::name).unwrap_or("text");
+    let pairs = [
+        ("encodingType", Node::text(stored)),
+        ("endianess", Node::text(endian)),
+        ("key", Node::text(&column.name)),
+    ];
+    let width = if column.element.is_none() { Some(("maxByteSize", int(column.width))) } else { None };
+    map(pairs.into_iter().chain(width).chain([("originalType", Node::text(&column.original))]))
 }
 
 /// The bytes of the table.

@@ -41,9 +41,9 @@ impl Header {
     }
 
     /// `metadata` is a mapping or null.
-    pub fn add(&mut self, name: &Text, metadata: Node, codec: Codec) -> io::Result<()> {
+    pub fn add(&mut self, name: &Text, metadata: Node, codec: Node) -> io::Result<()> {
         let entry = map([
-            ("codecMeta", map(codec)),
+            ("codecMeta", sorted(codec)),
             ("metadata", sorted(metadata)),
             ("name", Node::Str(name.clone())),
         ]);
@@ -69,6 +69,28 @@ impl Header {
         Ok((b"\n".chain(entries).chain(self.text.take(self.len)).chain(&b"\n"[..]), len))
     }
 }
+
+/// The description of a dataset of which another file has the description `origin`: what is not known here is
+/// taken over, and the columns of a dataframe as they are.
+pub fn adopt(mut codec: Codec, origin: Option<&Node>) -> Node {
+    let same_type = |origin: &&Node| origin.get("type") == codec.get("type");
+    let Some(Node::Map(others)) = origin.filter(same_type) else { return map(codec) };
+    let is_theirs = |key: &Node| key.as_text().is_some_and(|key| key.as_bytes() == b"columnInfo");
+    if others.iter().any(|(key, _)| is_theirs(key)) {
+        codec.remove("columnInfo");
+    }
+    let is_ours = |key: &Node| {
+        let key = key.as_text().and_then(Text::as_str);
+        key.is_some_and(|key| OURS.contains(&key) || codec.contains_key(key))
+    };
+    let taken: Vec<_> = others.iter().filter(|(key, _)| !is_ours(key)).cloned().collect();
+    let Node::Map(mut pairs) = map(codec) else { return Node::Null };
+    pairs.extend(taken);
+    Node::Map(pairs)
+}
+
+/// What is only true of stored bytes.
+const OURS: &[&str] = &["byteLength", "byteOffset", "checksum", "compression", "decodedLength"];
 
 pub fn map(pairs: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
     Node::Map(pairs.into_iter().map(|(key, value)| (Arc::new(Node::text(key)), Arc::new(value))).collect())
@@ -115,8 +137,8 @@ mod tests {
     fn entries_look_as_pyyaml_writes_them() {
         let mut header = Header::new(Path::new("."), 1 << 20);
         let inner = map([("y", Node::text("yes")), ("x", int(5))]);
-        header.add(&"a b".into(), map([("b", list([int(1)])), ("a", inner)]), codec()).unwrap();
-        header.add(&"null".into(), Node::Null, codec()).unwrap();
+        header.add(&"a b".into(), map([("b", list([int(1)])), ("a", inner)]), map(codec())).unwrap();
+        header.add(&"null".into(), Node::Null, map(codec())).unwrap();
         let mut text = String::new();
         let (mut whole, len) = header.finish().unwrap();
         whole.read_to_string(&mut text).unwrap();
@@ -129,8 +151,8 @@ mod tests {
     #[test]
     fn the_limit_is_met_before_it_is_too_late() {
         let mut header = Header::new(Path::new("."), 4096 + 200);
-        header.add(&"a".into(), Node::Null, codec()).unwrap();
-        let refused = header.add(&"b".repeat(200).as_str().into(), Node::Null, codec()).unwrap_err();
+        header.add(&"a".into(), Node::Null, map(codec())).unwrap();
+        let refused = header.add(&"b".repeat(200).as_str().into(), Node::Null, map(codec())).unwrap_err();
         assert!(refused.to_string().starts_with("the header would take 4"), "{refused}");
         header.check_name(&"b".repeat(200).as_str().into()).unwrap();
         assert!(header.check_name(&"a".into()).is_err());

@@ -8,6 +8,7 @@
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
 //! | `output` | the temporary file, and how it takes the target's place |
+//! | `target` | all of it, as one of many formats |
 
 mod add;
 mod array;
@@ -16,6 +17,7 @@ mod dataframe;
 mod header;
 mod input;
 mod output;
+mod target;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,28 @@
+//! The writer as one of those of all formats. A RAB file can hold whatever there is.
+
+use std::io::Read;
+
+use super::{Add, Writer};
+use crate::Result;
+use crate::format::target::{NewContainer, NewDataset, What};
+use crate::yaml::Value;
+
+impl NewContainer for Writer {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let NewDataset { name, metadata, what, compression, origin } = *dataset;
+        let add: Add<'_> = Writer::add(self, name.clone());
+        let add = add.metadata(Value::from(metadata)).compression(compression).like(origin.cloned());
+        match what {
+            What::Bytes => add.bytes(data),
+            What::Text => add.text_from(data),
+            What::Object => add.object_from(data),
+            What::Array(array) => add.array_from(array, data),
+            What::Table(table) => add.dataframe_from(table, data),
+        }?;
+        Ok(Vec::new())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Writer::finish(*self)
+    }
+}
