@@ -12,8 +12,7 @@ use crate::{Error, Result};
 
 /// Opens a container and counts its datasets: header, records and tree.
 pub fn open(path: &Path) -> Result<u64> {
-    let context =
-        Context { source: Arc::new(FileSource::open(path)?), engine: Arc::new(Engine::new(1 << 20)) };
+    let context = Context::new(Arc::new(FileSource::open(path)?), Arc::new(Engine::new(1 << 20)));
     Ok(format::open(context)?.datasets())
 }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::codec::Engine;
-use crate::format::{self, Context, Listing};
+use crate::format::{self, Context, Listing, Options};
 use crate::source::{FileSource, Source};
 use crate::{Error, Result};
 
@@ -54,9 +54,14 @@ pub struct Archive {
 impl Archive {
     /// Opens a container of any format that is known, and reads its index.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
+        Archive::open_with(path, Options::default())
+    }
+
+    /// As [`Archive::open`], with what the file does not tell by itself.
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Archive> {
         let source = Arc::new(FileSource::open(path.as_ref())?);
-        let engine = Arc::new(Engine::new(CACHE));
-        let listing = format::list(Context { source: source.clone(), engine })?;
+        let context = Context { options, ..Context::new(source.clone(), Arc::new(Engine::new(CACHE))) };
+        let listing = format::list(context)?;
         Ok(Archive { source, listing, index: OnceLock::new(), hasher: DefaultHashBuilder::default() })
     }
 

@@ -17,17 +17,55 @@ use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
 
 /// What a format gets to open a container.
+#[derive(Clone)]
 pub struct Context {
     pub source: Arc<dyn Source>,
+    /// Further files of the same format that make one container with the first, in their order.
+    pub others: Vec<Arc<dyn Source>>,
     pub engine: Arc<Engine>,
+    pub options: Options,
+}
+
+impl Context {
+    /// A single file, as it tells itself.
+    pub fn new(source: Arc<dyn Source>, engine: Arc<Engine>) -> Context {
+        Context { source, others: Vec::new(), engine, options: Options::default() }
+    }
+}
+
+/// What a user may say about containers. Each is for some of the formats and nothing to the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The name of the format, which is then not looked for.
+    pub format: Option<String>,
+    /// What the elements are where the container does not tell.
+    pub dtype: Option<String>,
+    /// Checksums are not compared when data is read.
+    pub no_verify: bool,
+}
+
+/// What tells a format: a file's name, its first bytes and its length.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    pub path: &'a Path,
+    /// At most [`HEAD`] bytes; all of them if the file is not longer.
+    pub head: &'a [u8],
+    pub len: u64,
+}
+
+impl Candidate<'_> {
+    /// Is this the extension of the file's name, in small or capital letters?
+    pub fn has_extension(&self, extension: &str) -> bool {
+        self.path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+    }
 }
 
 pub trait Format: Sync {
     /// What users call it.
     fn name(&self) -> &'static str;
 
-    /// Is a file that begins with `head` (at most [`HEAD`] bytes) of this format?
-    fn detect(&self, head: &[u8]) -> bool;
+    /// Is this file of this format, as far as its beginning tells?
+    fn detect(&self, candidate: &Candidate<'_>) -> bool;
 
     /// The extensions of files of this format that can be written, in small letters.
     fn extensions(&self) -> &'static [&'static str];
@@ -51,25 +89,45 @@ pub struct Listing {
 pub static FORMATS: &[&dyn Format] = &[&rab::Rab];
 
 /// How many first bytes a format is told by.
-pub const HEAD: usize = 16;
+pub const HEAD: usize = 4096;
 
 /// Opens a container of any format that we know.
 pub fn open(context: Context) -> Result<Arc<dyn Tree>> {
-    detect(&*context.source)?.open(context)
+    chosen(&context)?.open(context)
 }
 
 /// Lists a container of any format that we know.
 pub fn list(context: Context) -> Result<Listing> {
-    detect(&*context.source)?.list(context)
+    chosen(&context)?.list(context)
 }
 
-fn detect(source: &dyn Source) -> Result<&'static dyn Format> {
+/// The format that the user names, or that the file shows.
+fn chosen(context: &Context) -> Result<&'static dyn Format> {
+    if let Some(name) = &context.options.format {
+        return named(name);
+    }
+    let source = &*context.source;
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
-    let format = FORMATS.iter().find(|format| format.detect(&head));
-    format.copied().ok_or_else(|| not_a_container(source.path(), &head))
+    let candidate = Candidate { path: source.path(), head: &head, len: source.len() };
+    detect(&candidate).ok_or_else(|| not_a_container(source.path(), &head))
+}
+
+/// The format of a file; None if it is no container of a known one.
+pub fn detect(candidate: &Candidate<'_>) -> Option<&'static dyn Format> {
+    FORMATS.iter().find(|format| format.detect(candidate)).copied()
+}
+
+/// A format by what users call it.
+pub fn named(name: &str) -> Result<&'static dyn Format> {
+    let found = FORMATS.iter().find(|format| format.name().eq_ignore_ascii_case(name)).copied();
+    found.ok_or_else(|| {
+        let known = FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+        Error::Usage(format!("{name:?} is no format that is known: {known}"))
+    })
 }
 
 fn not_a_container(path: &Path, head: &[u8]) -> Error {
+    let head = &head[..head.len().min(16)];
     let known = FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     let found = if head.is_empty() {
         format!("it is empty (known are: {known})")

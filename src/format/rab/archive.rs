@@ -27,7 +27,7 @@ pub struct Archive {
 
 impl Archive {
     pub fn new(context: Context, layout: Layout, records: Records) -> Archive {
-        let Context { source, engine } = context;
+        let Context { source, engine, .. } = context;
         let sidecars = engine.cache.new_stream();
         let streams = Streams::new(engine.clone(), source.clone(), 0..layout.data);
         Archive { source, engine, layout, records, streams, sidecars }

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Context, Format, Listing};
+use super::{Candidate, Context, Format, Listing};
 use crate::Result;
 use crate::tree::{Builder, NameList, Tree};
 use archive::Archive;
@@ -42,8 +42,8 @@ impl Format for Rab {
         "RAB"
     }
 
-    fn detect(&self, head: &[u8]) -> bool {
-        head.starts_with(MAGIC)
+    fn detect(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.head.starts_with(MAGIC)
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -97,11 +97,7 @@ fn read(path: &Path) -> Vec<Found> {
     let Header { names, records } = header::read(&*source, layout).unwrap();
     let nodes: Vec<Arc<Node>> = (0..records.len() as u32).map(|number| text(&records, number)).collect();
     let names: Vec<Vec<u8>> = names.iter().map(|name| name.to_vec()).collect();
-    let archive = Archive::new(
-        Context { source: source.clone(), engine: Arc::new(Engine::new(1 << 20)) },
-        layout,
-        records,
-    );
+    let archive = Archive::new(Context::new(source.clone(), Arc::new(Engine::new(1 << 20))), layout, records);
     let found = (0..).zip(nodes.iter().zip(names)).map(|(number, (node, name))| {
         let content = archive.content(number).unwrap();
         let bytes = content.read(0, usize::MAX >> 1).unwrap().for_the_kernel().to_vec();
