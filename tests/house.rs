@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// Top to bottom.
 const ROOMS: &[&str] = &[
-    "cli", "bench", "open", "mount", "fuse", "fs", "archive", "format", "tree", "content", "array", "codec",
-    "pool", "source", "yaml", "error",
+    "cli", "bench", "open", "mount", "fuse", "fs", "unpack", "diff", "convert", "archive", "format", "tree",
+    "content", "array", "codec", "pool", "source", "yaml", "error",
 ];
 
 fn src() -> PathBuf {

@@ -14,6 +14,8 @@ use crate::{Error, Result};
 pub enum Checked {
     /// All bytes are there, and nothing tells what they should be.
     Readable,
+    /// As `Readable` or `Decoded`, and there is a checksum of an algorithm that is not known here.
+    UnknownChecksum,
     /// The compressed stream's own check value was right.
     Decoded,
     /// The checksum was right.
@@ -22,22 +24,22 @@ pub enum Checked {
 
 impl Dataset<'_> {
     /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
-    pub fn verify(&self, passed: &mut dyn FnMut(u64)) -> Result<Checked> {
+    pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let described = self.description();
         if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
         } else {
             self.verify_decoded()?;
-            match described.checksum.is_some() {
+            match described.checksum.as_ref().is_some_and(is_known) {
                 true => self.verify_stored(passed)?,
                 false => passed(self.stored_len()),
             }
         }
-        let known = described.checksum.as_ref().is_some_and(is_known);
-        Ok(match (known, &described.compression) {
-            (true, _) => Checked::Checksum,
-            (false, Some(_)) => Checked::Decoded,
-            (false, None) => Checked::Readable,
+        Ok(match (&described.checksum, &described.compression) {
+            (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
+            (Some(_), _) => Checked::UnknownChecksum,
+            (None, Some(_)) => Checked::Decoded,
+            (None, None) => Checked::Readable,
         })
     }
 
@@ -50,7 +52,7 @@ impl Dataset<'_> {
         self.expect_len(len)
     }
 
-    fn verify_stored(&self, passed: &mut dyn FnMut(u64)) -> Result<()> {
+    fn verify_stored(&self, passed: &dyn Fn(u64)) -> Result<()> {
         let checksum = self.description().checksum.as_ref().filter(|checksum| is_known(checksum));
         let (mut len, mut hash) = (0, checksum.map(|_| Sha256::new()));
         self.stored_pieces(&mut |piece| {

@@ -31,6 +31,11 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// So many threads, or one for each processor.
+pub fn jobs_or_all(jobs: Option<usize>) -> usize {
+    jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// A numeric user or group id.
 pub fn id(text: &str) -> Result<u32, String> {
     match text.parse() {

@@ -11,6 +11,8 @@ mod print;
 mod progress;
 mod report;
 mod select;
+mod stop;
+mod unpack;
 mod verify;
 
 use std::io::{self, Write};
@@ -60,6 +62,7 @@ enum Verb {
     Info(info::Info),
     Cat(cat::Cat),
     Get(get::Get),
+    Unpack(unpack::Unpack),
     Verify(verify::Verify),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
@@ -78,6 +81,7 @@ pub fn rab() -> ExitCode {
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
+        Verb::Unpack(unpack) => unpack.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
     };
     match done {
