@@ -33,6 +33,8 @@ pub mod bench;
 pub mod cli;
 mod codec;
 mod content;
+mod convert;
+mod diff;
 pub mod error;
 mod format;
 mod fs;

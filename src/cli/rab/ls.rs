@@ -71,7 +71,7 @@ fn long(described: &Description, out: &mut Output) -> Done {
 }
 
 /// As Python writes a tuple.
-fn sizes(shape: &[u64]) -> String {
+pub fn sizes(shape: &[u64]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
