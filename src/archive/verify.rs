@@ -2,6 +2,8 @@
 //! compressed dataset with a checksum twice), in bounded memory.
 
 use std::ops::ControlFlow;
+use std::sync::mpsc;
+use std::thread;
 
 use sha2::{Digest, Sha256};
 
@@ -54,15 +56,23 @@ impl Dataset<'_> {
 
     fn verify_stored(&self, passed: &dyn Fn(u64)) -> Result<()> {
         let checksum = self.description().checksum.as_ref().filter(|checksum| is_known(checksum));
-        let (mut len, mut hash) = (0, checksum.map(|_| Sha256::new()));
-        self.stored_pieces(&mut |piece| {
-            len += piece.len() as u64;
-            if let Some(hash) = &mut hash {
-                hash.update(piece);
+        let mut len = 0;
+        let read = |hash: &mut dyn FnMut(&[u8])| {
+            self.stored_pieces(&mut |piece| {
+                len += piece.len() as u64;
+                hash(piece);
+                passed(piece.len() as u64);
+                ControlFlow::Continue(())
+            })
+        };
+        let hash = match checksum {
+            None => read(&mut |_| ()).map(|()| None),
+            Some(_) if self.stored_len() > SMALL => beside(read).map(Some),
+            Some(_) => {
+                let mut hash = Sha256::new();
+                read(&mut |piece| hash.update(piece)).map(|()| Some(hash))
             }
-            passed(piece.len() as u64);
-            ControlFlow::Continue(())
-        })?;
+        }?;
         if self.description().compression.is_none() {
             self.expect_len(len)?;
         }
@@ -89,6 +99,39 @@ impl Dataset<'_> {
         let start = self.stored_range().map_or(0, |range| range.start);
         Error::damaged(self.place().at(start), problem)
     }
+}
+
+/// What is not worth a thread.
+const SMALL: u64 = 1 << 20;
+/// Pieces on their way to the thread that hashes.
+const WAITING: usize = 4;
+
+/// Hashes on a second thread what `read` hands out, while it reads on.
+fn beside(read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<()>) -> Result<Sha256> {
+    let failed = |what: &str| Error::Other(format!("the thread that computes the checksum {what}"));
+    thread::scope(|scope| {
+        let (to_hash, full) = mpsc::sync_channel::<Vec<u8>>(WAITING);
+        let (give_back, empty) = mpsc::sync_channel::<Vec<u8>>(WAITING + 2);
+        let hash = move || {
+            let mut hash = Sha256::new();
+            for piece in full {
+                hash.update(&piece);
+                let _ = give_back.send(piece);
+            }
+            hash
+        };
+        let hashing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, hash);
+        let hashing = hashing.map_err(|cause| failed(&format!("cannot be started: {cause}")))?;
+        read(&mut |piece| {
+            let mut buffer = empty.try_recv().unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(piece);
+            // If it is gone, that is told below.
+            let _ = to_hash.send(buffer);
+        })?;
+        drop(to_hash);
+        hashing.join().map_err(|_| failed("is gone"))
+    })
 }
 
 /// Others cannot be computed here.

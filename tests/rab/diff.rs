@@ -115,8 +115,8 @@ fn every_kind_of_difference_has_its_line() {
     let (shown_a, shown_b) = (a.display(), b.display());
     let expected = [
         format!("only in {shown_a}: only a"),
-        r#"array: metadata: unit: "mV" -> "V""#.into(),
         "array: metadata: list[1]: 2 -> nothing".into(),
+        r#"array: metadata: unit: "mV" -> "V""#.into(),
         "array: metadata: new: nothing -> true".into(),
         "array: values: 2 of 12 differ, largest difference 54, first [1, 2]: 6.0 -> 60.0".into(),
         "f: values: 2 of 12 differ, largest difference 54, first [1, 2]: 6.0 -> 60.0".into(),
