@@ -57,7 +57,7 @@ impl Dataset<'_> {
     fn verify_stored(&self, passed: &dyn Fn(u64)) -> Result<()> {
         let checksum = self.description().checksum.as_ref().filter(|checksum| is_known(checksum));
         let mut len = 0;
-        let read = |hash: &mut dyn FnMut(&[u8])| {
+        let mut read = |hash: &mut dyn FnMut(&[u8])| {
             self.stored_pieces(&mut |piece| {
                 len += piece.len() as u64;
                 hash(piece);

@@ -78,16 +78,16 @@ fn damaged_descriptions_are_listed_as_such() {
 
 #[test]
 fn a_listing_says_the_same_as_info() {
-    for sample in crate::SAMPLES {
+    for sample in SAMPLES {
         let file = data(&format!("{sample}.rab"));
-        let listed: Vec<serde_json::Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
+        let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
         if listed.is_empty() {
             continue;
         }
         let all = good(&[&"info", &"--json", &file, &"*"]);
         assert_eq!(all.lines().count(), listed.len());
         for (brief, full) in listed.iter().zip(all.lines()) {
-            let full: serde_json::Value = serde_json::from_str(full).unwrap();
+            let full: Value = serde_json::from_str(full).unwrap();
             for (key, value) in brief.as_object().unwrap() {
                 assert_eq!(*value, full[key], "{sample}: {key}");
             }
