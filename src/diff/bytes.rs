@@ -10,9 +10,12 @@ use crate::{Error, Result};
 /// A multiple of every element's size.
 const PIECE: usize = 256 << 10;
 
+/// Gets where the pieces begin, and the pieces.
+type EachPiece<'a> = &'a mut dyn FnMut(u64, &mut [u8], &mut [u8]) -> ControlFlow<()>;
+
 impl Both<'_> {
     /// Hands pieces of both to `each` that begin at the same byte; each is full but for the last one.
-    pub fn side_by_side(&self, each: &mut dyn FnMut(u64, &mut [u8], &mut [u8]) -> ControlFlow<()>) -> Flow {
+    pub fn side_by_side(&self, each: EachPiece<'_>) -> Flow {
         let (mut a, mut b) = (self.a.reader()?, self.b.reader()?);
         let [mut of_a, mut of_b] = self.meters();
         let (mut one, mut other) = (vec![0; PIECE], vec![0; PIECE]);

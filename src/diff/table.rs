@@ -19,7 +19,8 @@ type Placed<'t> = (&'t ColumnInfo, u64);
 impl Both<'_> {
     pub fn tables(&self, a: &Table, b: &Table, told: Told<'_>) -> Flow {
         // Also what makes no sense in a description comes out here.
-        (self.a.reader()?, self.b.reader()?);
+        self.a.reader()?;
+        self.b.reader()?;
         if a.rows != b.rows {
             let shape = |table: &Table| vec![table.rows, table.columns.len() as u64];
             return Ok(told(Difference::Shape(shape(a), shape(b))));
