@@ -12,6 +12,7 @@ use std::fmt;
 pub use any::AnyArray;
 pub use index::Slab;
 pub use scalar::{Scalar, Width};
+pub(crate) use scalar::{float, int};
 
 /// The element kinds of numpy, by the letter that numpy's type strings use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,10 +2,11 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
+use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use crate::codec::Stream;
+use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 
@@ -99,6 +100,19 @@ impl Content {
         }
     }
 
+    /// All bytes from front to back, to be read once.
+    pub fn reader(&self) -> Result<Reader> {
+        match self {
+            Content::Inline(bytes) => Ok(Way::Inline(io::Cursor::new(bytes.clone()))),
+            Content::Stored { source, range } => {
+                Ok(Way::Stored { source: source.clone(), range: range.clone() })
+            }
+            Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
+            Content::Broken { error, .. } => Err(error.clone()),
+        }
+        .map(Reader)
+    }
+
     /// At most `size` bytes from `offset`; fewer only where the content ends.
     pub fn read(&self, offset: u64, size: usize) -> Result<Bytes> {
         let end = self.len()?.min(offset.saturating_add(size as u64));
@@ -120,6 +134,33 @@ impl Content {
                 Ok(Bytes::Owned(bytes))
             }
             Content::Broken { error, .. } => Err(error.clone()),
+        }
+    }
+}
+
+/// What [`Content::reader`] gives. An [`Error`] of the container is inside the [`io::Error`], and what comes
+/// before damage is read before it.
+pub struct Reader(Way);
+
+enum Way {
+    Inline(io::Cursor<Arc<[u8]>>),
+    Stored { source: Arc<dyn Source>, range: Range<u64> },
+    Decoded(Box<Pass>),
+}
+
+impl io::Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Way::Inline(bytes) => bytes.read(buffer),
+            Way::Stored { source, range } => {
+                let count = (range.end - range.start).min(buffer.len() as u64);
+                let into = buffer.get_mut(..count as usize).unwrap_or_default();
+                source.read_exact_at(into, range.start).map_err(io::Error::other)?;
+                source.check().map_err(io::Error::other)?;
+                range.start += count;
+                Ok(into.len())
+            }
+            Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
         }
     }
 }

@@ -10,6 +10,9 @@
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
+//! | `unpack` | the tree written into a directory |
+//! | `diff` | what is different in two containers |
+//! | `convert` | a container written anew in another format |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
@@ -30,6 +33,8 @@ pub mod bench;
 pub mod cli;
 mod codec;
 mod content;
+mod convert;
+mod diff;
 pub mod error;
 mod format;
 mod fs;
@@ -39,10 +44,12 @@ mod open;
 mod pool;
 mod source;
 mod tree;
+mod unpack;
 mod yaml;
 
 pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
 pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
+pub use content::Reader;
 pub use error::{Error, Result};
 pub use format::{Add, Cell, Column, Compression, Item, Options, Writer};
 pub use tree::{Checksum, ColumnInfo, Description, Table};

@@ -2,6 +2,8 @@
 //! compressed dataset with a checksum twice), in bounded memory.
 
 use std::ops::ControlFlow;
+use std::sync::mpsc;
+use std::thread;
 
 use sha2::{Digest, Sha256};
 
@@ -14,6 +16,8 @@ use crate::{Error, Result};
 pub enum Checked {
     /// All bytes are there, and nothing tells what they should be.
     Readable,
+    /// As `Readable` or `Decoded`, and there is a checksum of an algorithm that is not known here.
+    UnknownChecksum,
     /// The compressed stream's own check value was right.
     Decoded,
     /// The checksum was right.
@@ -22,22 +26,22 @@ pub enum Checked {
 
 impl Dataset<'_> {
     /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
-    pub fn verify(&self, passed: &mut dyn FnMut(u64)) -> Result<Checked> {
+    pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let described = self.description();
         if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
         } else {
             self.verify_decoded()?;
-            match described.checksum.is_some() {
+            match described.checksum.as_ref().is_some_and(is_known) {
                 true => self.verify_stored(passed)?,
                 false => passed(self.stored_len()),
             }
         }
-        let known = described.checksum.as_ref().is_some_and(is_known);
-        Ok(match (known, &described.compression) {
-            (true, _) => Checked::Checksum,
-            (false, Some(_)) => Checked::Decoded,
-            (false, None) => Checked::Readable,
+        Ok(match (&described.checksum, &described.compression) {
+            (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
+            (Some(_), _) => Checked::UnknownChecksum,
+            (None, Some(_)) => Checked::Decoded,
+            (None, None) => Checked::Readable,
         })
     }
 
@@ -50,17 +54,25 @@ impl Dataset<'_> {
         self.expect_len(len)
     }
 
-    fn verify_stored(&self, passed: &mut dyn FnMut(u64)) -> Result<()> {
+    fn verify_stored(&self, passed: &dyn Fn(u64)) -> Result<()> {
         let checksum = self.description().checksum.as_ref().filter(|checksum| is_known(checksum));
-        let (mut len, mut hash) = (0, checksum.map(|_| Sha256::new()));
-        self.stored_pieces(&mut |piece| {
-            len += piece.len() as u64;
-            if let Some(hash) = &mut hash {
-                hash.update(piece);
+        let mut len = 0;
+        let mut read = |hash: &mut dyn FnMut(&[u8])| {
+            self.stored_pieces(&mut |piece| {
+                len += piece.len() as u64;
+                hash(piece);
+                passed(piece.len() as u64);
+                ControlFlow::Continue(())
+            })
+        };
+        let hash = match checksum {
+            None => read(&mut |_| ()).map(|()| None),
+            Some(_) if self.stored_len() > SMALL => beside(read).map(Some),
+            Some(_) => {
+                let mut hash = Sha256::new();
+                read(&mut |piece| hash.update(piece)).map(|()| Some(hash))
             }
-            passed(piece.len() as u64);
-            ControlFlow::Continue(())
-        })?;
+        }?;
         if self.description().compression.is_none() {
             self.expect_len(len)?;
         }
@@ -87,6 +99,39 @@ impl Dataset<'_> {
         let start = self.stored_range().map_or(0, |range| range.start);
         Error::damaged(self.place().at(start), problem)
     }
+}
+
+/// What is not worth a thread.
+const SMALL: u64 = 1 << 20;
+/// Pieces on their way to the thread that hashes.
+const WAITING: usize = 4;
+
+/// Hashes on a second thread what `read` hands out, while it reads on.
+fn beside(read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<()>) -> Result<Sha256> {
+    let failed = |what: &str| Error::Other(format!("the thread that computes the checksum {what}"));
+    thread::scope(|scope| {
+        let (to_hash, full) = mpsc::sync_channel::<Vec<u8>>(WAITING);
+        let (give_back, empty) = mpsc::sync_channel::<Vec<u8>>(WAITING + 2);
+        let hash = move || {
+            let mut hash = Sha256::new();
+            for piece in full {
+                hash.update(&piece);
+                let _ = give_back.send(piece);
+            }
+            hash
+        };
+        let hashing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, hash);
+        let hashing = hashing.map_err(|cause| failed(&format!("cannot be started: {cause}")))?;
+        read(&mut |piece| {
+            let mut buffer = empty.try_recv().unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(piece);
+            // If it is gone, that is told below.
+            let _ = to_hash.send(buffer);
+        })?;
+        drop(to_hash);
+        hashing.join().map_err(|_| failed("is gone"))
+    })
 }
 
 /// Others cannot be computed here.

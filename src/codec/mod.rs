@@ -35,7 +35,7 @@ mod zstd;
 pub use block_cache::Block;
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
-pub use stream::Stream;
+pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::{Compression, FORMATS};
+use super::{Compression, FORMATS, Format};
 use crate::array::Array;
 use crate::tree::Table;
 use crate::yaml::{Node, Text};
@@ -14,6 +14,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Threads that compress. What is written does not depend on it.
+    #[allow(dead_code, reason = "the RAB writer compresses on the calling thread so far")]
     pub jobs: usize,
 }
 
@@ -53,11 +54,7 @@ pub trait NewContainer {
 
 /// A new container at `path`, of the format that its extension names.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let format = FORMATS.iter().find(|format| {
-        extension.as_ref().is_some_and(|extension| format.extensions().contains(&extension.as_str()))
-    });
-    match format {
+    match format(path) {
         Some(format) => format.create(path, options),
         None => {
             let known = FORMATS.iter().flat_map(|format| format.extensions());
@@ -66,4 +63,14 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
             Err(Error::Usage(format!("{shown}: its extension tells no format that can be written: {known}")))
         }
     }
+}
+
+/// What users call the format that the extension of `path` names.
+pub fn format_of(path: &Path) -> Option<&'static str> {
+    format(path).map(|format| format.name())
+}
+
+fn format(path: &Path) -> Option<&'static dyn Format> {
+    let extension = path.extension()?.to_string_lossy().to_lowercase();
+    FORMATS.iter().find(|format| format.extensions().contains(&extension.as_str())).copied()
 }

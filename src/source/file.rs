@@ -138,6 +138,10 @@ impl Source for FileSource {
         self.map.as_ref()?.range(range)
     }
 
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn check(&self) -> Result<()> {
         if self.changed.load(Ordering::Relaxed) {
             return Err(Error::Changed { file: self.path.clone() });

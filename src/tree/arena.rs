@@ -23,6 +23,10 @@ pub trait Datasets: Send + Sync {
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
     /// Everything that the container says of it.
     fn describe(&self, dataset: u32) -> Result<Description>;
+    /// As `describe`, quickly: metadata, codec and checksum may be left out.
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        self.describe(dataset)
+    }
     /// What there is of a dataset whose description makes no sense.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
@@ -119,7 +123,51 @@ fn name_of<'a>(bytes: &'a [u8], node: &Node) -> &'a [u8] {
     &bytes[node.name as usize..][..usize::from(node.name_len)]
 }
 
+/// Datasets that somebody else keeps.
+impl Datasets for &dyn Datasets {
+    fn count(&self) -> u64 {
+        (**self).count()
+    }
+    fn size(&self, dataset: u32) -> Size {
+        (**self).size(dataset)
+    }
+    fn content(&self, dataset: u32) -> Result<Content> {
+        (**self).content(dataset)
+    }
+    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        (**self).content_at_once(dataset)
+    }
+    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        (**self).sidecar_at_once(dataset)
+    }
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
+        (**self).sidecar_size(dataset, file_name)
+    }
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
+        (**self).sidecar(dataset, file_name)
+    }
+    fn describe(&self, dataset: u32) -> Result<Description> {
+        (**self).describe(dataset)
+    }
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        (**self).brief(dataset)
+    }
+    fn remains(&self, dataset: u32) -> Result<Content> {
+        (**self).remains(dataset)
+    }
+}
+
 impl<D: Datasets> Arena<D> {
+    /// The number of the dataset whose file this is.
+    pub fn dataset_of(&self, node: NodeId) -> Option<u32> {
+        self.names.get(node).filter(|node| !node.directory).map(|node| node.what)
+    }
+
+    /// The file name of a node; that of the root is empty.
+    pub fn name_of(&self, node: NodeId) -> &[u8] {
+        self.names.get(node).map_or(&[], |node| self.names.name(node))
+    }
+
     fn directory(&self, dir: NodeId) -> Option<Directory> {
         let node = self.names.get(dir).filter(|node| node.directory)?;
         self.directories.get(node.what as usize).copied()

@@ -12,7 +12,7 @@ mod prefixes;
 use crate::Result;
 use crate::content::Content;
 
-pub use arena::Datasets;
+pub use arena::{Arena, Datasets};
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Table};
 pub use names::NameList;

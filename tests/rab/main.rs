@@ -6,11 +6,15 @@ mod kit;
 
 mod cat;
 mod command;
+mod convert;
+mod diff;
 mod docs;
 mod get;
 mod info;
 mod library;
 mod ls;
+mod terminal;
+mod unpack;
 mod verify;
 
 use std::process::Command;

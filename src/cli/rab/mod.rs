@@ -2,6 +2,8 @@
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
 mod cat;
+mod convert;
+mod diff;
 mod get;
 mod info;
 mod ls;
@@ -11,16 +13,18 @@ mod print;
 mod progress;
 mod report;
 mod select;
+mod stop;
+mod unpack;
 mod verify;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use super::Options;
 use crate::Error;
-use output::{Done, Failure, Output};
+use output::{Done, Failure, Output, complain_of};
 
 const SHORT_NOTE: &str = "See 'rab VERB --help' or rab(1) for more.";
 
@@ -30,11 +34,14 @@ Examples:
   rab info run7.rab 'my array' --stats everything known of a dataset
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
+  rab unpack run7.rab out 'sub01/*'    datasets as files
   rab verify *.rab                     is every dataset whole?
+  rab diff run7.rab copy.rab --rtol 1e-6
+  rab convert run7.rab small.rab --compress=9
 
 Exit codes:
    0  success
-   1  anything not listed here
+   1  anything not listed here; of diff: different
    2  wrong usage
    3  no such dataset
   10  the container cannot be opened
@@ -60,7 +67,10 @@ enum Verb {
     Info(info::Info),
     Cat(cat::Cat),
     Get(get::Get),
+    Unpack(unpack::Unpack),
     Verify(verify::Verify),
+    Diff(diff::Diff),
+    Convert(convert::Convert),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
 }
@@ -78,6 +88,9 @@ pub fn rab() -> ExitCode {
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
+        Verb::Unpack(unpack) => unpack.run(),
+        Verb::Diff(diff) => with_output(|out| diff.run(out)),
+        Verb::Convert(convert) => convert.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
     };
     match done {
@@ -99,7 +112,6 @@ fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
     Ok(flushed?)
 }
 
-/// One line on stderr, which may be closed.
 fn complain(error: &Error) {
-    let _ = io::stderr().write_all(format!("rab: {error}\n").as_bytes());
+    complain_of("rab", &error.to_string());
 }
