@@ -11,6 +11,7 @@
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
+//! | `mirror` | directories of containers and other files as one tree |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
@@ -34,6 +35,7 @@ pub mod error;
 mod format;
 mod fs;
 mod fuse;
+mod mirror;
 mod mount;
 mod open;
 mod pool;
