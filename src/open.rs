@@ -9,7 +9,7 @@ use crate::codec::{Engine, IndexStore, Limits};
 use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
 use crate::fuse::{Behaviour, Fuse};
-use crate::mirror::{self, Filter, Mirror};
+use crate::mirror::{self, Filter, Mirror, Union};
 use crate::mount::{Config, Opened, Showing};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
@@ -30,8 +30,8 @@ struct Root {
 pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let engine = Arc::new(engine(config));
     let root = match config.sources.as_slice() {
-        [one] if !one.is_dir() => container(one, config, &engine)?,
-        [one] => directory(one, config, &engine)?,
+        [path] => one(path, config, &engine)?,
+        _ if config.showing.union => union(config, &engine)?,
         _ => several(config, &engine)?,
     };
     let behaviour = Behaviour {
@@ -42,6 +42,10 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })
+}
+
+fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    if path.is_dir() { directory(path, config, engine) } else { container(path, config, engine) }
 }
 
 fn container(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
@@ -62,6 +66,19 @@ fn directory(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root>
     let (modified, mode) = looked_at(path)?;
     let summary = format!("the containers in {}", path.display());
     Ok(Root { tree, modified, stored: capacity(path), mode, summary, is_changing: true })
+}
+
+/// The trees of all sources as one.
+fn union(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let mut trees = Vec::new();
+    for path in &config.sources {
+        let root = one(path, config, engine)?;
+        trees.push((path.clone(), root.tree));
+    }
+    let (modified, mode) = looked_at(config.source())?;
+    let summary = format!("{} sources as one", trees.len());
+    let tree = Arc::new(Union::new(trees)?);
+    Ok(Root { tree, modified, stored: capacity(config.source()), mode, summary, is_changing: true })
 }
 
 fn several(config: &Config, engine: &Arc<Engine>) -> Result<Root> {

@@ -101,8 +101,8 @@ impl Judged {
 
     pub fn stat(&self) -> Stat {
         let size = match self.what {
-            What::File => Size { len: Some(self.identity.len), stored: self.stored },
-            _ => Size::NOTHING,
+            What::File | What::Link => Size { len: Some(self.identity.len), stored: self.stored },
+            What::Directory | What::Container(_) => Size::NOTHING,
         };
         let is_on_disk = self.identity != Identity::default();
         Stat {

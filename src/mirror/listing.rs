@@ -160,7 +160,7 @@ fn named(paths: &[PathBuf]) -> Vec<(OsString, OsString)> {
 fn cursor_of(name: &OsStr) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.as_bytes().hash(&mut hasher);
-    (hasher.finish() >> 3).max(1)
+    (hasher.finish() >> 10).max(1)
 }
 
 fn in_order(mut lines: Vec<Line>) -> Vec<Line> {

@@ -9,6 +9,7 @@
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
 //! | `opened` | the containers and files that are open |
+//! | `union` | several trees laid over each other |
 //! | `failed` | a container that cannot be opened, as a directory that says why |
 //!
 //! Numbers: the root is 0. What lies in directories ("outer" nodes, containers' own directories among them) has a
@@ -22,6 +23,7 @@ mod listing;
 mod nodes;
 mod opened;
 mod options;
+mod union;
 
 use std::ffi::OsStr;
 use std::ops::Range;
@@ -30,6 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use options::{Filter, Options};
+pub use union::Union;
 
 use crate::codec::Engine;
 use crate::content::Content;
