@@ -10,7 +10,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use lru::LruCache;
 use rustix::fs::{Dir, FileType};
@@ -23,8 +22,6 @@ use crate::{Error, Result};
 
 /// Listings that are kept.
 const KEPT: NonZeroUsize = NonZeroUsize::new(16).unwrap();
-/// Two who begin to list at the same time share what is read.
-const FRESH: Duration = Duration::from_millis(20);
 /// Fewer files are looked at by one thread.
 const MANY: usize = 128;
 /// The most threads that look at the files of one directory: they wait for a disk or a network, too.
@@ -40,7 +37,6 @@ pub struct Line {
 }
 
 pub struct Listing {
-    since: Instant,
     /// When the directory was modified before it was read.
     modified: Option<(i64, i64)>,
     lines: Vec<Line>,
@@ -75,22 +71,19 @@ impl Listings {
 
     /// The listing of a directory, of now if it begins.
     pub fn get(&self, dir: &Arc<Node>, cursor: u64, judge: &Judge) -> Result<Arc<Listing>> {
-        let kept = self.lock().get(&dir.id).cloned();
-        let fresh = |listing: &Arc<Listing>| cursor > 0 || listing.since.elapsed() < FRESH;
-        if let Some(listing) = kept.filter(fresh) {
-            return Ok(listing);
-        }
-        self.read(dir, judge)
+        // Who begins gets what is there now: the kernel may keep it for as long as the directory has the time of
+        // modification that it had before.
+        let kept = if cursor > 0 { self.lock().get(&dir.id).cloned() } else { None };
+        kept.map_or_else(|| self.read(dir, judge), Ok)
     }
 
     fn read(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Arc<Listing>> {
         let fd = judge::open_directory(dir)?;
-        let since = Instant::now();
         let (modified, lines) = match &fd {
             None => (None, self.of_root(dir, judge)?),
             Some(fd) => (judge::modified(fd), read(dir, fd, judge)?),
         };
-        let listing = Arc::new(Listing { since, modified, lines: in_order(lines) });
+        let listing = Arc::new(Listing { modified, lines: in_order(lines) });
         self.lock().put(dir.id, listing.clone());
         Ok(listing)
     }
