@@ -14,6 +14,7 @@
 //! | `diff` | what is different in two containers |
 //! | `convert` | a container written anew in another format |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
+//! | `mirror` | directories of containers and other files as one tree |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
@@ -39,6 +40,7 @@ pub mod error;
 mod format;
 mod fs;
 mod fuse;
+mod mirror;
 mod mount;
 mod open;
 mod pool;

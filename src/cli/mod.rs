@@ -5,6 +5,7 @@ mod mount_options;
 mod options;
 mod rab;
 mod resolve;
+mod showing;
 mod values;
 
 use crate::{Error, mount, open, yaml};

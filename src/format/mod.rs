@@ -51,6 +51,8 @@ pub struct Candidate<'a> {
     /// At most [`HEAD`] bytes; all of them if the file is not longer.
     pub head: &'a [u8],
     pub len: u64,
+    /// The user named this file, so that a few bytes are enough; others are met in directories.
+    pub asked_for: bool,
 }
 
 impl Candidate<'_> {
@@ -102,13 +104,13 @@ pub fn list(context: Context) -> Result<Listing> {
 }
 
 /// The format that the user names, or that the file shows.
-fn chosen(context: &Context) -> Result<&'static dyn Format> {
+pub fn chosen(context: &Context) -> Result<&'static dyn Format> {
     if let Some(name) = &context.options.format {
         return named(name);
     }
     let source = &*context.source;
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
-    let candidate = Candidate { path: source.path(), head: &head, len: source.len() };
+    let candidate = Candidate { path: source.path(), head: &head, len: source.len(), asked_for: true };
     detect(&candidate).ok_or_else(|| not_a_container(source.path(), &head))
 }
 

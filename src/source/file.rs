@@ -5,6 +5,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,10 +23,14 @@ const PAGE: u64 = 4096;
 
 pub struct FileSource {
     file: File,
+    /// It may change, and is read as it is.
+    is_live: bool,
     map: Option<Arc<Map>>,
     path: PathBuf,
     stamp: Stamp,
     modified: SystemTime,
+    /// Device and inode number.
+    file_id: (u64, u64),
     mode: u32,
     changed: AtomicBool,
 }
@@ -47,6 +52,16 @@ impl Stamp {
 impl FileSource {
     /// Opens a regular file for reading; never blocks on a pipe or a device.
     pub fn open(path: &Path) -> Result<FileSource> {
+        FileSource::open_as(path, false)
+    }
+
+    /// As [`FileSource::open`], for a file that is no container: it has the length and the bytes that it has when it
+    /// is asked.
+    pub fn open_live(path: &Path) -> Result<FileSource> {
+        FileSource::open_as(path, true)
+    }
+
+    fn open_as(path: &Path, is_live: bool) -> Result<FileSource> {
         let failed = |cause| Error::open(path, cause);
         let file = OpenOptions::new()
             .read(true)
@@ -59,6 +74,8 @@ impl FileSource {
         }
         Ok(FileSource {
             map: Map::new(&file),
+            file_id: (meta.dev(), meta.ino()),
+            is_live,
             file,
             path: path.to_owned(),
             stamp: Stamp::of(&meta),
@@ -66,6 +83,16 @@ impl FileSource {
             mode: meta.mode(),
             changed: AtomicBool::new(false),
         })
+    }
+
+    /// Device and inode number.
+    pub fn file_id(&self) -> (u64, u64) {
+        self.file_id
+    }
+
+    /// When it had been modified when it was opened, in seconds and nanoseconds.
+    pub fn stamp(&self) -> (i64, i64) {
+        (self.stamp.seconds, self.stamp.nanoseconds)
     }
 
     /// The permission bits of the file when it was opened.
@@ -98,13 +125,22 @@ fn kind(meta: &Metadata) -> &'static str {
     }
 }
 
+impl AsFd for FileSource {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
 impl Source for FileSource {
     fn path(&self) -> &Path {
         &self.path
     }
 
     fn len(&self) -> u64 {
-        self.stamp.len
+        match self.is_live {
+            true => self.file.metadata().map_or(self.stamp.len, |meta| meta.len()),
+            false => self.stamp.len,
+        }
     }
 
     fn modified(&self) -> SystemTime {
@@ -143,6 +179,9 @@ impl Source for FileSource {
     }
 
     fn check(&self) -> Result<()> {
+        if self.is_live {
+            return Ok(());
+        }
         if self.changed.load(Ordering::Relaxed) {
             return Err(Error::Changed { file: self.path.clone() });
         }

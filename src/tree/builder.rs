@@ -184,7 +184,7 @@ mod tests {
     fn walk(tree: &dyn Tree, dir: NodeId, prefix: &str, out: &mut Vec<String>) {
         tree.list(dir, 0, &mut |name, entry| {
             let path = format!("{prefix}{}", String::from_utf8_lossy(name));
-            assert_eq!(tree.lookup(dir, name), Some((entry.node, entry.face)), "{path}");
+            assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.face)), "{path}");
             assert_eq!(tree.parent(entry.node), dir);
             if let Kind::Directory { .. } = entry.kind {
                 walk(tree, entry.node, &format!("{path}/"), out);
@@ -194,7 +194,8 @@ mod tests {
                 out.push(format!("{path} = {}", String::from_utf8(bytes).unwrap()));
             }
             true
-        });
+        })
+        .unwrap();
     }
 
     fn paths(names: &[&str]) -> Vec<String> {
@@ -216,7 +217,7 @@ mod tests {
         let got = paths(&["p", "p.meta.yaml", "q", "q.meta.yaml/z", "p.meta.yaml~2"]);
         assert!(got.contains(&"p.meta.yaml~3 = p".to_owned()), "{got:?}");
         assert!(got.contains(&"q.meta.yaml~2 = q".to_owned()), "{got:?}");
-        assert_eq!(tree(&["p", "p.meta.yaml"]).lookup(ROOT, b"p.meta.yaml"), Some((2, Face::Data)));
+        assert_eq!(tree(&["p", "p.meta.yaml"]).lookup(ROOT, b"p.meta.yaml").unwrap(), Some((2, Face::Data)));
     }
 
     #[test]
@@ -226,14 +227,16 @@ mod tests {
         tree.list(ROOT, 0, &mut |name, entry| {
             all.push((name.to_vec(), entry.cursor));
             true
-        });
+        })
+        .unwrap();
         assert_eq!(all.len(), 5);
         for (at, (_, cursor)) in all.iter().enumerate() {
             let mut rest = Vec::new();
             tree.list(ROOT, *cursor, &mut |name, entry| {
                 rest.push((name.to_vec(), entry.cursor));
                 true
-            });
+            })
+            .unwrap();
             assert_eq!(rest, all[at + 1..]);
         }
     }

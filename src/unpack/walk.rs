@@ -101,9 +101,11 @@ impl Walk<'_> {
                 Kind::Directory { .. } => left.push(node),
                 Kind::File if face == Face::Sidecar && !self.meta => {}
                 Kind::File => done = each(Found { dir: &dir, name, node, face }),
+                // A tree of datasets alone has none.
+                Kind::Link => {}
             }
             done.is_ok()
-        });
+        })?;
         left.reverse();
         steps.push(Step { node, fd: Some(dir), left });
         let far = steps.len().checked_sub(OPEN + 1).filter(|far| far % OPEN != 0);

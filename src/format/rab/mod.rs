@@ -43,7 +43,8 @@ impl Format for Rab {
     }
 
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
-        candidate.head.starts_with(MAGIC)
+        let Some(rest) = candidate.head.strip_prefix(MAGIC) else { return false };
+        candidate.asked_for || candidate.has_extension("rab") || layout::is_plausible(rest, candidate.len)
     }
 
     fn extensions(&self) -> &'static [&'static str] {
