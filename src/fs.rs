@@ -6,6 +6,7 @@
 mod sizing;
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -126,6 +127,11 @@ impl FileSystem {
         if let Ok((node, _)) = decompose(inode) {
             self.tree.release(node);
         }
+    }
+
+    /// From now on `changed` is called with the inode of a directory and a name in it when a change is noticed.
+    pub fn watch(&self, changed: impl Fn(u64, Option<OsString>) + Send + Sync + 'static) {
+        self.tree.watch(Arc::new(move |dir, name| changed(compose(dir, Face::Data), name)));
     }
 
     pub fn link(&self, inode: u64) -> Result<Vec<u8>> {

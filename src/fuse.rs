@@ -85,7 +85,17 @@ impl Fuse {
     /// To be called with the session's notifier once it is mounted.
     pub fn on_mounted(&self) -> impl FnOnce(Notifier) + Send + 'static {
         let shared = self.shared.clone();
-        move |notifier| drop(shared.notifier.set(notifier))
+        move |notifier| {
+            if shared.notifier.set(notifier.clone()).is_ok() {
+                shared.fs.watch(move |dir, name| {
+                    // What the kernel does not know it need not forget.
+                    if let Some(name) = name {
+                        let _ = notifier.inval_entry(INodeNo(dir), &name);
+                    }
+                    let _ = notifier.inval_inode(INodeNo(dir), 0, 0);
+                });
+            }
+        }
     }
 
     fn wanted(&self, config: &KernelConfig) -> InitFlags {

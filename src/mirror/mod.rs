@@ -9,6 +9,7 @@
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
 //! | `opened` | the containers and files that are open |
+//! | `watch` | changes as the system tells them |
 //! | `union` | several trees laid over each other |
 //! | `failed` | a container that cannot be opened, as a directory that says why |
 //!
@@ -24,11 +25,12 @@ mod nodes;
 mod opened;
 mod options;
 mod union;
+mod watch;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use options::{Filter, Options};
@@ -36,12 +38,13 @@ pub use union::Union;
 
 use crate::codec::Engine;
 use crate::content::Content;
-use crate::tree::{Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Changed, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 use judge::{Judge, What};
 use listing::Listings;
 use nodes::{Node, Nodes, is_outer};
 use opened::Opened;
+use watch::Watch;
 
 /// What nodes inside of containers are numbered in.
 const INNER: u32 = 32;
@@ -51,6 +54,7 @@ pub struct Mirror {
     nodes: Nodes,
     listings: Listings,
     opened: Opened,
+    watch: Watch,
 }
 
 /// Where a node is.
@@ -79,6 +83,7 @@ impl Mirror {
             opened: Opened::new(options.max_open, options.trees, options.formats.clone(), engine),
             judge: Judge::new(options),
             listings,
+            watch: Watch::new(),
         }
     }
 
@@ -116,6 +121,7 @@ impl Mirror {
         if !matches!(dir.what, What::Directory) {
             return Err(Error::NotADirectory);
         }
+        self.watch.add(dir);
         let Some(name) = self.listings.true_name(dir, name, &self.judge)? else { return Ok(None) };
         let Some(found) = self.judge.look_at(dir, &name)? else { return Ok(None) };
         let stat = found.stat();
@@ -170,6 +176,7 @@ impl Tree for Mirror {
         if !matches!(dir.what, What::Directory) {
             return Err(Error::NotADirectory);
         }
+        self.watch.add(&dir);
         let listing = self.listings.get(&dir, cursor, &self.judge)?;
         for line in listing.after(cursor) {
             let entry = Entry { node: line.id, face: Face::Data, kind: line.kind, cursor: line.cursor };
@@ -253,6 +260,7 @@ impl Tree for Mirror {
         };
         if self.nodes.forget(&node, lookups) {
             self.opened.close(&node);
+            self.watch.remove(&node);
         }
     }
 
@@ -265,6 +273,18 @@ impl Tree for Mirror {
         if let Ok(At::Outer(node) | At::Inner(node, _)) = self.at(id) {
             self.opened.release(&node);
         }
+    }
+
+    fn watch(&self, changed: Changed) {
+        if !self.judge.options.strip_ext {
+            return self.watch.start(changed);
+        }
+        // A name may be shown without its extension.
+        self.watch.start(Arc::new(move |dir, name: Option<OsString>| {
+            let stem = name.as_ref().and_then(|name| Path::new(name).file_stem()).map(OsStr::to_owned);
+            changed(dir, name);
+            changed(dir, stem);
+        }));
     }
 
     fn siblings(&self, id: NodeId) -> Range<NodeId> {

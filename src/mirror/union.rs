@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::content::Content;
-use crate::tree::{Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Changed, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 /// Bits of a node's number in its own tree, and of a cursor there.
@@ -25,7 +25,7 @@ const MOST_TOLD: usize = 1000;
 
 pub struct Union {
     trees: Vec<(PathBuf, Arc<dyn Tree>)>,
-    merged: Mutex<Merged>,
+    merged: Arc<Mutex<Merged>>,
     told: Mutex<HashSet<Vec<u8>>>,
 }
 
@@ -54,7 +54,7 @@ impl Union {
         let parts = (0..trees.len()).rev().map(|tree| (tree, ROOT)).collect();
         let root = Directory { parent: ROOT, parts, lookups: 1 };
         let merged = Merged { by_id: HashMap::from([(ROOT, root)]) };
-        Ok(Union { trees, merged: Mutex::new(merged), told: Mutex::default() })
+        Ok(Union { trees, merged: Arc::new(Mutex::new(merged)), told: Mutex::default() })
     }
 
     fn tree(&self, number: usize) -> Result<&dyn Tree> {
@@ -142,8 +142,12 @@ impl Union {
     }
 
     fn lock(&self) -> MutexGuard<'_, Merged> {
-        self.merged.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.merged)
     }
+}
+
+fn lock(merged: &Mutex<Merged>) -> MutexGuard<'_, Merged> {
+    merged.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A cursor is the place among the trees of a directory, above the cursor there.
@@ -294,6 +298,19 @@ impl Tree for Union {
                 Union::own(tree, own.start)..Union::own(tree, own.end)
             }
             Err(_) => id..id + 1,
+        }
+    }
+
+    fn watch(&self, changed: Changed) {
+        for (number, (_, tree)) in self.trees.iter().enumerate() {
+            let (changed, merged) = (changed.clone(), self.merged.clone());
+            tree.watch(Arc::new(move |node, name| {
+                let has = |directory: &Directory| directory.parts.contains(&(number, node));
+                let all = lock(&merged);
+                let ids: Vec<_> = all.by_id.iter().filter(|(_, it)| has(it)).map(|(id, _)| *id).collect();
+                drop(all);
+                ids.into_iter().chain([Union::own(number, node)]).for_each(|id| changed(id, name.clone()));
+            }));
         }
     }
 

@@ -9,7 +9,9 @@ mod names;
 pub mod naming;
 mod prefixes;
 
+use std::ffi::OsString;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::content::Content;
@@ -97,6 +99,9 @@ pub enum Lifetime {
     Refresh,
 }
 
+/// Is told of a directory and a name in it (None: itself) that is not what it was.
+pub type Changed = Arc<dyn Fn(NodeId, Option<OsString>) + Send + Sync>;
+
 /// The last methods are for trees in which nodes come and go or containers are opened when they are needed;
 /// who has neither leaves them as they are.
 pub trait Tree: Send + Sync {
@@ -177,6 +182,11 @@ pub trait Tree: Send + Sync {
     fn siblings(&self, node: NodeId) -> Range<NodeId> {
         let _ = node;
         0..self.nodes()
+    }
+
+    /// From now on `changed` is called when a change is noticed; not all are.
+    fn watch(&self, changed: Changed) {
+        drop(changed);
     }
 
     /// Bytes of memory that it takes, roughly.

@@ -303,6 +303,27 @@ fn changes_on_disk_show() {
 }
 
 #[test]
+fn changes_on_disk_show_at_once_where_the_system_tells_them() {
+    let dir = mixed();
+    let at = |name: &str| dir.path().join(name);
+    let mount = Mount::with(dir.path(), &["--refresh", "3600"]);
+    assert_eq!(mount.read("notes.txt").unwrap(), b"notes\n");
+    assert_eq!(mount.read("sub/inner.rab/a").unwrap(), b"inside");
+    let names = mount.names();
+    fs::write(at("notes.txt"), "other notes").unwrap();
+    container(&at("other"), b"replaced");
+    fs::rename(at("other"), at("sub/inner.rab")).unwrap();
+    fs::write(at("new"), "new").unwrap();
+    eventually("the new content", || {
+        mount.read("notes.txt").is_ok_and(|bytes| bytes == b"other notes")
+            && mount.read("sub/inner.rab/a").is_ok_and(|bytes| bytes == b"replaced")
+            && mount.names().len() == names.len() + 1
+    });
+    fs::remove_file(at("new")).unwrap();
+    eventually("it is gone", || mount.read("new").is_err() && mount.names() == names);
+}
+
+#[test]
 fn an_open_file_keeps_its_content() {
     let dir = mixed();
     let at = |name: &str| dir.path().join(name);
