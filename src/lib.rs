@@ -10,6 +10,7 @@
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
 //! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
+//! | `pack` | files and directories as the datasets of a new container |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
@@ -36,6 +37,7 @@ mod fs;
 mod fuse;
 mod mount;
 mod open;
+mod pack;
 mod pool;
 mod source;
 mod tree;

@@ -8,6 +8,8 @@ pub mod target;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Sidecars speak RAB's language.
+pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Item, Writer};
 
 use crate::codec::Engine;

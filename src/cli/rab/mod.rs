@@ -4,9 +4,11 @@
 mod cat;
 mod get;
 mod info;
+mod inputs;
 mod ls;
 mod numbers;
 mod output;
+mod pack;
 mod print;
 mod progress;
 mod report;
@@ -30,6 +32,7 @@ Examples:
   rab info run7.rab 'my array' --stats everything known of a dataset
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
+  rab pack new.rab DIR x.npy           files and directories become a container
   rab verify *.rab                     is every dataset whole?
 
 Exit codes:
@@ -61,6 +64,7 @@ enum Verb {
     Cat(cat::Cat),
     Get(get::Get),
     Verify(verify::Verify),
+    Pack(pack::Pack),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
 }
@@ -78,6 +82,7 @@ pub fn rab() -> ExitCode {
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
+        Verb::Pack(pack) => pack.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
     };
     match done {
@@ -99,7 +104,11 @@ fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
     Ok(flushed?)
 }
 
-/// One line on stderr, which may be closed.
 fn complain(error: &Error) {
-    let _ = io::stderr().write_all(format!("rab: {error}\n").as_bytes());
+    warn(&error.to_string());
+}
+
+/// One line on stderr, which may be closed.
+fn warn(message: &str) {
+    let _ = io::stderr().write_all(format!("rab: {message}\n").as_bytes());
 }

@@ -29,6 +29,7 @@ use super::{Context, Format, Listing};
 use crate::Result;
 use crate::tree::{Builder, NameList, Tree};
 use archive::Archive;
+pub use entry::described;
 use header::Header;
 use layout::Layout;
 pub use write::{Add, Cell, Column, Compression, Item, Writer};
