@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
+use csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 use tempfile::SpooledTempFile;
 
 use crate::array::{Element, Kind};
@@ -282,22 +282,31 @@ impl<'a> Lines<'a> {
     }
 
     fn wrong(&self, problem: &str) -> Error {
-        let line = self.record.position().map_or(1, |position| position.line());
+        let line = self.record.position().map_or(1, |position| line(self.path, position));
         Error::Other(format!("{}: line {line}: {problem}", self.path.display()))
     }
 }
 
 fn failed(path: &Path, problem: csv::Error) -> Error {
     let shown = path.display();
-    let line = problem.position().map_or(0, |position| position.line());
+    let line = problem.position().map_or(0, |position| line(path, position));
     match problem.into_kind() {
         ErrorKind::Io(cause) if cause.raw_os_error().is_some() => Error::read(Place::file(path), cause),
         ErrorKind::Io(cause) => Error::Other(format!("{shown}: {cause}")),
         ErrorKind::UnequalLengths { expected_len, len, .. } => Error::Other(format!(
-            "{shown}: line {line}: has {len} cells, the first line has {expected_len}: a dataframe needs as many in each"
+            "{shown}: line {line}: it has {len} cells, the first line has {expected_len}"
         )),
         _ => Error::Other(format!("{shown}: cannot be read as CSV")),
     }
+}
+
+/// The line of a record, which the reader counts without the empty lines before it.
+fn line(path: &Path, record: &Position) -> u64 {
+    let mut bytes = Vec::new();
+    let file = File::open(path).and_then(|mut file| file.seek(SeekFrom::Start(record.byte())).map(|_| file));
+    let _ = file.and_then(|file| file.take(4096).read_to_end(&mut bytes));
+    let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    record.line() + empty.filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Fails if a line is too long.
@@ -403,7 +412,7 @@ mod tests {
         let said = |text: &[u8]| table(text).unwrap_err().to_string();
         assert!(
             said(b"a,b\n1,2\n\n3\n")
-                .ends_with("line 4: has 1 cells, the first line has 2: a dataframe needs as many in each")
+                .ends_with("line 4: it has 1 cells, the first line has 2")
         );
         assert!(said(b"").contains("no first line"));
         assert!(said(b"a,b,a\n").contains("line 1: it has two columns \"a\""));
