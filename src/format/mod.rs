@@ -8,7 +8,7 @@ pub mod target;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use rab::{Add, Cell, Column, Compression, Item, Writer};
+pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;
