@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Sidecars speak RAB's language.
 pub use rab::described;
-pub use rab::{Add, Cell, Column, Compression, Item, Writer};
+pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;

@@ -410,10 +410,7 @@ mod tests {
     #[test]
     fn what_is_no_table() {
         let said = |text: &[u8]| table(text).unwrap_err().to_string();
-        assert!(
-            said(b"a,b\n1,2\n\n3\n")
-                .ends_with("line 4: it has 1 cells, the first line has 2")
-        );
+        assert!(said(b"a,b\n1,2\n\n3\n").ends_with("line 4: it has 1 cells, the first line has 2"));
         assert!(said(b"").contains("no first line"));
         assert!(said(b"a,b,a\n").contains("line 1: it has two columns \"a\""));
         assert!(said(b"a\nx\n\xFF\n").contains("line 3: it is not UTF-8"));

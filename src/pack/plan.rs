@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::input::{Input, Origin};
 use super::sidecar::{self, Role, Sidecar};
 use super::walk::{self, Found};
-use super::{Options, rules};
+use super::{LEVEL, Options, rules};
 use crate::array::{Array, Order};
 use crate::format::target::Described;
 use crate::format::{Compression, described};
@@ -20,8 +20,6 @@ use crate::{Error, Result};
 
 /// What stands for standard input among the arguments.
 const STDIN: &str = "-";
-/// Of what was compressed, unless something else is said.
-const LEVEL: u32 = 6;
 
 pub struct Plan {
     pub datasets: Vec<Planned>,

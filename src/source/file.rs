@@ -68,6 +68,11 @@ impl FileSource {
         })
     }
 
+    /// To copy from; its position is nobody's.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// The permission bits of the file when it was opened.
     pub fn mode(&self) -> u32 {
         self.mode

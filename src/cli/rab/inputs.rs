@@ -9,9 +9,11 @@ use std::thread;
 
 use clap::{Args, ValueEnum};
 
+use super::progress::Progress;
+use super::warn;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::WriteOptions;
+use crate::format::target::NewContainer;
 use crate::pack;
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Order, Result};
@@ -43,6 +45,10 @@ pub struct Inputs {
         value_parser = clap::value_parser!(u32).range(0..=9))]
     compress: Option<u32>,
 
+    /// Compress, and keep compressed only what is smaller for it
+    #[arg(long)]
+    compress_if_smaller: bool,
+
     /// Store arrays in this order, C or F
     #[arg(long, value_enum, value_name = "ORDER")]
     order: Option<Layout>,
@@ -65,14 +71,31 @@ enum Layout {
 }
 
 impl Inputs {
-    pub fn write_options(&self) -> WriteOptions {
-        let jobs = self
-            .jobs
-            .map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), NonZeroUsize::get);
-        WriteOptions { jobs }
+    pub fn jobs(&self) -> usize {
+        let all = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(all, NonZeroUsize::get)
     }
 
-    pub fn plan(&self) -> Result<pack::Plan> {
+    fn compression(&self) -> Option<Compression> {
+        match self.compress_if_smaller {
+            true => Some(Compression::ZlibIfSmaller(self.compress.unwrap_or(pack::LEVEL))),
+            false => self.compress.map(Compression::Zlib),
+        }
+    }
+
+    /// What is to be written to `target`.
+    pub fn plan(&self, target: &Path) -> Result<pack::Plan> {
+        let plan = self.planned()?;
+        match plan.reads(target) {
+            None => Ok(plan),
+            Some(input) => {
+                let shown = input.display();
+                Err(Error::Usage(format!("{shown}: is to be written, and is among what is packed")))
+            }
+        }
+    }
+
+    fn planned(&self) -> Result<pack::Plan> {
         let name = self.name.as_ref().map(|name| match name.to_str() {
             Some(name) => Ok(Text::from(name)),
             None => Err(Error::Usage("the name of a dataset is UTF-8".into())),
@@ -82,7 +105,7 @@ impl Inputs {
             text: self.text,
             objects: self.objects,
             dataframes: self.dataframe,
-            compression: self.compress.map(Compression::Zlib),
+            compression: self.compression(),
             order: self.order.map(|order| match order {
                 Layout::C => Order::C,
                 Layout::F => Order::F,
@@ -91,6 +114,21 @@ impl Inputs {
         };
         pack::plan(&self.paths, &options)
     }
+}
+
+/// Puts everything into a container that will be at `target`.
+pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path) -> Result<()> {
+    plan.notes.iter().for_each(|note| warn(note));
+    let mut progress = Progress::new(plan.len());
+    let written = pack::write(plan, to, directory(target), &mut |bytes| progress.add(bytes));
+    progress.end();
+    written?.iter().for_each(|note| warn(note));
+    Ok(())
+}
+
+/// Where a file is.
+fn directory(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn metadata(file: &Path) -> Result<Arc<Node>> {

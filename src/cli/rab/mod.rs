@@ -1,6 +1,7 @@
 //! The command `rab`: one verb, one file. Results go to standard output, errors to standard error as
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
+mod add;
 mod cat;
 mod get;
 mod info;
@@ -33,6 +34,7 @@ Examples:
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
   rab pack new.rab DIR x.npy           files and directories become a container
+  rab add run7.rab notes.txt --text    more datasets
   rab verify *.rab                     is every dataset whole?
 
 Exit codes:
@@ -65,6 +67,7 @@ enum Verb {
     Get(get::Get),
     Verify(verify::Verify),
     Pack(pack::Pack),
+    Add(add::Add),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
 }
@@ -83,6 +86,7 @@ pub fn rab() -> ExitCode {
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
         Verb::Pack(pack) => pack.run(),
+        Verb::Add(add) => add.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
     };
     match done {

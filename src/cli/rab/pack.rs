@@ -2,17 +2,15 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::inputs::Inputs;
+use super::inputs::{self, Inputs};
 use super::output::Done;
-use super::progress::Progress;
-use super::warn;
 use crate::error::Place;
-use crate::format::target;
-use crate::{Error, Result, pack};
+use crate::format::target::{self, WriteOptions};
+use crate::{Error, Result};
 
 /// Make a container of files and directories
 ///
@@ -27,25 +25,17 @@ pub struct Pack {
     #[command(flatten)]
     inputs: Inputs,
 
-    /// Replace OUT if it exists
-    #[arg(long)]
+    /// Replace OUT.rab if it exists
+    #[arg(short, long)]
     force: bool,
 }
 
 impl Pack {
     pub fn run(&self) -> Done {
         self.check_target()?;
-        let plan = self.inputs.plan()?;
-        if let Some(input) = plan.reads(&self.out) {
-            let problem = format!("{}: is to be written, and is among what is packed", input.display());
-            return Err(Error::Usage(problem).into());
-        }
-        plan.notes.iter().for_each(|note| warn(note));
-        let mut to = target::create(&self.out, &self.inputs.write_options())?;
-        let mut progress = Progress::new(plan.len());
-        let written = pack::write(&plan, &mut *to, directory(&self.out), &mut |bytes| progress.add(bytes));
-        progress.end();
-        written?.iter().for_each(|note| warn(note));
+        let plan = self.inputs.plan(&self.out)?;
+        let mut to = target::create(&self.out, &WriteOptions { jobs: self.inputs.jobs() })?;
+        inputs::write(&plan, &mut *to, &self.out)?;
         Ok(to.finish()?)
     }
 
@@ -60,9 +50,4 @@ impl Pack {
             _ => Ok(()),
         }
     }
-}
-
-/// Where a file is.
-fn directory(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
