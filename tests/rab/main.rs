@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "these tests mount little")]
 mod kit;
 
+mod add;
 mod cat;
 mod command;
 mod docs;
@@ -11,6 +12,7 @@ mod get;
 mod info;
 mod library;
 mod ls;
+mod pack;
 mod verify;
 
 use std::process::Command;
