@@ -108,8 +108,22 @@ impl Read for Stretch<'_> {
 
 /// The next bytes, as many as a buffer takes; fewer only at the end.
 fn fill(piece: &mut Vec<u8>, input: &mut dyn Read) -> Result<(), Failure> {
-    piece.clear();
-    input.take(PIECE as u64).read_to_end(piece).map(drop).map_err(Failure::Input)
+    if piece.len() < PIECE {
+        piece.clear();
+        return input.take(PIECE as u64).read_to_end(piece).map(drop).map_err(Failure::Input);
+    }
+    // A buffer that was full before takes all at once, where `read_to_end` would feel its way.
+    let mut len = 0;
+    while let Some(room) = piece.get_mut(len..).filter(|room| !room.is_empty()) {
+        match input.read(room) {
+            Ok(0) => break,
+            Ok(count) => len += count,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Failure::Input(cause)),
+        }
+    }
+    piece.truncate(len);
+    Ok(())
 }
 
 fn hex(sum: &[u8]) -> String {
