@@ -5,11 +5,13 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
+use rustix::fs::{Advice, fadvise};
 use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
@@ -18,6 +20,8 @@ use crate::codec::deflate;
 /// Bytes of a buffer. What fits into one is not worth a thread.
 const PIECE: usize = 256 << 10;
 const BUFFERS: usize = 4;
+/// Bytes that the disk is given at a time.
+const STRETCH: u64 = 32 << 20;
 
 pub struct Stored {
     pub len: u64,
@@ -67,6 +71,9 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
         loop {
             file.write_all_at(&piece, start + len).map_err(Failure::Output)?;
             len += piece.len() as u64;
+            if len.is_multiple_of(STRETCH) {
+                start_writing(file, start + len - STRETCH);
+            }
             let is_last = piece.len() < PIECE;
             to_hash.send(piece).map_err(|_| gone())?;
             if is_last {
@@ -79,6 +86,13 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
         let sum = hashing.join().map_err(|_| gone())?;
         Ok(Stored { len, sha256: hex(&sum) })
     })
+}
+
+/// The disk gets a stretch while the next ones are read: at the end there is less to wait for. That the kernel also
+/// gives up what of it is on disk costs nothing, for nobody reads it soon.
+fn start_writing(file: &File, at: u64) {
+    // A hint: without it all is written as well.
+    let _ = fadvise(file, at, NonZeroU64::new(STRETCH), Advice::DontNeed);
 }
 
 /// The bytes of a zlib stream of `len` bytes at `start` of `file`, decoded into a file of their own: they take no
