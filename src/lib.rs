@@ -13,6 +13,7 @@
 //! | `unpack` | the tree written into a directory |
 //! | `diff` | what is different in two containers |
 //! | `convert` | a container written anew in another format |
+//! | `pack` | files and directories as the datasets of a new container |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `mirror` | directories of containers and other files as one tree |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
@@ -43,6 +44,7 @@ mod fuse;
 mod mirror;
 mod mount;
 mod open;
+mod pack;
 mod pool;
 mod source;
 mod tree;
@@ -53,6 +55,6 @@ pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
 pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
 pub use content::Reader;
 pub use error::{Error, Result};
-pub use format::{Add, Cell, Column, Compression, Item, Options, Writer};
+pub use format::{Add, Cell, Column, Compression, Editor, Item, Options, Writer};
 pub use tree::{Checksum, ColumnInfo, Description, Table};
 pub use yaml::{Node, Text, Value};

@@ -8,36 +8,21 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::array::{self, Array, Dtype, Element, Endian, Kind, Order, npy};
+use crate::array::npy::{self, Refused};
+use crate::array::{self, Array};
 use crate::error::Place;
 use crate::format::target::{NewContainer, NewDataset, What};
 use crate::source::Source;
-use crate::yaml::{self, Node};
 use crate::{Error, Result};
-
-/// Of the header that is looked at.
-const LONGEST: u64 = 1 << 20;
 
 /// The array in a .npy file, and where its elements are.
 pub fn read(source: &dyn Source) -> Result<(Array, Range<u64>)> {
     let damaged = |problem: String| Error::damaged(source.place(), problem);
-    let head = source.read_range(0..source.len().min(12))?;
-    let (start, len) = match *head.as_slice() {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (10, u16::from_le_bytes([a, b]).into()),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d] => {
-            (12, u64::from(u32::from_le_bytes([a, b, c, d])))
-        }
-        _ => {
-            let found = "it is no .npy file, or of a version that is not known".into();
-            return Err(Error::NotAContainer { file: source.path().to_owned(), found });
-        }
-    };
-    let data = start + len;
-    if len > LONGEST || data > source.len() {
-        return Err(damaged(format!("its header ends at byte {data}, the file has {}", source.len())));
-    }
-    let bytes = source.read_range(start..data)?;
-    let array = parse(&String::from_utf8_lossy(&bytes)).map_err(damaged)?;
+    let (array, data) = npy::parse(&mut Begin { source, at: 0 }).map_err(|refused| match refused {
+        Refused::Input(cause) => Error::read(source.place(), cause),
+        Refused::Unsuitable(found) => Error::NotAContainer { file: source.path().to_owned(), found },
+        Refused::Damaged(problem) => damaged(problem),
+    })?;
     let need = array::byte_len(array.dtype.element, &array.shape);
     match need.and_then(|need| data.checked_add(need)) {
         Some(end) if end == source.len() => Ok((array, data..end)),
@@ -51,48 +36,20 @@ pub fn read(source: &dyn Source) -> Result<(Array, Range<u64>)> {
     }
 }
 
-/// The header is a literal of Python; with its tuples as lists it is YAML too.
-fn parse(text: &str) -> Result<Array, String> {
-    let node = yaml::value(&text.replace('(', "[").replace(')', "]"));
-    let node = node.map_err(|problem| format!("its header cannot be read: {problem}"))?;
-    let descr = node.get("descr").ok_or("its header has no descr")?;
-    let dtype = descr.as_str().and_then(dtype).ok_or_else(|| {
-        format!(
-            "its elements are {}, which is not supported: only booleans and numbers are",
-            yaml::to_json(descr)
-        )
-    })?;
-    let order = match node.get("fortran_order") {
-        Some(Node::Bool(true)) => Order::F,
-        Some(Node::Bool(false)) => Order::C,
-        _ => return Err("its header has no fortran_order".into()),
-    };
-    let shape = match node.get("shape") {
-        Some(Node::Seq(sizes)) => sizes.iter().map(|size| size.as_u64()).collect::<Option<_>>(),
-        _ => None,
-    };
-    let shape = shape.ok_or("its header has no shape")?;
-    Ok(Array { dtype, shape, order })
+/// A source from its beginning on.
+struct Begin<'s> {
+    source: &'s dyn Source,
+    at: u64,
 }
 
-fn dtype(text: &str) -> Option<Dtype> {
-    let mut letters = text.chars();
-    let endian = match letters.next()? {
-        '<' => Endian::Little,
-        '>' => Endian::Big,
-        '=' | '|' => Endian::NATIVE,
-        _ => return None,
-    };
-    let kind = match letters.next()? {
-        'b' => Kind::Bool,
-        'i' => Kind::Int,
-        'u' => Kind::Uint,
-        'f' => Kind::Float,
-        'c' => Kind::Complex,
-        _ => return None,
-    };
-    let element = Element { kind, size: letters.as_str().parse().ok()? };
-    element.name().map(|_| Dtype { element, endian })
+impl Read for Begin<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.len().saturating_sub(self.at).min(into.len() as u64) as usize;
+        let into = into.get_mut(..count).unwrap_or_default();
+        self.source.read_exact_at(into, self.at).map_err(io::Error::other)?;
+        self.at += count as u64;
+        Ok(count)
+    }
 }
 
 /// A .npy file that is being written.
@@ -150,29 +107,5 @@ impl NewContainer for NewArray {
             file.persist(&path).map(|_: File| ()).map_err(|error| error.error)
         };
         finish().map_err(|cause| Error::write(Place::file(&path), cause))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers() {
-        let parsed = parse("{'descr': '>c8', 'fortran_order': True, 'shape': (3, 4), }   \n").unwrap();
-        assert_eq!((parsed.dtype.to_string().as_str(), parsed.order), (">c8", Order::F));
-        assert_eq!(&*parsed.shape, [3, 4]);
-        let back = npy::described(&parsed);
-        assert_eq!(parse(std::str::from_utf8(&back[10..]).unwrap()).unwrap(), parsed);
-        let one = parse("{'descr': '|b1', 'fortran_order': False, 'shape': (7,), }").unwrap();
-        assert_eq!(&*one.shape, [7]);
-        assert!(parse("{'descr': '<f8', 'fortran_order': False, 'shape': (), }").unwrap().shape.is_empty());
-        for descr in ["'|O'", "'<U5'", "[('a', '<i4')]", "'<f16'", "'f8'", "3"] {
-            let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (7,), }}");
-            assert!(parse(&text).unwrap_err().contains("not supported"), "{descr}");
-        }
-        for text in ["", "{", "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,)}"] {
-            assert!(parse(text).is_err(), "{text}");
-        }
     }
 }

@@ -8,7 +8,9 @@ pub mod target;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use rab::{Add, Cell, Column, Compression, Item, Writer};
+/// Sidecars speak RAB's language.
+pub use rab::described;
+pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;
@@ -108,7 +110,11 @@ pub fn chosen(context: &Context) -> Result<&'static dyn Format> {
     if let Some(name) = &context.options.format {
         return named(name);
     }
-    let source = &*context.source;
+    shown(&*context.source)
+}
+
+/// The format that a file shows.
+pub fn shown(source: &dyn Source) -> Result<&'static dyn Format> {
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
     let candidate = Candidate { path: source.path(), head: &head, len: source.len(), asked_for: true };
     detect(&candidate).ok_or_else(|| not_a_container(source.path(), &head))

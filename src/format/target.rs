@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{Compression, FORMATS, Format};
-use crate::array::Array;
+use crate::array::{Array, byte_len};
 use crate::tree::Table;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
@@ -41,6 +41,37 @@ pub enum What<'a> {
     Object,
     Array(&'a Array),
     Table(&'a Table),
+}
+
+/// As [`What`], on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Described {
+    Bytes,
+    Text,
+    Object,
+    Array(Array),
+    Table(Table),
+}
+
+impl Described {
+    pub fn what(&self) -> What<'_> {
+        match self {
+            Described::Bytes => What::Bytes,
+            Described::Text => What::Text,
+            Described::Object => What::Object,
+            Described::Array(array) => What::Array(array),
+            Described::Table(table) => What::Table(table),
+        }
+    }
+
+    /// The bytes that it takes, where that is said.
+    pub fn byte_len(&self) -> Option<u64> {
+        match self {
+            Described::Array(array) => byte_len(array.dtype.element, &array.shape),
+            Described::Table(table) => table.byte_len(),
+            _ => None,
+        }
+    }
 }
 
 /// A container that is being written. Nothing is at its path before it is finished.

@@ -95,6 +95,11 @@ impl FileSource {
         (self.stamp.seconds, self.stamp.nanoseconds)
     }
 
+    /// To copy from; its position is nobody's.
+    pub fn own_file(&self) -> &File {
+        &self.file
+    }
+
     /// The permission bits of the file when it was opened.
     pub fn mode(&self) -> u32 {
         self.mode

@@ -49,7 +49,7 @@ impl Builder {
             let from = numbers.entry((dir, file.clone())).or_insert(2);
             let number = self.free_number(dir, &file, *from);
             *from = number + 1;
-            self.names.add(dir, &numbered(&file, number), false, dataset)?;
+            self.names.add(dir, &naming::numbered(&file, number), false, dataset)?;
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Builder {
             if self.names.nodes[found as usize].directory {
                 return Ok(found);
             }
-            wanted = numbered(&name, number);
+            wanted = naming::numbered(&name, number);
             number += 1;
         }
         if self.directories == MAX_DIRECTORIES {
@@ -77,7 +77,7 @@ impl Builder {
 
     fn free_number(&self, dir: u32, name: &[u8], from: u32) -> u32 {
         let mut number = from;
-        while self.names.find(dir, &numbered(name, number)).is_some() {
+        while self.names.find(dir, &naming::numbered(name, number)).is_some() {
             number += 1;
         }
         number
@@ -126,16 +126,6 @@ impl Builder {
         }
         (directories, children)
     }
-}
-
-/// The name with its number, short enough that the sidecar's suffix still fits.
-fn numbered(name: &[u8], number: u32) -> Vec<u8> {
-    let suffix = format!("~{number}");
-    let mut kept = name.len().min(naming::NUMBERED - suffix.len());
-    while kept < name.len() && kept > 0 && name[kept] & 0xC0 == 0x80 {
-        kept -= 1;
-    }
-    [&name[..kept], suffix.as_bytes()].concat()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "these tests mount little")]
 mod kit;
 
+mod add;
 mod cat;
 mod command;
 mod convert;
@@ -13,6 +14,7 @@ mod get;
 mod info;
 mod library;
 mod ls;
+mod pack;
 mod terminal;
 mod unpack;
 mod verify;

@@ -1,14 +1,17 @@
 //! The command `rab`: one verb, one file. Results go to standard output, errors to standard error as
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
+mod add;
 mod cat;
 mod convert;
 mod diff;
 mod get;
 mod info;
+mod inputs;
 mod ls;
 mod numbers;
 mod output;
+mod pack;
 mod print;
 mod progress;
 mod report;
@@ -35,6 +38,8 @@ Examples:
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
   rab unpack run7.rab out 'sub01/*'    datasets as files
+  rab pack new.rab DIR x.npy           files and directories become a container
+  rab add run7.rab notes.txt --text    more datasets
   rab verify *.rab                     is every dataset whole?
   rab diff run7.rab copy.rab --rtol 1e-6
   rab convert run7.rab small.rab --compress=9
@@ -71,6 +76,8 @@ enum Verb {
     Verify(verify::Verify),
     Diff(diff::Diff),
     Convert(convert::Convert),
+    Pack(pack::Pack),
+    Add(add::Add),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
 }
@@ -91,6 +98,8 @@ pub fn rab() -> ExitCode {
         Verb::Unpack(unpack) => unpack.run(),
         Verb::Diff(diff) => with_output(|out| diff.run(out)),
         Verb::Convert(convert) => convert.run(),
+        Verb::Pack(pack) => pack.run(),
+        Verb::Add(add) => add.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
     };
     match done {
@@ -113,5 +122,9 @@ fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
 }
 
 fn complain(error: &Error) {
-    complain_of("rab", &error.to_string());
+    warn(&error.to_string());
+}
+
+fn warn(message: &str) {
+    complain_of("rab", message);
 }

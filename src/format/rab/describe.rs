@@ -78,7 +78,7 @@ fn checksum(node: &Node) -> Option<Checksum> {
     Some(Checksum { algorithm: word(node, "algorithm")?, value: word(node, "value")? })
 }
 
-fn table(codec: &Node) -> Option<Table> {
+pub fn table(codec: &Node) -> Option<Table> {
     let rows = codec.get("rows")?.as_u64()?;
     let Node::Seq(columns) = codec.get("columnInfo")? else { return None };
     let columns = columns.iter().map(|node| column(node)).collect::<Option<_>>()?;

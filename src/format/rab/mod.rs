@@ -8,10 +8,11 @@
 //! ```
 //! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
 //! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `archive` answers for the
-//! datasets of an opened container. `write` makes such files.
+//! datasets of an opened container. `write` makes such files, `edit` changes them.
 
 mod archive;
 mod describe;
+mod edit;
 mod entry;
 mod fast;
 mod header;
@@ -29,6 +30,8 @@ use super::{Candidate, Context, Format, Listing};
 use crate::Result;
 use crate::tree::{Builder, NameList, Tree};
 use archive::Archive;
+pub use edit::Editor;
+pub use entry::described;
 use header::Header;
 use layout::Layout;
 pub use write::{Add, Cell, Column, Compression, Item, Writer};
@@ -61,8 +64,8 @@ impl Format for Rab {
         Ok(Listing { format: self.name(), names, datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(Writer::create(path)?))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path)?.jobs(options.jobs)))
     }
 }
 
