@@ -12,13 +12,14 @@ mod progress;
 mod report;
 mod select;
 mod verify;
+#[cfg(not(feature = "mount"))]
+mod without_fuse;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use super::Options;
 use crate::Error;
 use output::{Done, Failure, Output};
 
@@ -62,7 +63,11 @@ enum Verb {
     Get(get::Get),
     Verify(verify::Verify),
     /// Mount a container as a directory: the same as rab-mount
-    Mount(Box<Options>),
+    #[cfg(feature = "mount")]
+    Mount(Box<super::mount::Options>),
+    #[cfg(not(feature = "mount"))]
+    #[command(hide = true)]
+    Mount(without_fuse::WithoutFuse),
 }
 
 /// The whole of `rab`.
@@ -73,7 +78,10 @@ pub fn rab() -> ExitCode {
         Err(error) => return super::said_by_clap(&error),
     };
     let done = match verb {
-        Verb::Mount(options) => return super::mount_with(*options),
+        #[cfg(feature = "mount")]
+        Verb::Mount(options) => return super::mount::run(*options),
+        #[cfg(not(feature = "mount"))]
+        Verb::Mount(mount) => mount.run(),
         Verb::Ls(ls) => with_output(|out| ls.run(out)),
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),

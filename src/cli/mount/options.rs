@@ -1,7 +1,7 @@
 //! The command line as clap sees it. What is said here appears in `--help`; the manual page says the same,
 //! option by option. Nothing is decided here: `resolve` turns this into a `Config`.
 
-use super::values;
+use crate::cli::values;
 use clap::{ArgAction, Args, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
