@@ -25,7 +25,7 @@
 //! The feature `mount` adds the rooms `open`, `mount`, `fuse` and `fs`.
 
 // What only a mount calls is not marked item by item.
-#![cfg_attr(not(feature = "mount"), allow(dead_code))]
+#![cfg_attr(not(feature = "mount"), allow(dead_code, unused_imports))]
 
 mod archive;
 mod array;

@@ -1,5 +1,6 @@
 //! The command line: `rab` has the verbs of the command rab, `mount` the command rab-mount. clap is known nowhere else.
 
+mod complete;
 #[cfg(feature = "mount")]
 mod mount;
 mod rab;

@@ -14,6 +14,7 @@ pub use options::Options;
 /// The whole of `rab-mount`.
 pub fn rab_mount() -> ExitCode {
     super::log_panics();
+    super::complete::answer::<Options>();
     match Options::try_parse() {
         Ok(options) => run(options),
         Err(error) => super::said_by_clap(&error),

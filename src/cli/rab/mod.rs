@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use super::complete;
 use crate::Error;
 use output::{Done, Failure, Output};
 
@@ -73,6 +74,7 @@ enum Verb {
 /// The whole of `rab`.
 pub fn rab() -> ExitCode {
     super::log_panics();
+    complete::answer::<Cli>();
     let verb = match Cli::try_parse() {
         Ok(cli) => cli.verb,
         Err(error) => return super::said_by_clap(&error),

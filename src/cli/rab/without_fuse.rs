@@ -34,8 +34,12 @@ mod tests {
 
     #[test]
     fn mount_says_that_there_is_no_fuse() {
-        for arguments in [&["rab", "mount"][..], &["rab", "mount", "-f", "--cache-size", "1M", "x.rab", "--", "ls"]] {
-            let Ok(Cli { verb: Verb::Mount(mount) }) = Cli::try_parse_from(arguments) else { panic!("not taken") };
+        for arguments in
+            [&["rab", "mount"][..], &["rab", "mount", "-f", "--cache-size", "1M", "x.rab", "--", "ls"]]
+        {
+            let Ok(Cli { verb: Verb::Mount(mount) }) = Cli::try_parse_from(arguments) else {
+                panic!("not taken")
+            };
             let Err(Failure::Error(error)) = mount.run() else { panic!("it mounts") };
             assert_eq!(error.exit_code(), 21);
             assert!(error.to_string().contains("without FUSE"), "{error}");
