@@ -6,6 +6,7 @@ mod kit;
 
 mod cat;
 mod command;
+mod complete;
 mod docs;
 mod get;
 mod info;

@@ -86,9 +86,8 @@ impl EnvCompleter for Shell {
         let index = words.len() - 1;
         let found = engine::complete(command, words, index, directory)?;
         let found = without_options(&current, found);
-        // In bash a word ends at a colon too; of what is before it readline wants to hear nothing.
         let kept = match (self.name, arguments.get(1)) {
-            ("bash", Some(raw)) => current.len().saturating_sub(line::unquoted(raw.as_bytes()).len()),
+            ("bash", Some(raw)) => before_part(current.as_bytes(), raw.as_bytes()),
             _ => 0,
         };
         for candidate in found {
@@ -100,6 +99,14 @@ impl EnvCompleter for Shell {
         }
         Ok(())
     }
+}
+
+/// In bash a word also ends at a colon, and readline replaces only the part behind it, which is `raw`: how much
+/// is before it.
+fn before_part(word: &[u8], raw: &[u8]) -> usize {
+    // Behind an open quote it is as it stands, elsewhere with its backslashes.
+    let part = if word.ends_with(raw) { raw.len() } else { line::unquoted(raw).len() };
+    word.len().saturating_sub(part)
 }
 
 fn is_ordinary(byte: u8) -> bool {

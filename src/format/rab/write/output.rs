@@ -12,7 +12,6 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate};
 use tempfile::NamedTempFile;
 
 /// What the data begins at a multiple of.
@@ -108,8 +107,15 @@ fn temporary(target: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Moves the data of a file up by `room` bytes; false if its file system cannot.
+#[cfg(target_os = "linux")]
 fn insert(file: &File, room: u64) -> bool {
-    fallocate(file, FallocateFlags::INSERT_RANGE, 0, room).is_ok()
+    rustix::fs::fallocate(file, rustix::fs::FallocateFlags::INSERT_RANGE, 0, room).is_ok()
+}
+
+/// Only Linux can.
+#[cfg(not(target_os = "linux"))]
+fn insert(_: &File, _: u64) -> bool {
+    false
 }
 
 /// The data behind `room` bytes of a new file.
