@@ -50,15 +50,26 @@ function sameMap(got, pairs) {
   return keys.length === want.size && keys.every((k) => want.has(utf8(k)) && same(got[k], want.get(utf8(k))))
 }
 
+// The innermost value that is not as it should be, for the message.
+let difference
 function same(got, want) {
+  const equal = isSame(got, want)
+  if (!equal) difference ??= `${typeof got === 'string' ? JSON.stringify(got) : String(got)}, expected ${JSON.stringify(want)}`
+  return equal
+}
+
+function isSame(got, want) {
   if (want === null || typeof want === 'boolean') return got === want
   if (Array.isArray(want)) return Array.isArray(got) && got.length === want.length && want.every((w, i) => same(got[i], w))
   if (want.str !== undefined) return typeof got === 'string' && utf8(got) === want.str
   if (isNumber(want)) return ['number', 'bigint'].includes(typeof got) && Object.is(Number(got), number(want))
-  if (want.bytes !== undefined) return got instanceof Uint8Array && hex(got) === want.bytes
+  // js-yaml 4 reads no bytes as three zeros, however they are written.
+  if (want.bytes !== undefined) return got instanceof Uint8Array && [want.bytes, want.bytes || '000000'].includes(hex(got))
   if (want.date !== undefined) return got instanceof Date && got.getTime() === date(want.date)
   if (got === null || typeof got !== 'object') return false
-  if (want.set !== undefined) return sameMap(got, want.set.map((k) => [k, null]))
+  // js-yaml 4 reads a set as an object.
+  const members = got instanceof Set ? [...got] : Object.keys(got)
+  if (want.set !== undefined) return sameMap(Object.fromEntries(members.map((k) => [k, null])), want.set.map((k) => [k, null]))
   return sameMap(got, want.map)
 }
 
@@ -122,8 +133,10 @@ function sameValue(data, c, want) {
   return JSON.stringify(c.shape) === JSON.stringify(want.shape) && hex(logical(data, c)) === want.bytes
 }
 
-// The one that the reader has, and its successor with YAML 1.1's types. Neither runs anything.
-const loaders = [(t) => yaml.load(t), (t) => yaml5.load(t, { schema: yaml5.YAML11_SCHEMA, maxDepth: 1000 })]
+// The one that the reader has, and its successor with YAML 1.1's types. Neither runs anything. New versions of both
+// refuse what is nested more than 100 deep, unless they are told.
+const deep = { maxDepth: 1000 }
+const loaders = [(t) => yaml.load(t, deep), (t) => yaml5.load(t, { schema: yaml5.YAML11_SCHEMA, ...deep })]
 
 function check(file, wanted) {
   const whole = new Uint8Array(fs.readFileSync(file))
@@ -135,7 +148,7 @@ function check(file, wanted) {
     if (entries.length !== wanted.length) fail(`${entries.length} datasets, expected ${wanted.length}`)
     entries.forEach((e, n) => {
       const [c, want] = [e.codecMeta, wanted[n]]
-      const part = (what, equal) => equal || fail(`dataset ${n}: ${what} is not\n${JSON.stringify(want[what])}`.slice(0, 3000))
+      const part = (what, equal) => equal || fail(`dataset ${n}: ${what} has ${difference}`.slice(0, 3000))
       const start = 7 + size + c.byteOffset
       const stored = whole.subarray(start, start + c.byteLength)
       part('name', same(e.name, want.name))

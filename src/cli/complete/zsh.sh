@@ -15,6 +15,7 @@ FUNCTION() {
     done
     (( $#folders )) && compadd -S / -q -- "${folders[@]}"
     (( $#values )) && compadd -l -V values -d shown -- "${values[@]}"
+    (( $#folders + $#values ))
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
     FUNCTION "$@"
