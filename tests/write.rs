@@ -32,7 +32,7 @@ fn installed(variable: &str, path: &str) -> PathBuf {
     std::env::var_os(variable).map_or(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), PathBuf::from)
 }
 
-/// The number of datasets that Python and then JavaScript found to be as expected, or what they said.
+/// The number of datasets that Python and JavaScript found to be as expected, or what Python said.
 fn checked(path: &Path, expected: &[Json]) -> Result<usize, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let json = path.with_extension("json");
@@ -42,10 +42,10 @@ fn checked(path: &Path, expected: &[Json]) -> Result<usize, String> {
     let mut node = Command::new("node");
     node.env("NODE_PATH", installed("RAB_TEST_NODE_PATH", "target/js/node_modules"));
     node.arg(root.join("tests/js/check_written.js"));
-    let in_python = counted(python.args([path, &json]))?;
-    let in_javascript = counted(node.args([path, &json]))?;
-    assert_eq!(in_python, in_javascript);
-    Ok(in_python)
+    let in_python = counted(python.args([path, &json]));
+    let in_javascript = counted(node.args([path, &json]));
+    assert_eq!(in_python.is_ok(), in_javascript.is_ok(), "{in_python:?} {in_javascript:?}");
+    in_python
 }
 
 fn counted(checker: &mut Command) -> Result<usize, String> {
