@@ -4,7 +4,7 @@
 //!
 //! | room | what it is for |
 //! |---|---|
-//! | [`cli`] | the command line: clap's structs, resolved into one `mount::Config` |
+//! | [`cli`] | the command line: the verbs of `rab`, and the options of `rab-mount` resolved into one `mount::Config` |
 //! | `bench` | what benches/ may call |
 //! | `open` | wiring: from a path to a file system that can be mounted |
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
@@ -27,6 +27,10 @@
 //! | [`error`] | the one error type, open to all |
 //!
 //! Imports point downward in this table, and no format knows another one; `tests/house.rs` keeps it so.
+//! The feature `mount` adds the rooms `open`, `mount`, `fuse` and `fs`.
+
+// What only a mount calls is not marked item by item.
+#![cfg_attr(not(feature = "mount"), allow(dead_code, unused_imports))]
 
 mod archive;
 mod array;
@@ -39,10 +43,15 @@ mod convert;
 mod diff;
 pub mod error;
 mod format;
+#[cfg(feature = "mount")]
 mod fs;
+#[cfg(feature = "mount")]
 mod fuse;
+#[cfg(feature = "mount")]
 mod mirror;
+#[cfg(feature = "mount")]
 mod mount;
+#[cfg(feature = "mount")]
 mod open;
 mod pack;
 mod pool;

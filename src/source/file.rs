@@ -3,7 +3,7 @@
 //! final: from then on every check fails.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
-
-use rustix::io::ReadWriteFlags;
 
 use super::Source;
 use super::mapped::{Map, Mapped};
@@ -166,11 +164,7 @@ impl Source for FileSource {
     /// Asks for the first and the last byte, if they are in the page cache; once if both are in one page. A
     /// file system that cannot tell (some network ones) counts as slow.
     fn is_cached(&self, range: &Range<u64>) -> bool {
-        let there = |at: u64| {
-            let mut byte = [0];
-            let into = &mut [IoSliceMut::new(&mut byte)];
-            rustix::io::preadv2(&self.file, into, at, ReadWriteFlags::NOWAIT).is_ok()
-        };
+        let there = |at: u64| is_byte_cached(&self.file, at);
         let last = range.end.saturating_sub(1);
         there(last) && (range.start / PAGE == last / PAGE || there(range.start))
     }
@@ -193,6 +187,19 @@ impl Source for FileSource {
         let meta = self.file.metadata().map_err(|cause| Error::read(self.place(), cause))?;
         if Stamp::of(&meta) == self.stamp { Ok(()) } else { Err(self.mark_changed()) }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn is_byte_cached(file: &File, at: u64) -> bool {
+    let mut byte = [0];
+    let into = &mut [std::io::IoSliceMut::new(&mut byte)];
+    rustix::io::preadv2(file, into, at, rustix::io::ReadWriteFlags::NOWAIT).is_ok()
+}
+
+/// Other systems cannot tell.
+#[cfg(not(target_os = "linux"))]
+fn is_byte_cached(_: &File, _: u64) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod kit;
 mod add;
 mod cat;
 mod command;
+mod complete;
 mod convert;
 mod diff;
 mod docs;

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::output::{Done, Output};
 use super::{report, select};
+use crate::cli::complete::dataset_names;
 use crate::{Archive, Description, yaml};
 
 /// List the datasets of a container
@@ -17,6 +18,7 @@ pub struct Ls {
     file: PathBuf,
 
     /// A dataset's name, or a glob [default: all]
+    #[arg(add = dataset_names())]
     glob: Option<OsString>,
 
     /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell)

@@ -19,13 +19,15 @@ mod select;
 mod stop;
 mod unpack;
 mod verify;
+#[cfg(not(feature = "mount"))]
+mod without_fuse;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use super::Options;
+use super::complete;
 use crate::Error;
 use output::{Done, Failure, Output, complain_of};
 
@@ -79,18 +81,26 @@ enum Verb {
     Pack(pack::Pack),
     Add(add::Add),
     /// Mount a container as a directory: the same as rab-mount
-    Mount(Box<Options>),
+    #[cfg(feature = "mount")]
+    Mount(Box<super::mount::Options>),
+    #[cfg(not(feature = "mount"))]
+    #[command(hide = true)]
+    Mount(without_fuse::WithoutFuse),
 }
 
 /// The whole of `rab`.
 pub fn rab() -> ExitCode {
     super::log_panics();
+    complete::answer::<Cli>();
     let verb = match Cli::try_parse() {
         Ok(cli) => cli.verb,
         Err(error) => return super::said_by_clap(&error),
     };
     let done = match verb {
-        Verb::Mount(options) => return super::mount_with(*options),
+        #[cfg(feature = "mount")]
+        Verb::Mount(options) => return super::mount::run(*options),
+        #[cfg(not(feature = "mount"))]
+        Verb::Mount(mount) => mount.run(),
         Verb::Ls(ls) => with_output(|out| ls.run(out)),
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),

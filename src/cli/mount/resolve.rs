@@ -1,7 +1,7 @@
 //! From the command line to one `Config`: merges `-o` with the long options (which win), tells sources from
 //! the mountpoint, and refuses combinations that make no sense. Whatever fails here is wrong usage.
 
-use super::mount_options;
+use super::list;
 use super::options::{Options, Settings};
 use crate::mount::config::{
     Config, DEFAULT_CACHE, DEFAULT_INDEX_MEMORY, DEFAULT_INDEX_SIZE, DEFAULT_THREADS, MIN_CACHE, Mode,
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub fn resolve(mut options: Options) -> Result<Config> {
     let mut from_list = Settings::default();
     for list in std::mem::take(&mut options.mount_options) {
-        mount_options::apply(&list, &mut options, &mut from_list)?;
+        list::apply(&list, &mut options, &mut from_list)?;
     }
     let settings = merged(options.settings.clone(), from_list);
     let mut config = with_settings(settings)?;

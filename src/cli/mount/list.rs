@@ -2,7 +2,7 @@
 //! taking the meaning from a `,` or `\` after it. Of two settings of one key the later one counts.
 
 use super::options::{Options, Settings};
-use super::values;
+use crate::cli::values;
 use crate::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

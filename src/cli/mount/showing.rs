@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::mount_options::parsed;
+use super::list::parsed;
 use crate::mirror::Filter;
 use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
 use crate::{Error, Result};

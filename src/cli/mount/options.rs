@@ -2,7 +2,7 @@
 //! option by option. Nothing is decided here: `resolve` turns this into a `Config`.
 
 use super::showing::ShowingOptions;
-use super::values;
+use crate::cli::values;
 use clap::{ArgAction, Args, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
