@@ -76,6 +76,12 @@ pub trait Format: Sync {
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
 
+    /// What can be read of a container that cannot be opened, if there is anything.
+    fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {
+        drop(context);
+        None
+    }
+
     /// The datasets without a tree, for who knows their names.
     fn list(&self, context: Context) -> Result<Listing>;
 

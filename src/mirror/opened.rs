@@ -214,11 +214,11 @@ fn same(source: &FileSource, node: &Node) -> Result<()> {
 
 /// A container at fault is a directory that says so.
 fn opened_or_failed(format: &dyn Format, context: Context) -> Result<Arc<dyn Tree>> {
-    match format.open(context) {
+    match format.open(context.clone()) {
         Err(error @ (Error::Open { .. } | Error::Read { .. } | Error::Changed { .. })) => Err(error),
         Err(error) => {
             log::error!("{error}");
-            Ok(Arc::new(Failed::new(&error)))
+            Ok(Arc::new(Failed::new(&error, format.salvage(context))))
         }
         opened => opened,
     }

@@ -79,6 +79,29 @@ fn containers_are_directories_and_other_files_themselves() {
 }
 
 #[test]
+fn what_can_be_read_of_a_damaged_container_stands_beside_the_error() {
+    let dir = scratch();
+    let path = dir.path().join("x.rab");
+    let entries = [bytes_entry("good", 0, 3), "- metadata: null\n".into(), bytes_entry("ERROR.txt", 3, 4)];
+    write_rab(&path, &format!("\n{}\n", entries.concat()), b"onefour");
+    let mount = Mount::new(dir.path());
+    assert_eq!(mount.read("x.rab/good").unwrap(), b"one");
+    assert_eq!(mount.read("x.rab/ERROR.txt").unwrap(), b"four");
+    let why = String::from_utf8(mount.read("x.rab/ERROR.txt~2").unwrap()).unwrap();
+    assert!(why.contains("entry 2 of the header") && why.contains("has no name"), "{why}");
+    let names = names(&mount.join("x.rab"));
+    assert_eq!(names, ["ERROR.txt", "ERROR.txt.meta.yaml", "ERROR.txt~2", "good", "good.meta.yaml"]);
+
+    // Cut in the middle of an entry, the header ends there.
+    let text = format!("\n{}- codecMeta: {{unfinished\n", bytes_entry("good", 0, 3));
+    write_rab(&path, &text, b"one");
+    eventually("the container is opened anew", || {
+        mount.read("x.rab/good").is_ok_and(|bytes| bytes == b"one") && mount.join("x.rab/ERROR.txt").is_file()
+    });
+    assert!(mount.join("x.rab/ERROR.txt").is_file());
+}
+
+#[test]
 fn every_sample_in_a_directory_is_as_mounted_by_itself() {
     let dir = scratch();
     let samples: Vec<PathBuf> = ["names", "metadata", "types", "gzip", "orders", "dataframe", "empty_arrays"]

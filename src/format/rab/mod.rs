@@ -59,6 +59,14 @@ impl Format for Rab {
         Ok(Arc::new(Builder::build(&names, archive)?))
     }
 
+    fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {
+        let layout = Layout::read(&*context.source).ok()?;
+        let Header { names, records } = header::salvage(&*context.source, layout).ok()?;
+        let is_empty = names.len() == 0;
+        let tree = Builder::build(&names, Archive::new(context, layout, records)).ok()?;
+        (!is_empty).then(|| Arc::new(tree) as Arc<dyn Tree>)
+    }
+
     fn list(&self, context: Context) -> Result<Listing> {
         let (names, archive) = read(context)?;
         Ok(Listing { format: self.name(), names, datasets: Box::new(archive) })
