@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use self::sizing::Sizing;
 use crate::content::Bytes;
+use crate::source::Source;
 use crate::tree::{Entry, Face, Kind, Lifetime, NodeId, Stat, Tree};
 use crate::{Error, Result};
 
@@ -118,8 +119,8 @@ impl FileSystem {
         }
     }
 
-    /// Somebody opens a file, and closes it with [`FileSystem::release`].
-    pub fn open(&self, inode: u64) -> Result<()> {
+    /// Somebody opens a file, and closes it with [`FileSystem::release`]. What is a file on disk as it is, is returned.
+    pub fn open(&self, inode: u64) -> Result<Option<Arc<dyn Source>>> {
         decompose(inode).and_then(|(node, _)| self.tree.hold(node))
     }
 

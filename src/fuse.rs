@@ -6,6 +6,8 @@
 //! it learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again. In a
 //! mounted directory ([`Behaviour::changing`]) the kernel asks again after a while, and tells us what it opens.
 
+mod passthrough;
+
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
@@ -21,6 +23,7 @@ use fuser::{
     ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 
+use self::passthrough::Passthrough;
 use crate::content::Bytes;
 use crate::fs::{Attributes, FileSystem, Line};
 use crate::pool::Pool;
@@ -61,6 +64,7 @@ pub struct Fuse {
 struct Shared {
     fs: FileSystem,
     notifier: OnceLock<Notifier>,
+    passthrough: Passthrough,
     /// First inodes of containers that the kernel was told to forget.
     forgotten: Mutex<HashSet<u64>>,
     /// How long answers hold that may change.
@@ -71,7 +75,13 @@ impl Fuse {
     /// `at_end` is called when the mount has ended.
     pub fn new(fs: FileSystem, behaviour: Behaviour, at_end: impl FnOnce() + Send + Sync + 'static) -> Fuse {
         let refresh = behaviour.changing.unwrap_or(DAY);
-        let shared = Shared { fs, notifier: OnceLock::new(), forgotten: Mutex::default(), refresh };
+        let shared = Shared {
+            fs,
+            notifier: OnceLock::new(),
+            passthrough: Passthrough::new(),
+            forgotten: Mutex::default(),
+            refresh,
+        };
         Fuse {
             shared: Arc::new(shared),
             pool: Pool::new("rab-worker", WORKERS),
@@ -98,14 +108,18 @@ impl Fuse {
         }
     }
 
-    fn wanted(&self, config: &KernelConfig) -> InitFlags {
+    fn wanted(&self, config: &mut KernelConfig) -> InitFlags {
         let always = InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT
             | InitFlags::FUSE_PARALLEL_DIROPS;
         let wanted = match self.behaviour.changing {
             None => InitFlags::FUSE_NO_OPEN_SUPPORT | InitFlags::FUSE_CACHE_SYMLINKS,
             // The kernel drops what it has of a file or listing when the time of its modification is another one.
-            Some(_) => InitFlags::FUSE_AUTO_INVAL_DATA | InitFlags::FUSE_READDIRPLUS_AUTO,
+            Some(_) => {
+                InitFlags::FUSE_AUTO_INVAL_DATA
+                    | InitFlags::FUSE_READDIRPLUS_AUTO
+                    | Passthrough::wanted(config)
+            }
         };
         (always | wanted) & config.capabilities()
     }
@@ -276,6 +290,9 @@ fn errno(error: &Error) -> Errno {
 impl Filesystem for Fuse {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let wanted = self.wanted(config);
+        if wanted.contains(InitFlags::FUSE_PASSTHROUGH) {
+            self.shared.passthrough.switch_on();
+        }
         self.opens_are_free = wanted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         self.opendirs_are_free &= wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         config
@@ -343,7 +360,7 @@ impl Filesystem for Fuse {
         }
         self.answer(inode.0, reply, move |shared, reply| {
             match shared.guard(inode.0, |fs| fs.open(inode.0)) {
-                Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
+                Ok(source) => shared.passthrough.open(inode.0, source, reply),
                 Err(errno) => reply.error(errno),
             }
         });
@@ -359,6 +376,7 @@ impl Filesystem for Fuse {
         _: bool,
         reply: ReplyEmpty,
     ) {
+        self.shared.passthrough.release(inode.0);
         self.shared.fs.release(inode.0);
         reply.ok();
     }

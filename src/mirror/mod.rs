@@ -38,6 +38,7 @@ pub use union::Union;
 
 use crate::codec::Engine;
 use crate::content::Content;
+use crate::source::Source;
 use crate::tree::{Changed, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 use judge::{Judge, What};
@@ -264,7 +265,7 @@ impl Tree for Mirror {
         }
     }
 
-    fn hold(&self, id: NodeId) -> Result<()> {
+    fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
         let (At::Outer(node) | At::Inner(node, _)) = self.at(id)?;
         self.opened.hold(&node)
     }

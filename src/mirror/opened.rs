@@ -107,10 +107,13 @@ impl Opened {
     }
 
     /// Opens it for one more who keeps it open.
-    pub fn hold(&self, node: &Node) -> Result<()> {
-        self.open(node)?;
+    pub fn hold(&self, node: &Node) -> Result<Option<Arc<dyn Source>>> {
+        let open = self.open(node)?;
         *self.lock().held.entry(node.id).or_default() += 1;
-        Ok(())
+        match open {
+            Open::File(source) => Ok(Some(source)),
+            Open::Tree(_) => Ok(None),
+        }
     }
 
     /// One who kept it open does not any more.

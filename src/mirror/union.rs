@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::content::Content;
+use crate::source::Source;
 use crate::tree::{Changed, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
@@ -278,7 +279,7 @@ impl Tree for Union {
         }
     }
 
-    fn hold(&self, id: NodeId) -> Result<()> {
+    fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
         let (tree, node) = self.first(id)?;
         self.tree(tree)?.hold(node)
     }

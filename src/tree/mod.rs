@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::content::Content;
+use crate::source::Source;
 use crate::{Error, Result};
 
 pub use arena::{Arena, Datasets};
@@ -168,10 +169,11 @@ pub trait Tree: Send + Sync {
         let _ = (node, lookups);
     }
 
-    /// Somebody opens the file: its bytes are to stay what they are until it is released.
-    fn hold(&self, node: NodeId) -> Result<()> {
+    /// Somebody opens the file: its bytes are to stay what they are until it is released. Returned is the source that is
+    /// this file, if it is one as it is.
+    fn hold(&self, node: NodeId) -> Result<Option<Arc<dyn Source>>> {
         let _ = node;
-        Ok(())
+        Ok(None)
     }
 
     fn release(&self, node: NodeId) {
