@@ -20,7 +20,7 @@ pub fn read(source: &dyn Source) -> Result<(Array, Range<u64>)> {
     let damaged = |problem: String| Error::damaged(source.place(), problem);
     let (array, data) = npy::parse(&mut Begin { source, at: 0 }).map_err(|refused| match refused {
         Refused::Input(cause) => Error::read(source.place(), cause),
-        Refused::Unsuitable(found) => Error::NotAContainer { file: source.path().to_owned(), found },
+        Refused::Unsuitable(problem) => Error::Unsupported { place: source.place(), problem },
         Refused::Damaged(problem) => damaged(problem),
     })?;
     let need = array::byte_len(array.dtype.element, &array.shape);

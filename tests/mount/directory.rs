@@ -434,6 +434,28 @@ fn containers_that_come_and_go_under_load_never_give_other_bytes() {
     assert!(open < 64 + 40, "{open} descriptors");
 }
 
+/// Only root may ask the kernel for it.
+#[test]
+fn plain_files_are_read_by_the_kernel_itself() {
+    use nix::sys::signal::{Signal, kill};
+    if me() != 0 {
+        return;
+    }
+    let dir = mixed();
+    let long: Vec<u8> = (0..1u32 << 18).flat_map(u32::to_le_bytes).collect();
+    fs::write(dir.path().join("long"), &long).unwrap();
+    let mount = Mount::new(dir.path());
+    let mut files = [1, 2].map(|_| File::open(mount.join("long")).unwrap());
+    let daemon = nix::unistd::Pid::from_raw(mount.daemon());
+    kill(daemon, Signal::SIGSTOP).unwrap();
+    let read = files.each_mut().map(|file| {
+        let mut bytes = vec![0; long.len()];
+        file.read_exact(&mut bytes).map(|()| bytes)
+    });
+    kill(daemon, Signal::SIGCONT).unwrap();
+    assert!(read.into_iter().all(|bytes| bytes.unwrap() == long));
+}
+
 #[test]
 fn nodes_are_dropped_when_the_kernel_forgets_them() {
     let dir = scratch();

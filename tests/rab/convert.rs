@@ -73,7 +73,10 @@ fn npy_there_and_back() {
     python(&[&"-c", &same, &at("a.npy"), &at("named.npy")]);
 
     let said = rab(&[&"convert", &at("o.npy"), &at("o.rab")]);
-    assert!(said.code == 12 && said.err.contains("not supported") && !at("o.rab").exists(), "{said:?}");
+    assert!(
+        said.code == 1 && said.err.contains("is an array of Python objects: ") && !at("o.rab").exists(),
+        "{said:?}"
+    );
     let mut short = fs::read(at("a.npy")).unwrap();
     short.pop();
     fs::write(at("short.npy"), short).unwrap();

@@ -9,6 +9,7 @@ use super::output::{Done, complain_of};
 use super::progress::Progress;
 use super::select;
 use super::stop::Stop;
+use crate::cli::complete::dataset_names;
 use crate::cli::values;
 use crate::convert::{self, Options, Watch};
 use crate::{Archive, Compression, Error, Result};
@@ -26,6 +27,7 @@ pub struct Convert {
     out: PathBuf,
 
     /// Names of datasets, or globs [default: all]
+    #[arg(add = dataset_names())]
     glob: Vec<OsString>,
 
     /// Compress all datasets at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing

@@ -10,6 +10,7 @@ use clap::Args;
 use super::output::{Done, Failure, Output};
 use super::progress::Progress;
 use super::{complain, numbers, select};
+use crate::cli::complete::dataset_names;
 use crate::cli::values;
 use crate::diff::{self, Cell, ColumnDifference, Difference, Found, Options, Pair, Side, Values};
 use crate::{Archive, Error, Node, Result, yaml};
@@ -34,6 +35,7 @@ pub struct Diff {
     second: PathBuf,
 
     /// Names of datasets, or globs [default: all]
+    #[arg(add = dataset_names())]
     glob: Vec<OsString>,
 
     /// Numbers may differ by this part of that in B

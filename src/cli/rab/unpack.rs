@@ -10,6 +10,7 @@ use super::output::{Done, Failure};
 use super::progress::Progress;
 use super::stop::Stop;
 use super::{complain, select};
+use crate::cli::complete::dataset_names;
 use crate::cli::values;
 use crate::unpack::{self, Options, Watch};
 use crate::{Archive, Error};
@@ -28,6 +29,7 @@ pub struct Unpack {
     dir: PathBuf,
 
     /// Names of datasets, or globs [default: all]
+    #[arg(add = dataset_names())]
     glob: Vec<OsString>,
 
     /// Replace files that are there already
