@@ -7,10 +7,14 @@ mod kit;
 mod cat;
 mod command;
 mod docs;
+mod edit;
 mod get;
 mod info;
 mod library;
 mod ls;
+mod mv;
+mod rm;
+mod set;
 mod verify;
 
 use std::process::Command;

@@ -5,12 +5,15 @@ mod cat;
 mod get;
 mod info;
 mod ls;
+mod mv;
 mod numbers;
 mod output;
 mod print;
 mod progress;
 mod report;
+mod rm;
 mod select;
+mod set;
 mod verify;
 
 use std::io::{self, Write};
@@ -31,6 +34,9 @@ Examples:
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
   rab verify *.rab                     is every dataset whole?
+  rab rm run7.rab 'draft/*'            datasets taken out
+  rab mv run7.rab data raw/data        another name
+  rab set run7.rab data --key unit=mV  metadata
 
 Exit codes:
    0  success
@@ -43,7 +49,7 @@ Exit codes:
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";
 
-/// Look into scientific container files (RAB)
+/// Look into scientific container files (RAB), and edit them
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
 /// name wins over a glob.
@@ -61,6 +67,9 @@ enum Verb {
     Cat(cat::Cat),
     Get(get::Get),
     Verify(verify::Verify),
+    Rm(rm::Rm),
+    Mv(mv::Mv),
+    Set(set::Set),
     /// Mount a container as a directory: the same as rab-mount
     Mount(Box<Options>),
 }
@@ -79,6 +88,9 @@ pub fn rab() -> ExitCode {
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
+        Verb::Rm(rm) => rm.run(),
+        Verb::Mv(mv) => mv.run(),
+        Verb::Set(set) => set.run(),
     };
     match done {
         Ok(()) | Err(Failure::Pipe) => ExitCode::SUCCESS,

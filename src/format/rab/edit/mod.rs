@@ -15,8 +15,6 @@ mod entry;
 mod finish;
 mod place;
 mod target;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
