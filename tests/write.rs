@@ -13,7 +13,7 @@ use num_complex::Complex;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use rab::{Column, Compression, Endian, Item, Order, Text, Value, Writer};
+use rab::{Column, Compression, Editor, Endian, Item, Order, Text, Value, Writer};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -729,4 +729,80 @@ fn any_set_of_datasets_is_read_back() {
         assert_eq!((&metadata, &value), (&expected["metadata"], &expected["value"]), "dataset {number}");
     }
     assert_eq!(checked(&path, &all), Ok(all.len()));
+}
+
+#[test]
+fn edited_files() {
+    let dir = scratch();
+    let path = dir.path().join("x.rab");
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    };
+    let noise: Vec<u8> = (0..2_000_000).map(|_| next()).collect();
+    let mut writer = Writer::create(&path).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        writer
+            .add(name)
+            .metadata(values())
+            .compression(ZLIB)
+            .bytes(noise[..500_000].chain(name.as_bytes()))
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    let value = |name: &str| json!(hex(&[&noise[..500_000], name.as_bytes()].concat()));
+    let mut all =
+        ["a", "b", "c", "d"].map(|name| expected(name, "bytes", json!("gzip"), value(name))).to_vec();
+
+    let mut editor = Editor::open(&path).unwrap();
+    editor.add("e").compression(Compression::ZlibIfSmaller(6)).bytes(noise.as_slice()).unwrap();
+    editor.add("f").compression(Compression::ZlibIfSmaller(6)).bytes(&noise[..0]).unwrap();
+    editor.finish().unwrap();
+    all.push(expected("e", "bytes", Json::Null, json!(hex(&noise))));
+    all.push(expected("f", "bytes", Json::Null, json!("")));
+    assert_eq!(checked(&path, &all), Ok(6));
+
+    let mut editor = Editor::open(&path).unwrap();
+    editor.remove("a").unwrap();
+    editor.replace("c").unwrap().text("new").unwrap();
+    editor.rename("d", "yes").unwrap();
+    editor.set_metadata("b", values()).unwrap();
+    editor.add("=").object(&values()).unwrap();
+    editor.finish().unwrap();
+    all.remove(0);
+    all[0]["metadata"] = plain(&values());
+    all[1] = expected("c", "text", Json::Null, json!(hex(b"new")));
+    all[1]["metadata"] = plain(&values());
+    all[2]["name"] = plain(&"yes".into());
+    all.push(expected("=", "object", Json::Null, plain(&values())));
+    assert_eq!(checked(&path, &all), Ok(6));
+}
+
+#[test]
+fn the_file_does_not_depend_on_jobs() {
+    let dir = scratch();
+    let bytes: Vec<u8> =
+        (0..3_000_000u32).map(|n| (n / 5 % 251 ^ n.wrapping_mul(2_654_435_761) >> 30) as u8).collect();
+    let write = |jobs: usize| {
+        let path = dir.path().join(format!("{jobs}.rab"));
+        let mut writer = Writer::create(&path).unwrap().jobs(jobs);
+        for level in 0..10 {
+            let name = level.to_string();
+            writer.add(name.as_str()).compression(Compression::Zlib(level)).bytes(bytes.as_slice()).unwrap();
+            let name = format!("{level}, small");
+            writer.add(name.as_str()).compression(Compression::Zlib(level)).bytes(&bytes[..99]).unwrap();
+        }
+        writer.finish().unwrap();
+        path
+    };
+    let one = write(1);
+    for jobs in [2, 5] {
+        assert!(fs::read(write(jobs)).unwrap() == fs::read(&one).unwrap(), "{jobs}");
+    }
+    let names = (0..10)
+        .flat_map(|level| [(level.to_string(), &bytes[..]), (format!("{level}, small"), &bytes[..99])]);
+    let all: Vec<Json> =
+        names.map(|(name, bytes)| expected(&name, "bytes", json!("gzip"), json!(hex(bytes)))).collect();
+    assert_eq!(checked(&one, &all), Ok(20));
 }

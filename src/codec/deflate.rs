@@ -8,12 +8,11 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::ZlibDecoder;
-use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::check::Check;
+use super::encoder;
 use super::raw::WINDOW;
 use crate::pool::Pool;
 
@@ -32,14 +31,12 @@ pub struct Compressor {
     /// None: the thread that reads compresses.
     pool: Option<Pool>,
     in_flight: usize,
-    /// Engines, with their levels, that wait for work: making one costs as much as some 100 KiB of input.
-    idle: Arc<Mutex<Vec<(u32, Compress)>>>,
 }
 
 impl Compressor {
     pub fn new(jobs: usize) -> Compressor {
         let pool = (jobs > 1).then(|| Pool::new("deflate", jobs));
-        Compressor { pool, in_flight: if jobs > 1 { 2 * jobs } else { 1 }, idle: Arc::default() }
+        Compressor { pool, in_flight: if jobs > 1 { 2 * jobs } else { 1 } }
     }
 
     /// `input` as a zlib stream.
@@ -60,9 +57,8 @@ impl Compressor {
     /// Compresses a block, sooner or later.
     fn submit(&self, block: Block) -> Receiver<io::Result<Packed>> {
         let (tell, packed) = sync_channel(1);
-        let idle = self.idle.clone();
         // Nobody listens any more where reading failed.
-        let work = move || drop(tell.send(block.pack(&idle)));
+        let work = move || drop(tell.send(block.pack()));
         match &self.pool {
             Some(pool) => pool.submit(work),
             None => work(),
@@ -146,43 +142,11 @@ struct Packed {
 }
 
 impl Block {
-    fn pack(self, idle: &Mutex<Vec<(u32, Compress)>>) -> io::Result<Packed> {
-        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |idle: &mut Vec<(u32, Compress)>| {
-            let at = idle.iter().position(|(level, _)| *level == self.level)?;
-            Some(idle.swap_remove(at).1)
-        };
-        let found = same(&mut lock());
-        let mut engine = found.unwrap_or_else(|| Compress::new(Compression::new(self.level), false));
-        let bytes = self.deflate(&mut engine)?;
-        let block = self.block();
+    fn pack(self) -> io::Result<Packed> {
+        let (before, block) = self.bytes.split_at_checked(self.start).unwrap_or_default();
+        let bytes = encoder::encode(self.level, before, block, self.is_last)?;
         let adler = Check::Adler.update(Check::Adler.of_nothing(), block);
-        let packed = Packed { bytes, adler, len: block.len() as u64 };
-        engine.reset();
-        lock().push((self.level, engine));
-        Ok(packed)
-    }
-
-    fn block(&self) -> &[u8] {
-        self.bytes.get(self.start..).unwrap_or_default()
-    }
-
-    fn deflate(&self, engine: &mut Compress) -> io::Result<Vec<u8>> {
-        if let Some(before) = self.bytes.get(..self.start).filter(|before| !before.is_empty()) {
-            engine.set_dictionary(before)?;
-        }
-        let flush = if self.is_last { FlushCompress::Finish } else { FlushCompress::Sync };
-        let (block, start) = (self.block(), engine.total_in());
-        let mut out = Vec::with_capacity(block.len() / 2 + 64);
-        loop {
-            let rest = block.get((engine.total_in() - start) as usize..).unwrap_or_default();
-            let status = engine.compress_vec(rest, &mut out, flush)?;
-            // With room left, all has been flushed.
-            if status == Status::StreamEnd || (!self.is_last && out.len() < out.capacity()) {
-                return Ok(out);
-            }
-            out.reserve(out.len().max(64));
-        }
+        Ok(Packed { bytes, adler, len: block.len() as u64 })
     }
 }
 
@@ -242,21 +206,6 @@ mod tests {
         let noise: Vec<u8> = sample(140_000)[70_000..90_000].to_vec();
         let repeated = noise.repeat(20);
         assert!(packed(2, repeated.as_slice(), 6).unwrap().len() < 40_000);
-    }
-
-    #[test]
-    fn an_engine_is_as_new_after_any_block() {
-        let compressor = Compressor::new(1);
-        let again = |bytes: &[u8], level| {
-            let mut out = Vec::new();
-            compressor.zlib(bytes, level).read_to_end(&mut out).map(|_| out).unwrap()
-        };
-        let (first, second) = (sample(3 * BLOCK), sample(BLOCK / 3));
-        for level in [0, 1, 3, 6, 8, 9] {
-            for bytes in [&first, &second, &first] {
-                assert_eq!(again(bytes, level), packed(1, bytes.as_slice(), level).unwrap(), "{level}");
-            }
-        }
     }
 
     #[test]

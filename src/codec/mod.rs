@@ -13,11 +13,12 @@
 //! | `stream` | readers, and the runs of decoders that serve them |
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
-//! | `deflate` | compression, for writing |
+//! | `deflate`, `encoder` | compression, for writing |
 
 mod block_cache;
 mod check;
 pub mod deflate;
+mod encoder;
 mod engine;
 mod index;
 mod index_store;

@@ -9,13 +9,16 @@ mod get;
 mod info;
 mod inputs;
 mod ls;
+mod mv;
 mod numbers;
 mod output;
 mod pack;
 mod print;
 mod progress;
 mod report;
+mod rm;
 mod select;
+mod set;
 mod stop;
 mod unpack;
 mod verify;
@@ -45,6 +48,9 @@ Examples:
   rab verify *.rab                     is every dataset whole?
   rab diff run7.rab copy.rab --rtol 1e-6
   rab convert run7.rab small.rab --compress=9
+  rab rm run7.rab 'draft/*'            datasets taken out
+  rab mv run7.rab data raw/data        another name
+  rab set run7.rab data --key unit=mV  metadata
 
 Exit codes:
    0  success
@@ -57,7 +63,7 @@ Exit codes:
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";
 
-/// Look into scientific container files (RAB)
+/// Look into scientific container files (RAB), and edit them
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
 /// name wins over a glob.
@@ -80,6 +86,9 @@ enum Verb {
     Convert(convert::Convert),
     Pack(pack::Pack),
     Add(add::Add),
+    Rm(rm::Rm),
+    Mv(mv::Mv),
+    Set(set::Set),
     /// Mount a container as a directory: the same as rab-mount
     #[cfg(feature = "mount")]
     Mount(Box<super::mount::Options>),
@@ -111,6 +120,9 @@ pub fn rab() -> ExitCode {
         Verb::Pack(pack) => pack.run(),
         Verb::Add(add) => add.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
+        Verb::Rm(rm) => rm.run(),
+        Verb::Mv(mv) => mv.run(),
+        Verb::Set(set) => set.run(),
     };
     match done {
         Ok(()) | Err(Failure::Pipe) => ExitCode::SUCCESS,

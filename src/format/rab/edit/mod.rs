@@ -15,8 +15,6 @@ mod entry;
 mod finish;
 mod place;
 mod target;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -25,7 +23,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
 use super::header::{self, Header};
 use super::layout::Layout;
@@ -264,8 +261,9 @@ impl Editor {
 
 /// Two editors at once would each lose what the other does. A file system that cannot lock does without.
 fn lock(source: &FileSource) -> Result<()> {
-    match flock(source.own_file(), FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => {
+    let locked = flock(source.own_file(), FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from);
+    match locked {
+        Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
             let problem = "it is being edited by another program; try again when that is done";
             Err(Error::write(source.place(), io::Error::other(problem)))
         }

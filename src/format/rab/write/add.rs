@@ -25,7 +25,7 @@ pub enum Compression {
     None,
     /// A zlib stream, which the format calls `gzip`; levels from 0 to 9.
     Zlib(u32),
-    /// As [`Compression::Zlib`] if that takes fewer bytes, else not compressed.
+    /// As [`Compression::Zlib`] if that takes fewer bytes, else not compressed. Such data is written several times.
     ZlibIfSmaller(u32),
 }
 

@@ -100,9 +100,13 @@ mod tests {
             let (file, name) = named(dir.path()).unwrap().into_parts();
             Temporary { file, directory: dir.path().to_owned(), name: Some(name) }
         };
-        for mut temporary in [Temporary::create(dir.path()).unwrap(), by_name()] {
+        for has_name in [false, true] {
+            let mut temporary = if has_name { by_name() } else { Temporary::create(dir.path()).unwrap() };
             temporary.file.write_all(b"new").unwrap();
-            assert_eq!(fs::read(&target).unwrap(), b"old");
+            assert_eq!(
+                (fs::read(&target).unwrap(), count()),
+                (b"old".to_vec(), 2 + usize::from(temporary.name.is_some()))
+            );
             temporary.persist(&target).unwrap();
             assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
             assert_eq!(fs::metadata(&target).unwrap().mode(), fs::metadata(&plain).unwrap().mode());
