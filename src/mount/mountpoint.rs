@@ -68,7 +68,8 @@ fn derived(source: &Path) -> Result<PathBuf> {
     if name.as_os_str().is_empty() || is_source {
         return Err(Error::mountpoint(
             &name,
-            "is what is to be mounted itself: give a mountpoint as the last argument",
+            "is the container itself (or the directory to be mounted), as its name has no extension to leave out: \
+             give a mountpoint as the last argument",
         ));
     }
     Ok(name)
