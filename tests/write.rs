@@ -783,7 +783,7 @@ fn edited_files() {
 fn the_file_does_not_depend_on_jobs() {
     let dir = scratch();
     let bytes: Vec<u8> =
-        (0..3_000_000u32).map(|n| (n / 5 % 251 ^ n.wrapping_mul(2_654_435_761) >> 30) as u8).collect();
+        (0..3_000_000u32).map(|n| ((n / 5 % 251) ^ (n.wrapping_mul(2_654_435_761) >> 30)) as u8).collect();
     let write = |jobs: usize| {
         let path = dir.path().join(format!("{jobs}.rab"));
         let mut writer = Writer::create(&path).unwrap().jobs(jobs);

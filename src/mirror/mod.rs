@@ -50,6 +50,9 @@ use watch::Watch;
 /// What nodes inside of containers are numbered in.
 const INNER: u32 = 32;
 
+/// Opening a container of this size takes no longer than looking at a file does.
+const SOON_OPENED: u64 = 256 << 10;
+
 pub struct Mirror {
     judge: Judge,
     nodes: Nodes,
@@ -241,7 +244,9 @@ impl Tree for Mirror {
 
     fn is_ready(&self, id: NodeId) -> bool {
         match self.in_container(id) {
-            Ok(Some((container, _))) => self.opened.tree_if_open(&container).is_some(),
+            Ok(Some((container, _))) => {
+                container.found.identity.len <= SOON_OPENED || self.opened.tree_if_open(&container).is_some()
+            }
             _ => true,
         }
     }

@@ -2,8 +2,9 @@
 //! or their indexes take too much memory, and opened again when it is needed: then it has to be the same still.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use lru::LruCache;
 
 use super::failed::Failed;
 use super::judge::{Judged, What};
@@ -21,20 +22,43 @@ pub struct Opened {
     memory: u64,
     formats: format::Options,
     engine: Arc<Engine>,
-    clock: AtomicU64,
     table: Mutex<Table>,
 }
 
-#[derive(Default)]
 struct Table {
-    slots: HashMap<NodeId, Arc<Slot>>,
+    /// Each with the memory that was counted for it.
+    slots: LruCache<NodeId, (Arc<Slot>, u64)>,
+    /// Of all slots together.
+    memory: u64,
     /// How many times a node's files are open.
     held: HashMap<NodeId, u64>,
 }
 
+impl Table {
+    fn take(&mut self, id: NodeId) -> Option<Arc<Slot>> {
+        let (slot, memory) = self.slots.pop(&id)?;
+        self.memory -= memory;
+        Some(slot)
+    }
+
+    /// Counts what an opened container takes.
+    fn count(&mut self, id: NodeId, slot: &Arc<Slot>) {
+        if let Some((known, memory)) = self.slots.peek_mut(&id)
+            && Arc::ptr_eq(known, slot)
+        {
+            self.memory += slot.memory() - std::mem::replace(memory, slot.memory());
+        }
+    }
+
+    /// What was not used for longest, but for `new`; what is held only if there is nothing else.
+    fn oldest(&self, new: NodeId) -> Option<NodeId> {
+        let others = || self.slots.iter().rev().map(|(id, _)| *id).filter(|id| *id != new);
+        others().find(|id| !self.held.contains_key(id)).or_else(|| others().next())
+    }
+}
+
 #[derive(Default)]
 struct Slot {
-    used: AtomicU64,
     /// Opened once for all who want it meanwhile.
     open: OnceLock<Result<Open>>,
 }
@@ -56,14 +80,8 @@ impl Slot {
 
 impl Opened {
     pub fn new(most: usize, memory: u64, formats: format::Options, engine: Arc<Engine>) -> Opened {
-        Opened {
-            most: most.max(1),
-            memory,
-            formats,
-            engine,
-            clock: AtomicU64::new(0),
-            table: Mutex::default(),
-        }
+        let table = Table { slots: LruCache::unbounded(), memory: 0, held: HashMap::new() };
+        Opened { most: most.max(1), memory, formats, engine, table: Mutex::new(table) }
     }
 
     /// The datasets of a container.
@@ -131,30 +149,28 @@ impl Opened {
     pub fn close(&self, node: &Node) {
         let mut table = self.lock();
         table.held.remove(&node.id);
-        let slot = table.slots.remove(&node.id);
+        let slot = table.take(node.id);
         // Closing may write an index: not under the lock.
         drop(table);
         drop(slot);
     }
 
     fn opened(&self, node: &Node) -> Option<Open> {
-        let slot = self.lock().slots.get(&node.id).cloned()?;
-        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let slot = self.lock().slots.get(&node.id)?.0.clone();
         slot.open.get()?.clone().ok()
     }
 
     fn open(&self, node: &Node) -> Result<Open> {
-        let slot = self.lock().slots.entry(node.id).or_default().clone();
-        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let slot = self.lock().slots.get_or_insert(node.id, <(Arc<Slot>, u64)>::default).0.clone();
         if let Some(open) = slot.open.get() {
             return open.clone();
         }
         let open = slot.open.get_or_init(|| self.open_anew(node)).clone();
         if open.is_err() {
             // It may be different the next time.
-            self.lock().slots.remove(&node.id);
+            self.lock().take(node.id);
         }
-        self.close_some(node.id);
+        self.close_some(node.id, &slot);
         open
     }
 
@@ -172,20 +188,17 @@ impl Opened {
         opened_or_failed(format, context).map(Open::Tree)
     }
 
-    /// Closes what was not used for longest, but for `new`; what is held only if there is nothing else.
-    fn close_some(&self, new: NodeId) {
+    /// Closes what is too much once `new` is open.
+    fn close_some(&self, new: NodeId, slot: &Arc<Slot>) {
+        self.lock().count(new, slot);
         loop {
             let mut table = self.lock();
-            let memory: u64 = table.slots.values().map(|slot| slot.memory()).sum();
-            if table.slots.len() <= self.most && (memory <= self.memory || table.slots.len() == 1) {
+            let (count, memory) = (table.slots.len(), table.memory);
+            if count <= self.most && (memory <= self.memory || count == 1) {
                 return;
             }
-            let others = table.slots.iter().filter(|(id, _)| **id != new);
-            let age = |(id, slot): &(&NodeId, &Arc<Slot>)| {
-                (table.held.contains_key(*id), slot.used.load(Ordering::Relaxed))
-            };
-            let Some(oldest) = others.min_by_key(age).map(|(id, _)| *id) else { return };
-            let slot = table.slots.remove(&oldest);
+            let Some(oldest) = table.oldest(new) else { return };
+            let slot = table.take(oldest);
             drop(table);
             drop(slot);
         }

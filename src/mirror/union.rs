@@ -24,6 +24,9 @@ const MERGED: u64 = 255;
 /// Hidden files that are named.
 const MOST_TOLD: usize = 1000;
 
+/// A node of one of the trees.
+type Part = (usize, NodeId);
+
 pub struct Union {
     trees: Vec<(PathBuf, Arc<dyn Tree>)>,
     merged: Arc<Mutex<Merged>>,
@@ -39,7 +42,7 @@ struct Merged {
 struct Directory {
     parent: NodeId,
     /// The same directory in each of several trees, the last tree first.
-    parts: Arc<[(usize, NodeId)]>,
+    parts: Arc<[Part]>,
     lookups: u64,
 }
 
@@ -63,7 +66,7 @@ impl Union {
     }
 
     /// The directories that a node stands for; of any other node the one that it is.
-    fn parts(&self, id: NodeId) -> Result<Arc<[(usize, NodeId)]>> {
+    fn parts(&self, id: NodeId) -> Result<Arc<[Part]>> {
         if let Some(directory) = self.lock().by_id.get(&id) {
             return Ok(directory.parts.clone());
         }
@@ -74,7 +77,7 @@ impl Union {
     }
 
     /// The tree of a node that only one has, or the first of those that have it.
-    fn first(&self, id: NodeId) -> Result<(usize, NodeId)> {
+    fn first(&self, id: NodeId) -> Result<Part> {
         self.parts(id)?.first().copied().ok_or(Error::NotFound)
     }
 
@@ -83,8 +86,8 @@ impl Union {
     }
 
     /// Whatever of this name is shown, out of the trees that have `dir`: each look-up is remembered by its tree.
-    fn find(&self, parts: &[(usize, NodeId)], name: &[u8]) -> Result<Option<(Vec<(usize, NodeId)>, Face)>> {
-        let mut shown: Option<(Vec<(usize, NodeId)>, Face, bool)> = None;
+    fn find(&self, parts: &[Part], name: &[u8]) -> Result<Option<(Vec<Part>, Face)>> {
+        let mut shown: Option<(Vec<Part>, Face, bool)> = None;
         for (tree, dir) in parts.iter().copied() {
             let trees = self.tree(tree)?;
             let Some((node, face)) = trees.lookup(dir, name)? else { continue };
@@ -112,7 +115,7 @@ impl Union {
     }
 
     /// The number of what several trees may have.
-    fn remember(&self, parent: NodeId, found: Vec<(usize, NodeId)>) -> NodeId {
+    fn remember(&self, parent: NodeId, found: Vec<Part>) -> NodeId {
         if let [(tree, node)] = found.as_slice() {
             return Union::own(*tree, *node);
         }
@@ -132,7 +135,7 @@ impl Union {
     }
 
     /// Is something of this name in a later tree than the one at `place`?
-    fn is_hidden(&self, parts: &[(usize, NodeId)], place: usize, name: &[u8]) -> Result<bool> {
+    fn is_hidden(&self, parts: &[Part], place: usize, name: &[u8]) -> Result<bool> {
         for (tree, dir) in parts.iter().take(place).copied() {
             if let Some((node, _)) = self.tree(tree)?.lookup(dir, name)? {
                 self.tree(tree)?.forget(node, 1);
@@ -247,7 +250,7 @@ impl Tree for Union {
     }
 
     fn is_ready(&self, id: NodeId) -> bool {
-        let ready = |(tree, node): &(usize, NodeId)| self.tree(*tree).is_ok_and(|tree| tree.is_ready(*node));
+        let ready = |(tree, node): &Part| self.tree(*tree).is_ok_and(|tree| tree.is_ready(*node));
         self.parts(id).is_ok_and(|parts| parts.iter().all(ready))
     }
 
