@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from bench_gzip import KINDS, MIB
-from bench_kit import median, row, warm
+from bench_kit import median, peak, row, warm
 
 
 def rab(bench):
@@ -15,14 +15,18 @@ def rab(bench):
 
 
 def measured(*command):
-    """Seconds and the most memory in MiB that a command takes."""
+    """Seconds and the most memory in MiB that a command takes. (Its rusage would count ours before it is executed.)"""
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    process, most = subprocess.Popen(command, stdout=subprocess.DEVNULL), 0
+    while True:
+        try:
+            process.wait(0.01)
+            break
+        except subprocess.TimeoutExpired:
+            most = max(most, peak(process.pid))
     if process.returncode:
         raise RuntimeError(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    return time.perf_counter() - start, most
 
 
 def on_disk(*command):
