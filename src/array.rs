@@ -4,6 +4,7 @@
 mod any;
 mod index;
 pub mod npy;
+pub mod numpy;
 mod scalar;
 mod slab;
 

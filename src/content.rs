@@ -20,6 +20,8 @@ pub enum Content {
     Stored { source: Arc<dyn Source>, range: Range<u64> },
     /// A compressed stream.
     Decoded(Arc<Stream>),
+    /// A byte range of another content, which ends where that ends or before.
+    Part { whole: Arc<Content>, range: Range<u64> },
     /// A dataset whose description makes no sense: it has the length that was claimed (at least 1, or the
     /// kernel would answer every read with an empty success), and every read gives the error.
     Broken { claimed: u64, error: Error },
@@ -30,7 +32,7 @@ impl Content {
     pub fn known_len(&self) -> Option<u64> {
         match self {
             Content::Inline(bytes) => Some(bytes.len() as u64),
-            Content::Stored { range, .. } => Some(range.end - range.start),
+            Content::Stored { range, .. } | Content::Part { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
@@ -46,8 +48,10 @@ impl Content {
 
     /// Calls `listener` once when damage is found that reading at other places did not meet.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
-        if let Content::Decoded(stream) = self {
-            stream.on_damage(listener);
+        match self {
+            Content::Decoded(stream) => stream.on_damage(listener),
+            Content::Part { whole, .. } => whole.on_damage(listener),
+            Content::Inline(_) | Content::Stored { .. } | Content::Broken { .. } => {}
         }
     }
 
@@ -63,6 +67,9 @@ impl Content {
             Content::Stored { source, range } if offset < end => {
                 let wanted = range.start + offset..range.start + end;
                 if source.is_cached(&wanted) { stored(&**source, wanted).map(Some) } else { Ok(None) }
+            }
+            Content::Part { whole, range } if offset < end => {
+                whole.read_at_once(range.start + offset, (end - offset) as usize)
             }
             _ => self.read(offset, size).map(Some),
         }
@@ -81,6 +88,7 @@ impl Content {
                 source.check()
             }
             Content::Decoded(stream) => stream.read_exact_at(buf, offset),
+            Content::Part { whole, range } => whole.fill(buf, range.start + offset),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -95,6 +103,7 @@ impl Content {
             }
             Content::Stored { source, range } => pass_stored(&**source, range.clone(), each),
             Content::Decoded(stream) => stream.pass(each),
+            Content::Part { whole, range } => pass_part(whole, range, each),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -119,9 +128,26 @@ impl Content {
                 stream.read_exact_at(&mut bytes, offset)?;
                 Ok(Bytes::Owned(bytes))
             }
+            Content::Part { whole, range } => whole.read(range.start + offset, count),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
+}
+
+/// All of `whole` is passed, so that its end tells whether it is right.
+fn pass_part(
+    whole: &Content,
+    range: &Range<u64>,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut at = 0;
+    whole.pass(&mut |piece| {
+        let len = piece.len() as u64;
+        let inside = |edge: u64| edge.saturating_sub(at).min(len) as usize;
+        let wanted = piece.get(inside(range.start)..inside(range.end)).unwrap_or_default();
+        at += len;
+        if wanted.is_empty() { ControlFlow::Continue(()) } else { each(wanted) }
+    })
 }
 
 fn pass_stored(

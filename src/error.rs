@@ -67,6 +67,8 @@ pub enum Error {
     NotAContainer { file: PathBuf, found: String },
     /// Bytes that contradict the format or each other.
     Damaged { place: Place, problem: String },
+    /// Something of the format that is not read here; nothing is wrong with it.
+    Unsupported { place: Place, problem: String },
     /// Reading bytes failed; keeps the operating system's error.
     Read { place: Place, cause: Arc<io::Error> },
     /// Something cannot be put into a container that is being written.
@@ -121,7 +123,11 @@ impl Error {
             Error::Damaged { .. } | Error::Changed { .. } => 12,
             Error::Mountpoint { .. } => 20,
             Error::Fuse(_) => 21,
-            Error::Write { .. } | Error::IsADirectory | Error::NotADirectory | Error::Other(_) => 1,
+            Error::Unsupported { .. }
+            | Error::Write { .. }
+            | Error::IsADirectory
+            | Error::NotADirectory
+            | Error::Other(_) => 1,
         }
     }
 }
@@ -134,7 +140,9 @@ impl fmt::Display for Error {
             Error::NotAContainer { file, found } => {
                 write!(f, "{}: not a container of a known format: {found}", file.display())
             }
-            Error::Damaged { place, problem } => write!(f, "{place}: {problem}"),
+            Error::Damaged { place, problem } | Error::Unsupported { place, problem } => {
+                write!(f, "{place}: {problem}")
+            }
             Error::Read { place, cause } => write!(f, "{place}: cannot be read: {cause}"),
             Error::Write { place, cause } => write!(f, "{place}: cannot be written: {cause}"),
             Error::Changed { file } => write!(

@@ -164,6 +164,7 @@ fn errno(error: &Error) -> Errno {
         Error::Read { cause, .. } | Error::Open { cause, .. } => {
             cause.raw_os_error().map_or(Errno::EIO, Errno::from_i32)
         }
+        Error::Unsupported { .. } => Errno::EOPNOTSUPP,
         Error::NotFound => Errno::ENOENT,
         Error::IsADirectory => Errno::EISDIR,
         Error::NotADirectory => Errno::ENOTDIR,

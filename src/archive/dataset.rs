@@ -70,7 +70,7 @@ impl<'a> Dataset<'a> {
         match &self.description.fault {
             None => self.content()?.pass(each),
             Some(problem) => {
-                self.archive.listing.datasets.remains(self.number)?.pass(each)?;
+                self.remains()?.pass(each)?;
                 Err(self.damaged(problem.as_str()))
             }
         }
@@ -78,7 +78,10 @@ impl<'a> Dataset<'a> {
 
     /// As [`Dataset::pieces`], the bytes as they are stored.
     pub fn stored_pieces(&self, each: Each<'_>) -> Result<()> {
-        let range = self.description.stored.clone().unwrap_or(0..0);
+        self.bytes_in_file(self.description.stored.clone().unwrap_or(0..0), each)
+    }
+
+    pub(super) fn bytes_in_file(&self, range: Range<u64>, each: Each<'_>) -> Result<()> {
         Content::Stored { source: self.archive.source.clone(), range }.pass(each)?;
         self.description.fault.as_ref().map_or(Ok(()), |problem| Err(self.damaged(problem.as_str())))
     }
@@ -135,6 +138,11 @@ impl<'a> Dataset<'a> {
 
     pub(super) fn content(&self) -> Result<Content> {
         self.archive.listing.datasets.content(self.number)
+    }
+
+    /// What there is of it if it makes no sense, or is not read here.
+    pub(super) fn remains(&self) -> Result<Content> {
+        self.archive.listing.datasets.remains(self.number)
     }
 
     pub(super) fn place(&self) -> Place {

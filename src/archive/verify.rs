@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 
 use super::Dataset;
+use crate::codec::crc32;
 use crate::tree::Checksum;
 use crate::{Error, Result};
 
@@ -27,7 +28,11 @@ impl Dataset<'_> {
         if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
         } else {
-            self.verify_decoded()?;
+            match self.verify_decoded() {
+                // It is whole all the same, or not.
+                Err(Error::Unsupported { .. }) => self.remains()?.pass(&mut |_| ControlFlow::Continue(()))?,
+                verified => verified?,
+            }
             match described.checksum.is_some() {
                 true => self.verify_stored(passed)?,
                 false => passed(self.stored_len()),
@@ -51,26 +56,27 @@ impl Dataset<'_> {
     }
 
     fn verify_stored(&self, passed: &mut dyn FnMut(u64)) -> Result<()> {
-        let checksum = self.description().checksum.as_ref().filter(|checksum| is_known(checksum));
-        let (mut len, mut hash) = (0, checksum.map(|_| Sha256::new()));
-        self.stored_pieces(&mut |piece| {
-            len += piece.len() as u64;
-            if let Some(hash) = &mut hash {
-                hash.update(piece);
-            }
+        let described = self.description();
+        let stored = described.stored.clone().unwrap_or(0..0);
+        let checksum = described.checksum.as_ref().filter(|checksum| is_known(checksum));
+        let range = checksum.map_or(stored.clone(), |checksum| checksum.range.clone());
+        let mut sum = checksum.and_then(|checksum| Sum::of(&checksum.algorithm));
+        self.bytes_in_file(range, &mut |piece| {
+            sum.iter_mut().for_each(|sum| sum.update(piece));
             passed(piece.len() as u64);
             ControlFlow::Continue(())
         })?;
-        if self.description().compression.is_none() {
-            self.expect_len(len)?;
+        if described.compression.is_none() {
+            self.expect_len(stored.end - stored.start)?;
         }
-        let (Some(checksum), Some(hash)) = (checksum, hash) else { return Ok(()) };
-        let found: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        if found.eq_ignore_ascii_case(&checksum.value) {
-            return Ok(());
+        let (Some(Checksum { algorithm, value, .. }), Some(sum)) = (checksum, sum) else { return Ok(()) };
+        match sum.finish() {
+            found if found.eq_ignore_ascii_case(value) => Ok(()),
+            found => {
+                Err(self
+                    .wrong(format!("the {algorithm} of its stored bytes is {found}, recorded is {value}")))
+            }
         }
-        let Checksum { algorithm, value } = checksum;
-        Err(self.wrong(format!("the {algorithm} of its stored bytes is {found}, recorded is {value}")))
     }
 
     fn expect_len(&self, found: u64) -> Result<()> {
@@ -91,5 +97,36 @@ impl Dataset<'_> {
 
 /// Others cannot be computed here.
 fn is_known(checksum: &Checksum) -> bool {
-    matches!(checksum.algorithm.to_ascii_lowercase().as_str(), "sha256" | "sha-256")
+    Sum::of(&checksum.algorithm).is_some()
+}
+
+/// A checksum on its way.
+enum Sum {
+    Sha256(Box<Sha256>),
+    Crc32(u32),
+}
+
+impl Sum {
+    fn of(algorithm: &str) -> Option<Sum> {
+        match algorithm.to_ascii_lowercase().as_str() {
+            "sha256" | "sha-256" => Some(Sum::Sha256(Box::default())),
+            "crc32" => Some(Sum::Crc32(0)),
+            _ => None,
+        }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Sum::Sha256(hash) => hash.update(bytes),
+            Sum::Crc32(value) => *value = crc32(*value, bytes),
+        }
+    }
+
+    /// In hexadecimal digits.
+    fn finish(self) -> String {
+        match self {
+            Sum::Sha256(hash) => hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+            Sum::Crc32(value) => format!("{value:08x}"),
+        }
+    }
 }

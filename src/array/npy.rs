@@ -1,12 +1,26 @@
-//! The header of numpy's .npy files (version 1, or 2 where version 1 has no room).
+//! The header of numpy's .npy files: written as version 1, or 2 where version 1 has no room; read in every version.
 
-use super::Dtype;
+mod descr;
+mod literal;
+mod read;
+
+use std::fmt::Display;
+
+pub use read::{FIXED, Header, Problem};
+
+use super::{Dtype, Order};
 
 /// What comes before the elements, which follow in C order.
 pub fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
+    header_of(&format!("'{dtype}'"), Order::C, shape)
+}
+
+/// What comes before elements of the type `descr`, which is written as Python does.
+pub fn header_of(descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
+    let is_fortran = if order == Order::F { "True" } else { "False" };
     let mut text =
-        format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
+        format!("{{'descr': {descr}, 'fortran_order': {is_fortran}, 'shape': ({}), }}", sizes.trim_end());
     let is_short = text.len() + 64 < usize::from(u16::MAX);
     let fixed = if is_short { 10 } else { 12 };
     // The elements begin at a multiple of 64.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `raw` | the deflate engine, which can stop and start between deflate blocks |
 //! | `input`, `check`, `wrapper` | stored bytes, check values, what zlib and gzip put around deflate |
+//! | `prefix` | the first bytes of a stream |
 //! | `inflate` | a stream decoded from its start or from a seek point |
 //! | `window` | what a seek point has to keep of the bytes before it |
 //! | `index` | what is known of one stream: seek points, check values, length |
@@ -23,6 +24,7 @@ mod index;
 mod index_store;
 mod inflate;
 mod input;
+mod prefix;
 mod raw;
 mod spill;
 mod stream;
@@ -33,10 +35,13 @@ mod wrapper;
 mod zstd;
 
 pub use block_cache::Block;
+pub use check::crc32;
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
+pub use prefix::prefix;
 pub use stream::Stream;
 pub use streams::{Described, Streams};
+pub use wrapper::Wrapper;
 
 #[cfg(test)]
 mod tests;

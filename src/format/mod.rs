@@ -2,6 +2,7 @@
 //! outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
+mod npz;
 mod rab;
 pub mod target;
 
@@ -86,7 +87,7 @@ pub struct Listing {
     pub datasets: Box<dyn Datasets>,
 }
 
-pub static FORMATS: &[&dyn Format] = &[&rab::Rab];
+pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;
@@ -145,7 +146,7 @@ fn looks_like(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
         (b"\x93NUMPY", "a numpy .npy file"),
-        (b"PK\x03\x04", "a ZIP or .npz file"),
+        (b"PK\x03\x04", "a ZIP file"),
         (b"PK\x05\x06", "an empty ZIP file"),
         (b"\x1f\x8b", "a gzip file"),
         (b"\x28\xb5\x2f\xfd", "a zstd file"),

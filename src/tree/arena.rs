@@ -23,7 +23,7 @@ pub trait Datasets: Send + Sync {
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
     /// Everything that the container says of it.
     fn describe(&self, dataset: u32) -> Result<Description>;
-    /// What there is of a dataset whose description makes no sense.
+    /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
 

@@ -32,9 +32,10 @@ pub struct Description {
     pub codec: Arc<Node>,
 }
 
-/// Of the stored bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
+    /// The bytes in the file that it is of: the stored ones, maybe with others around them.
+    pub range: Range<u64>,
     pub algorithm: String,
     /// In hexadecimal digits.
     pub value: String,

@@ -1,7 +1,7 @@
 //! The true names of a container's datasets, packed: needed until a tree is built, or to find
 //! datasets without one.
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NameList {
     bytes: Vec<u8>,
     ends: Vec<usize>,

@@ -13,6 +13,7 @@ mod gzip;
 mod index;
 mod lifecycle;
 mod model;
+mod npz;
 mod numpy;
 mod options;
 mod parallel;

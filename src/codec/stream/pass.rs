@@ -12,7 +12,7 @@ impl Stream {
     /// handed out first, then the error is returned: also one of a check value, which only the end tells.
     pub fn pass(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
         let (source, parts) = (self.source.clone(), self.engine.parts());
-        let mut decoder = Inflater::new(source, self.stored.clone(), &self.place, parts)?;
+        let mut decoder = Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)?;
         let done = self.pass_through(&mut decoder, each);
         self.engine.retire(decoder);
         done

@@ -8,8 +8,8 @@ use half::f16;
 use ndarray::{ArrayView, Dimension};
 use num_complex::Complex;
 
-use super::input::Pieces;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
+use crate::format::target::input::Pieces;
 
 /// Items of a piece.
 const PIECE: usize = 16 << 10;
