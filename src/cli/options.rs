@@ -34,7 +34,7 @@ Exit codes:
 With a COMMAND: its exit code; 126 if it cannot be executed, 127 if it is not found,
 128+N if signal N killed it.";
 
-/// Mount a scientific container file (RAB) as a directory of plain files
+/// Mount a scientific container file (RAB, NPZ) as a directory of plain files
 ///
 /// Every dataset of the container becomes a file that holds the dataset's decoded bytes, with its
 /// description beside it in NAME.meta.yaml. The mount is read-only, nosuid and nodev. Without -f the

@@ -34,9 +34,15 @@ fn every_kind_of_array() {
 
 #[test]
 fn every_kind_of_archive() {
-    for name in
-        ["nothing.npz", "odd.npz", "no_extension", "prefix.npz", "descriptors.npz", "descriptors_stored.npz"]
-    {
+    for name in [
+        "nothing.npz",
+        "odd.npz",
+        "no_extension",
+        "prefix.npz",
+        "shifted.npz",
+        "descriptors.npz",
+        "descriptors_stored.npz",
+    ] {
         check(name, &[]);
     }
 }
@@ -147,7 +153,7 @@ fn damaged_members_leave_the_others() {
     one_is_bad("odd.npz", directory(16), b"\0\0\0\0", "CRC-32 or size");
     one_is_bad("descriptors.npz", directory(16), b"\0\0\0\0", "incorrect data check");
     one_is_bad("odd.npz", directory(20), b"\xff\xff\0\0", "reach into what follows");
-    one_is_bad("odd.npz", directory(24), b"\xff\xff\xff\0", "cannot decode");
+    one_is_bad("descriptors.npz", directory(24), b"\xff\xff\xff\0", "cannot decode");
     one_is_bad("odd.npz", directory(10), b"\0", "another compression");
     one_is_bad("odd.npz", directory(46), b"w", "another name");
     one_is_bad("odd.npz", local(0), b"QK", "no local header");

@@ -15,9 +15,9 @@ const DAMAGED: u8 = 12;
 
 /// Check that every dataset is whole
 ///
-/// Reads and decodes everything, and compares lengths, the check values of compressed data, and SHA-256
-/// checksums where they are recorded. Prints a line for each damaged dataset and for each file that is whole;
-/// the exit code is 12 if anything is damaged.
+/// Reads and decodes everything, and compares lengths, the check values of compressed data, and the
+/// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset and for each
+/// file that is whole; the exit code is 12 if anything is damaged.
 #[derive(Args)]
 pub struct Verify {
     /// The containers

@@ -100,3 +100,49 @@ fn the_end_of_large_archives() {
     assert_eq!(member::end(1 << 32, 2, 3).len(), 98);
     assert_eq!(member::end(1, 2, 65535).len(), 98);
 }
+
+/// As numpy sees it: values, layouts, and members without a byte to spare.
+#[test]
+fn numpy_opens_what_we_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.npz");
+    let mut writer = create(&path);
+    let data: Vec<u8> = (0..48u16).flat_map(u16::to_le_bytes).collect();
+    for (name, order) in [("c", Order::C), ("f", Order::F)] {
+        for deflated in [false, true] {
+            let array = array("uint16", &[4, 12], order);
+            add(&mut *writer, &format!("{name}/é {deflated}"), What::Array(&array), deflated, &data).unwrap();
+        }
+    }
+    add(&mut *writer, "scalar", What::Array(&array("int8", &[], Order::C)), false, b"\x07").unwrap();
+    add(&mut *writer, "empty", What::Array(&array("int8", &[0, 3], Order::C)), true, b"").unwrap();
+    add(&mut *writer, "notes", What::Text, true, b"text").unwrap();
+    let columns = vec![ColumnInfo {
+        name: "q\"'é".into(),
+        element: Element::from_name("float32"),
+        big_endian: false,
+        width: 4,
+        original: "float32".into(),
+    }];
+    add(&mut *writer, "table", What::Table(&Table { rows: 1, columns }), false, &1.5f32.to_le_bytes())
+        .unwrap();
+    writer.finish().unwrap();
+    let script = r#"
+import sys, zipfile, numpy as np
+assert zipfile.ZipFile(sys.argv[1]).testzip() is None
+x = np.load(sys.argv[1])
+want = np.arange(48, dtype="u2")
+for state in ("false", "true"):
+    assert np.array_equal(x["c/é " + state], want.reshape(4, 12))
+    assert np.array_equal(x["f/é " + state], want.reshape(4, 12, order="F"))
+assert x["scalar"] == 7 and x["scalar"].shape == () and x["empty"].shape == (0, 3) and x["notes"] == b"text"
+assert x["table"].tolist() == [(1.5,)] and x["table"].dtype.names == ("q\"'é",)
+"#;
+    let python = std::env::var_os("RAB_TEST_PYTHON").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python"),
+        PathBuf::from,
+    );
+    let said = std::process::Command::new(python).arg("-c").arg(script).arg(&path).output();
+    let said = said.expect("a Python with numpy, which scripts/test installs");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+}
