@@ -1,4 +1,5 @@
-//! The header of numpy's .npy files: written as version 1, or 2 where version 1 has no room; read in every version.
+//! The header of numpy's .npy files: written as version 1, 2 where version 1 has no room, or 3 where it is not ASCII;
+//! read in every version.
 
 mod descr;
 mod literal;
@@ -22,15 +23,17 @@ pub fn header_of(descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
     let mut text =
         format!("{{'descr': {descr}, 'fortran_order': {is_fortran}, 'shape': ({}), }}", sizes.trim_end());
     let is_short = text.len() + 64 < usize::from(u16::MAX);
-    let fixed = if is_short { 10 } else { 12 };
+    let version = if !text.is_ascii() { 3 } else { 2 - u8::from(is_short) };
+    let fixed = if version == 1 { 10 } else { 12 };
     // The elements begin at a multiple of 64.
     let padding = (fixed + text.len() + 1).next_multiple_of(64) - (fixed + text.len() + 1);
     text.extend(std::iter::repeat_n(' ', padding));
     text.push('\n');
     let mut header = b"\x93NUMPY".to_vec();
-    match is_short {
-        true => header.extend([&[1, 0][..], &(text.len() as u16).to_le_bytes()].concat()),
-        false => header.extend([&[2, 0][..], &(text.len() as u32).to_le_bytes()].concat()),
+    header.extend([version, 0]);
+    match version {
+        1 => header.extend((text.len() as u16).to_le_bytes()),
+        _ => header.extend((text.len() as u32).to_le_bytes()),
     }
     header.extend(text.into_bytes());
     header

@@ -22,7 +22,8 @@ fn what_is_in_it() {
     assert_eq!(column(0), ["int16", "float32", "<U2", "structure", "pickle", "bytes"]);
     assert!(long.contains("(2, 3)") && long.contains("(20, 10)"), "{long}");
     let info = good(&[&"info", &small(), &"grid"]);
-    for line in ["type: int16", "dtype: <i2", "order: C", "member: grid.npy", "compression: null", "crc32: "]
+    for line in
+        ["type: int16", "dtype: '<i2'", "order: C", "member: grid.npy", "compression: null", "crc32: "]
     {
         assert!(info.contains(line), "{line:?} is not in {info}");
     }
