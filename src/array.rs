@@ -13,6 +13,7 @@ use std::fmt;
 pub use any::AnyArray;
 pub use index::Slab;
 pub use scalar::{Scalar, Width};
+pub(crate) use scalar::{float, int};
 
 /// The element kinds of numpy, by the letter that numpy's type strings use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +53,29 @@ impl Element {
             _ => return None,
         };
         Some(Element { kind, size })
+    }
+
+    /// The first type, in the order in which RAB's Python writer tries them, that holds whole numbers from
+    /// `least` to `most`.
+    pub fn narrowest(least: i128, most: i128) -> Option<Element> {
+        let types = [
+            (Kind::Uint, 1),
+            (Kind::Int, 1),
+            (Kind::Uint, 2),
+            (Kind::Int, 2),
+            (Kind::Uint, 4),
+            (Kind::Int, 4),
+            (Kind::Uint, 8),
+            (Kind::Int, 8),
+        ];
+        let fits = |(kind, size): &(Kind, u8)| {
+            let bits = 8 * u32::from(*size);
+            match kind {
+                Kind::Int => -(1i128 << (bits - 1)) <= least && most < 1i128 << (bits - 1),
+                _ => 0 <= least && most < 1i128 << bits,
+            }
+        };
+        types.into_iter().find(fits).map(|(kind, size)| Element { kind, size })
     }
 
     /// The name that [`Element::from_name`] knows it by.

@@ -2,10 +2,11 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
+use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use crate::codec::Stream;
+use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 
@@ -108,6 +109,23 @@ impl Content {
         }
     }
 
+    /// All bytes from front to back, to be read once.
+    pub fn reader(&self) -> Result<Reader> {
+        match self {
+            Content::Inline(bytes) => Ok(Way::Inline(io::Cursor::new(bytes.clone()))),
+            Content::Stored { source, range } => {
+                Ok(Way::Stored { source: source.clone(), range: range.clone() })
+            }
+            Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
+            Content::Part { whole, range } => {
+                let (skip, left) = (range.start, range.end - range.start);
+                whole.reader().map(|whole| Way::Part { whole: Box::new(whole), skip, left })
+            }
+            Content::Broken { error, .. } => Err(error.clone()),
+        }
+        .map(Reader)
+    }
+
     /// At most `size` bytes from `offset`; fewer only where the content ends.
     pub fn read(&self, offset: u64, size: usize) -> Result<Bytes> {
         let end = self.len()?.min(offset.saturating_add(size as u64));
@@ -148,6 +166,55 @@ fn pass_part(
         at += len;
         if wanted.is_empty() { ControlFlow::Continue(()) } else { each(wanted) }
     })
+}
+
+/// What [`Content::reader`] gives. An [`Error`] of the container is inside the [`io::Error`], and what comes
+/// before damage is read before it.
+pub struct Reader(Way);
+
+enum Way {
+    Inline(io::Cursor<Arc<[u8]>>),
+    Stored {
+        source: Arc<dyn Source>,
+        range: Range<u64>,
+    },
+    Decoded(Box<Pass>),
+    /// All of it is read, so that its end tells whether it is right.
+    Part {
+        whole: Box<Reader>,
+        skip: u64,
+        left: u64,
+    },
+}
+
+impl io::Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Way::Inline(bytes) => bytes.read(buffer),
+            Way::Stored { source, range } => {
+                let count = (range.end - range.start).min(buffer.len() as u64);
+                let into = buffer.get_mut(..count as usize).unwrap_or_default();
+                source.read_exact_at(into, range.start).map_err(io::Error::other)?;
+                source.check().map_err(io::Error::other)?;
+                range.start += count;
+                Ok(into.len())
+            }
+            Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
+            Way::Part { whole, skip, left } => {
+                if *skip > 0 {
+                    io::copy(&mut whole.by_ref().take(std::mem::take(skip)), &mut io::sink())?;
+                }
+                if *left == 0 && !buffer.is_empty() {
+                    io::copy(whole, &mut io::sink())?;
+                    return Ok(0);
+                }
+                let most = (*left).min(buffer.len() as u64) as usize;
+                let count = whole.read(buffer.get_mut(..most).unwrap_or_default())?;
+                *left -= count as u64;
+                Ok(count)
+            }
+        }
+    }
 }
 
 fn pass_stored(

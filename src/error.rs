@@ -104,6 +104,11 @@ impl Error {
         Error::Read { place, cause: Arc::new(cause) }
     }
 
+    /// The error that a reader of a dataset has put into an [`io::Error`].
+    pub fn inside(cause: &io::Error) -> Option<&Error> {
+        cause.get_ref()?.downcast_ref()
+    }
+
     /// `cause` is the operating system's error, or an [`io::Error::other`] that says what is wrong.
     pub fn write(place: Place, cause: io::Error) -> Error {
         Error::Write { place, cause: Arc::new(cause) }

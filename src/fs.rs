@@ -6,12 +6,15 @@
 mod sizing;
 
 use std::collections::HashSet;
+use std::ffi::OsString;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use self::sizing::Sizing;
 use crate::content::Bytes;
-use crate::tree::{Entry, Face, Kind, NodeId, Size, Tree};
+use crate::source::Source;
+use crate::tree::{Entry, Face, Kind, Lifetime, NodeId, Stat, Tree};
 use crate::{Error, Result};
 
 /// Who owns the files and what is left of 0444 and 0555.
@@ -26,7 +29,7 @@ pub struct FileSystem {
     tree: Arc<dyn Tree>,
     owner: Owner,
     modified: SystemTime,
-    /// The container's bytes on disk.
+    /// The bytes on disk of all there is.
     stored: u64,
     /// Inodes whose storage has failed.
     told: Mutex<HashSet<u64>>,
@@ -45,6 +48,8 @@ pub struct Attributes {
     /// Bytes on disk.
     pub stored: u64,
     pub mode: u16,
+    pub modified: SystemTime,
+    pub lifetime: Lifetime,
 }
 
 /// What `df` shows.
@@ -58,7 +63,21 @@ pub struct Totals {
 pub struct Line<'a> {
     pub name: &'a [u8],
     pub cursor: u64,
-    pub attributes: Attributes,
+    pub inode: u64,
+    pub kind: Kind,
+    dir: NodeId,
+    entry: Entry,
+}
+
+impl<'a> Line<'a> {
+    fn new(name: &'a [u8], cursor: u64, dir: NodeId, entry: Entry) -> Line<'a> {
+        Line { name, cursor, inode: compose(entry.node, entry.face), kind: entry.kind, dir, entry }
+    }
+
+    /// `.` and `..` are not remembered by who lists them.
+    pub fn is_dots(&self) -> bool {
+        self.cursor <= DOTS
+    }
 }
 
 /// Cursors 1 and 2 are `.` and `..`; the tree's own follow.
@@ -73,22 +92,51 @@ impl FileSystem {
         self.owner
     }
 
-    pub fn modified(&self) -> SystemTime {
-        self.modified
-    }
-
     pub fn totals(&self) -> Totals {
         Totals { stored: self.stored, inodes: self.tree.nodes() + self.tree.datasets() }
     }
 
-    /// All inode numbers are below this.
-    pub fn inode_limit(&self) -> u64 {
-        1 + 2 * self.tree.nodes()
+    /// The inodes of all that is in the same container.
+    pub fn siblings(&self, inode: u64) -> Range<u64> {
+        let nodes = decompose(inode).map_or(0..0, |(node, _)| self.tree.siblings(node));
+        compose(nodes.start, Face::Data)..compose(nodes.end, Face::Data)
     }
 
+    /// Can requests for this inode be answered without opening a container?
+    pub fn is_ready(&self, inode: u64) -> bool {
+        decompose(inode).is_ok_and(|(node, _)| self.tree.is_ready(node))
+    }
+
+    /// What is found is remembered until it is forgotten.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attributes> {
-        let (node, face) = self.tree.lookup(self.directory(parent)?, name).ok_or(Error::NotFound)?;
-        self.known_attributes(node, face)
+        let (node, face) = self.tree.lookup(self.directory(parent)?, name)?.ok_or(Error::NotFound)?;
+        self.known_attributes(node, face).inspect_err(|_| self.tree.forget(node, 1))
+    }
+
+    pub fn forget(&self, inode: u64, lookups: u64) {
+        if let Ok((node, _)) = decompose(inode) {
+            self.tree.forget(node, lookups);
+        }
+    }
+
+    /// Somebody opens a file, and closes it with [`FileSystem::release`]. What is a file on disk as it is, is returned.
+    pub fn open(&self, inode: u64) -> Result<Option<Arc<dyn Source>>> {
+        decompose(inode).and_then(|(node, _)| self.tree.hold(node))
+    }
+
+    pub fn release(&self, inode: u64) {
+        if let Ok((node, _)) = decompose(inode) {
+            self.tree.release(node);
+        }
+    }
+
+    /// From now on `changed` is called with the inode of a directory and a name in it when a change is noticed.
+    pub fn watch(&self, changed: impl Fn(u64, Option<OsString>) + Send + Sync + 'static) {
+        self.tree.watch(Arc::new(move |dir, name| changed(compose(dir, Face::Data), name)));
+    }
+
+    pub fn link(&self, inode: u64) -> Result<Vec<u8>> {
+        self.tree.link(decompose(inode)?.0)
     }
 
     /// Attributes without decoding: `len` may be missing.
@@ -129,25 +177,27 @@ impl FileSystem {
     /// false.
     pub fn list(&self, inode: u64, cursor: u64, each: &mut dyn FnMut(Line<'_>) -> bool) -> Result<()> {
         let dir = self.directory(inode)?;
+        let kind = Kind::Directory { subdirectories: None };
         let dots = [(&b"."[..], dir), (&b".."[..], self.tree.parent(dir))];
         for (at, (name, node)) in (1..).zip(dots).filter(|(at, _)| *at > cursor) {
-            let attributes = self.known_attributes(node, Face::Data)?;
-            if !each(Line { name, cursor: at, attributes }) {
+            if !each(Line::new(name, at, dir, Entry { node, face: Face::Data, kind, cursor: 0 })) {
                 return Ok(());
             }
         }
-        let mut failure = Ok(());
         self.tree.list(dir, cursor.saturating_sub(DOTS), &mut |name, entry| {
-            let Entry { node, face, cursor, kind } = entry;
-            match self.of_kind(node, face, kind) {
-                Ok(attributes) => each(Line { name, cursor: cursor + DOTS, attributes }),
-                Err(error) => {
-                    failure = Err(error);
-                    false
-                }
-            }
-        });
-        failure
+            let cursor = entry.cursor + DOTS;
+            each(Line::new(name, cursor, dir, entry))
+        })
+    }
+
+    /// The attributes of what was listed, without decoding; None if it is not there any more. It is remembered
+    /// until it is forgotten, but for `.` and `..`.
+    pub fn listed(&self, line: &Line<'_>) -> Result<Option<Attributes>> {
+        if line.is_dots() {
+            return self.known_attributes(line.entry.node, line.entry.face).map(Some);
+        }
+        let found = self.tree.listed(line.dir, line.name, &line.entry)?;
+        Ok(found.map(|(node, face, stat)| self.of_stat(node, face, stat)))
     }
 
     /// As [`FileSystem::read`] if that neither decodes nor waits for the container, or None.
@@ -189,30 +239,27 @@ impl FileSystem {
 
     fn directory(&self, inode: u64) -> Result<NodeId> {
         let (node, face) = decompose(inode)?;
-        match self.tree.kind(node) {
-            Some(Kind::Directory { .. }) if face == Face::Data => Ok(node),
-            Some(_) => Err(Error::NotADirectory),
-            None => Err(Error::NotFound),
+        match self.tree.kind(node)? {
+            Kind::Directory { .. } if face == Face::Data => Ok(node),
+            _ => Err(Error::NotADirectory),
         }
     }
 
     fn known_attributes(&self, node: NodeId, face: Face) -> Result<Attributes> {
-        let kind = self.tree.kind(node).ok_or(Error::NotFound)?;
-        self.of_kind(node, face, kind)
+        Ok(self.of_stat(node, face, self.tree.stat(node, face)?))
     }
 
-    fn of_kind(&self, node: NodeId, face: Face, kind: Kind) -> Result<Attributes> {
-        let (size, bits) = match kind {
-            Kind::Directory { .. } => (Size { len: Some(0), stored: 0 }, 0o555),
-            Kind::File => (self.tree.size(node, face)?, 0o444),
-        };
-        Ok(Attributes {
+    fn of_stat(&self, node: NodeId, face: Face, stat: Stat) -> Attributes {
+        let Stat { kind, size, modified, permissions } = stat;
+        Attributes {
             inode: compose(node, face),
             kind,
             len: size.len,
             stored: size.stored,
-            mode: bits & !(self.owner.umask as u16),
-        })
+            mode: permissions & !(self.owner.umask as u16),
+            modified: modified.unwrap_or(self.modified),
+            lifetime: self.tree.lifetime(node),
+        }
     }
 }
 

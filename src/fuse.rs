@@ -2,16 +2,19 @@
 //!
 //! A request that can be answered at once is answered on the thread that received it; one that has to
 //! decode goes with its reply to the pool, so that a slow decode never freezes `ls`. A panic in a request
-//! is caught and becomes EIO. Files do not change while they are mounted, so the kernel may keep what it
-//! learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again.
+//! is caught and becomes EIO. What is in a container does not change while it is mounted, so the kernel may keep what
+//! it learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again. In a
+//! mounted directory ([`Behaviour::changing`]) the kernel asks again after a while, and tells us what it opens.
 
+mod passthrough;
+
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use fuser::{
@@ -20,10 +23,11 @@ use fuser::{
     ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 
+use self::passthrough::Passthrough;
 use crate::content::Bytes;
 use crate::fs::{Attributes, FileSystem, Line};
 use crate::pool::Pool;
-use crate::tree::Kind;
+use crate::tree::{Kind, Lifetime};
 use crate::{Error, Result};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -36,9 +40,20 @@ const NAME_MAX: usize = 255;
 /// The most threads that decode or wait for a decode of another; they are started as they are needed.
 const WORKERS: usize = 64;
 
+/// How a mount answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Behaviour {
+    /// Opening a directory of a dead mount has to fail, as fusermount3 expects it to when it decides about
+    /// auto_unmount; the kernel must then not be told that it need not ask.
+    pub ask_opendirs: bool,
+    /// Names come and go: what the kernel knows of them holds for so long. None: nothing changes.
+    pub changing: Option<Duration>,
+}
+
 pub struct Fuse {
     shared: Arc<Shared>,
     pool: Pool,
+    behaviour: Behaviour,
     /// The kernel takes ENOSYS for "opens need not be asked".
     opens_are_free: bool,
     opendirs_are_free: bool,
@@ -49,20 +64,30 @@ pub struct Fuse {
 struct Shared {
     fs: FileSystem,
     notifier: OnceLock<Notifier>,
-    invalidated: AtomicBool,
+    passthrough: Passthrough,
+    /// First inodes of containers that the kernel was told to forget.
+    forgotten: Mutex<HashSet<u64>>,
+    /// How long answers hold that may change.
+    refresh: Duration,
 }
 
 impl Fuse {
-    /// `ask_opendirs`: opening a directory of a dead mount has to fail, as fusermount3 expects it to when it
-    /// decides about auto_unmount; the kernel must then not be told that it need not ask.
     /// `at_end` is called when the mount has ended.
-    pub fn new(fs: FileSystem, ask_opendirs: bool, at_end: impl FnOnce() + Send + Sync + 'static) -> Fuse {
-        let shared = Shared { fs, notifier: OnceLock::new(), invalidated: AtomicBool::new(false) };
+    pub fn new(fs: FileSystem, behaviour: Behaviour, at_end: impl FnOnce() + Send + Sync + 'static) -> Fuse {
+        let refresh = behaviour.changing.unwrap_or(DAY);
+        let shared = Shared {
+            fs,
+            notifier: OnceLock::new(),
+            passthrough: Passthrough::new(),
+            forgotten: Mutex::default(),
+            refresh,
+        };
         Fuse {
             shared: Arc::new(shared),
             pool: Pool::new("rab-worker", WORKERS),
+            behaviour,
             opens_are_free: false,
-            opendirs_are_free: !ask_opendirs,
+            opendirs_are_free: !behaviour.ask_opendirs,
             at_end: Some(Box::new(at_end)),
         }
     }
@@ -70,28 +95,59 @@ impl Fuse {
     /// To be called with the session's notifier once it is mounted.
     pub fn on_mounted(&self) -> impl FnOnce(Notifier) + Send + 'static {
         let shared = self.shared.clone();
-        move |notifier| drop(shared.notifier.set(notifier))
+        move |notifier| {
+            if shared.notifier.set(notifier.clone()).is_ok() {
+                shared.fs.watch(move |dir, name| {
+                    // What the kernel does not know it need not forget.
+                    if let Some(name) = name {
+                        let _ = notifier.inval_entry(INodeNo(dir), &name);
+                    }
+                    let _ = notifier.inval_inode(INodeNo(dir), 0, 0);
+                });
+            }
+        }
     }
 
-    fn wanted(config: &KernelConfig) -> InitFlags {
-        let wanted = InitFlags::FUSE_DO_READDIRPLUS
-            | InitFlags::FUSE_NO_OPEN_SUPPORT
+    fn wanted(&self, config: &mut KernelConfig) -> InitFlags {
+        let always = InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT
-            | InitFlags::FUSE_PARALLEL_DIROPS
-            | InitFlags::FUSE_CACHE_SYMLINKS;
-        wanted & config.capabilities()
+            | InitFlags::FUSE_PARALLEL_DIROPS;
+        let wanted = match self.behaviour.changing {
+            None => InitFlags::FUSE_NO_OPEN_SUPPORT | InitFlags::FUSE_CACHE_SYMLINKS,
+            // The kernel drops what it has of a file or listing when the time of its modification is another one.
+            Some(_) => {
+                InitFlags::FUSE_AUTO_INVAL_DATA
+                    | InitFlags::FUSE_READDIRPLUS_AUTO
+                    | Passthrough::wanted(config)
+            }
+        };
+        (always | wanted) & config.capabilities()
+    }
+
+    /// Answers here if that can be done without opening a container, else in the pool.
+    fn answer<R: Send + 'static>(
+        &self,
+        inode: u64,
+        reply: R,
+        answer: impl FnOnce(&Arc<Shared>, R) + Send + 'static,
+    ) {
+        if self.shared.fs.is_ready(inode) {
+            return answer(&self.shared, reply);
+        }
+        let shared = self.shared.clone();
+        self.pool.submit(move || answer(&shared, reply));
     }
 }
 
 impl Shared {
     /// Runs a request; a panic in it is an error like any other (the panic hook has logged it).
-    fn guard<T>(&self, request: impl FnOnce(&FileSystem) -> Result<T>) -> Result<T, Errno> {
+    fn guard<T>(&self, inode: u64, request: impl FnOnce(&FileSystem) -> Result<T>) -> Result<T, Errno> {
         let done = catch_unwind(AssertUnwindSafe(|| request(&self.fs)));
         match done {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => {
                 if let Error::Changed { .. } = error {
-                    self.invalidate();
+                    self.invalidate(inode);
                 }
                 Err(errno(&error))
             }
@@ -109,10 +165,66 @@ impl Shared {
         });
     }
 
-    /// The container changed: the kernel has to forget all that it was given.
-    fn invalidate(&self) {
-        if !self.invalidated.swap(true, Ordering::Relaxed) {
-            self.forget(1..self.fs.inode_limit());
+    /// The container of `inode` changed: the kernel has to forget all that it was given of it.
+    fn invalidate(&self, inode: u64) {
+        let all = self.fs.siblings(inode);
+        let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        if forgotten.insert(all.start) {
+            drop(forgotten);
+            self.forget(all);
+        }
+    }
+
+    fn lifetime(&self, of: Lifetime) -> Duration {
+        match of {
+            Lifetime::Forever => DAY,
+            Lifetime::Refresh => self.refresh,
+        }
+    }
+
+    /// How long attributes may be kept: not at all while the size is not known.
+    fn attributes_hold(&self, attributes: &Attributes) -> Duration {
+        if attributes.len.is_some() { self.lifetime(attributes.lifetime) } else { NO_TIME }
+    }
+
+    fn look_up(&self, parent: u64, name: &OsStr, reply: ReplyEntry) {
+        match self.guard(parent, |fs| fs.lookup(parent, name.as_bytes())) {
+            Ok(found) => {
+                let attr = self.file_attr(&found);
+                let holds = self.lifetime(found.lifetime);
+                reply.entry_with_ttls(&self.attributes_hold(&found), &holds, &attr, GENERATION);
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn list(&self, inode: u64, cursor: u64, mut reply: ReplyDirectory) {
+        let mut add = |line: Line<'_>| {
+            let kind = file_type(line.kind);
+            !reply.add(INodeNo(line.inode), line.cursor, kind, OsStr::from_bytes(line.name))
+        };
+        match self.guard(inode, |fs| fs.list(inode, cursor, &mut add)) {
+            Ok(()) => reply.ok(),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn list_with_attributes(&self, inode: u64, cursor: u64, mut reply: ReplyDirectoryPlus) {
+        let mut add = |line: Line<'_>| {
+            // What cannot be looked at is left out; whoever asks for it by its name is told why.
+            let Ok(Some(found)) = self.fs.listed(&line) else { return true };
+            let attr = self.file_attr(&found);
+            let holds = self.attributes_hold(&found);
+            let name = OsStr::from_bytes(line.name);
+            let is_full = reply.add(attr.ino, line.cursor, name, &holds, &attr, GENERATION);
+            if is_full && !line.is_dots() {
+                self.fs.forget(found.inode, 1);
+            }
+            !is_full
+        };
+        match self.guard(inode, |fs| fs.list(inode, cursor, &mut add)) {
+            Ok(()) => reply.ok(),
+            Err(errno) => reply.error(errno),
         }
     }
 
@@ -127,11 +239,12 @@ impl Shared {
     }
 
     fn file_attr(&self, of: &Attributes) -> FileAttr {
-        let (kind, nlink) = match of.kind {
-            Kind::Directory { subdirectories } => (FileType::Directory, 2 + subdirectories),
-            Kind::File => (FileType::RegularFile, 1),
+        let nlink = match of.kind {
+            // One is what file systems say that do not count.
+            Kind::Directory { subdirectories } => subdirectories.map_or(1, |count| 2 + count),
+            Kind::File | Kind::Link => 1,
         };
-        let (owner, modified) = (self.fs.owner(), self.fs.modified());
+        let (owner, modified) = (self.fs.owner(), of.modified);
         FileAttr {
             ino: INodeNo(of.inode),
             // The kernel counts sizes in 63 bits.
@@ -141,7 +254,7 @@ impl Shared {
             mtime: modified,
             ctime: modified,
             crtime: modified,
-            kind,
+            kind: file_type(of.kind),
             perm: of.mode,
             nlink: u32::try_from(nlink).unwrap_or(u32::MAX),
             uid: owner.uid,
@@ -153,9 +266,12 @@ impl Shared {
     }
 }
 
-/// How long attributes may be kept: not at all while the size is not known.
-fn lifetime(attributes: &Attributes) -> Duration {
-    if attributes.len.is_some() { DAY } else { NO_TIME }
+fn file_type(kind: Kind) -> FileType {
+    match kind {
+        Kind::Directory { .. } => FileType::Directory,
+        Kind::File => FileType::RegularFile,
+        Kind::Link => FileType::Symlink,
+    }
 }
 
 /// The one place where errors become errno.
@@ -174,7 +290,10 @@ fn errno(error: &Error) -> Errno {
 
 impl Filesystem for Fuse {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        let wanted = Fuse::wanted(config);
+        let wanted = self.wanted(config);
+        if wanted.contains(InitFlags::FUSE_PASSTHROUGH) {
+            self.shared.passthrough.switch_on();
+        }
         self.opens_are_free = wanted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         self.opendirs_are_free &= wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         config
@@ -192,21 +311,37 @@ impl Filesystem for Fuse {
         if name.len() > NAME_MAX {
             return reply.error(Errno::ENAMETOOLONG);
         }
-        match self.shared.guard(|fs| fs.lookup(parent.0, name.as_bytes())) {
-            Ok(found) => {
-                let attr = self.shared.file_attr(&found);
-                reply.entry_with_ttls(&lifetime(&found), &DAY, &attr, GENERATION);
-            }
+        if self.shared.fs.is_ready(parent.0) {
+            return self.shared.look_up(parent.0, name, reply);
+        }
+        let name = name.to_owned();
+        self.answer(parent.0, reply, move |shared, reply| shared.look_up(parent.0, &name, reply));
+    }
+
+    fn forget(&self, _: &Request, inode: INodeNo, lookups: u64) {
+        self.shared.fs.forget(inode.0, lookups);
+    }
+
+    fn readlink(&self, _: &Request, inode: INodeNo, reply: ReplyData) {
+        match self.shared.guard(inode.0, |fs| fs.link(inode.0)) {
+            Ok(target) => reply.data(&target),
             Err(errno) => reply.error(errno),
         }
     }
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let answer = |shared: &Shared, reply: ReplyAttr, found: Result<Attributes, Errno>| match found {
-            Ok(found) => reply.attr(&lifetime(&found), &shared.file_attr(&found)),
+            Ok(found) => reply.attr(&shared.attributes_hold(&found), &shared.file_attr(&found)),
             Err(errno) => reply.error(errno),
         };
-        let found = self.shared.guard(|fs| fs.attributes(inode.0));
+        let exactly = move |shared: &Arc<Shared>, reply| {
+            answer(shared, reply, shared.guard(inode.0, |fs| fs.exact_attributes(inode.0)));
+            shared.watch(inode.0);
+        };
+        if !self.shared.fs.is_ready(inode.0) {
+            return self.answer(inode.0, reply, exactly);
+        }
+        let found = self.shared.guard(inode.0, |fs| fs.attributes(inode.0));
         for _ in 0..found.as_ref().map_or(0, |found| self.shared.fs.asked(found)) {
             let shared = self.shared.clone();
             self.pool.submit(move || shared.fs.size_ahead(inode.0));
@@ -214,21 +349,37 @@ impl Filesystem for Fuse {
         match found {
             Ok(found) if found.len.is_none() => {
                 let shared = self.shared.clone();
-                self.pool.submit(move || {
-                    answer(&shared, reply, shared.guard(|fs| fs.exact_attributes(inode.0)));
-                    shared.watch(inode.0);
-                });
+                self.pool.submit(move || exactly(&shared, reply));
             }
             found => answer(&self.shared, reply, found),
         }
     }
 
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         if self.opens_are_free {
-            reply.error(Errno::ENOSYS);
-        } else {
-            reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+            return reply.error(Errno::ENOSYS);
         }
+        self.answer(inode.0, reply, move |shared, reply| {
+            match shared.guard(inode.0, |fs| fs.open(inode.0)) {
+                Ok(source) => shared.passthrough.open(inode.0, source, reply),
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.shared.passthrough.release(inode.0);
+        self.shared.fs.release(inode.0);
+        reply.ok();
     }
 
     fn read(
@@ -247,13 +398,13 @@ impl Filesystem for Fuse {
             Ok(bytes) => reply.data(bytes.for_the_kernel()),
             Err(errno) => reply.error(errno),
         };
-        match self.shared.guard(|fs| fs.read_at_once(inode.0, offset, size)) {
+        match self.shared.guard(inode.0, |fs| fs.read_at_once(inode.0, offset, size)) {
             Ok(Some(bytes)) => answer(reply, Ok(bytes)),
             Err(errno) => answer(reply, Err(errno)),
             Ok(None) => {
                 let shared = self.shared.clone();
                 self.pool.submit(move || {
-                    answer(reply, shared.guard(|fs| fs.read(inode.0, offset, size)));
+                    answer(reply, shared.guard(inode.0, |fs| fs.read(inode.0, offset, size)));
                     shared.watch(inode.0);
                 });
             }
@@ -268,15 +419,8 @@ impl Filesystem for Fuse {
         }
     }
 
-    fn readdir(&self, _: &Request, inode: INodeNo, _: FileHandle, cursor: u64, mut reply: ReplyDirectory) {
-        let mut add = |line: Line<'_>| {
-            let attr = self.shared.file_attr(&line.attributes);
-            !reply.add(attr.ino, line.cursor, attr.kind, OsStr::from_bytes(line.name))
-        };
-        match self.shared.guard(|fs| fs.list(inode.0, cursor, &mut add)) {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
+    fn readdir(&self, _: &Request, inode: INodeNo, _: FileHandle, cursor: u64, reply: ReplyDirectory) {
+        self.answer(inode.0, reply, move |shared, reply| shared.list(inode.0, cursor, reply));
     }
 
     fn readdirplus(
@@ -285,17 +429,9 @@ impl Filesystem for Fuse {
         inode: INodeNo,
         _: FileHandle,
         cursor: u64,
-        mut reply: ReplyDirectoryPlus,
+        reply: ReplyDirectoryPlus,
     ) {
-        let mut add = |line: Line<'_>| {
-            let attr = self.shared.file_attr(&line.attributes);
-            let lifetime = lifetime(&line.attributes);
-            !reply.add(attr.ino, line.cursor, OsStr::from_bytes(line.name), &lifetime, &attr, GENERATION)
-        };
-        match self.shared.guard(|fs| fs.list(inode.0, cursor, &mut add)) {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
+        self.answer(inode.0, reply, move |shared, reply| shared.list_with_attributes(inode.0, cursor, reply));
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {

@@ -1,28 +1,125 @@
-//! From the path of a container to a file system that can be mounted: source, format, tree, FUSE.
+//! From the paths of sources to a file system that can be mounted: source, format, tree, FUSE. One container is its
+//! own tree; a directory, or several sources, are mirrored.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use crate::Result;
 use crate::codec::{Engine, IndexStore, Limits};
 use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
-use crate::fuse::Fuse;
-use crate::mount::{Config, Opened};
+use crate::fuse::{Behaviour, Fuse};
+use crate::mirror::{self, Filter, Mirror, Union};
+use crate::mount::{Config, Opened, Showing};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
+use crate::{Error, Result};
 
-/// Opens what `config` names. Reads the container's index only, and starts no thread.
+/// A tree, and what is to be said of all of it.
+struct Root {
+    tree: Arc<dyn Tree>,
+    modified: SystemTime,
+    /// Bytes on disk.
+    stored: u64,
+    mode: u32,
+    summary: String,
+    is_changing: bool,
+}
+
+/// Opens what `config` names. Reads a container's index only, nothing of a directory, and starts no thread.
 pub fn open(config: &Config) -> Result<Opened<Fuse>> {
-    let source = Arc::new(FileSource::open(config.source())?);
-    let mode = source.mode();
-    let (modified, stored) = (source.modified(), source.len());
     let engine = Arc::new(engine(config));
-    let tree = format::open(Context::new(source, engine.clone()))?;
-    let summary = summary(&*tree);
-    let fs = FileSystem::new(tree, owner(config), modified, stored);
-    let filesystem = Fuse::new(fs, config.auto_unmount, move || engine.close());
+    let root = match config.sources.as_slice() {
+        [path] => one(path, config, &engine)?,
+        _ if config.showing.union => union(config, &engine)?,
+        _ => several(config, &engine)?,
+    };
+    let behaviour = Behaviour {
+        ask_opendirs: config.auto_unmount,
+        changing: root.is_changing.then_some(config.showing.refresh),
+    };
+    let fs = FileSystem::new(root.tree, owner(config), root.modified, root.stored);
+    let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
-    Ok(Opened { filesystem, summary, mode, on_mounted })
+    Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })
+}
+
+fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    if path.is_dir() { directory(path, config, engine) } else { container(path, config, engine) }
+}
+
+fn container(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let source = Arc::new(FileSource::open(path)?);
+    let (modified, stored, mode) = (source.modified(), source.len(), source.mode());
+    let context = Context { options: formats(&config.showing), ..Context::new(source, engine.clone()) };
+    let tree = format::open(context)?;
+    let summary = match tree.datasets() {
+        1 => "1 dataset".into(),
+        count => format!("{count} datasets"),
+    };
+    Ok(Root { tree, modified, stored, mode, summary, is_changing: false })
+}
+
+fn directory(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let options = showing(&config.showing)?;
+    let tree = Arc::new(Mirror::of_directory(path.to_owned(), options, engine.clone())?);
+    let (modified, mode) = looked_at(path)?;
+    let summary = format!("the containers in {}", path.display());
+    Ok(Root { tree, modified, stored: capacity(path), mode, summary, is_changing: true })
+}
+
+/// The trees of all sources as one.
+fn union(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let mut trees = Vec::new();
+    for path in &config.sources {
+        let root = one(path, config, engine)?;
+        trees.push((path.clone(), root.tree));
+    }
+    let (modified, mode) = looked_at(config.source())?;
+    let summary = format!("{} sources as one", trees.len());
+    let tree = Arc::new(Union::new(trees)?);
+    Ok(Root { tree, modified, stored: capacity(config.source()), mode, summary, is_changing: true })
+}
+
+fn several(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let options = showing(&config.showing)?;
+    for file in config.sources.iter().filter(|path| !path.is_dir()) {
+        let context = Context::new(Arc::new(FileSource::open(file)?), engine.clone());
+        format::chosen(&Context { options: options.formats.clone(), ..context })?;
+    }
+    let tree = Arc::new(Mirror::of_sources(&config.sources, options, engine.clone())?);
+    let (modified, mode) = looked_at(config.source())?;
+    let summary = format!("{} sources", config.sources.len());
+    Ok(Root { tree, modified, stored: capacity(config.source()), mode, summary, is_changing: true })
+}
+
+fn looked_at(path: &Path) -> Result<(SystemTime, u32)> {
+    use std::os::unix::fs::PermissionsExt;
+    let meta = path.metadata().map_err(|cause| Error::open(path, cause))?;
+    let modified = meta.modified().map_err(|cause| Error::open(path, cause))?;
+    Ok((modified, meta.permissions().mode()))
+}
+
+/// That of the file system that a directory is on.
+fn capacity(path: &Path) -> u64 {
+    rustix::fs::statvfs(path).map_or(0, |about| about.f_blocks.saturating_mul(about.f_frsize))
+}
+
+fn formats(showing: &Showing) -> format::Options {
+    format::Options { format: showing.format.clone(), ..format::Options::default() }
+}
+
+fn showing(showing: &Showing) -> Result<mirror::Options> {
+    Ok(mirror::Options {
+        max_open: showing.max_open,
+        formats: formats(showing),
+        strip_ext: showing.strip_ext,
+        only_containers: showing.only_containers,
+        follow_outside: showing.follow_outside,
+        max_depth: showing.max_depth,
+        filter: Filter::new(&showing.include, &showing.exclude)?,
+        ..mirror::Options::default()
+    })
 }
 
 fn engine(config: &Config) -> Engine {
@@ -41,12 +138,5 @@ fn owner(config: &Config) -> Owner {
         uid: config.uid.unwrap_or_else(|| nix::unistd::getuid().as_raw()),
         gid: config.gid.unwrap_or_else(|| nix::unistd::getgid().as_raw()),
         umask: config.umask,
-    }
-}
-
-fn summary(tree: &dyn Tree) -> String {
-    match tree.datasets() {
-        1 => "1 dataset".into(),
-        count => format!("{count} datasets"),
     }
 }

@@ -10,7 +10,10 @@ use std::process::Command;
 use half::f16;
 use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn, s};
 use num_complex::Complex;
-use rab::{Column, Compression, Endian, Item, Order, Text, Value, Writer};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use rab::{Column, Compression, Editor, Endian, Item, Order, Text, Value, Writer};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -24,21 +27,29 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
     fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// The number of datasets that Python found to be as expected, or what it said.
+/// Of the project's directory, or what an environment variable names.
+fn installed(variable: &str, path: &str) -> PathBuf {
+    std::env::var_os(variable).map_or(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), PathBuf::from)
+}
+
+/// The number of datasets that Python and JavaScript found to be as expected, or what Python said.
 fn checked(path: &Path, expected: &[Json]) -> Result<usize, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let python =
-        std::env::var_os("RAB_TEST_PYTHON").map_or(root.join("target/python/bin/python"), PathBuf::from);
     let json = path.with_extension("json");
     fs::write(&json, Json::from(expected).to_string()).unwrap();
-    let said = Command::new(&python)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .arg(root.join("tests/python/check_written.py"))
-        .args([path, &json])
-        .output()
-        .unwrap_or_else(|error| {
-            panic!("{}: {error}: run scripts/test, or name one in RAB_TEST_PYTHON", python.display())
-        });
+    let mut python = Command::new(installed("RAB_TEST_PYTHON", "target/python/bin/python"));
+    python.env("PYTHONDONTWRITEBYTECODE", "1").arg(root.join("tests/python/check_written.py"));
+    let mut node = Command::new("node");
+    node.env("NODE_PATH", installed("RAB_TEST_NODE_PATH", "target/js/node_modules"));
+    node.arg(root.join("tests/js/check_written.js"));
+    let in_python = counted(python.args([path, &json]));
+    let in_javascript = counted(node.args([path, &json]));
+    assert_eq!(in_python.is_ok(), in_javascript.is_ok(), "{in_python:?} {in_javascript:?}");
+    in_python
+}
+
+fn counted(checker: &mut Command) -> Result<usize, String> {
+    let said = checker.output().unwrap_or_else(|error| panic!("{checker:?}: {error}: run scripts/test"));
     match said.status.success() {
         true => Ok(String::from_utf8_lossy(&said.stdout).trim().parse().unwrap()),
         false => Err(String::from_utf8_lossy(&said.stderr).into_owned()),
@@ -589,4 +600,209 @@ fn two_writers_at_once() {
         assert_eq!(checked(&path, &all), Ok(3));
         assert_eq!(entries(dir.path()).len(), 2, "the file, and the JSON of this test");
     }
+}
+
+/// Random texts, most of what YAML could take for something else: pieces of numbers, dates, words and signs.
+fn any_text() -> impl Strategy<Value = Text> {
+    let signs = "[-+0-9.:_eExXoOTZ /~=,#?&*!|>'\"%@`{}\\[\\]<]{0,12}";
+    let numbers = "[-+]?(0|0x|0o|0b|[.])?[0-9_]{1,6}([.:][0-9_]{0,3}){0,3}([eE][-+]?[0-9]{1,3})?";
+    let dates = "[12][0-9]{3}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,7})?(Z|[-+][0-9]{1,2})?)?";
+    let words =
+        "([yY]|[nN]|[Yy]es|[Nn]o|[Oo]n|OFF|[tT]rue|FALSE|[Nn]ull|[.](inf|Inf|nan|NaN)|[iI]nf|NaN)[ .:a]?";
+    let odd = "[ \\t\\n\\r\0\u{1}\u{7f}-\u{a0}\u{2028}\u{2029}\u{feff}\u{fffe}\u{ad}\u{202e}é漢🦏a:#-]{0,10}";
+    let lone = prop::sample::select(vec![&b"\xED\xA0\x80"[..], b"a", b"\xED\xBF\xBFb"]);
+    let lone = prop::collection::vec(lone, 0..4);
+    // Surrogates side by side would be one character in JavaScript.
+    let lone = lone.prop_map(|parts| Text::from_wtf8(&parts.join(&b"-"[..])).unwrap());
+    let text = prop_oneof![signs, numbers, dates, words, odd, ".{0,12}"].prop_map(Text::from);
+    prop_oneof![15 => text, 1 => lone]
+}
+
+fn any_scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        8 => any_text().prop_map(Value::Str),
+        2 => any::<i64>().prop_map(Value::from),
+        2 => any::<f64>().prop_map(Value::Float),
+        2 => (any::<i16>(), -30..30i32).prop_map(|(n, to)| Value::Float(f64::from(n) * 10f64.powi(to))),
+        1 => any::<bool>().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Value::Bytes),
+    ]
+}
+
+fn any_map(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    prop::collection::btree_map(any_text().prop_map(|key| key.as_bytes().to_vec()), value, 0..4).prop_map(
+        |pairs| Value::map(pairs.into_iter().map(|(key, value)| (Text::from_wtf8(&key).unwrap(), value))),
+    )
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    any_scalar().prop_recursive(40, 60, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Seq),
+            any_map(inner.clone()),
+            // So deep that it is written in flow style.
+            (inner, 30..40).prop_map(|(inner, depth)| (0..depth).fold(inner, |inner, _| vec![inner].into())),
+        ]
+    })
+}
+
+/// A dataset of any kind: how it is added, and what must be found.
+fn add_any(
+    writer: &mut Writer,
+    (name, metadata): (&Text, &Value),
+    draw: &mut impl FnMut(u32) -> u32,
+    value: &Value,
+) -> (Json, Json) {
+    let level = draw(10);
+    let compression = if level < 4 { Compression::None } else { Compression::Zlib(level) };
+    let data: Vec<u8> = (0..draw(200)).map(|_| draw(256) as u8).collect();
+    let add = writer.add(name.clone()).metadata(metadata.clone()).compression(compression);
+    match draw(4) {
+        0 => {
+            let text = String::from_utf8_lossy(&data).into_owned();
+            add.text(&text).unwrap();
+            (json!("text"), json!(hex(text.as_bytes())))
+        }
+        1 => {
+            add.bytes(data.as_slice()).unwrap();
+            (json!("bytes"), json!(hex(&data)))
+        }
+        2 => {
+            add.object(value).unwrap();
+            (json!("object"), plain(value))
+        }
+        _ => {
+            let shape = [draw(4) as usize, draw(4) as usize, draw(4) as usize];
+            let items = ArrayD::from_shape_fn(IxDyn(&shape), |_| (draw(1 << 16) as i32 - 9) as i16);
+            let order = if draw(2) == 0 { Order::C } else { Order::F };
+            let endian = if draw(2) == 0 { Endian::Little } else { Endian::Big };
+            add.order(order).endian(endian).array(items.view()).unwrap();
+            let bytes: Vec<u8> = items.iter().flat_map(|item| item.to_le_bytes()).collect();
+            (json!("int16"), json!({ "shape": shape, "bytes": hex(&bytes) }))
+        }
+    }
+}
+
+/// What the library itself finds, in the same words.
+fn found(archive: &rab::Archive, number: usize) -> (Json, Json) {
+    let dataset = archive.dataset_at(number).unwrap();
+    let value = match dataset.kind() {
+        "text" | "bytes" => json!(hex(&dataset.bytes().unwrap())),
+        "object" => plain(&Value::from(&*dataset.object().unwrap())),
+        _ => {
+            let mut bytes = Vec::new();
+            let array = dataset.array().unwrap();
+            array.write(Endian::Little, &mut bytes).unwrap();
+            json!({ "shape": array.shape(), "bytes": hex(&bytes) })
+        }
+    };
+    (plain(&Value::from(&**dataset.metadata())), value)
+}
+
+#[test]
+fn any_set_of_datasets_is_read_back() {
+    let dir = scratch();
+    let path = dir.path().join("x.rab");
+    let mut runner = TestRunner::deterministic();
+    let mut names: Vec<Text> = Vec::new();
+    let mut writer = Writer::create(&path).unwrap();
+    let mut all = Vec::new();
+    for _ in 0..1500 {
+        let name = any_text().new_tree(&mut runner).unwrap().current();
+        if names.contains(&name) {
+            continue;
+        }
+        let metadata = any_map(any_value()).new_tree(&mut runner).unwrap().current();
+        let value = any_value().new_tree(&mut runner).unwrap().current();
+        let mut draw = |below: u32| (0..below.max(1)).new_tree(&mut runner).unwrap().current();
+        let (kind, data) = add_any(&mut writer, (&name, &metadata), &mut draw, &value);
+        all.push(json!({ "name": plain(&name.clone().into()), "type": kind, "value": data, "metadata": plain(&metadata) }));
+        names.push(name);
+    }
+    writer.finish().unwrap();
+    assert!(all.len() > 1000);
+    let archive = rab::Archive::open(&path).unwrap();
+    for (number, expected) in all.iter().enumerate() {
+        assert_eq!(archive.raw_name(number), names[number].as_bytes());
+        let (metadata, value) = found(&archive, number);
+        assert_eq!((&metadata, &value), (&expected["metadata"], &expected["value"]), "dataset {number}");
+    }
+    assert_eq!(checked(&path, &all), Ok(all.len()));
+}
+
+#[test]
+fn edited_files() {
+    let dir = scratch();
+    let path = dir.path().join("x.rab");
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    };
+    let noise: Vec<u8> = (0..2_000_000).map(|_| next()).collect();
+    let mut writer = Writer::create(&path).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        writer
+            .add(name)
+            .metadata(values())
+            .compression(ZLIB)
+            .bytes(noise[..500_000].chain(name.as_bytes()))
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    let value = |name: &str| json!(hex(&[&noise[..500_000], name.as_bytes()].concat()));
+    let mut all =
+        ["a", "b", "c", "d"].map(|name| expected(name, "bytes", json!("gzip"), value(name))).to_vec();
+
+    let mut editor = Editor::open(&path).unwrap();
+    editor.add("e").compression(Compression::ZlibIfSmaller(6)).bytes(noise.as_slice()).unwrap();
+    editor.add("f").compression(Compression::ZlibIfSmaller(6)).bytes(&noise[..0]).unwrap();
+    editor.finish().unwrap();
+    all.push(expected("e", "bytes", Json::Null, json!(hex(&noise))));
+    all.push(expected("f", "bytes", Json::Null, json!("")));
+    assert_eq!(checked(&path, &all), Ok(6));
+
+    let mut editor = Editor::open(&path).unwrap();
+    editor.remove("a").unwrap();
+    editor.replace("c").unwrap().text("new").unwrap();
+    editor.rename("d", "yes").unwrap();
+    editor.set_metadata("b", values()).unwrap();
+    editor.add("=").object(&values()).unwrap();
+    editor.finish().unwrap();
+    all.remove(0);
+    all[0]["metadata"] = plain(&values());
+    all[1] = expected("c", "text", Json::Null, json!(hex(b"new")));
+    all[1]["metadata"] = plain(&values());
+    all[2]["name"] = plain(&"yes".into());
+    all.push(expected("=", "object", Json::Null, plain(&values())));
+    assert_eq!(checked(&path, &all), Ok(6));
+}
+
+#[test]
+fn the_file_does_not_depend_on_jobs() {
+    let dir = scratch();
+    let bytes: Vec<u8> =
+        (0..3_000_000u32).map(|n| (n / 5 % 251 ^ n.wrapping_mul(2_654_435_761) >> 30) as u8).collect();
+    let write = |jobs: usize| {
+        let path = dir.path().join(format!("{jobs}.rab"));
+        let mut writer = Writer::create(&path).unwrap().jobs(jobs);
+        for level in 0..10 {
+            let name = level.to_string();
+            writer.add(name.as_str()).compression(Compression::Zlib(level)).bytes(bytes.as_slice()).unwrap();
+            let name = format!("{level}, small");
+            writer.add(name.as_str()).compression(Compression::Zlib(level)).bytes(&bytes[..99]).unwrap();
+        }
+        writer.finish().unwrap();
+        path
+    };
+    let one = write(1);
+    for jobs in [2, 5] {
+        assert!(fs::read(write(jobs)).unwrap() == fs::read(&one).unwrap(), "{jobs}");
+    }
+    let names = (0..10)
+        .flat_map(|level| [(level.to_string(), &bytes[..]), (format!("{level}, small"), &bytes[..99])]);
+    let all: Vec<Json> =
+        names.map(|(name, bytes)| expected(&name, "bytes", json!("gzip"), json!(hex(bytes)))).collect();
+    assert_eq!(checked(&one, &all), Ok(20));
 }

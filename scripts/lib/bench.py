@@ -5,7 +5,6 @@ same work on an empty FUSE file system (benches/floor.rs), which is what the ker
 is measured in turns within one run, and medians are reported.
 """
 import argparse
-import contextlib
 import json
 import os
 import platform
@@ -17,7 +16,7 @@ import time
 
 import numpy as np
 
-from bench_kit import ROWS, Bench, dd, fromfile, median, resident, row, run, say, seconds, warm
+from bench_kit import ROWS, Bench, dd, drop_names, fromfile, median, resident, row, run, say, seconds, warm
 
 # ---------------------------------------------------------------- reading one large array
 
@@ -191,13 +190,6 @@ def twin(bench, source, count):
     return where
 
 
-def drop_names():
-    """Forgets what is cached of the disk, so that its listing is a first one too."""
-    with contextlib.suppress(OSError):
-        with open("/proc/sys/vm/drop_caches", "w") as f:
-            f.write("3")
-
-
 @row
 def listings(bench):
     count = bench.files
@@ -265,7 +257,9 @@ def a_small_archive(bench):
             ("resident memory of its daemon", f"{median(sizes):.1f} MiB", "at most 12 MiB")]
 
 
-import bench_gzip  # noqa: E402,F401 (its rows come last)
+import bench_directories  # noqa: E402,F401
+import bench_gzip  # noqa: E402,F401
+import bench_rab  # noqa: E402,F401 (their rows come last)
 
 
 def machine():

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::Archive;
-use crate::content::Content;
+use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
 use crate::tree::Description;
@@ -43,12 +43,12 @@ impl<'a> Dataset<'a> {
 
     /// Where its bytes are in the file; None if its description makes no sense.
     pub fn stored_range(&self) -> Option<Range<u64>> {
-        self.description.stored.clone().filter(|_| self.description.fault.is_none())
+        self.description.stored_range()
     }
 
     /// The bytes that it takes in the file.
     pub fn stored_len(&self) -> u64 {
-        self.stored_range().map_or(0, |range| range.end - range.start)
+        self.description.stored_len()
     }
 
     /// The length of the decoded bytes, if it is known without decoding.
@@ -73,6 +73,24 @@ impl<'a> Dataset<'a> {
                 self.remains()?.pass(each)?;
                 Err(self.damaged(problem.as_str()))
             }
+        }
+    }
+
+    /// All decoded bytes from front to back, to be read once, whatever their number. What comes before damage is
+    /// read before the [`Error`], which is inside the [`std::io::Error`].
+    ///
+    /// ```
+    /// use std::io::Read;
+    /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
+    /// let mut text = String::new();
+    /// archive.dataset("Some text")?.reader()?.take(5).read_to_string(&mut text).unwrap();
+    /// assert_eq!(text, "hello");
+    /// # Ok::<(), rab::Error>(())
+    /// ```
+    pub fn reader(&self) -> Result<Reader> {
+        match &self.description.fault {
+            None => self.content()?.reader(),
+            Some(problem) => Err(self.damaged(problem.as_str())),
         }
     }
 

@@ -4,6 +4,7 @@
 //! It knows the formats only as [`format`]'s `list` gives them: names, and datasets by number.
 
 mod dataset;
+mod meter;
 mod read;
 mod stats;
 mod table;
@@ -19,9 +20,11 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::codec::Engine;
 use crate::format::{self, Context, Listing, Options};
 use crate::source::{FileSource, Source};
+use crate::tree::{Arena, Builder, Datasets, Description};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
+pub use meter::Meter;
 pub use stats::{Extreme, Stats};
 pub use table::ColumnValues;
 pub use verify::Checked;
@@ -91,8 +94,12 @@ impl Archive {
 
     /// What all datasets take in the file together.
     pub fn stored_len(&self) -> u64 {
-        let sizes = (0..self.len() as u32).map(|number| self.listing.datasets.size(number).stored);
-        sizes.fold(0, u64::saturating_add)
+        (0..self.len()).map(|number| self.stored_len_of(number)).fold(0, u64::saturating_add)
+    }
+
+    /// What the dataset with this number takes in the file.
+    pub fn stored_len_of(&self, number: usize) -> u64 {
+        u32::try_from(number).map_or(0, |number| self.listing.datasets.size(number).stored)
     }
 
     /// The names of all datasets in the container's order; what is no Unicode in them is replaced.
@@ -139,10 +146,26 @@ impl Archive {
         Dataset::new(self, number)
     }
 
+    /// What a listing needs of a dataset, quickly: metadata, codec and checksum may be left out.
+    pub(crate) fn brief_at(&self, number: usize) -> Result<Description> {
+        let known = u32::try_from(number).ok().filter(|_| number < self.len());
+        let number = known.ok_or_else(|| self.no_dataset(number.to_string().as_bytes()))?;
+        self.listing.datasets.brief(number)
+    }
+
     /// The error that there is no such dataset.
     pub fn no_dataset(&self, name: &[u8]) -> Error {
         let name = String::from_utf8_lossy(name).into_owned();
         Error::NoDataset { file: self.path().to_owned(), name }
+    }
+
+    /// The tree that a mount shows; the number of a dataset is the same in it.
+    pub(crate) fn tree(&self) -> Result<Arena<&dyn Datasets>> {
+        Builder::build(&self.listing.names, &*self.listing.datasets)
+    }
+
+    pub(crate) fn source(&self) -> &FileSource {
+        &self.source
     }
 
     fn name(&self, number: u32) -> &[u8] {

@@ -3,11 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use half::f16;
-
 use super::Dataset;
 use crate::Result;
-use crate::array::{Dtype, Endian, Kind};
+use crate::array::{Dtype, Kind, float, int};
 
 /// A minimum or maximum: whole numbers exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,33 +132,5 @@ impl Sums {
             }
         }
         self.stats
-    }
-}
-
-/// The bytes of one value with the least significant first, filled up with zeros.
-fn little(item: &[u8], endian: Endian) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    match endian {
-        Endian::Little => bytes.iter_mut().zip(item).for_each(|(to, from)| *to = *from),
-        Endian::Big => bytes.iter_mut().zip(item.iter().rev()).for_each(|(to, from)| *to = *from),
-    }
-    bytes
-}
-
-fn int(item: &[u8], dtype: Dtype) -> i128 {
-    let bits = u64::from_le_bytes(little(item, dtype.endian));
-    if dtype.element.kind == Kind::Uint {
-        return bits.into();
-    }
-    let unused = 64 - 8 * u32::from(dtype.element.size.clamp(1, 8));
-    (((bits << unused) as i64) >> unused).into()
-}
-
-fn float(item: &[u8], endian: Endian) -> f64 {
-    let [a, b, c, d, ..] = little(item, endian);
-    match item.len() {
-        2 => f16::from_le_bytes([a, b]).to_f64(),
-        4 => f32::from_le_bytes([a, b, c, d]).into(),
-        _ => f64::from_le_bytes(little(item, endian)),
     }
 }

@@ -2,6 +2,8 @@
 //! compressed dataset with a checksum twice), in bounded memory.
 
 use std::ops::ControlFlow;
+use std::sync::mpsc;
+use std::thread;
 
 use sha2::{Digest, Sha256};
 
@@ -15,6 +17,8 @@ use crate::{Error, Result};
 pub enum Checked {
     /// All bytes are there, and nothing tells what they should be.
     Readable,
+    /// As `Readable` or `Decoded`, and there is a checksum of an algorithm that is not known here.
+    UnknownChecksum,
     /// The compressed stream's own check value was right.
     Decoded,
     /// The checksum was right.
@@ -23,7 +27,7 @@ pub enum Checked {
 
 impl Dataset<'_> {
     /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
-    pub fn verify(&self, passed: &mut dyn FnMut(u64)) -> Result<Checked> {
+    pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let described = self.description();
         if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
@@ -33,16 +37,16 @@ impl Dataset<'_> {
                 Err(Error::Unsupported { .. }) => self.remains()?.pass(&mut |_| ControlFlow::Continue(()))?,
                 verified => verified?,
             }
-            match described.checksum.is_some() {
+            match described.checksum.as_ref().is_some_and(is_known) {
                 true => self.verify_stored(passed)?,
                 false => passed(self.stored_len()),
             }
         }
-        let known = described.checksum.as_ref().is_some_and(is_known);
-        Ok(match (known, &described.compression) {
-            (true, _) => Checked::Checksum,
-            (false, Some(_)) => Checked::Decoded,
-            (false, None) => Checked::Readable,
+        Ok(match (&described.checksum, &described.compression) {
+            (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
+            (Some(_), _) => Checked::UnknownChecksum,
+            (None, Some(_)) => Checked::Decoded,
+            (None, None) => Checked::Readable,
         })
     }
 
@@ -55,17 +59,24 @@ impl Dataset<'_> {
         self.expect_len(len)
     }
 
-    fn verify_stored(&self, passed: &mut dyn FnMut(u64)) -> Result<()> {
+    fn verify_stored(&self, passed: &dyn Fn(u64)) -> Result<()> {
         let described = self.description();
         let stored = described.stored.clone().unwrap_or(0..0);
         let checksum = described.checksum.as_ref().filter(|checksum| is_known(checksum));
         let range = checksum.map_or(stored.clone(), |checksum| checksum.range.clone());
-        let mut sum = checksum.and_then(|checksum| Sum::of(&checksum.algorithm));
-        self.bytes_in_file(range, &mut |piece| {
-            sum.iter_mut().for_each(|sum| sum.update(piece));
-            passed(piece.len() as u64);
-            ControlFlow::Continue(())
-        })?;
+        let is_small = range.end - range.start <= SMALL;
+        let read = |sum: &mut dyn FnMut(&[u8])| {
+            self.bytes_in_file(range, &mut |piece| {
+                sum(piece);
+                passed(piece.len() as u64);
+                ControlFlow::Continue(())
+            })
+        };
+        let sum = match checksum.and_then(|checksum| Sum::of(&checksum.algorithm)) {
+            None => read(&mut |_| ()).map(|()| None),
+            Some(sum) if !is_small => beside(sum, read).map(Some),
+            Some(mut sum) => read(&mut |piece| sum.update(piece)).map(|()| Some(sum)),
+        }?;
         if described.compression.is_none() {
             self.expect_len(stored.end - stored.start)?;
         }
@@ -93,6 +104,38 @@ impl Dataset<'_> {
         let start = self.stored_range().map_or(0, |range| range.start);
         Error::damaged(self.place().at(start), problem)
     }
+}
+
+/// What is not worth a thread.
+const SMALL: u64 = 1 << 20;
+/// Pieces on their way to the thread that hashes.
+const WAITING: usize = 4;
+
+/// Sums on a second thread what `read` hands out, while it reads on.
+fn beside(mut sum: Sum, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<()>) -> Result<Sum> {
+    let failed = |what: &str| Error::Other(format!("the thread that computes the checksum {what}"));
+    thread::scope(|scope| {
+        let (to_hash, full) = mpsc::sync_channel::<Vec<u8>>(WAITING);
+        let (give_back, empty) = mpsc::sync_channel::<Vec<u8>>(WAITING + 2);
+        let hash = move || {
+            for piece in full {
+                sum.update(&piece);
+                let _ = give_back.send(piece);
+            }
+            sum
+        };
+        let hashing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, hash);
+        let hashing = hashing.map_err(|cause| failed(&format!("cannot be started: {cause}")))?;
+        read(&mut |piece| {
+            let mut buffer = empty.try_recv().unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(piece);
+            // If it is gone, that is told below.
+            let _ = to_hash.send(buffer);
+        })?;
+        drop(to_hash);
+        hashing.join().map_err(|_| failed("is gone"))
+    })
 }
 
 /// Others cannot be computed here.

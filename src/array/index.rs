@@ -101,6 +101,13 @@ impl Slab {
         (first, last)
     }
 
+    /// So many positions from a place on along each axis.
+    pub(crate) fn block(start: &[u64], counts: &[u64]) -> Slab {
+        let span =
+            |(start, count): (&u64, &u64)| Span { start: *start, step: 1, count: *count, single: false };
+        Slab { axes: start.iter().zip(counts).map(span).collect() }
+    }
+
     /// One element.
     pub(crate) fn at(position: &[u64]) -> Slab {
         Slab {

@@ -3,6 +3,8 @@
 use half::f16;
 use num_complex::Complex;
 
+use super::{Dtype, Element, Endian, Kind};
+
 /// An element. Floating-point numbers are widened without loss; the width says how many of their digits mean
 /// something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +13,27 @@ pub enum Scalar {
     Int(i128),
     Float(f64, Width),
     Complex(f64, f64, Width),
+}
+
+impl Scalar {
+    /// An element out of its bytes, of which there are as many as its type takes.
+    pub(crate) fn from_bytes(item: &[u8], dtype: Dtype) -> Scalar {
+        let Dtype { element: Element { kind, size }, endian } = dtype;
+        let width = |bytes: u8| match bytes {
+            2 => Width::W16,
+            4 => Width::W32,
+            _ => Width::W64,
+        };
+        match kind {
+            Kind::Bool => Scalar::Bool(item.iter().any(|byte| *byte != 0)),
+            Kind::Int | Kind::Uint => Scalar::Int(int(item, dtype)),
+            Kind::Float => Scalar::Float(float(item, endian), width(size)),
+            Kind::Complex => {
+                let (real, imaginary) = item.split_at(item.len() / 2);
+                Scalar::Complex(float(real, endian), float(imaginary, endian), width(size / 2))
+            }
+        }
+    }
 }
 
 /// The bits of a floating-point number, or of the part of a complex one.
@@ -125,5 +148,35 @@ impl From<Complex<f32>> for Scalar {
 impl From<Complex<f64>> for Scalar {
     fn from(value: Complex<f64>) -> Scalar {
         Scalar::Complex(value.re, value.im, Width::W64)
+    }
+}
+
+/// The bytes of one value with the least significant first, filled up with zeros.
+fn little(item: &[u8], endian: Endian) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    match endian {
+        Endian::Little => bytes.iter_mut().zip(item).for_each(|(to, from)| *to = *from),
+        Endian::Big => bytes.iter_mut().zip(item.iter().rev()).for_each(|(to, from)| *to = *from),
+    }
+    bytes
+}
+
+/// A whole number out of its bytes.
+pub(crate) fn int(item: &[u8], dtype: Dtype) -> i128 {
+    let bits = u64::from_le_bytes(little(item, dtype.endian));
+    if dtype.element.kind == Kind::Uint {
+        return bits.into();
+    }
+    let unused = 64 - 8 * u32::from(dtype.element.size.clamp(1, 8));
+    (((bits << unused) as i64) >> unused).into()
+}
+
+/// A floating-point number out of its bytes.
+pub(crate) fn float(item: &[u8], endian: Endian) -> f64 {
+    let [a, b, c, d, ..] = little(item, endian);
+    match item.len() {
+        2 => f16::from_le_bytes([a, b]).to_f64(),
+        4 => f32::from_le_bytes([a, b, c, d]).into(),
+        _ => f64::from_le_bytes(little(item, endian)),
     }
 }

@@ -1,5 +1,7 @@
 //! Option values as text: sizes and permission bits. Long options and `-o` read them by the same functions.
 
+use crate::Compression;
+
 /// `512`, `64K`, `512M`, `2G`, `1T`: bytes, suffixes in powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -28,6 +30,29 @@ pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=256) => Ok(count),
         _ => Err("the number of threads is from 1 to 256".into()),
+    }
+}
+
+/// So many threads, or one for each processor.
+pub fn jobs_or_all(jobs: Option<usize>) -> usize {
+    jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// A level of compression; `0` and `none` are no compression.
+pub fn compression(text: &str) -> Result<Compression, String> {
+    match text.parse() {
+        _ if text == "none" => Ok(Compression::None),
+        Ok(0) => Ok(Compression::None),
+        Ok(level @ 1..=9) => Ok(Compression::Zlib(level)),
+        _ => Err("a level is from 0 to 9, or none".into()),
+    }
+}
+
+/// How far numbers may be apart.
+pub fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number >= 0.0 && f64::is_finite(number) => Ok(number),
+        _ => Err("a tolerance is a number from 0 on, such as 1e-6".into()),
     }
 }
 

@@ -1,20 +1,236 @@
-//! Compression. The other side of `inflate`, and simpler: what reads gives the compressed bytes of what it
-//! reads.
+//! Compression by several threads. The input is cut into blocks of one size, each compressed by itself with the
+//! last 32 KiB before it as dictionary, and ended at a byte (a sync flush), so that they can be put one behind
+//! the other: together they are one zlib stream like any other. The same input gives the same stream, however
+//! many threads there are.
+//!
+//! What reads gives the compressed bytes of what it reads; a few blocks are on their way at a time.
 
-use std::io::Read;
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, sync_channel};
 
-use flate2::Compression;
-use flate2::read::{DeflateEncoder, ZlibEncoder};
+use flate2::read::{DeflateDecoder, ZlibDecoder};
 
-/// The highest level.
+use super::check::Check;
+use super::encoder;
+use super::raw::WINDOW;
+use crate::pool::Pool;
+
+/// The highest level; 0 only stores.
 pub const MAX_LEVEL: u32 = 9;
+/// Bytes of a block. Larger ones lose less where blocks meet, smaller ones are better shared between threads.
+pub const BLOCK: usize = 128 << 10;
 
-/// `input` as a zlib stream; levels go from 0 (only stored) to [`MAX_LEVEL`].
-pub fn zlib(input: impl Read, level: u32) -> impl Read {
-    ZlibEncoder::new(input, Compression::new(level.min(MAX_LEVEL)))
+/// What a zlib stream decodes to, from its start to its end.
+pub fn decoded(stream: impl Read) -> impl Read {
+    ZlibDecoder::new(stream)
 }
 
-/// As [`zlib`], without a wrapper.
-pub fn bare(input: impl Read, level: u32) -> impl Read {
-    DeflateEncoder::new(input, Compression::new(level.min(MAX_LEVEL)))
+/// As [`decoded`], of a stream without wrapper.
+pub fn decoded_bare(stream: impl Read) -> impl Read {
+    DeflateDecoder::new(stream)
+}
+
+/// Threads that compress.
+pub struct Compressor {
+    /// None: the thread that reads compresses.
+    pool: Option<Pool>,
+    in_flight: usize,
+}
+
+impl Compressor {
+    pub fn new(jobs: usize) -> Compressor {
+        let pool = (jobs > 1).then(|| Pool::new("deflate", jobs));
+        Compressor { pool, in_flight: if jobs > 1 { 2 * jobs } else { 1 } }
+    }
+
+    /// `input` as a zlib stream.
+    pub fn zlib<R: Read>(&self, input: R, level: u32) -> Zlib<'_, R> {
+        Zlib { out: head(level).to_vec(), is_bare: false, ..self.bare(input, level) }
+    }
+
+    /// As [`Compressor::zlib`], without the wrapper.
+    pub fn bare<R: Read>(&self, input: R, level: u32) -> Zlib<'_, R> {
+        Zlib {
+            compressor: self,
+            input,
+            level: level.min(MAX_LEVEL),
+            before: Vec::new(),
+            coming: VecDeque::new(),
+            ended: false,
+            adler: Check::Adler.of_nothing(),
+            is_bare: true,
+            out: Vec::new(),
+            used: 0,
+        }
+    }
+
+    /// Compresses a block, sooner or later.
+    fn submit(&self, block: Block) -> Receiver<io::Result<Packed>> {
+        let (tell, packed) = sync_channel(1);
+        // Nobody listens any more where reading failed.
+        let work = move || drop(tell.send(block.pack()));
+        match &self.pool {
+            Some(pool) => pool.submit(work),
+            None => work(),
+        }
+        packed
+    }
+}
+
+/// A zlib stream, or a bare one, that is made as it is read.
+pub struct Zlib<'c, R> {
+    compressor: &'c Compressor,
+    input: R,
+    level: u32,
+    /// The last bytes of the block before.
+    before: Vec<u8>,
+    coming: VecDeque<Receiver<io::Result<Packed>>>,
+    /// The last block is on its way.
+    ended: bool,
+    adler: u32,
+    is_bare: bool,
+    out: Vec<u8>,
+    used: usize,
+}
+
+impl<R: Read> Zlib<'_, R> {
+    /// Sends blocks on their way, up to the number that there is room for.
+    fn read_ahead(&mut self) -> io::Result<()> {
+        while !self.ended && self.coming.len() < self.compressor.in_flight {
+            let start = self.before.len();
+            let mut bytes = std::mem::take(&mut self.before);
+            bytes.reserve_exact(BLOCK);
+            let count = self.input.by_ref().take(BLOCK as u64).read_to_end(&mut bytes)?;
+            self.ended = count < BLOCK;
+            self.before = bytes.get(bytes.len().saturating_sub(WINDOW)..).unwrap_or_default().to_vec();
+            let block = Block { bytes, start, level: self.level, is_last: self.ended };
+            self.coming.push_back(self.compressor.submit(block));
+        }
+        Ok(())
+    }
+
+    /// The compressed bytes of the next block; false at the end.
+    fn next(&mut self) -> io::Result<bool> {
+        self.read_ahead()?;
+        let Some(packed) = self.coming.pop_front() else { return Ok(false) };
+        let packed = packed.recv().map_err(|_| io::Error::other("a thread that compresses is gone"))??;
+        self.adler = Check::Adler.combine(self.adler, packed.adler, packed.len);
+        self.out = packed.bytes;
+        self.used = 0;
+        if self.ended && self.coming.is_empty() && !self.is_bare {
+            self.out.extend(self.adler.to_be_bytes());
+        }
+        Ok(true)
+    }
+}
+
+impl<R: Read> Read for Zlib<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.used == self.out.len() {
+            if !self.next()? {
+                return Ok(0);
+            }
+        }
+        let count = self.out.get(self.used..).unwrap_or_default().read(into)?;
+        self.used += count;
+        Ok(count)
+    }
+}
+
+struct Block {
+    /// What was before it, from `start` on the block itself.
+    bytes: Vec<u8>,
+    start: usize,
+    level: u32,
+    is_last: bool,
+}
+
+struct Packed {
+    bytes: Vec<u8>,
+    /// Of what was compressed, and its length.
+    adler: u32,
+    len: u64,
+}
+
+impl Block {
+    fn pack(self) -> io::Result<Packed> {
+        let (before, block) = self.bytes.split_at_checked(self.start).unwrap_or_default();
+        let bytes = encoder::encode(self.level, before, block, self.is_last)?;
+        let adler = Check::Adler.update(Check::Adler.of_nothing(), block);
+        Ok(Packed { bytes, adler, len: block.len() as u64 })
+    }
+}
+
+/// The first two bytes of a stream, as zlib writes them at this level.
+fn head(level: u32) -> [u8; 2] {
+    match level {
+        0 | 1 => [0x78, 0x01],
+        2..=5 => [0x78, 0x5e],
+        6 => [0x78, 0x9c],
+        _ => [0x78, 0xda],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(jobs: usize, input: impl Read, level: u32) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        Compressor::new(jobs).zlib(input, level).read_to_end(&mut out).map(|_| out)
+    }
+
+    /// Lines that are alike, noise, and zeros.
+    fn sample(len: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as u8
+        };
+        let piece = |n: usize| match n / 70_000 % 3 {
+            0 => b"sample 0123456789, channel "[n % 27].wrapping_add((n / 997 % 7) as u8),
+            1 => noise(),
+            _ => 0,
+        };
+        (0..len).map(piece).collect()
+    }
+
+    #[test]
+    fn streams_do_not_depend_on_threads_and_decode() {
+        for len in [0, 1, 1000, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 7 * BLOCK + 5] {
+            let bytes = sample(len);
+            for level in 0..=MAX_LEVEL {
+                let one = packed(1, bytes.as_slice(), level).unwrap();
+                assert_eq!(u16::from_be_bytes([one[0], one[1]]) % 31, 0);
+                assert_eq!(packed(3, bytes.as_slice(), level).unwrap(), one, "{len} {level}");
+                let mut back = Vec::new();
+                let mut decoder = ZlibDecoder::new(one.as_slice());
+                decoder.read_to_end(&mut back).unwrap();
+                assert!(back == bytes && decoder.total_in() == one.len() as u64, "{len} {level}");
+                assert!(level == 0 || len < 1000 || one.len() < len * 2 / 3 + 100, "{len} {level}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_know_what_was_before_them() {
+        let noise: Vec<u8> = sample(140_000)[70_000..90_000].to_vec();
+        let repeated = noise.repeat(20);
+        assert!(packed(2, repeated.as_slice(), 6).unwrap().len() < 40_000);
+    }
+
+    #[test]
+    fn errors_of_the_input_are_passed_on() {
+        struct Torn;
+        impl Read for Torn {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("torn"))
+            }
+        }
+        let bytes = sample(3 * BLOCK + 7);
+        for jobs in [1, 2] {
+            assert_eq!(packed(jobs, bytes.chain(Torn), 6).unwrap_err().to_string(), "torn");
+        }
+    }
 }

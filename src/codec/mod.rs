@@ -14,11 +14,12 @@
 //! | `stream` | readers, and the runs of decoders that serve them |
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
-//! | `deflate` | compression, for writing |
+//! | `deflate`, `encoder` | compression, for writing |
 
 mod block_cache;
 mod check;
 pub mod deflate;
+mod encoder;
 mod engine;
 mod index;
 mod index_store;
@@ -39,7 +40,7 @@ pub use check::crc32;
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
 pub use prefix::prefix;
-pub use stream::Stream;
+pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
 pub use wrapper::Wrapper;
 

@@ -21,6 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::ahead::Readers;
 use self::damage::Damage;
+pub use self::pass::Pass;
 use self::run::Run;
 use super::index::{Index, Kept};
 use super::index_store::IndexFile;

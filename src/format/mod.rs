@@ -9,7 +9,9 @@ pub mod target;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use rab::{Add, Cell, Column, Compression, Item, Writer};
+/// Sidecars speak RAB's language.
+pub use rab::described;
+pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;
@@ -52,6 +54,8 @@ pub struct Candidate<'a> {
     /// At most [`HEAD`] bytes; all of them if the file is not longer.
     pub head: &'a [u8],
     pub len: u64,
+    /// The user named this file, so that a few bytes are enough; others are met in directories.
+    pub asked_for: bool,
 }
 
 impl Candidate<'_> {
@@ -72,6 +76,12 @@ pub trait Format: Sync {
     fn extensions(&self) -> &'static [&'static str];
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
+
+    /// What can be read of a container that cannot be opened, if there is anything.
+    fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {
+        drop(context);
+        None
+    }
 
     /// The datasets without a tree, for who knows their names.
     fn list(&self, context: Context) -> Result<Listing>;
@@ -103,13 +113,17 @@ pub fn list(context: Context) -> Result<Listing> {
 }
 
 /// The format that the user names, or that the file shows.
-fn chosen(context: &Context) -> Result<&'static dyn Format> {
+pub fn chosen(context: &Context) -> Result<&'static dyn Format> {
     if let Some(name) = &context.options.format {
         return named(name);
     }
-    let source = &*context.source;
+    shown(&*context.source)
+}
+
+/// The format that a file shows.
+pub fn shown(source: &dyn Source) -> Result<&'static dyn Format> {
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
-    let candidate = Candidate { path: source.path(), head: &head, len: source.len() };
+    let candidate = Candidate { path: source.path(), head: &head, len: source.len(), asked_for: true };
     detect(&candidate).ok_or_else(|| not_a_container(source.path(), &head))
 }
 

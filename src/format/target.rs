@@ -3,12 +3,13 @@
 
 pub mod file;
 pub mod input;
+pub mod temporary;
 
 use std::io::Read;
 use std::path::Path;
 
-use super::{Compression, FORMATS};
-use crate::array::Array;
+use super::{Compression, FORMATS, Format};
+use crate::array::{Array, byte_len};
 use crate::tree::Table;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
@@ -45,6 +46,37 @@ pub enum What<'a> {
     Table(&'a Table),
 }
 
+/// As [`What`], on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Described {
+    Bytes,
+    Text,
+    Object,
+    Array(Array),
+    Table(Table),
+}
+
+impl Described {
+    pub fn what(&self) -> What<'_> {
+        match self {
+            Described::Bytes => What::Bytes,
+            Described::Text => What::Text,
+            Described::Object => What::Object,
+            Described::Array(array) => What::Array(array),
+            Described::Table(table) => What::Table(table),
+        }
+    }
+
+    /// The bytes that it takes, where that is said.
+    pub fn byte_len(&self) -> Option<u64> {
+        match self {
+            Described::Array(array) => byte_len(array.dtype.element, &array.shape),
+            Described::Table(table) => table.byte_len(),
+            _ => None,
+        }
+    }
+}
+
 /// A container that is being written. Nothing is at its path before it is finished.
 pub trait NewContainer {
     /// Adds a dataset with all bytes of `data`, decoded. Says what the format cannot hold of it, as ends of the
@@ -56,11 +88,7 @@ pub trait NewContainer {
 
 /// A new container at `path`, of the format that its extension names.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let format = FORMATS.iter().find(|format| {
-        extension.as_ref().is_some_and(|extension| format.extensions().contains(&extension.as_str()))
-    });
-    match format {
+    match format(path) {
         Some(format) => format.create(path, options),
         None => {
             let known = FORMATS.iter().flat_map(|format| format.extensions());
@@ -69,4 +97,14 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
             Err(Error::Usage(format!("{shown}: its extension tells no format that can be written: {known}")))
         }
     }
+}
+
+/// What users call the format that the extension of `path` names.
+pub fn format_of(path: &Path) -> Option<&'static str> {
+    format(path).map(|format| format.name())
+}
+
+fn format(path: &Path) -> Option<&'static dyn Format> {
+    let extension = path.extension()?.to_string_lossy().to_lowercase();
+    FORMATS.iter().find(|format| format.extensions().contains(&extension.as_str())).copied()
 }

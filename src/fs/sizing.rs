@@ -132,7 +132,8 @@ impl Pass {
     fn list(&mut self, dir: NodeId, tree: &dyn Tree, cursor: u64) {
         let mut seen = 0;
         self.cursor = None;
-        tree.list(dir, cursor, &mut |_, entry| {
+        // Where it cannot be listed, nothing is found out ahead.
+        let _ = tree.list(dir, cursor, &mut |_, entry| {
             let is_file = entry.kind == Kind::File && entry.face == Face::Data;
             if is_file && tree.size(entry.node, entry.face).is_ok_and(|size| size.len.is_none()) {
                 self.next.push_back(entry.node);

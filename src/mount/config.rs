@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The smallest useful cache: one block of a few streams.
 pub const MIN_CACHE: u64 = 2 << 20;
@@ -10,6 +11,8 @@ pub const DEFAULT_CACHE: u64 = 256 << 20;
 pub const DEFAULT_INDEX_SIZE: u64 = 1 << 30;
 pub const DEFAULT_INDEX_MEMORY: u64 = 64 << 20;
 pub const DEFAULT_THREADS: usize = 2;
+pub const DEFAULT_MAX_OPEN: usize = 512;
+pub const DEFAULT_REFRESH: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -23,9 +26,45 @@ pub enum Mode {
     Unmount(Vec<PathBuf>),
 }
 
+/// What is shown of the sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Showing {
+    /// The format of all containers; None: each is told by its content.
+    pub format: Option<String>,
+    /// Several sources are one tree.
+    pub union: bool,
+    pub strip_ext: bool,
+    pub only_containers: bool,
+    pub follow_outside: bool,
+    /// At least 1.
+    pub max_depth: Option<u32>,
+    /// Patterns that are all right.
+    pub include: Vec<String>,
+    pub exclude: Vec<String>,
+    pub max_open: usize,
+    pub refresh: Duration,
+}
+
+impl Default for Showing {
+    fn default() -> Showing {
+        Showing {
+            format: None,
+            union: false,
+            strip_ext: false,
+            only_containers: false,
+            follow_outside: false,
+            max_depth: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            max_open: DEFAULT_MAX_OPEN,
+            refresh: DEFAULT_REFRESH,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The containers, absolute.
+    /// The containers and directories, absolute.
     pub sources: Vec<PathBuf>,
     /// The mountpoint as it was typed. None: named after the source, or private for a command.
     pub mountpoint: Option<PathBuf>,
@@ -61,6 +100,7 @@ pub struct Config {
     pub fsname: Option<String>,
     pub verbose: u8,
     pub log_file: Option<PathBuf>,
+    pub showing: Showing,
 }
 
 impl Default for Config {
@@ -88,6 +128,7 @@ impl Default for Config {
             fsname: None,
             verbose: 0,
             log_file: None,
+            showing: Showing::default(),
         }
     }
 }

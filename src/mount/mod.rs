@@ -23,9 +23,10 @@ mod unmount_command;
 use crate::{Error, Result};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use config::{Config, Mode};
+pub use config::{Config, Mode, Showing};
 use mountpoint::Place;
 
 /// A container ready to be mounted.
@@ -67,7 +68,8 @@ pub fn run<F: fuser::Filesystem>(
 
 /// A mistyped name should be said before anything about the mountpoint.
 fn source_exists(config: &Config) -> Result<()> {
-    fs::metadata(config.source()).map(drop).map_err(|cause| Error::open(config.source(), cause))
+    let exists = |path: &PathBuf| fs::metadata(path).map(drop).map_err(|cause| Error::open(path, cause));
+    config.sources.iter().try_for_each(exists)
 }
 
 fn foreground<F: fuser::Filesystem>(

@@ -5,6 +5,7 @@
 use super::config::Config;
 use super::mountinfo::{self, Entry};
 use crate::{Error, Result};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -38,6 +39,7 @@ pub fn choose(config: &Config) -> Result<Place> {
         None => derived(config.source())?,
     };
     let path = locate(&shown)?;
+    outside_of_sources(config, &path)?;
     let table = table()?;
     if let Some(entry) = mountinfo::topmost(&table, &path).filter(|entry| entry.is_ours()) {
         return Err(already_mounted(&shown, entry));
@@ -46,15 +48,27 @@ pub fn choose(config: &Config) -> Result<Place> {
     Ok(Place { path, shown, exists })
 }
 
-/// The file's name without its extension, in the current directory.
+/// A directory that is mounted inside itself would ask itself for ever.
+pub fn outside_of_sources(config: &Config, path: &Path) -> Result<()> {
+    let real = |source: &PathBuf| source.canonicalize().unwrap_or_else(|_| source.clone());
+    match config.sources.iter().find(|source| source.is_dir() && path.starts_with(real(source))) {
+        Some(source) => Err(Error::mountpoint(
+            path,
+            format!("lies in {}, which is to be mounted: choose a directory outside of it", source.display()),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The file's name without its extension, or the directory's name, in the current directory.
 fn derived(source: &Path) -> Result<PathBuf> {
-    let name = source.file_stem().map(PathBuf::from).unwrap_or_default();
+    let name = if source.is_dir() { source.file_name().map(OsStr::new) } else { source.file_stem() };
+    let name = name.map(PathBuf::from).unwrap_or_default();
     let is_source = std::path::absolute(&name).is_ok_and(|path| path == source);
     if name.as_os_str().is_empty() || is_source {
         return Err(Error::mountpoint(
             &name,
-            "is the container itself, as its name has no extension to leave out: \
-             give a mountpoint as the last argument",
+            "is what is to be mounted itself: give a mountpoint as the last argument",
         ));
     }
     Ok(name)

@@ -3,15 +3,14 @@
 //! final: from then on every check fails.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
-
-use rustix::io::ReadWriteFlags;
 
 use super::Source;
 use super::mapped::{Map, Mapped};
@@ -22,10 +21,14 @@ const PAGE: u64 = 4096;
 
 pub struct FileSource {
     file: File,
+    /// It may change, and is read as it is.
+    is_live: bool,
     map: Option<Arc<Map>>,
     path: PathBuf,
     stamp: Stamp,
     modified: SystemTime,
+    /// Device and inode number.
+    file_id: (u64, u64),
     mode: u32,
     changed: AtomicBool,
 }
@@ -47,6 +50,16 @@ impl Stamp {
 impl FileSource {
     /// Opens a regular file for reading; never blocks on a pipe or a device.
     pub fn open(path: &Path) -> Result<FileSource> {
+        FileSource::open_as(path, false)
+    }
+
+    /// As [`FileSource::open`], for a file that is no container: it has the length and the bytes that it has when it
+    /// is asked.
+    pub fn open_live(path: &Path) -> Result<FileSource> {
+        FileSource::open_as(path, true)
+    }
+
+    fn open_as(path: &Path, is_live: bool) -> Result<FileSource> {
         let failed = |cause| Error::open(path, cause);
         let file = OpenOptions::new()
             .read(true)
@@ -59,6 +72,8 @@ impl FileSource {
         }
         Ok(FileSource {
             map: Map::new(&file),
+            file_id: (meta.dev(), meta.ino()),
+            is_live,
             file,
             path: path.to_owned(),
             stamp: Stamp::of(&meta),
@@ -66,6 +81,21 @@ impl FileSource {
             mode: meta.mode(),
             changed: AtomicBool::new(false),
         })
+    }
+
+    /// Device and inode number.
+    pub fn file_id(&self) -> (u64, u64) {
+        self.file_id
+    }
+
+    /// When it had been modified when it was opened, in seconds and nanoseconds.
+    pub fn stamp(&self) -> (i64, i64) {
+        (self.stamp.seconds, self.stamp.nanoseconds)
+    }
+
+    /// To copy from; its position is nobody's.
+    pub fn own_file(&self) -> &File {
+        &self.file
     }
 
     /// The permission bits of the file when it was opened.
@@ -98,13 +128,22 @@ fn kind(meta: &Metadata) -> &'static str {
     }
 }
 
+impl AsFd for FileSource {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
 impl Source for FileSource {
     fn path(&self) -> &Path {
         &self.path
     }
 
     fn len(&self) -> u64 {
-        self.stamp.len
+        match self.is_live {
+            true => self.file.metadata().map_or(self.stamp.len, |meta| meta.len()),
+            false => self.stamp.len,
+        }
     }
 
     fn modified(&self) -> SystemTime {
@@ -125,11 +164,7 @@ impl Source for FileSource {
     /// Asks for the first and the last byte, if they are in the page cache; once if both are in one page. A
     /// file system that cannot tell (some network ones) counts as slow.
     fn is_cached(&self, range: &Range<u64>) -> bool {
-        let there = |at: u64| {
-            let mut byte = [0];
-            let into = &mut [IoSliceMut::new(&mut byte)];
-            rustix::io::preadv2(&self.file, into, at, ReadWriteFlags::NOWAIT).is_ok()
-        };
+        let there = |at: u64| is_byte_cached(&self.file, at);
         let last = range.end.saturating_sub(1);
         there(last) && (range.start / PAGE == last / PAGE || there(range.start))
     }
@@ -138,13 +173,33 @@ impl Source for FileSource {
         self.map.as_ref()?.range(range)
     }
 
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn check(&self) -> Result<()> {
+        if self.is_live {
+            return Ok(());
+        }
         if self.changed.load(Ordering::Relaxed) {
             return Err(Error::Changed { file: self.path.clone() });
         }
         let meta = self.file.metadata().map_err(|cause| Error::read(self.place(), cause))?;
         if Stamp::of(&meta) == self.stamp { Ok(()) } else { Err(self.mark_changed()) }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn is_byte_cached(file: &File, at: u64) -> bool {
+    let mut byte = [0];
+    let into = &mut [std::io::IoSliceMut::new(&mut byte)];
+    rustix::io::preadv2(file, into, at, rustix::io::ReadWriteFlags::NOWAIT).is_ok()
+}
+
+/// Other systems cannot tell.
+#[cfg(not(target_os = "linux"))]
+fn is_byte_cached(_: &File, _: u64) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod mapped;
 #[cfg(test)]
 pub mod memory;
 
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
@@ -46,6 +47,11 @@ pub trait Source: Send + Sync {
     /// kernel's business alone, see [`Mapped`].
     fn map(&self, range: Range<u64>) -> Option<Mapped> {
         let _ = range;
+        None
+    }
+
+    /// The file itself, for the kernel to copy from, where there is one.
+    fn file(&self) -> Option<&File> {
         None
     }
 

@@ -23,6 +23,14 @@ pub trait Datasets: Send + Sync {
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
     /// Everything that the container says of it.
     fn describe(&self, dataset: u32) -> Result<Description>;
+    /// As `describe`, quickly: metadata, codec and checksum may be left out.
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        self.describe(dataset)
+    }
+    /// Bytes of memory that their descriptions take, roughly.
+    fn memory(&self) -> u64 {
+        64 * self.count()
+    }
     /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
@@ -119,7 +127,51 @@ fn name_of<'a>(bytes: &'a [u8], node: &Node) -> &'a [u8] {
     &bytes[node.name as usize..][..usize::from(node.name_len)]
 }
 
+/// Datasets that somebody else keeps.
+impl Datasets for &dyn Datasets {
+    fn count(&self) -> u64 {
+        (**self).count()
+    }
+    fn size(&self, dataset: u32) -> Size {
+        (**self).size(dataset)
+    }
+    fn content(&self, dataset: u32) -> Result<Content> {
+        (**self).content(dataset)
+    }
+    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        (**self).content_at_once(dataset)
+    }
+    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        (**self).sidecar_at_once(dataset)
+    }
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
+        (**self).sidecar_size(dataset, file_name)
+    }
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
+        (**self).sidecar(dataset, file_name)
+    }
+    fn describe(&self, dataset: u32) -> Result<Description> {
+        (**self).describe(dataset)
+    }
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        (**self).brief(dataset)
+    }
+    fn remains(&self, dataset: u32) -> Result<Content> {
+        (**self).remains(dataset)
+    }
+}
+
 impl<D: Datasets> Arena<D> {
+    /// The number of the dataset whose file this is.
+    pub fn dataset_of(&self, node: NodeId) -> Option<u32> {
+        self.names.get(node).filter(|node| !node.directory).map(|node| node.what)
+    }
+
+    /// The file name of a node; that of the root is empty.
+    pub fn name_of(&self, node: NodeId) -> &[u8] {
+        self.names.get(node).map_or(&[], |node| self.names.name(node))
+    }
+
     fn directory(&self, dir: NodeId) -> Option<Directory> {
         let node = self.names.get(dir).filter(|node| node.directory)?;
         self.directories.get(node.what as usize).copied()
@@ -160,7 +212,9 @@ impl<D: Datasets> Arena<D> {
 
     fn kind_of(&self, node: &Node) -> Kind {
         match self.directories.get(node.what as usize) {
-            Some(dir) if node.directory => Kind::Directory { subdirectories: dir.subdirectories.into() },
+            Some(dir) if node.directory => {
+                Kind::Directory { subdirectories: Some(dir.subdirectories.into()) }
+            }
             _ => Kind::File,
         }
     }
@@ -168,35 +222,36 @@ impl<D: Datasets> Arena<D> {
 
 /// A cursor is 1 + 2 x the child's place in its directory, + 1 for the sidecar.
 impl<D: Datasets> Tree for Arena<D> {
-    fn kind(&self, node: NodeId) -> Option<Kind> {
-        self.names.get(node).map(|node| self.kind_of(node))
+    fn kind(&self, node: NodeId) -> Result<Kind> {
+        self.names.get(node).map(|node| self.kind_of(node)).ok_or(Error::NotFound)
     }
 
     fn parent(&self, node: NodeId) -> NodeId {
         self.names.get(node).map_or(ROOT, |node| node.parent.into())
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Option<(NodeId, Face)> {
-        let dir = u32::try_from(dir).ok()?;
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let Ok(dir) = u32::try_from(dir) else { return Ok(None) };
         if let Some(node) = self.names.find(dir, name) {
-            return Some((node.into(), Face::Data));
+            return Ok(Some((node.into(), Face::Data)));
         }
-        self.find_sidecar(dir, name).map(|node| (node.into(), Face::Sidecar))
+        Ok(self.find_sidecar(dir, name).map(|node| (node.into(), Face::Sidecar)))
     }
 
-    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) {
-        let Some(Directory { first, count, .. }) = self.directory(dir) else { return };
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        let Some(Directory { first, count, .. }) = self.directory(dir) else { return Ok(()) };
         for at in cursor / 2..u64::from(count) {
-            let Some(&id) = self.children.get(first as usize + at as usize) else { return };
-            let Some(node) = self.names.get(id.into()) else { return };
+            let Some(&id) = self.children.get(first as usize + at as usize) else { return Ok(()) };
+            let Some(node) = self.names.get(id.into()) else { return Ok(()) };
             let entry = |face, cursor| Entry { node: id.into(), face, kind: self.kind_of(node), cursor };
             if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
-                return;
+                return Ok(());
             }
             if !node.directory && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
-                return;
+                return Ok(());
             }
         }
+        Ok(())
     }
 
     fn size(&self, node: NodeId, face: Face) -> Result<Size> {
@@ -229,5 +284,10 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn datasets(&self) -> u64 {
         self.datasets.count()
+    }
+
+    fn memory(&self) -> u64 {
+        let names = self.names.bytes.len() + 32 * self.names.nodes.len();
+        names as u64 + self.datasets.memory()
     }
 }

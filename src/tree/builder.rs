@@ -49,7 +49,7 @@ impl Builder {
             let from = numbers.entry((dir, file.clone())).or_insert(2);
             let number = self.free_number(dir, &file, *from);
             *from = number + 1;
-            self.names.add(dir, &numbered(&file, number), false, dataset)?;
+            self.names.add(dir, &naming::numbered(&file, number), false, dataset)?;
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Builder {
             if self.names.nodes[found as usize].directory {
                 return Ok(found);
             }
-            wanted = numbered(&name, number);
+            wanted = naming::numbered(&name, number);
             number += 1;
         }
         if self.directories == MAX_DIRECTORIES {
@@ -77,7 +77,7 @@ impl Builder {
 
     fn free_number(&self, dir: u32, name: &[u8], from: u32) -> u32 {
         let mut number = from;
-        while self.names.find(dir, &numbered(name, number)).is_some() {
+        while self.names.find(dir, &naming::numbered(name, number)).is_some() {
             number += 1;
         }
         number
@@ -128,16 +128,6 @@ impl Builder {
     }
 }
 
-/// The name with its number, short enough that the sidecar's suffix still fits.
-fn numbered(name: &[u8], number: u32) -> Vec<u8> {
-    let suffix = format!("~{number}");
-    let mut kept = name.len().min(naming::NUMBERED - suffix.len());
-    while kept < name.len() && kept > 0 && name[kept] & 0xC0 == 0x80 {
-        kept -= 1;
-    }
-    [&name[..kept], suffix.as_bytes()].concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Face, Kind, NodeId, ROOT, Size, Tree};
@@ -184,7 +174,7 @@ mod tests {
     fn walk(tree: &dyn Tree, dir: NodeId, prefix: &str, out: &mut Vec<String>) {
         tree.list(dir, 0, &mut |name, entry| {
             let path = format!("{prefix}{}", String::from_utf8_lossy(name));
-            assert_eq!(tree.lookup(dir, name), Some((entry.node, entry.face)), "{path}");
+            assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.face)), "{path}");
             assert_eq!(tree.parent(entry.node), dir);
             if let Kind::Directory { .. } = entry.kind {
                 walk(tree, entry.node, &format!("{path}/"), out);
@@ -194,7 +184,8 @@ mod tests {
                 out.push(format!("{path} = {}", String::from_utf8(bytes).unwrap()));
             }
             true
-        });
+        })
+        .unwrap();
     }
 
     fn paths(names: &[&str]) -> Vec<String> {
@@ -216,7 +207,7 @@ mod tests {
         let got = paths(&["p", "p.meta.yaml", "q", "q.meta.yaml/z", "p.meta.yaml~2"]);
         assert!(got.contains(&"p.meta.yaml~3 = p".to_owned()), "{got:?}");
         assert!(got.contains(&"q.meta.yaml~2 = q".to_owned()), "{got:?}");
-        assert_eq!(tree(&["p", "p.meta.yaml"]).lookup(ROOT, b"p.meta.yaml"), Some((2, Face::Data)));
+        assert_eq!(tree(&["p", "p.meta.yaml"]).lookup(ROOT, b"p.meta.yaml").unwrap(), Some((2, Face::Data)));
     }
 
     #[test]
@@ -226,14 +217,16 @@ mod tests {
         tree.list(ROOT, 0, &mut |name, entry| {
             all.push((name.to_vec(), entry.cursor));
             true
-        });
+        })
+        .unwrap();
         assert_eq!(all.len(), 5);
         for (at, (_, cursor)) in all.iter().enumerate() {
             let mut rest = Vec::new();
             tree.list(ROOT, *cursor, &mut |name, entry| {
                 rest.push((name.to_vec(), entry.cursor));
                 true
-            });
+            })
+            .unwrap();
             assert_eq!(rest, all[at + 1..]);
         }
     }

@@ -32,6 +32,18 @@ pub struct Description {
     pub codec: Arc<Node>,
 }
 
+impl Description {
+    /// Where its bytes are in the file; None if the description makes no sense.
+    pub fn stored_range(&self) -> Option<Range<u64>> {
+        self.stored.clone().filter(|_| self.fault.is_none())
+    }
+
+    /// The bytes that it takes in the file.
+    pub fn stored_len(&self) -> u64 {
+        self.stored_range().map_or(0, |range| range.end - range.start)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
     /// The bytes in the file that it is of: the stored ones, maybe with others around them.

@@ -9,10 +9,16 @@ mod names;
 pub mod naming;
 mod prefixes;
 
-use crate::Result;
-use crate::content::Content;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::SystemTime;
 
-pub use arena::Datasets;
+use crate::content::Content;
+use crate::source::Source;
+use crate::{Error, Result};
+
+pub use arena::{Arena, Datasets};
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Table};
 pub use names::NameList;
@@ -30,8 +36,13 @@ pub enum Face {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    Directory { subdirectories: u64 },
+    /// With the number of directories in it, where that is known.
+    Directory {
+        subdirectories: Option<u64>,
+    },
     File,
+    /// A symbolic link.
+    Link,
 }
 
 /// A file or directory as a listing shows it.
@@ -51,17 +62,61 @@ pub struct Size {
     pub stored: u64,
 }
 
+impl Size {
+    pub const NOTHING: Size = Size { len: Some(0), stored: 0 };
+}
+
+/// What a stat shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stat {
+    pub kind: Kind,
+    pub size: Size,
+    /// When it was modified, if not when the container was.
+    pub modified: Option<SystemTime>,
+    /// The permission bits that its files may have at most.
+    pub permissions: u16,
+}
+
+impl Stat {
+    /// Of what is in a container.
+    pub fn of(kind: Kind, size: Size) -> Stat {
+        let permissions = match kind {
+            Kind::Directory { .. } => 0o555,
+            Kind::File => 0o444,
+            Kind::Link => 0o777,
+        };
+        Stat { kind, size, modified: None, permissions }
+    }
+}
+
+/// A node, one of its faces, and what a stat shows of that.
+pub type Found = (NodeId, Face, Stat);
+
+/// How long an answer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lifetime {
+    Forever,
+    /// It may change, and is to be asked for again after a while.
+    Refresh,
+}
+
+/// Is told of a directory and a name in it (None: itself) that is not what it was.
+pub type Changed = Arc<dyn Fn(NodeId, Option<OsString>) + Send + Sync>;
+
+/// The last methods are for trees in which nodes come and go or containers are opened when they are needed;
+/// who has neither leaves them as they are.
 pub trait Tree: Send + Sync {
-    fn kind(&self, node: NodeId) -> Option<Kind>;
+    fn kind(&self, node: NodeId) -> Result<Kind>;
 
     /// The directory that holds `node`; the root holds itself.
     fn parent(&self, node: NodeId) -> NodeId;
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Option<(NodeId, Face)>;
+    /// The node counts as remembered until it is forgotten.
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>>;
 
     /// Calls `each` with the name and entry of everything in `dir` after `cursor` (0: from the start), in
     /// an order that never changes, until it returns false.
-    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool);
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()>;
 
     /// What a stat can know at once.
     fn size(&self, node: NodeId, face: Face) -> Result<Size>;
@@ -77,4 +132,67 @@ pub trait Tree: Send + Sync {
 
     /// How many datasets it holds.
     fn datasets(&self) -> u64;
+
+    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+        let kind = self.kind(node)?;
+        let size = if kind == Kind::File { self.size(node, face)? } else { Size::NOTHING };
+        Ok(Stat::of(kind, size))
+    }
+
+    /// What a listing of `dir` gave, as [`Tree::lookup`] and [`Tree::stat`] would give it; None if it is not
+    /// there any more. It counts as remembered.
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+        let _ = (dir, name);
+        let size = if entry.kind == Kind::File { self.size(entry.node, entry.face)? } else { Size::NOTHING };
+        Ok(Some((entry.node, entry.face, Stat::of(entry.kind, size))))
+    }
+
+    /// Can it be answered for this node without opening a container?
+    fn is_ready(&self, node: NodeId) -> bool {
+        let _ = node;
+        true
+    }
+
+    /// What a symbolic link points at.
+    fn link(&self, node: NodeId) -> Result<Vec<u8>> {
+        let _ = node;
+        Err(Error::NotFound)
+    }
+
+    fn lifetime(&self, node: NodeId) -> Lifetime {
+        let _ = node;
+        Lifetime::Forever
+    }
+
+    /// Nobody remembers the node from so many look-ups any more.
+    fn forget(&self, node: NodeId, lookups: u64) {
+        let _ = (node, lookups);
+    }
+
+    /// Somebody opens the file: its bytes are to stay what they are until it is released. Returned is the source that is
+    /// this file, if it is one as it is.
+    fn hold(&self, node: NodeId) -> Result<Option<Arc<dyn Source>>> {
+        let _ = node;
+        Ok(None)
+    }
+
+    fn release(&self, node: NodeId) {
+        let _ = node;
+    }
+
+    /// The nodes that are of the same container.
+    fn siblings(&self, node: NodeId) -> Range<NodeId> {
+        let _ = node;
+        0..self.nodes()
+    }
+
+    /// From now on `changed` is called when a change is noticed; not all are.
+    fn watch(&self, changed: Changed) {
+        drop(changed);
+    }
+
+    /// Bytes of memory that it takes, roughly.
+    fn memory(&self) -> u64 {
+        0
+    }
 }

@@ -17,29 +17,94 @@ pub const SIDECAR: &[u8] = b".meta.yaml";
 const DEEPEST: usize = 2048;
 const LONGEST: usize = 240;
 const CUT: usize = 223;
+/// What a cut component ends in: `~` and 16 digits.
+const HASHED: usize = 17;
 /// The longest name with a number: 255 less the sidecar's suffix.
-pub const NUMBERED: usize = 245;
+const NUMBERED: usize = 245;
 
 /// The file names that `name` becomes, outermost directory first; never empty. `after_datasets` are the
 /// positions of slashes whose left side is itself a dataset, in order.
 pub fn components(name: &[u8], after_datasets: &[usize]) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
-    let mut part = Vec::new();
-    for (at, &byte) in name.iter().enumerate() {
-        if byte != b'/' {
-            escape(byte, lone_surrogate(name, at), &mut part);
-        } else if part.is_empty()
-            || matches!(name.get(at + 1), None | Some(b'/'))
-            || after_datasets.binary_search(&at).is_ok()
-            || parts.len() == DEEPEST
-        {
-            part.extend_from_slice(b"%2F");
-        } else {
-            parts.push(finish(std::mem::take(&mut part), parts.is_empty()));
+    let mut start = 0;
+    for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+        let separates = can_separate(name, start, at)
+            && after_datasets.binary_search(&at).is_err()
+            && parts.len() < DEEPEST;
+        if separates {
+            parts.push(component(&name[start..at], parts.is_empty()));
+            start = at + 1;
         }
     }
-    parts.push(finish(part, parts.is_empty()));
+    parts.push(component(&name[start..], parts.is_empty()));
     parts
+}
+
+/// Is `path` (file names with slashes between them) one that `name` becomes beside some other datasets?
+pub fn can_become(name: &[u8], path: &[u8]) -> bool {
+    let mut start = 0;
+    let mut parts = path.split(|byte| *byte == b'/').peekable();
+    while let Some(part) = parts.next() {
+        let is_first = start == 0;
+        let rest = name.get(start..).unwrap_or_default();
+        if parts.peek().is_none() {
+            return is_file_of(part, &component(rest, is_first));
+        }
+        let slashes = rest.iter().enumerate().skip(least_len(part)).filter(|(_, byte)| **byte == b'/');
+        let ends = slashes.map(|(at, _)| at).filter(|at| can_separate(rest, 0, *at)).take(MOST_ENDS);
+        match ends.into_iter().find(|end| component(&rest[..*end], is_first) == part) {
+            Some(end) => start += end + 1,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// So many ends are tried for a directory whose name was shortened.
+const MOST_ENDS: usize = 1000;
+
+/// May the slash at `at` end the component that begins at `start`?
+fn can_separate(name: &[u8], start: usize, at: usize) -> bool {
+    at > start && !matches!(name.get(at + 1), None | Some(b'/'))
+}
+
+/// Is `file` what a file gets that should be called `plain`, maybe with a number?
+fn is_file_of(file: &[u8], plain: &[u8]) -> bool {
+    let number = || {
+        let tilde = file.iter().rposition(|byte| *byte == b'~')?;
+        let number: u32 = std::str::from_utf8(&file[tilde + 1..]).ok()?.parse().ok()?;
+        (number >= 2).then_some(number)
+    };
+    file == plain || number().is_some_and(|number| numbered(plain, number) == file)
+}
+
+/// What a component stands for is no shorter than this, even if it was cut.
+fn least_len(part: &[u8]) -> usize {
+    let kept = part.len().saturating_sub(HASHED);
+    let escapes = part[..kept].iter().filter(|byte| **byte == b'%').count();
+    kept.saturating_sub(2 * escapes)
+}
+
+/// The name with its number, short enough that the sidecar's suffix still fits.
+pub fn numbered(name: &[u8], number: u32) -> Vec<u8> {
+    let suffix = format!("~{number}");
+    let mut kept = name.len().min(NUMBERED - suffix.len());
+    while kept < name.len() && kept > 0 && is_continuation(name[kept]) {
+        kept -= 1;
+    }
+    [&name[..kept], suffix.as_bytes()].concat()
+}
+
+/// One file name; slashes in `part` stay in it.
+fn component(part: &[u8], first: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(part.len());
+    for (at, &byte) in part.iter().enumerate() {
+        match byte {
+            b'/' => out.extend_from_slice(b"%2F"),
+            byte => escape(byte, lone_surrogate(part, at), &mut out),
+        }
+    }
+    finish(out, first)
 }
 
 fn escape(byte: u8, surrogate: bool, out: &mut Vec<u8>) {
@@ -115,6 +180,44 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_a_name_can_become() {
+        let can = |name: &str, path: &str| can_become(name.as_bytes(), path.as_bytes());
+        for (name, path) in [
+            ("a/b/c", "a/b/c"),
+            ("a/b/c", "a%2Fb/c"),
+            ("a/b/c", "a%2Fb%2Fc"),
+            ("a//b", "a%2F/b"),
+            ("", "%"),
+            ("../x", "%2E%2E/x"),
+            (".views/x", "%2Eviews/x"),
+            ("a", "a~2"),
+            ("a/b", "a/b~13"),
+        ] {
+            assert!(can(name, path), "{name} {path}");
+        }
+        for (name, path) in [
+            ("a/b", "a/c"),
+            ("a/b", "b"),
+            ("a", "a~1"),
+            ("a", "a~x"),
+            ("a/b", "a"),
+            ("a", "a/b"),
+            ("%", "%"),
+            ("", ""),
+        ] {
+            assert!(!can(name, path), "{name} {path}");
+        }
+        let (long, other) = ("é/".repeat(200) + "x", "%".repeat(300));
+        for name in [long.clone(), other.clone() + "/" + &long, other.clone() + "//" + &other] {
+            let first_slash = slashes_after(&name, &[&other]);
+            for datasets in [&[][..], &first_slash] {
+                let parts = components(name.as_bytes(), datasets);
+                assert!(can_become(name.as_bytes(), &parts.join(&b'/')), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn names_that_mean_something_to_the_system() {
         assert_eq!(path("", &[]), "%");
         assert_eq!(path(".", &[]), "%2E");
@@ -167,6 +270,7 @@ mod tests {
             let parts = components(name.as_bytes(), &slashes_after(&name, &[&other]));
             let back = parts.iter().map(|p| decode(p)).collect::<Vec<_>>().join(&b'/');
             prop_assert_eq!(back, name.as_bytes());
+            prop_assert!(can_become(name.as_bytes(), &parts.join(&b'/')));
             for part in &parts {
                 prop_assert!(!part.is_empty() && part != b"." && part != b".." && !part.contains(&b'/'));
             }

@@ -25,13 +25,17 @@ fn session(block: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_session_of_the_readme() {
+fn the_sessions_of_the_readme() {
     let readme = document("README.md");
-    let block = readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let steps = session(block);
-    assert!(steps.len() >= 6);
+    let blocks = readme.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let steps: Vec<_> = blocks.filter(|block| block.starts_with("$ rab-mount")).flat_map(session).collect();
+    assert!(steps.len() >= 9);
     let work = scratch();
-    std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
+    let at = |name: &str| work.path().join(name);
+    std::fs::copy(data("readme.rab"), at("readme.rab")).unwrap();
+    std::fs::create_dir_all(at("data/run7")).unwrap();
+    std::fs::copy(data("readme.rab"), at("data/run7/readme.rab")).unwrap();
+    std::fs::write(at("data/notes.txt"), "notes").unwrap();
     let bin = Path::new(PROGRAM).parent().unwrap().display().to_string();
     let python = std::env::var("RAB_TEST_PYTHON").unwrap_or_else(|_| "target/python/bin/python".into());
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join(python);
@@ -47,7 +51,7 @@ fn the_session_of_the_readme() {
             .env("LC_ALL", "C.UTF-8"));
         assert_eq!((said.code, said.out.as_str()), (0, printed.as_str()), "{command}: {}", said.err);
     }
-    assert_eq!(names(work.path()), ["readme.rab"]);
+    assert_eq!(names(work.path()), ["data", "readme.rab"]);
 }
 
 /// The option names in a text: `-x` and `--long-name` at the start of a word.

@@ -8,6 +8,7 @@ mod kit;
 mod changed;
 mod damaged;
 mod decoding;
+mod directory;
 mod docs;
 mod gzip;
 mod index;

@@ -28,8 +28,6 @@ fn wrong_usage_is_told_what_is_wrong() {
         (&["-o", "verify_first=1", "run.rab", "mnt"], &["verify_first", "takes no value"]),
         (&["-o", "fsname=", "run.rab", "mnt"], &["-o fsname needs a value"]),
         (&["--rw", "run.rab", "mnt"], &["--rw", "never written", "would mean to rewrite the file"]),
-        (&["run.rab", "other.rab", "mnt"], &["2 sources", "not supported yet"]),
-        (&["run.rab", "other.rab", "--", "true"], &["2 sources", "not supported yet"]),
         (&["run.rab", "file"], &["file: the last argument must be a directory"]),
         (&["-f", "run.rab", "--", "true"], &["--foreground"]),
         (&["-o", "foreground", "run.rab", "--", "true"], &["foreground cannot be used with a command"]),

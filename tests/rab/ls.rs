@@ -75,3 +75,22 @@ fn damaged_descriptions_are_listed_as_such() {
     assert!(listed[0]["problem"].as_str().unwrap().contains("it ends at byte"), "{listed:?}");
     assert!(listed[1].get("problem").is_none());
 }
+
+#[test]
+fn a_listing_says_the_same_as_info() {
+    for sample in SAMPLES {
+        let file = data(&format!("{sample}.rab"));
+        let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
+        if listed.is_empty() {
+            continue;
+        }
+        let all = good(&[&"info", &"--json", &file, &"*"]);
+        assert_eq!(all.lines().count(), listed.len());
+        for (brief, full) in listed.iter().zip(all.lines()) {
+            let full: Value = serde_json::from_str(full).unwrap();
+            for (key, value) in brief.as_object().unwrap() {
+                assert_eq!(*value, full[key], "{sample}: {key}");
+            }
+        }
+    }
+}

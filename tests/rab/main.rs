@@ -4,14 +4,25 @@
 #[allow(dead_code, reason = "these tests mount little")]
 mod kit;
 
+mod add;
 mod cat;
 mod command;
+mod complete;
+mod convert;
+mod diff;
 mod docs;
+mod edit;
 mod get;
 mod info;
 mod library;
 mod ls;
+mod mv;
 mod npz;
+mod pack;
+mod rm;
+mod set;
+mod terminal;
+mod unpack;
 mod verify;
 
 use std::process::Command;

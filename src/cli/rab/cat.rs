@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::output::{Done, Output};
 use super::select;
-use crate::cli::values;
+use crate::cli::{complete::dataset_names, values};
 use crate::{Archive, Dataset};
 
 /// Print the decoded bytes of a dataset
@@ -21,6 +21,7 @@ pub struct Cat {
     file: PathBuf,
 
     /// A dataset's name, or a glob: those that match one after the other
+    #[arg(add = dataset_names())]
     name: OsString,
 
     /// Begin at this byte (suffixes K, M, G and T are understood)

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use super::output::{Done, Output};
 use super::{numbers, print, select};
 use crate::array::{Slab, npy};
+use crate::cli::complete::dataset_names;
 use crate::{AnyArray, Archive, Dataset, Error, Result};
 
 /// More elements are not printed one by one.
@@ -26,7 +27,7 @@ pub struct Get {
     file: PathBuf,
 
     /// A dataset's name, maybe followed by an index in brackets
-    #[arg(value_name = "NAME[INDEX]")]
+    #[arg(value_name = "NAME[INDEX]", add = dataset_names())]
     what: OsString,
 
     /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order

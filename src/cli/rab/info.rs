@@ -9,6 +9,7 @@ use clap::Args;
 use super::output::{Done, Output};
 use super::report::{self, Fields, number};
 use super::select;
+use crate::cli::complete::dataset_names;
 use crate::yaml::{self, Node};
 use crate::{Archive, Error};
 
@@ -19,6 +20,7 @@ pub struct Info {
     file: PathBuf,
 
     /// A dataset's name, or a glob [default: about the container itself]
+    #[arg(add = dataset_names())]
     name: Option<OsString>,
 
     /// Also minimum, maximum, mean and the numbers of NaNs and zeros of arrays, which are read once for it

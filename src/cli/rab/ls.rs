@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::output::{Done, Output};
 use super::{report, select};
-use crate::{Archive, Dataset, yaml};
+use crate::cli::complete::dataset_names;
+use crate::{Archive, Description, yaml};
 
 /// List the datasets of a container
 #[derive(Args)]
@@ -17,6 +18,7 @@ pub struct Ls {
     file: PathBuf,
 
     /// A dataset's name, or a glob [default: all]
+    #[arg(add = dataset_names())]
     glob: Option<OsString>,
 
     /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell)
@@ -40,7 +42,7 @@ impl Ls {
         }
         for number in numbers {
             match self.long {
-                true => long(&archive.dataset_at(number)?, out)?,
+                true => long(&archive.brief_at(number)?, out)?,
                 false => name(&archive, number, out)?,
             }
         }
@@ -54,16 +56,15 @@ fn name(archive: &Archive, number: usize, out: &mut Output) -> Done {
     Ok(writeln!(out, "{shown}")?)
 }
 
-fn long(dataset: &Dataset<'_>, out: &mut Output) -> Done {
-    let described = dataset.description();
+fn long(described: &Description, out: &mut Output) -> Done {
     let shape = match (&described.array, &described.table) {
         (Some(array), _) => sizes(&array.shape),
         (_, Some(table)) => format!("({}, {})", table.rows, table.columns.len()),
         _ => "-".into(),
     };
-    let len = dataset.known_len().map_or("?".into(), |len| len.to_string());
+    let len = described.decoded_len.map_or("?".into(), |len| len.to_string());
     let stored = match described.fault {
-        None => dataset.stored_len().to_string(),
+        None => described.stored_len().to_string(),
         Some(_) => "damaged".into(),
     };
     let name = described.name.lossy();
@@ -72,7 +73,7 @@ fn long(dataset: &Dataset<'_>, out: &mut Output) -> Done {
 }
 
 /// As Python writes a tuple.
-fn sizes(shape: &[u64]) -> String {
+pub fn sizes(shape: &[u64]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
@@ -82,7 +83,7 @@ fn sizes(shape: &[u64]) -> String {
 fn json(archive: &Archive, numbers: &[usize], out: &mut Output) -> Done {
     write!(out, "[")?;
     for (place, number) in numbers.iter().enumerate() {
-        let node = report::brief(&archive.dataset_at(*number)?).finish();
+        let node = report::brief(&archive.brief_at(*number)?).finish();
         let comma = if place > 0 { "," } else { "" };
         write!(out, "{comma}\n{}", yaml::to_json(&node))?;
     }

@@ -1,26 +1,38 @@
 //! The command `rab`: one verb, one file. Results go to standard output, errors to standard error as
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
+mod add;
 mod cat;
+mod convert;
+mod diff;
 mod get;
 mod info;
+mod inputs;
 mod ls;
+mod mv;
 mod numbers;
 mod output;
+mod pack;
 mod print;
 mod progress;
 mod report;
+mod rm;
 mod select;
+mod set;
+mod stop;
+mod unpack;
 mod verify;
+#[cfg(not(feature = "mount"))]
+mod without_fuse;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use super::Options;
+use super::complete;
 use crate::Error;
-use output::{Done, Failure, Output};
+use output::{Done, Failure, Output, complain_of};
 
 const SHORT_NOTE: &str = "See 'rab VERB --help' or rab(1) for more.";
 
@@ -30,11 +42,19 @@ Examples:
   rab info run7.rab 'my array' --stats everything known of a dataset
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
+  rab unpack run7.rab out 'sub01/*'    datasets as files
+  rab pack new.rab DIR x.npy           files and directories become a container
+  rab add run7.rab notes.txt --text    more datasets
   rab verify *.rab                     is every dataset whole?
+  rab diff run7.rab copy.rab --rtol 1e-6
+  rab convert run7.rab small.rab --compress=9
+  rab rm run7.rab 'draft/*'            datasets taken out
+  rab mv run7.rab data raw/data        another name
+  rab set run7.rab data --key unit=mV  metadata
 
 Exit codes:
    0  success
-   1  anything not listed here
+   1  anything not listed here; of diff: different
    2  wrong usage
    3  no such dataset
   10  the container cannot be opened
@@ -43,7 +63,7 @@ Exit codes:
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";
 
-/// Look into scientific container files (RAB, NPZ)
+/// Look into scientific container files (RAB, NPZ), and edit them
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
 /// name wins over a glob.
@@ -60,25 +80,49 @@ enum Verb {
     Info(info::Info),
     Cat(cat::Cat),
     Get(get::Get),
+    Unpack(unpack::Unpack),
     Verify(verify::Verify),
+    Diff(diff::Diff),
+    Convert(convert::Convert),
+    Pack(pack::Pack),
+    Add(add::Add),
+    Rm(rm::Rm),
+    Mv(mv::Mv),
+    Set(set::Set),
     /// Mount a container as a directory: the same as rab-mount
-    Mount(Box<Options>),
+    #[cfg(feature = "mount")]
+    Mount(Box<super::mount::Options>),
+    #[cfg(not(feature = "mount"))]
+    #[command(hide = true)]
+    Mount(without_fuse::WithoutFuse),
 }
 
 /// The whole of `rab`.
 pub fn rab() -> ExitCode {
     super::log_panics();
+    complete::answer::<Cli>();
     let verb = match Cli::try_parse() {
         Ok(cli) => cli.verb,
         Err(error) => return super::said_by_clap(&error),
     };
     let done = match verb {
-        Verb::Mount(options) => return super::mount_with(*options),
+        #[cfg(feature = "mount")]
+        Verb::Mount(options) => return super::mount::run(*options),
+        #[cfg(not(feature = "mount"))]
+        Verb::Mount(mount) => mount.run(),
         Verb::Ls(ls) => with_output(|out| ls.run(out)),
         Verb::Info(info) => with_output(|out| info.run(out)),
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
+        Verb::Unpack(unpack) => unpack.run(),
+        Verb::Diff(diff) => with_output(|out| diff.run(out)),
+        Verb::Convert(convert) => convert.run(),
+        Verb::Pack(pack) => pack.run(),
+        Verb::Add(add) => add.run(),
         Verb::Verify(verify) => with_output(|out| verify.run(out)),
+        Verb::Rm(rm) => rm.run(),
+        Verb::Mv(mv) => mv.run(),
+        Verb::Set(set) => set.run(),
     };
     match done {
         Ok(()) | Err(Failure::Pipe) => ExitCode::SUCCESS,
@@ -99,7 +143,10 @@ fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
     Ok(flushed?)
 }
 
-/// One line on stderr, which may be closed.
 fn complain(error: &Error) {
-    let _ = io::stderr().write_all(format!("rab: {error}\n").as_bytes());
+    warn(&error.to_string());
+}
+
+fn warn(message: &str) {
+    complain_of("rab", message);
 }

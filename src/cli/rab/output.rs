@@ -38,6 +38,7 @@ pub type Done<T = ()> = Result<T, Failure>;
 pub struct Output {
     to: BufWriter<File>,
     terminal: bool,
+    coloured: bool,
 }
 
 impl Output {
@@ -45,7 +46,15 @@ impl Output {
         let stdout = io::stdout();
         // Not by lines, as the standard library would.
         let file = File::from(stdout.as_fd().try_clone_to_owned()?);
-        Ok(Output { to: BufWriter::with_capacity(64 << 10, file), terminal: stdout.is_terminal() })
+        let terminal = stdout.is_terminal();
+        let coloured = terminal && wants_colour();
+        Ok(Output { to: BufWriter::with_capacity(64 << 10, file), terminal, coloured })
+    }
+
+    /// A line with its first words, up to the first colon, in colour.
+    pub fn highlighted(&self, line: &str) -> String {
+        let end = line.find(": ").unwrap_or(0);
+        painted(&line[..end], CYAN, self.coloured) + &line[end..]
     }
 
     /// A name for people.
@@ -62,6 +71,28 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
+}
+
+const RED: &str = "\x1b[31m";
+const CYAN: &str = "\x1b[36m";
+const PLAIN: &str = "\x1b[0m";
+
+fn painted(text: &str, colour: &str, is_on: bool) -> String {
+    if is_on && !text.is_empty() { format!("{colour}{text}{PLAIN}") } else { text.to_owned() }
+}
+
+/// See no-color.org.
+fn wants_colour() -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")
+}
+
+/// One line on stderr, which may be closed.
+pub fn complain_of(who: &str, what: &str) {
+    let is_terminal = io::stderr().is_terminal();
+    let who = painted(who, RED, is_terminal && wants_colour());
+    let what = if is_terminal { escaped(what) } else { what.into() };
+    let _ = io::stderr().write_all(format!("{who}: {what}\n").as_bytes());
 }
 
 /// Without characters that move the cursor, colour the terminal or turn the direction of writing.

@@ -1,5 +1,8 @@
-//! A progress bar: on a terminal only, and only once it takes a while.
+//! A progress bar: on a terminal only, and only once it takes a while. Any thread may move it.
 
+use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,37 +14,42 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Progress {
     since: Instant,
     total: u64,
-    done: u64,
-    bar: Option<ProgressBar>,
+    done: AtomicU64,
+    is_seen: bool,
+    bar: OnceLock<ProgressBar>,
 }
 
 impl Progress {
     pub fn new(total: u64) -> Progress {
-        Progress { since: Instant::now(), total, done: 0, bar: None }
+        let is_seen = io::stderr().is_terminal();
+        Progress { since: Instant::now(), total, done: AtomicU64::new(0), is_seen, bar: OnceLock::new() }
     }
 
-    pub fn add(&mut self, bytes: u64) {
-        self.done += bytes;
-        if self.bar.is_none() && self.since.elapsed() > PATIENCE {
-            let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
-            let bar = ProgressBar::new(self.total);
-            self.bar = Some(style.map_or(bar.clone(), |style| bar.with_style(style)));
+    pub fn add(&self, bytes: u64) {
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if self.is_seen && self.since.elapsed() > PATIENCE {
+            self.bar.get_or_init(|| self.bar()).set_position(done);
         }
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.done);
-        }
+    }
+
+    fn bar(&self) -> ProgressBar {
+        let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
+        let bar = ProgressBar::new(self.total);
+        style.map_or(bar.clone(), |style| bar.with_style(style))
     }
 
     /// Does something that prints.
     pub fn hidden<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &self.bar {
+        match self.bar.get() {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
     }
+}
 
-    pub fn end(&self) {
-        if let Some(bar) = &self.bar {
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::yaml::Node;
-use crate::{ColumnInfo, Dataset, Extreme, Stats};
+use crate::{ColumnInfo, Dataset, Description, Extreme, Stats};
 
 /// Pairs in the order in which they are printed.
 #[derive(Default)]
@@ -40,15 +40,14 @@ fn or_null(value: Option<u64>) -> Node {
 }
 
 /// What a listing shows.
-pub fn brief(dataset: &Dataset<'_>) -> Fields {
-    let described = dataset.description();
+pub fn brief(described: &Description) -> Fields {
     let mut fields = Fields::default();
     fields.add("name", Node::Str(described.name.clone()));
     fields.add("type", Node::text(&described.kind));
     fields.add("shape", described.array.as_ref().map_or(Node::Null, |array| sizes(&array.shape)));
     fields.add("compression", described.compression.as_deref().map_or(Node::Null, Node::text));
-    fields.add("stored", number(dataset.stored_len()));
-    fields.add("length", or_null(dataset.known_len()));
+    fields.add("stored", number(described.stored_len()));
+    fields.add("length", or_null(described.decoded_len));
     fields.add_some("problem", described.fault.as_deref().map(Node::text));
     fields
 }
@@ -56,7 +55,7 @@ pub fn brief(dataset: &Dataset<'_>) -> Fields {
 /// Everything.
 pub fn full(dataset: &Dataset<'_>, stats: Option<&Stats>) -> Node {
     let described = dataset.description();
-    let mut fields = brief(dataset);
+    let mut fields = brief(described);
     fields.add("offset", or_null(dataset.stored_range().map(|range| range.start)));
     if let Some(Array { dtype, order, .. }) = &described.array {
         fields.add("dtype", Node::text(&dtype.to_string()));

@@ -29,6 +29,27 @@ pub fn select_or_all(archive: &Archive, pattern: Option<&OsString>) -> Result<Ve
     }
 }
 
+/// What several patterns mean together, each dataset once, in the container's order.
+pub fn select_each(archive: &Archive, patterns: &[OsString]) -> Result<Vec<usize>> {
+    let mut numbers = Vec::new();
+    for pattern in patterns {
+        numbers.extend(select(archive, pattern)?);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+/// What these datasets, or all, take in the file.
+pub fn stored_len(archive: &Archive, numbers: Option<&[usize]>) -> u64 {
+    match numbers {
+        Some(numbers) => {
+            numbers.iter().fold(0, |sum, number| archive.stored_len_of(*number).saturating_add(sum))
+        }
+        None => archive.stored_len(),
+    }
+}
+
 fn glob(pattern: &OsStr) -> Result<GlobMatcher> {
     // Pieces that are no Unicode match nothing, so the dataset is said to be missing.
     let text = pattern.to_string_lossy();

@@ -1,15 +1,20 @@
 //! `rab verify`: every dataset of every file is read and compared with what is known of it. One line for each
 //! that is damaged, one for each file that is whole.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use clap::Args;
 
 use super::complain;
 use super::output::{Done, Failure, Output, escaped};
 use super::progress::Progress;
-use crate::{Archive, Checked, Error, Result};
+use crate::cli::values;
+use crate::{Archive, Checked, Error};
 
 const DAMAGED: u8 = 12;
 
@@ -56,29 +61,77 @@ impl Verify {
     /// Is anything in it damaged?
     fn file(&self, file: &Path, out: &mut Output) -> Done<bool> {
         let archive = Archive::open(file)?;
-        let mut progress = Progress::new(archive.stored_len());
-        let (mut damaged, mut sums) = (false, 0);
-        for number in 0..archive.len() {
-            match verify(&archive, number, &mut progress) {
-                Ok(checked) => sums += usize::from(checked == Checked::Checksum),
-                Err(error @ Error::Damaged { .. }) => {
+        let progress = Progress::new(archive.stored_len());
+        let (mut damaged, mut sums, mut unknown) = (false, 0, 0);
+        // Small, as a million of them may wait for the first.
+        let verify = |number| -> Result<Checked, Box<Error>> {
+            Ok(archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?)
+        };
+        in_order(archive.len(), &verify, &mut |checked| {
+            match checked {
+                Ok(checked) => {
+                    sums += usize::from(checked == Checked::Checksum);
+                    unknown += usize::from(checked == Checked::UnknownChecksum);
+                }
+                Err(error) if matches!(*error, Error::Damaged { .. }) => {
                     damaged = true;
                     progress.hidden(|| {
                         writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
                     })?;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err((*error).into()),
             }
-        }
-        progress.end();
+            Ok(())
+        })?;
+        drop(progress);
         if !damaged && !self.quiet {
             let shown = file.display().to_string();
-            writeln!(out, "{}: ok: datasets: {}, with checksum: {sums}", escaped(&shown), archive.len())?;
+            write!(out, "{}: ok: datasets: {}, with checksum: {sums}", escaped(&shown), archive.len())?;
+            if unknown > 0 {
+                write!(out, ", with a checksum of an unknown algorithm, not compared: {unknown}")?;
+            }
+            writeln!(out)?;
         }
         Ok(damaged)
     }
 }
 
-fn verify(archive: &Archive, number: usize, progress: &mut Progress) -> Result<Checked> {
-    archive.dataset_at(number)?.verify(&mut |bytes| progress.add(bytes))
+/// Results that may wait for the one of an earlier dataset.
+const AHEAD: usize = 1024;
+
+/// Calls `work` with every number below `count` on all processors, and `each` with what it gives, in order. An error
+/// of `each` is the end.
+fn in_order<T: Send>(
+    count: usize,
+    work: &(impl Fn(usize) -> T + Sync),
+    each: &mut dyn FnMut(T) -> Done,
+) -> Done {
+    let jobs = values::jobs_or_all(None).min(count);
+    if jobs < 2 {
+        return (0..count).try_for_each(|number| each(work(number)));
+    }
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        // Each thread takes every number in turn that no other has; a full channel keeps it from running away.
+        let (tell, told) = mpsc::sync_channel(AHEAD);
+        for _ in 0..jobs {
+            let (tell, next) = (tell.clone(), &next);
+            scope.spawn(move || {
+                let mut number = next.fetch_add(1, Ordering::Relaxed);
+                while number < count && tell.send((number, work(number))).is_ok() {
+                    number = next.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        drop(tell);
+        let (mut early, mut due) = (BTreeMap::new(), 0);
+        for (number, result) in told {
+            early.insert(number, result);
+            while let Some(result) = early.remove(&due) {
+                each(result)?;
+                due += 1;
+            }
+        }
+        Ok(())
+    })
 }

@@ -1,48 +1,84 @@
 //! A whole stream from front to back, past the cache and the index: for who reads it once.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::super::SPAN;
 use super::super::inflate::Inflater;
 use super::Stream;
-use crate::Result;
+use crate::{Error, Result};
+
+/// A stream on its way from front to back. What could be decoded before damage comes first, then the error: also
+/// one of a check value, which only the end tells.
+pub struct Pass {
+    stream: Arc<Stream>,
+    /// None once it is dropped.
+    decoder: Option<Inflater>,
+    end: Option<Result<()>>,
+}
 
 impl Stream {
-    /// Hands all decoded bytes to `each` in order, until it breaks off. What could be decoded before damage is
-    /// handed out first, then the error is returned: also one of a check value, which only the end tells.
-    pub fn pass(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
-        let (source, parts) = (self.source.clone(), self.engine.parts());
-        let mut decoder = Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)?;
-        let done = self.pass_through(&mut decoder, each);
-        self.engine.retire(decoder);
-        done
-    }
-
-    fn pass_through(
-        &self,
-        decoder: &mut Inflater,
-        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let needed = self.expected.unwrap_or(u64::MAX);
+    /// Hands all decoded bytes to `each` in order, until it breaks off.
+    pub fn pass(self: &Arc<Stream>, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+        let mut pass = self.once()?;
         let mut buffer = vec![0; SPAN as usize];
         loop {
-            let start = decoder.position();
-            let read = decoder.read(&mut buffer, &mut Vec::new(), &self.place);
-            self.source.check()?;
-            let good = decoder.position().min(needed).saturating_sub(start) as usize;
-            let piece = buffer.get(..good).unwrap_or_default();
-            if !piece.is_empty() && each(piece).is_break() {
+            let count = pass.read(&mut buffer)?;
+            let piece = buffer.get(..count).unwrap_or_default();
+            if piece.is_empty() || each(piece).is_break() {
                 return Ok(());
             }
-            let at_end = read? < buffer.len();
-            match decoder.position() {
-                found if found > needed => return Err(self.wrong_length("more".into())),
-                found if at_end && found < needed && self.expected.is_some() => {
-                    return Err(self.wrong_length(found.to_string()));
-                }
-                _ if at_end => return Ok(()),
-                _ => {}
-            }
+        }
+    }
+
+    /// All decoded bytes, to be read once.
+    pub fn once(self: &Arc<Stream>) -> Result<Pass> {
+        let (source, parts) = (self.source.clone(), self.engine.parts());
+        let decoder = Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)?;
+        Ok(Pass { stream: self.clone(), decoder: Some(decoder), end: None })
+    }
+}
+
+impl Pass {
+    /// Fills the buffer; less comes only before the end or before the error, and 0 is the end.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        if let Some(end) = &self.end {
+            return end.clone().map(|()| 0);
+        }
+        let Some(decoder) = self.decoder.as_mut().filter(|_| !buffer.is_empty()) else { return Ok(0) };
+        let stream = &self.stream;
+        let start = decoder.position();
+        let read = decoder.read(buffer, &mut Vec::new(), &stream.place);
+        stream.source.check()?;
+        let found = decoder.position();
+        let good = found.min(stream.expected.unwrap_or(u64::MAX)).saturating_sub(start) as usize;
+        self.end = match read {
+            Err(error) => Some(Err(error)),
+            Ok(count) => stream.end(found, count < buffer.len()),
+        };
+        match &self.end {
+            Some(Err(error)) if good == 0 => Err(error.clone()),
+            _ => Ok(good),
+        }
+    }
+}
+
+impl Stream {
+    /// How a pass ends that has come so far, if it does.
+    fn end(&self, found: u64, at_end: bool) -> Option<Result<()>> {
+        let wrong = |found: String| -> Option<Result<(), Error>> { Some(Err(self.wrong_length(found))) };
+        match self.expected {
+            Some(needed) if found > needed => wrong("more".into()),
+            Some(needed) if at_end && found < needed => wrong(found.to_string()),
+            _ => at_end.then_some(Ok(())),
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if let Some(decoder) = self.decoder.take() {
+            self.stream.engine.retire(decoder);
         }
     }
 }

@@ -235,6 +235,10 @@ impl Datasets for Archive {
         })
     }
 
+    fn memory(&self) -> u64 {
+        128 * self.count()
+    }
+
     /// All data of the member, decoded if we can.
     fn remains(&self, number: u32) -> Result<Content> {
         let (record, member) = (self.record(number)?, self.member(number)?);

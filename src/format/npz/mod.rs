@@ -78,8 +78,8 @@ impl Format for Npz {
         Ok(Listing { format: self.name(), names: Arc::unwrap_or_clone(names), datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(write::Writer::create(path)?))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(write::Writer::create(path, options)?))
     }
 }
 

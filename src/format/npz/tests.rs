@@ -37,7 +37,7 @@ fn right(path: &Path) -> Option<Vec<(String, Vec<u8>)>> {
             dataset.stats(),
             dataset.stored_pieces(&mut |_| std::ops::ControlFlow::Continue(())),
         );
-        if dataset.verify(&mut |_| ()).is_ok() {
+        if dataset.verify(&|_| ()).is_ok() {
             found
                 .push((dataset.description().name.lossy().into_owned(), dataset.bytes().unwrap_or_default()));
         }

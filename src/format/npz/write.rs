@@ -12,36 +12,39 @@ use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use self::member::{Body, Written};
 use super::NPY;
-use crate::array::{Array, byte_len, npy};
+use crate::array::{Order, byte_len, npy};
+use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::file::Target;
+use crate::format::target::file::{Whole, directory, resolved};
 use crate::format::target::input::{Exactly, Utf8};
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::target::temporary::Temporary;
+use crate::format::target::{NewContainer, NewDataset, What, WriteOptions};
 use crate::{Error, Result};
 
 pub struct Writer {
     path: PathBuf,
-    target: Target,
-    file: NamedTempFile,
+    target: PathBuf,
+    file: Temporary,
+    compressor: Compressor,
     /// Bytes that are to stay.
     len: u64,
     names: HashSet<String>,
-    directory: Vec<u8>,
+    /// The directory so far.
+    entries: Vec<u8>,
     count: u64,
 }
 
 impl Writer {
-    pub fn create(path: &Path) -> Result<Writer> {
+    pub fn create(path: &Path, options: &WriteOptions) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
-        let target = Target::new(path).map_err(failed)?;
-        let file = target.temporary().map_err(failed)?;
-        let (names, directory) = (HashSet::new(), Vec::new());
-        Ok(Writer { path: path.to_owned(), target, file, len: 0, names, directory, count: 0 })
+        let target = resolved(path).map_err(failed)?;
+        let file = Temporary::create(directory(&target)).map_err(failed)?;
+        let (names, entries) = (HashSet::new(), Vec::new());
+        let compressor = Compressor::new(options.jobs);
+        Ok(Writer { path: path.to_owned(), target, file, compressor, len: 0, names, entries, count: 0 })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
@@ -55,13 +58,13 @@ impl Writer {
             What::Array(array) => {
                 let need = byte_len(array.dtype.element, &array.shape);
                 let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
-                let head = npy_header(array);
+                let head = npy::described(array);
                 self.member(name, true, head, &mut Exactly::new(data, need), compression)?;
             }
             What::Table(table) => {
                 let descr = table::descr(table).map_err(io::Error::other)?;
-                let head = npy::header_of(&descr, crate::array::Order::C, &[table.rows]);
-                let mut rows = table::Rows::new(table, data, self.target.directory())?;
+                let head = npy::header_of(&descr, Order::C, &[table.rows]);
+                let mut rows = table::Rows::new(table, data, directory(&self.target))?;
                 self.member(name, true, head, &mut rows, compression)?;
                 left_out.extend(table::left_out(table));
             }
@@ -95,22 +98,21 @@ impl Writer {
             return Err(io::Error::other("there is a dataset of this name already"));
         }
         let body = Body { head, data, compression };
-        let Written { entry, end } = member::write(self.file.as_file(), self.len, &name, body)?;
+        let Written { entry, end } = member::write(&self.file.file, self.len, &name, body, &self.compressor)?;
         self.names.insert(name);
-        self.directory.extend(entry);
+        self.entries.extend(entry);
         self.len = end;
         self.count += 1;
         Ok(())
     }
 
     fn close(self) -> io::Result<()> {
-        let Writer { target, file, len, directory, count, .. } = self;
-        let end = member::end(len, directory.len() as u64, count);
-        file.as_file().set_len(len)?;
-        let mut to = member::At { file: file.as_file(), at: len };
-        to.write_all(&directory)?;
-        to.write_all(&end)?;
-        target.replace(file)
+        let Writer { target, file, len, entries, count, .. } = self;
+        file.file.set_len(len)?;
+        let mut to = member::At { file: &file.file, at: len };
+        to.write_all(&entries)?;
+        to.write_all(&member::end(len, entries.len() as u64, count))?;
+        Whole::new(target, file)?.replace()
     }
 }
 
@@ -124,10 +126,6 @@ impl NewContainer for Writer {
         let place = Place::file(&self.path);
         self.close().map_err(|cause| Error::write(place, cause))
     }
-}
-
-fn npy_header(array: &Array) -> Vec<u8> {
-    npy::header_of(&format!("'{}'", array.dtype), array.order, &array.shape)
 }
 
 #[cfg(test)]

@@ -123,6 +123,12 @@ impl Datasets for Archive {
             .map_err(|problem| Error::damaged(text.place(&*self.source), problem))
     }
 
+    fn brief(&self, number: u32) -> Result<Description> {
+        let text = self.records.usual_text(number, &*self.source, self.layout)?;
+        let usual = text.as_deref().and_then(|text| describe::briefly(text, self.layout));
+        usual.map_or_else(|| self.describe(number), Ok)
+    }
+
     fn remains(&self, number: u32) -> Result<Content> {
         let place = self.entry(number)?.place(&*self.source);
         let Description { stored, compression, .. } = self.describe(number)?;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::entry::{self, Entry};
+use super::fast;
 use super::layout::Layout;
 use crate::array::Element;
 use crate::tree::{Checksum, ColumnInfo, Description, Table};
@@ -39,6 +40,25 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
     })
 }
 
+/// An entry of the usual layout, from its dash on, without metadata and codecMeta.
+pub fn briefly(text: &[u8], layout: Layout) -> Option<Description> {
+    let entry = fast::entry(text, true, layout).filter(|entry| entry.len == text.len())?;
+    Some(Description {
+        name: Text::from_wtf8(entry.name)?,
+        kind: String::from_utf8_lossy(entry.kind).into_owned(),
+        array: entry.array,
+        table: None,
+        compression: entry.data.compressed.then(|| "gzip".to_owned()),
+        stored: Some(entry.data.stored),
+        decoded_len: entry.data.decoded,
+        recorded_len: None,
+        checksum: None,
+        fault: None,
+        metadata: null(),
+        codec: null(),
+    })
+}
+
 fn null() -> Arc<Node> {
     Arc::new(Node::Null)
 }
@@ -59,7 +79,7 @@ fn checksum(node: &Node, range: Range<u64>) -> Option<Checksum> {
     Some(Checksum { range, algorithm: word(node, "algorithm")?, value: word(node, "value")? })
 }
 
-fn table(codec: &Node) -> Option<Table> {
+pub fn table(codec: &Node) -> Option<Table> {
     let rows = codec.get("rows")?.as_u64()?;
     let Node::Seq(columns) = codec.get("columnInfo")? else { return None };
     let columns = columns.iter().map(|node| column(node)).collect::<Option<_>>()?;

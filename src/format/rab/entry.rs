@@ -7,8 +7,10 @@
 
 use std::ops::Range;
 
+use super::describe::table;
 use super::layout::Layout;
 use crate::array::{self, Array, Dtype, Element, Endian, Order};
+use crate::format::target::Described;
 use crate::yaml::Node;
 
 /// What an entry says of its dataset.
@@ -62,6 +64,26 @@ pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
         Fault { problem, claimed }
     });
     Ok(Entry { name, array, data })
+}
+
+/// What a sidecar's `codecMeta` says of the bytes beside it, and whether the container has them compressed.
+pub fn described(codec: &Node) -> Result<(Described, bool), String> {
+    let kind = text_of(codec, "type").ok_or("it has no type, or none that is a text")?;
+    let described = match &*String::from_utf8_lossy(&kind) {
+        "bytes" => Described::Bytes,
+        "text" => Described::Text,
+        "object" => Described::Object,
+        "dataframe" => {
+            dataframe_len(codec)?;
+            Described::Table(table(codec).ok_or("its columns are not described")?)
+        }
+        kind => {
+            let mut array = None;
+            array_len(&mut array, codec, kind)?;
+            Described::Array(array.ok_or("it tells no byteOrder or endianness that is known")?)
+        }
+    };
+    Ok((described, compression(codec)?))
 }
 
 /// Where the bytes are; the error is what makes no sense.

@@ -32,6 +32,7 @@ pub struct Entry<'t> {
     pub len: usize,
     pub lines: usize,
     pub name: &'t [u8],
+    pub kind: &'t [u8],
     pub array: Option<Array>,
     pub data: Data,
 }
@@ -52,8 +53,9 @@ pub fn entry(text: &[u8], last: bool, layout: Layout) -> Option<Entry<'_>> {
     if !at_end && !rest.starts_with(b"- ") {
         return None;
     }
+    let kind = codec.kind;
     let (array, data) = codec.describe(layout)?;
-    Some(Entry { len: lines.at, lines: lines.count, name, array, data })
+    Some(Entry { len: lines.at, lines: lines.count, name, kind, array, data })
 }
 
 struct Lines<'t> {

@@ -43,6 +43,22 @@ pub fn read(source: &dyn Source, layout: Layout) -> Result<Header> {
     Ok(header)
 }
 
+/// The entries that make sense of a header that as a whole makes none, up to where it is no YAML any more.
+pub fn salvage(source: &dyn Source, layout: Layout) -> Result<Header> {
+    let bytes = bounded(source, layout)?;
+    let valid = std::str::from_utf8(&bytes).map_or_else(|bad| bad.valid_up_to(), str::len);
+    let text = std::str::from_utf8(bytes.get(..valid).unwrap_or_default()).unwrap_or_default();
+    let mut found = Collector::new(layout);
+    let mut anchors = Anchors::default();
+    let add = &mut |item, anchors: &Anchors<'_>| {
+        let _ = found.add(item, text, 0, anchors);
+        Ok(())
+    };
+    let _ = yaml::each_item(text, &mut anchors, add);
+    found.header.records.finish(anchors);
+    Ok(found.header)
+}
+
 /// None if the header has to be read as a whole.
 fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
     let mut window = Window::new(source, layout.header..layout.data);

@@ -18,6 +18,17 @@ pub struct Layout {
     pub end: u64,
 }
 
+/// Does what follows the magic look like a header's length and its beginning, in a file of `len` bytes? Three
+/// letters alone also begin a text about rabbits.
+pub fn is_plausible(rest: &[u8], len: u64) -> bool {
+    let Some((length, text)) = rest.split_first_chunk::<4>() else { return false };
+    let fits = FIXED + u64::from(u32::from_le_bytes(*length)) <= len;
+    fits && text
+        .iter()
+        .find(|b| !b.is_ascii_whitespace())
+        .is_none_or(|b| matches!(b, b'-' | b'[' | b'#' | b'%'))
+}
+
 impl Layout {
     /// Reads the header's length and checks it against the file's.
     pub fn read(source: &dyn Source) -> Result<Layout> {

@@ -8,10 +8,11 @@
 //! ```
 //! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
 //! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `archive` answers for the
-//! datasets of an opened container. `write` makes such files.
+//! datasets of an opened container. `write` makes such files, `edit` changes them.
 
 mod archive;
 mod describe;
+mod edit;
 mod entry;
 mod fast;
 mod header;
@@ -29,6 +30,8 @@ use super::{Candidate, Context, Format, Listing};
 use crate::Result;
 use crate::tree::{Builder, NameList, Tree};
 use archive::Archive;
+pub use edit::Editor;
+pub use entry::described;
 use header::Header;
 use layout::Layout;
 pub use write::{Add, Cell, Column, Compression, Item, Writer};
@@ -43,7 +46,8 @@ impl Format for Rab {
     }
 
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
-        candidate.head.starts_with(MAGIC)
+        let Some(rest) = candidate.head.strip_prefix(MAGIC) else { return false };
+        candidate.asked_for || candidate.has_extension("rab") || layout::is_plausible(rest, candidate.len)
     }
 
     fn extensions(&self) -> &'static [&'static str] {
@@ -55,13 +59,21 @@ impl Format for Rab {
         Ok(Arc::new(Builder::build(&names, archive)?))
     }
 
+    fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {
+        let layout = Layout::read(&*context.source).ok()?;
+        let Header { names, records } = header::salvage(&*context.source, layout).ok()?;
+        let is_empty = names.len() == 0;
+        let tree = Builder::build(&names, Archive::new(context, layout, records)).ok()?;
+        (!is_empty).then(|| Arc::new(tree) as Arc<dyn Tree>)
+    }
+
     fn list(&self, context: Context) -> Result<Listing> {
         let (names, archive) = read(context)?;
         Ok(Listing { format: self.name(), names, datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(Writer::create(path)?))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path)?.jobs(options.jobs)))
     }
 }
 

@@ -140,6 +140,17 @@ impl Records {
         Ok(EntryText { text, node, own: own.then_some(column) })
     }
 
+    /// The entry from its dash on, if it is one that may be of the usual layout.
+    pub fn usual_text(&self, number: u32, source: &dyn Source, layout: Layout) -> Result<Option<Vec<u8>>> {
+        const DASH: u64 = 2;
+        let packed = self.packed.get(number as usize).ok_or(Error::NotFound)?;
+        if !matches!(packed.form, PackedForm::Own) || u64::from(packed.text) < DASH {
+            return Ok(None);
+        }
+        let start = layout.header + u64::from(packed.text);
+        source.read_range(start - DASH..start + u64::from(packed.text_len)).map(Some)
+    }
+
     /// Every fault, in the header's order.
     pub fn faults(&self) -> Vec<(u32, &Fault)> {
         let mut all: Vec<_> = self.faults.iter().map(|(number, fault)| (*number, fault)).collect();

@@ -1,42 +1,37 @@
-//! How a file that was written takes the place of its target: in one step, whole and on disk. Until then it is a
-//! temporary file beside it, and nothing is left of it when writing fails.
+//! How a file that was written takes the place of its target: in one step, whole and on disk.
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use rustix::fs::{Gid, Uid, fchown};
 
-/// Where a file is to be.
-pub struct Target(PathBuf);
+use super::temporary::Temporary;
 
-impl Target {
-    pub fn new(path: &Path) -> io::Result<Target> {
-        resolved(path).map(Target)
+/// A file that is whole and on disk, and not in the target's place yet.
+pub struct Whole {
+    target: PathBuf,
+    file: Temporary,
+}
+
+impl Whole {
+    pub fn new(target: PathBuf, file: Temporary) -> io::Result<Whole> {
+        keep_owner_and_mode(&target, &file.file)?;
+        file.file.sync_all()?;
+        Ok(Whole { target, file })
     }
 
-    /// Where the target is, and temporary files are.
-    pub fn directory(&self) -> &Path {
-        self.0.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    /// Where it is to go, symbolic links resolved.
+    pub fn target(&self) -> &Path {
+        &self.target
     }
 
-    /// A new file beside the target, with the mode that the umask leaves to new files.
-    pub fn temporary(&self) -> io::Result<NamedTempFile> {
-        let mode = Permissions::from_mode(0o666);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".rab-").suffix(".tmp").permissions(mode).tempfile_in(self.directory())
-    }
-
-    /// Puts a file in the target's place.
-    pub fn replace(&self, whole: NamedTempFile) -> io::Result<()> {
-        if let Ok(old) = fs::metadata(&self.0) {
-            whole.as_file().set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))?;
-        }
-        whole.as_file().sync_all()?;
-        whole.persist(&self.0).map_err(|error| error.error)?;
+    /// Puts it in the target's place.
+    pub fn replace(self) -> io::Result<()> {
+        self.file.persist(&self.target)?;
         // Some file systems cannot sync a directory, and say so in this way.
-        match File::open(self.directory())?.sync_all() {
+        match File::open(directory(&self.target))?.sync_all() {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             result => result,
         }
@@ -44,7 +39,7 @@ impl Target {
 }
 
 /// The file that `target` names: of a symbolic link, what it points at.
-fn resolved(target: &Path) -> io::Result<PathBuf> {
+pub fn resolved(target: &Path) -> io::Result<PathBuf> {
     match fs::metadata(target) {
         Ok(meta) if meta.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         Ok(meta) if !meta.is_file() => Err(io::Error::other("it is not a regular file")),
@@ -55,4 +50,17 @@ fn resolved(target: &Path) -> io::Result<PathBuf> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Where the target is, and temporary files are.
+pub fn directory(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Those of the file that is at the target; the owner only as far as the user may give files away.
+fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
+    let Ok(old) = fs::metadata(target) else { return Ok(()) };
+    let (owner, group) = (Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid())));
+    let _ = fchown(file, owner, group).or_else(|_| fchown(file, None, group));
+    file.set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))
 }

@@ -2,11 +2,14 @@
 //! ZIP64 field, so that lengths need not be known before.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 
+use tempfile::SpooledTempFile;
+
 use super::super::{DEFLATED, END, LOCAL, LOCAL_LEN, STORED, names};
-use crate::codec::{crc32, deflate};
+use crate::codec::crc32;
+use crate::codec::deflate::{self, Compressor};
 use crate::format::Compression;
 
 /// What stored data begins at a multiple of.
@@ -38,10 +41,18 @@ pub struct Written {
     pub end: u64,
 }
 
-/// A place in a file to write on from.
+/// A place in a file to go on from.
 pub struct At<'f> {
     pub file: &'f File,
     pub at: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
 }
 
 impl Write for At<'_> {
@@ -64,7 +75,13 @@ struct Facts {
 }
 
 /// Writes a member at `start` of the file.
-pub fn write(file: &File, start: u64, name: &str, body: Body<'_>) -> io::Result<Written> {
+pub fn write(
+    file: &File,
+    start: u64,
+    name: &str,
+    body: Body<'_>,
+    compressor: &Compressor,
+) -> io::Result<Written> {
     let name_len =
         u16::try_from(name.len()).map_err(|_| io::Error::other("its name takes more than 65535 bytes"))?;
     let Body { head, data, compression } = body;
@@ -77,10 +94,20 @@ pub fn write(file: &File, start: u64, name: &str, body: Body<'_>) -> io::Result<
     let mut to = BufWriter::with_capacity(PIECE, At { file, at: data_at });
     match compression {
         Compression::None => copy(&mut summed, &mut to)?,
-        Compression::Zlib(level) => copy(&mut deflate::bare(&mut summed, level), &mut to)?,
+        Compression::Zlib(level) | Compression::ZlibIfSmaller(level) => {
+            copy(&mut compressor.bare(&mut summed, level), &mut to)?
+        }
     }
     to.flush()?;
     let stored_len = to.get_ref().at - data_at;
+    if matches!(compression, Compression::ZlibIfSmaller(_)) && stored_len >= summed.len {
+        let packed = At { file, at: data_at }.take(stored_len);
+        let mut plain = SpooledTempFile::new(PIECE);
+        io::copy(&mut deflate::decoded_bare(packed), &mut plain)?;
+        plain.rewind()?;
+        let body = Body { head: Vec::new(), data: &mut plain, compression: Compression::None };
+        return write(file, start, name, body, compressor);
+    }
     let facts = Facts { method, crc: summed.crc, stored_len, len: summed.len };
     file.write_all_at(&local(&facts, name, name_len, room), start)?;
     Ok(Written { entry: entry(&facts, name, name_len, start), end: data_at + stored_len })

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Archive;
-use crate::array::{Dtype, Element, Endian, Order};
+use crate::array::{Array, Dtype, Element, Endian};
 use crate::format::target::{self, WriteOptions};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
@@ -52,11 +52,40 @@ fn what_is_written_is_read() {
         let dataset = archive.dataset(name).unwrap();
         assert_eq!(dataset.array_description().unwrap(), &samples);
         assert!(dataset.bytes().unwrap() == data);
-        dataset.verify(&mut |_| ()).unwrap();
+        dataset.verify(&|_| ()).unwrap();
     }
     assert_eq!(archive.dataset("a/plain").unwrap().stored_range().unwrap().start % 64, 0);
     assert_eq!(archive.dataset("text").unwrap().text().unwrap(), "é漢");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_compression_does_not_make_smaller_is_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.npz");
+    let mut state = 1u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        (state >> 24) as u8
+    };
+    let noise: Vec<u8> = (0..500_000).map(|_| noise()).collect();
+    let zeros = vec![0; 500_000];
+    let mut writer = create(&path);
+    for (name, data) in [("noise", &noise), ("zeros", &zeros)] {
+        let array = array("uint8", &[500_000], Order::C);
+        let (name, compression) = (Text::from(name), Compression::ZlibIfSmaller(6));
+        let what = What::Array(&array);
+        let dataset = NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None };
+        writer.add(&dataset, &mut data.as_slice()).unwrap();
+    }
+    writer.finish().unwrap();
+    let archive = Archive::open(&path).unwrap();
+    for (name, data, is_stored) in [("noise", &noise, true), ("zeros", &zeros, false)] {
+        let dataset = archive.dataset(name).unwrap();
+        assert_eq!(dataset.description().compression.is_none(), is_stored, "{name}");
+        assert!(&dataset.bytes().unwrap() == data);
+        dataset.verify(&|_| ()).unwrap();
+    }
 }
 
 #[test]

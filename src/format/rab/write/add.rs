@@ -8,11 +8,10 @@ use ndarray::{ArrayView, Dimension};
 
 use super::Writer;
 use super::array::{self, Item};
-use super::data::{self, Failure};
+use super::data::{self, Failure, Stored};
 use super::dataframe::{self, Column};
 use super::header::{self, Codec, int, list, map};
 use crate::array::{Array, Endian, Order, byte_len};
-use crate::codec::deflate;
 use crate::error::Place;
 use crate::format::target::input::{Counted, Exactly, Utf8};
 use crate::tree::Table;
@@ -26,6 +25,8 @@ pub enum Compression {
     None,
     /// A zlib stream, which the format calls `gzip`; levels from 0 to 9.
     Zlib(u32),
+    /// As [`Compression::Zlib`] if that takes fewer bytes, else not compressed. Such data is written several times.
+    ZlibIfSmaller(u32),
 }
 
 /// A dataset without data yet, see [`Writer::add`]. Without anything said it has no metadata, is not compressed,
@@ -34,23 +35,32 @@ pub enum Compression {
 pub struct Add<'w> {
     writer: &'w mut Writer,
     name: Text,
-    metadata: Value,
+    /// The error is what no reader would get back.
+    metadata: Result<Node, String>,
     compression: Compression,
     order: Order,
     endian: Endian,
+    /// Another dataset may have the name, which this one gets.
+    replaces: bool,
     /// The codecMeta to take over what we do not know from.
     origin: Option<Node>,
 }
 
 impl<'w> Add<'w> {
     pub(super) fn new(writer: &'w mut Writer, name: Text) -> Add<'w> {
-        let (metadata, compression) = (Value::Null, Compression::None);
-        Add { writer, name, metadata, compression, order: Order::C, endian: Endian::Little, origin: None }
+        let (metadata, compression) = (Ok(Node::Null), Compression::None);
+        let (order, endian) = (Order::C, Endian::Little);
+        Add { writer, name, metadata, compression, order, endian, replaces: false, origin: None }
+    }
+
+    /// In the place of the dataset that has the name, with that one's metadata if nothing else is said.
+    pub(in super::super) fn replacing(self, metadata: Node) -> Add<'w> {
+        Add { replaces: true, metadata: Ok(metadata), ..self }
     }
 
     /// A mapping, or null.
     pub fn metadata(self, metadata: Value) -> Add<'w> {
-        Add { metadata, ..self }
+        Add { metadata: super::metadata(&metadata), ..self }
     }
 
     pub fn compression(self, compression: Compression) -> Add<'w> {
@@ -169,30 +179,21 @@ impl<'w> Add<'w> {
     /// `origin` is the file that `input` reads.
     fn store_from(self, mut codec: Codec, input: impl Read, origin: Option<&Path>) -> Result<()> {
         let failed = |cause| Error::write(self.place(), cause);
-        self.writer.header.check_name(&self.name).map_err(failed)?;
-        let metadata =
-            self.metadata.node().map_err(|problem| self.refused(format!("its metadata: {problem}")))?;
-        if !metadata.is_null() && metadata.as_map().is_none() {
-            return Err(self.refused("its metadata is not a mapping".into()));
+        if !self.replaces {
+            self.writer.header.check_name(&self.name).map_err(failed)?;
         }
-
+        let metadata = self.metadata.clone().map_err(|problem| self.refused(problem))?;
         let start = self.writer.output.len;
         let mut input = Counted { input, count: 0 };
-        let file = self.writer.output.file();
-        let stored = match self.compression {
-            Compression::None => data::store(file, start, &mut input),
-            Compression::Zlib(level) => {
-                codec.insert("compression", Node::text("gzip"));
-                data::store(file, start, &mut deflate::zlib(&mut input, level))
-            }
-        };
-        let stored = stored.map_err(|failure| match (failure, origin) {
-            (Failure::Input(cause), Some(path)) => Error::read(Place::file(path), cause),
-            (Failure::Input(cause) | Failure::Output(cause), _) => failed(cause),
-        })?;
+        let (stored, compressed) =
+            self.data(start, &mut input).map_err(|failure| match (failure, origin) {
+                (Failure::Input(cause), Some(path)) => Error::read(Place::file(path), cause),
+                (Failure::Input(cause) | Failure::Output(cause), _) => failed(cause),
+            })?;
 
         let end = start.checked_add(stored.len).ok_or_else(|| self.refused("it is too long".into()))?;
-        if self.compression != Compression::None {
+        if compressed {
+            codec.insert("compression", Node::text("gzip"));
             codec.insert("decodedLength", int(input.count));
         }
         codec.insert("byteOffset", int(start));
@@ -200,12 +201,27 @@ impl<'w> Add<'w> {
         let checksum = [("algorithm", Node::text("sha256")), ("value", Node::text(&stored.sha256))];
         codec.insert("checksum", map(checksum));
         let codec = header::adopt(codec, self.origin.as_ref());
+        let place = self.place();
         let added = self.writer.header.add(&self.name, metadata, codec);
-        added.map_err(|cause| {
-            Error::write(Place::file(&self.writer.path).dataset(&self.name.lossy()), cause)
-        })?;
+        added.map_err(|cause| Error::write(place, cause))?;
         self.writer.output.len = end;
         Ok(())
+    }
+
+    /// Stores all of `input`, and says whether it is compressed.
+    fn data<R: Read>(&self, start: u64, input: &mut Counted<R>) -> Result<(Stored, bool), Failure> {
+        let Writer { output, compressor, .. } = &*self.writer;
+        let (level, only_if_smaller) = match self.compression {
+            Compression::None => return Ok((data::store(output.file(), start, input)?, false)),
+            Compression::Zlib(level) => (level, false),
+            Compression::ZlibIfSmaller(level) => (level, true),
+        };
+        let stored = data::store(output.file(), start, &mut compressor.zlib(&mut *input, level))?;
+        if !only_if_smaller || stored.len < input.count {
+            return Ok((stored, true));
+        }
+        let decoded = data::decoded(output.file(), start, stored.len, output.directory());
+        Ok((data::store(output.file(), start, &mut decoded.map_err(Failure::Output)?)?, false))
     }
 }
 

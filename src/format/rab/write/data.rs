@@ -4,16 +4,24 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
+use rustix::fs::{Advice, fadvise};
 use sha2::{Digest, Sha256};
+use tempfile::SpooledTempFile;
+
+use crate::codec::deflate;
 
 /// Bytes of a buffer. What fits into one is not worth a thread.
 const PIECE: usize = 256 << 10;
 const BUFFERS: usize = 4;
+/// Bytes that the disk is given at a time.
+const STRETCH: u64 = 32 << 20;
 
 pub struct Stored {
     pub len: u64,
@@ -63,6 +71,9 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
         loop {
             file.write_all_at(&piece, start + len).map_err(Failure::Output)?;
             len += piece.len() as u64;
+            if len.is_multiple_of(STRETCH) {
+                start_writing(file, start + len - STRETCH);
+            }
             let is_last = piece.len() < PIECE;
             to_hash.send(piece).map_err(|_| gone())?;
             if is_last {
@@ -77,10 +88,56 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
     })
 }
 
+/// The disk gets a stretch while the next ones are read: at the end there is less to wait for. That the kernel also
+/// gives up what of it is on disk costs nothing, for nobody reads it soon.
+fn start_writing(file: &File, at: u64) {
+    // A hint: without it all is written as well.
+    let _ = fadvise(file, at, NonZeroU64::new(STRETCH), Advice::DontNeed);
+}
+
+/// The bytes of a zlib stream of `len` bytes at `start` of `file`, decoded into a file of their own: they take no
+/// more room than the stream, but may overtake it.
+pub fn decoded(file: &File, start: u64, len: u64, directory: &Path) -> io::Result<impl Read + use<>> {
+    let mut decoded = SpooledTempFile::new_in(PIECE, directory);
+    io::copy(&mut deflate::decoded(Stretch { file, at: start, end: start + len }), &mut decoded)?;
+    decoded.rewind()?;
+    Ok(decoded)
+}
+
+/// A part of a file.
+struct Stretch<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Stretch<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = (into.len() as u64).min(self.end - self.at) as usize;
+        let count = self.file.read_at(into.get_mut(..most).unwrap_or_default(), self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
 /// The next bytes, as many as a buffer takes; fewer only at the end.
 fn fill(piece: &mut Vec<u8>, input: &mut dyn Read) -> Result<(), Failure> {
-    piece.clear();
-    input.take(PIECE as u64).read_to_end(piece).map(drop).map_err(Failure::Input)
+    if piece.len() < PIECE {
+        piece.clear();
+        return input.take(PIECE as u64).read_to_end(piece).map(drop).map_err(Failure::Input);
+    }
+    // A buffer that was full before takes all at once, where `read_to_end` would feel its way.
+    let mut len = 0;
+    while let Some(room) = piece.get_mut(len..).filter(|room| !room.is_empty()) {
+        match input.read(room) {
+            Ok(0) => break,
+            Ok(count) => len += count,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Failure::Input(cause)),
+        }
+    }
+    piece.truncate(len);
+    Ok(())
 }
 
 fn hex(sum: &[u8]) -> String {

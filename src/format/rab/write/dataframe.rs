@@ -152,24 +152,11 @@ fn width(cells: &[&str]) -> usize {
     cells.iter().map(|cell| cell.len()).max().unwrap_or(0)
 }
 
-/// The first type that holds them all, and its size, in the order in which the Python writer tries them.
+/// The first type that holds them all, and its size.
 fn narrowest(cells: impl Iterator<Item = i128>) -> (&'static str, usize) {
     let (least, most) = cells.fold((0, 0), |(least, most), cell| (cell.min(least), cell.max(most)));
-    let fits = |bits: u32, is_signed: bool| match is_signed {
-        true => -(1i128 << (bits - 1)) <= least && most < 1i128 << (bits - 1),
-        false => least == 0 && most < 1i128 << bits,
-    };
-    let types = [
-        ("uint8", 8, false),
-        ("int8", 8, true),
-        ("uint16", 16, false),
-        ("int16", 16, true),
-        ("uint32", 32, false),
-        ("int32", 32, true),
-        ("uint64", 64, false),
-    ];
-    let found = types.into_iter().find(|(_, bits, is_signed)| fits(*bits, *is_signed));
-    found.map_or(("int64", 8), |(name, bits, _)| (name, bits as usize / 8))
+    let found = Element::narrowest(least, most);
+    found.and_then(|element| Some((element.name()?, element.size.into()))).unwrap_or(("int64", 8))
 }
 
 /// What the entry says of the table; the error is what makes it none.

@@ -2,8 +2,10 @@
 //! sorted keys), in memory only as long as it is small. No name comes twice, and the whole never needs more
 //! than the length before it can say.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::collections::hash_map::{Entry, HashMap};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,32 +25,71 @@ pub struct Header {
     text: SpooledTempFile,
     len: u64,
     limit: u64,
-    /// Of each name, as much of its hash as makes a clash impossible in practice: names can be long, and many.
-    names: HashSet<[u8; 16]>,
+    /// The place of each name. Of a name as much of its hash as makes a clash impossible in practice: names
+    /// can be long, and many.
+    names: HashMap<Key, u32>,
+    /// Places that have been taken so far.
+    places: u32,
 }
+
+type Key = [u8; 12];
 
 impl Header {
     pub fn new(dir: &Path, limit: u64) -> Header {
         let text = SpooledTempFile::new_in(IN_MEMORY, dir);
-        Header { text, len: 0, limit, names: HashSet::new() }
+        Header { text, len: 0, limit, names: HashMap::new(), places: 0 }
     }
 
     pub fn check_name(&self, name: &Text) -> io::Result<()> {
-        match self.names.contains(&shortened(name)) {
-            true => Err(io::Error::other("there is a dataset of this name already")),
-            false => Ok(()),
+        match self.place(name.as_bytes()) {
+            Some(_) => Err(io::Error::other("there is a dataset of this name already")),
+            None => Ok(()),
         }
     }
 
-    /// `metadata` is a mapping or null.
+    /// Which dataset, counted in their order, has this name.
+    pub fn place(&self, name: &[u8]) -> Option<u32> {
+        self.names.get(&key(name)).copied()
+    }
+
+    /// The next place has this name; false if another has it.
+    pub fn take(&mut self, name: &[u8]) -> bool {
+        let place = self.places;
+        self.places = self.places.saturating_add(1);
+        self.name(name, place)
+    }
+
+    /// This place has the name as well; false if another has it.
+    pub fn name(&mut self, name: &[u8], place: u32) -> bool {
+        match self.names.entry(key(name)) {
+            Entry::Vacant(vacant) => *vacant.insert(place) == place,
+            Entry::Occupied(_) => false,
+        }
+    }
+
+    /// No place has this name any more.
+    pub fn release(&mut self, name: &[u8]) {
+        self.names.remove(&key(name));
+    }
+
+    /// Adds an entry of a name that is new, or that is to be given to another dataset. `metadata` is a mapping or
+    /// null.
     pub fn add(&mut self, name: &Text, metadata: Node, codec: Node) -> io::Result<()> {
-        let entry = map([
+        self.push(Arc::new(map([
             ("codecMeta", sorted(codec)),
             ("metadata", sorted(metadata)),
             ("name", Node::Str(name.clone())),
-        ]);
+        ])))?;
+        if self.place(name.as_bytes()).is_none() {
+            self.take(name.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Adds the text of an entry as it is.
+    pub fn push(&mut self, entry: Arc<Node>) -> io::Result<()> {
         let mut text = String::new();
-        yaml::write(&Node::Seq(vec![Arc::new(entry)]), 0, &mut text);
+        yaml::write(&Node::Seq(vec![entry]), 0, &mut text);
         // Two line breaks go around all entries, and what rounds the length up.
         let total = self.len + text.len() as u64 + 2 + ROUNDING;
         if total > self.limit {
@@ -57,8 +98,20 @@ impl Header {
         self.text.seek(SeekFrom::Start(self.len))?;
         self.text.write_all(text.as_bytes())?;
         self.len += text.len() as u64;
-        self.names.insert(shortened(name));
         Ok(())
+    }
+
+    /// Bytes of text so far.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The text of the entry that was added between two lengths.
+    pub fn entry(&mut self, range: &Range<u64>) -> io::Result<String> {
+        let mut text = String::new();
+        self.text.seek(SeekFrom::Start(range.start))?;
+        (&mut self.text as &mut dyn Read).take(range.end - range.start).read_to_string(&mut text)?;
+        Ok(text)
     }
 
     /// The whole text, and its length.
@@ -105,7 +158,7 @@ pub fn int(number: impl ToString) -> Node {
 }
 
 /// Mappings whose keys are all texts in their order, as PyYAML writes them; it leaves others as they are.
-fn sorted(node: Node) -> Node {
+pub fn sorted(node: Node) -> Node {
     let inner = |node: Arc<Node>| Arc::new(sorted(Arc::unwrap_or_clone(node)));
     match node {
         Node::Seq(items) => Node::Seq(items.into_iter().map(inner).collect()),
@@ -120,9 +173,9 @@ fn sorted(node: Node) -> Node {
     }
 }
 
-fn shortened(name: &Text) -> [u8; 16] {
-    let [low, _] = bytemuck::cast::<[u8; 32], [[u8; 16]; 2]>(Sha256::digest(name.as_bytes()).into());
-    low
+fn key(name: &[u8]) -> Key {
+    let sum: [u8; 32] = Sha256::digest(name).into();
+    std::array::from_fn(|at| sum[at])
 }
 
 #[cfg(test)]

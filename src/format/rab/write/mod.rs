@@ -27,10 +27,13 @@ pub use add::{Add, Compression};
 pub use array::Item;
 pub use dataframe::{Cell, Column};
 use header::Header;
+pub(super) use header::sorted;
 use output::Output;
+pub(super) use output::Piece;
 
+use crate::codec::deflate::Compressor;
 use crate::error::Place;
-use crate::yaml::Text;
+use crate::yaml::{Node, Text, Value};
 use crate::{Error, Result};
 
 /// Writes a RAB file that the format's Python and JavaScript readers can open.
@@ -66,8 +69,16 @@ use crate::{Error, Result};
 /// ```
 pub struct Writer {
     path: PathBuf,
-    output: Output,
-    header: Header,
+    pub(super) output: Output,
+    pub(super) header: Header,
+    compressor: Compressor,
+}
+
+/// Metadata as it is written: a mapping or null.
+pub fn metadata(value: &Value) -> Result<Node, String> {
+    let node = value.node().map_err(|problem| format!("its metadata: {problem}"))?;
+    let is_fit = node.is_null() || node.as_map().is_some();
+    if is_fit { Ok(node) } else { Err("its metadata is not a mapping".into()) }
 }
 
 impl Writer {
@@ -80,12 +91,22 @@ impl Writer {
     fn with_limit(path: &Path, limit: u64) -> Result<Writer> {
         let output = Output::create(path).map_err(|cause| Error::write(Place::file(path), cause))?;
         let header = Header::new(output.directory(), limit);
-        Ok(Writer { path: path.to_owned(), output, header })
+        Ok(Writer { path: path.to_owned(), output, header, compressor: Compressor::new(1) })
+    }
+
+    /// With so many threads that compress. The file does not depend on it.
+    pub fn jobs(self, jobs: usize) -> Writer {
+        Writer { compressor: Compressor::new(jobs), ..self }
     }
 
     /// A new dataset, to be described and then given its data. Its name is any text that no other has.
     pub fn add(&mut self, name: impl Into<Text>) -> Add<'_> {
         Add::new(self, name.into())
+    }
+
+    /// An empty header beside the one that grows.
+    pub(super) fn new_header(&self) -> Header {
+        Header::new(self.output.directory(), u32::MAX.into())
     }
 
     /// Bytes of data so far.
@@ -95,10 +116,11 @@ impl Writer {
 
     /// Puts the file in the target's place, once all of it is on disk. Without this, nothing is left.
     pub fn finish(self) -> Result<()> {
-        let Writer { path, output, header } = self;
+        let Writer { path, output, header, .. } = self;
         let finish = || -> io::Result<()> {
             let (mut text, len) = header.finish()?;
-            output.finish(&mut text, len)
+            let pieces = output.all();
+            output.assemble(&pieces, &mut text, len)?.replace()
         };
         finish().map_err(|cause| Error::write(Place::file(&path), cause))
     }

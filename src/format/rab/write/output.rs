@@ -1,20 +1,22 @@
 //! The file that is being written. The header stands before the data and is only known after it, so the data
-//! goes into a temporary file beside the target from its first byte on, and [`Output::finish`] puts the header
+//! goes into a temporary file beside the target from its first byte on, and [`Output::assemble`] puts the header
 //! before it: where the file system can insert room (ext4, XFS), there; elsewhere the kernel copies the data
 //! behind the header of a second temporary file, and shares the blocks where it can (Btrfs), for which the
 //! data begins at a multiple of 4096. At most a mebibyte of data is always copied, and stands right behind the
 //! header. Where the data begins depends on lengths alone, so the same datasets give the same file everywhere.
 //!
+//! An edited file is put together from [`Piece`]s: the kernel copies what stays from the old file.
+//!
 //! The target is not touched before it is replaced, in one step, by a file that is whole and on disk.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
-use tempfile::NamedTempFile;
 
-use crate::format::target::file::Target;
+use crate::format::target::file::{Whole, directory, resolved};
+use crate::format::target::temporary::Temporary;
 
 /// What the data begins at a multiple of.
 const ALIGN: u64 = 4096;
@@ -24,39 +26,61 @@ pub const ROUNDING: u64 = ALIGN - 1;
 const SMALL: u64 = 1 << 20;
 
 pub struct Output {
-    target: Target,
-    data: NamedTempFile,
+    target: PathBuf,
+    data: Temporary,
     /// Bytes of the data that are to stay.
     pub len: u64,
 }
 
+/// A part of the data of the new file.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'f> {
+    /// The file that has it; None: the output's own.
+    pub from: Option<&'f File>,
+    pub start: u64,
+    pub len: u64,
+    /// Where it goes in the data. The pieces follow each other.
+    pub at: u64,
+}
+
 impl Output {
     pub fn create(target: &Path) -> io::Result<Output> {
-        let target = Target::new(target)?;
-        let data = target.temporary()?;
+        let target = resolved(target)?;
+        let data = Temporary::create(directory(&target))?;
         Ok(Output { target, data, len: 0 })
     }
 
     /// Where the target is, and temporary files are.
     pub fn directory(&self) -> &Path {
-        self.target.directory()
+        directory(&self.target)
     }
 
     /// Where the data goes, from byte 0 on.
     pub fn file(&self) -> &File {
-        self.data.as_file()
+        &self.data.file
     }
 
-    /// Writes the header, and puts the file in the target's place.
-    pub fn finish(self, text: &mut dyn Read, text_len: u64) -> io::Result<()> {
-        let Output { target, data, len } = self;
+    /// The one piece that is all of the data.
+    pub fn all(&self) -> [Piece<'static>; 1] {
+        [Piece { from: None, start: 0, len: self.len, at: 0 }]
+    }
+
+    /// Puts the header and all the data together.
+    pub fn assemble(self, pieces: &[Piece<'_>], text: &mut dyn Read, text_len: u64) -> io::Result<Whole> {
+        let Output { target, data, .. } = self;
+        let len = pieces.last().map_or(0, |piece| piece.at + piece.len);
         let room = room(text_len, len);
         let header_len = u32::try_from(room - FIXED).map_err(|_| too_long(room - FIXED, u32::MAX.into()))?;
-        data.as_file().set_len(len)?;
-        let whole =
-            if len > SMALL && insert(data.as_file(), room) { data } else { copy(&data, room, &target)? };
+        let file = if len > SMALL && insert(&data.file, pieces, len, room)? {
+            copy(pieces.iter().filter(|piece| piece.from.is_some()), room, &data.file, &data.file)?;
+            data
+        } else {
+            let whole = Temporary::create(directory(&target))?;
+            copy(pieces.iter(), room, &data.file, &whole.file)?;
+            whole
+        };
 
-        let mut to = whole.as_file();
+        let mut to = &file.file;
         to.seek(SeekFrom::Start(0))?;
         let mut to = BufWriter::new(to);
         to.write_all(super::super::MAGIC)?;
@@ -65,7 +89,7 @@ impl Output {
         io::copy(&mut io::repeat(b'\n').take(room - FIXED - copied), &mut to)?;
         to.flush()?;
         drop(to);
-        target.replace(whole)
+        Whole::new(target, file)
     }
 }
 
@@ -84,19 +108,32 @@ pub fn too_long(len: u64, limit: u64) -> io::Error {
     ))
 }
 
-/// Moves the data of a file up by `room` bytes; false if its file system cannot.
-fn insert(file: &File, room: u64) -> bool {
-    fallocate(file, FallocateFlags::INSERT_RANGE, 0, room).is_ok()
+/// Moves the data up by `room` bytes; false if some of it is not where it has to be, or if the file system
+/// cannot.
+fn insert(data: &File, pieces: &[Piece<'_>], len: u64, room: u64) -> io::Result<bool> {
+    if pieces.iter().any(|piece| piece.from.is_none() && piece.start != piece.at) {
+        return Ok(false);
+    }
+    data.set_len(len)?;
+    Ok(fallocate(data, FallocateFlags::INSERT_RANGE, 0, room).is_ok())
 }
 
-/// The data behind `room` bytes of a new file.
-fn copy(data: &NamedTempFile, room: u64, target: &Target) -> io::Result<NamedTempFile> {
-    let whole = target.temporary()?;
-    let (mut from, mut to) = (data.as_file(), whole.as_file());
-    from.seek(SeekFrom::Start(0))?;
-    to.seek(SeekFrom::Start(room))?;
-    io::copy(&mut from, &mut to)?;
-    Ok(whole)
+/// Has the kernel copy pieces behind `room` bytes of a file; `own` is where those are that tell no other file.
+fn copy<'p, 'f: 'p>(
+    pieces: impl Iterator<Item = &'p Piece<'f>>,
+    room: u64,
+    own: &File,
+    mut to: &File,
+) -> io::Result<()> {
+    for Piece { from, start, len, at } in pieces {
+        let mut from = from.unwrap_or(own);
+        from.seek(SeekFrom::Start(*start))?;
+        to.seek(SeekFrom::Start(room + at))?;
+        if io::copy(&mut from.take(*len), &mut to)? < *len {
+            return Err(io::Error::other("the file that is copied from has become shorter"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -113,7 +150,9 @@ mod tests {
         output.file().write_all(&data).unwrap();
         output.file().write_all(b"not to stay").unwrap();
         output.len = len;
-        output.finish(&mut text.as_bytes(), text.len() as u64).unwrap();
+        let pieces = output.all();
+        let whole = output.assemble(&pieces, &mut text.as_bytes(), text.len() as u64).unwrap();
+        whole.replace().unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         let bytes = fs::read(&target).unwrap();
         assert!(bytes.ends_with(&data) && bytes.starts_with(b"rab"));
@@ -135,15 +174,32 @@ mod tests {
     }
 
     #[test]
-    fn inserting_and_copying_come_to_the_same() {
+    fn pieces_are_put_together_in_both_ways() {
         let dir = tempfile::tempdir().unwrap();
-        let target = Target::new(&dir.path().join("x")).unwrap();
-        let data = target.temporary().unwrap();
-        data.as_file().write_all(b"0123456789").unwrap();
-        let copied = fs::read(copy(&data, 4096, &target).unwrap()).unwrap();
-        assert_eq!(copied, [&[0; 4096][..], b"0123456789"].concat());
-        if insert(data.as_file(), 4096) {
-            assert_eq!(fs::read(&data).unwrap(), copied);
+        let target = dir.path().join("x");
+        let mut old = tempfile::tempfile_in(dir.path()).unwrap();
+        let noise: Vec<u8> = (0..3 * SMALL).map(|n| (n * n / 7) as u8).collect();
+        old.write_all(&noise).unwrap();
+        let half = SMALL / 2;
+        for own_at in [3 * half, 0] {
+            // Where it has to be it is left; elsewhere it has to be moved.
+            let output = Output::create(&target).unwrap();
+            output.file().seek(SeekFrom::Start(3 * half)).unwrap();
+            output.file().write_all(b"own").unwrap();
+            let kept =
+                Piece { from: Some(&old), start: 7, len: 3 * half, at: if own_at == 0 { 3 } else { 0 } };
+            let own = Piece { from: None, start: 3 * half, len: 3, at: own_at };
+            let mut pieces = [kept, own];
+            pieces.sort_by_key(|piece| piece.at);
+            output.assemble(&pieces, &mut &b"abc"[..], 3).unwrap().replace().unwrap();
+            let found = fs::read(&target).unwrap();
+            let kept = &noise[7..7 + 3 * half as usize];
+            let want = if own_at == 0 { [b"own", kept].concat() } else { [kept, b"own"].concat() };
+            assert!(found[..10] == *b"rab\xF9\x0F\0\0abc" && found[4096..] == want);
+            let long = Piece { from: Some(&old), start: 1, len: 3 * SMALL, at: 0 };
+            let failed = Output::create(&target).unwrap().assemble(&[long], &mut io::empty(), 0);
+            assert!(failed.err().unwrap().to_string().contains("shorter"));
+            assert!(fs::read(&target).unwrap() == found && fs::read_dir(dir.path()).unwrap().count() == 1);
         }
     }
 }

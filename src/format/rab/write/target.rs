@@ -9,9 +9,25 @@ use crate::yaml::Value;
 
 impl NewContainer for Writer {
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
-        let NewDataset { name, metadata, what, compression, origin } = *dataset;
-        let add: Add<'_> = Writer::add(self, name.clone());
-        let add = add.metadata(Value::from(metadata)).compression(compression).like(origin.cloned());
+        Writer::add(self, dataset.name.clone()).all_of(dataset, data)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Writer::finish(*self)
+    }
+}
+
+impl Add<'_> {
+    /// Adds all that is said of a dataset of any format.
+    pub(in super::super) fn all_of(
+        self,
+        dataset: &NewDataset<'_>,
+        data: &mut dyn Read,
+    ) -> Result<Vec<String>> {
+        let NewDataset { metadata, what, compression, origin, .. } = *dataset;
+        // Without any, what is replaced keeps its own.
+        let add = if metadata.is_null() { self } else { self.metadata(Value::from(metadata)) };
+        let add = add.compression(compression).like(origin.cloned());
         match what {
             What::Bytes => add.bytes(data),
             What::Text => add.text_from(data),
@@ -20,9 +36,5 @@ impl NewContainer for Writer {
             What::Table(table) => add.dataframe_from(table, data),
         }?;
         Ok(Vec::new())
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        Writer::finish(*self)
     }
 }

@@ -1,7 +1,8 @@
 //! The command line as clap sees it. What is said here appears in `--help`; the manual page says the same,
 //! option by option. Nothing is decided here: `resolve` turns this into a `Config`.
 
-use super::values;
+use super::showing::ShowingOptions;
+use crate::cli::values;
 use clap::{ArgAction, Args, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +15,9 @@ const SHORT_NOTE: &str = "See 'rab-mount --help' or rab-mount(1) for more.";
 
 const LONG_NOTE: &str = "\
 Examples:
+  rab-mount /data/run7 /mnt/run7       mount a directory: its containers are directories of their datasets
   rab-mount run7.rab                   mount on ./run7, which is created
+  rab-mount a.rab b.rab dir /mnt/x     /mnt/x/a.rab/, /mnt/x/b.rab/ and /mnt/x/dir/
   rab-mount run7.rab /mnt/x            mount on /mnt/x
   rab-mount -u /mnt/x                  unmount
   rab-mount run7.rab -- ls -l {}       mount privately, run ls, unmount
@@ -34,7 +37,7 @@ Exit codes:
 With a COMMAND: its exit code; 126 if it cannot be executed, 127 if it is not found,
 128+N if signal N killed it.";
 
-/// Mount a scientific container file (RAB, NPZ) as a directory of plain files
+/// Mount scientific container files (RAB, NPZ), and directories of them, as directories of plain files
 ///
 /// Every dataset of the container becomes a file that holds the dataset's decoded bytes, with its
 /// description beside it in NAME.meta.yaml. The mount is read-only, nosuid and nodev. Without -f the
@@ -44,10 +47,11 @@ With a COMMAND: its exit code; 126 if it cannot be executed, 127 if it is not fo
 #[command(after_help = SHORT_NOTE, after_long_help = LONG_NOTE)]
 #[command(max_term_width = 110)]
 pub struct Options {
-    /// The container to mount; of two or more paths the last is the mountpoint
+    /// The container, or the directory of containers, to mount; of two or more paths the last is the mountpoint
     ///
-    /// Without a mountpoint, a directory named after the file without its extension is used in the
-    /// current directory. A mountpoint that does not exist is created, and removed when it is unmounted.
+    /// Of a directory every container in it becomes a directory of its datasets; other files are shown as they are.
+    /// Several sources are shown side by side. Without a mountpoint, a directory named after the file without its
+    /// extension is used in the current directory. A mountpoint that does not exist is created, and removed when it is unmounted.
     #[arg(value_name = "SOURCE", required = true)]
     pub paths: Vec<PathBuf>,
 
@@ -196,4 +200,7 @@ pub struct Settings {
     /// ~/.local/state/rab-mount.log.
     #[arg(long, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub showing: ShowingOptions,
 }

@@ -1,7 +1,7 @@
 //! From the command line to one `Config`: merges `-o` with the long options (which win), tells sources from
 //! the mountpoint, and refuses combinations that make no sense. Whatever fails here is wrong usage.
 
-use super::mount_options;
+use super::list;
 use super::options::{Options, Settings};
 use crate::mount::config::{
     Config, DEFAULT_CACHE, DEFAULT_INDEX_MEMORY, DEFAULT_INDEX_SIZE, DEFAULT_THREADS, MIN_CACHE, Mode,
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub fn resolve(mut options: Options) -> Result<Config> {
     let mut from_list = Settings::default();
     for list in std::mem::take(&mut options.mount_options) {
-        mount_options::apply(&list, &mut options, &mut from_list)?;
+        list::apply(&list, &mut options, &mut from_list)?;
     }
     let settings = merged(options.settings.clone(), from_list);
     let mut config = with_settings(settings)?;
@@ -29,12 +29,6 @@ pub fn resolve(mut options: Options) -> Result<Config> {
         ));
     }
     let (sources, mountpoint) = split_paths(options.paths, !options.command.is_empty())?;
-    if sources.len() > 1 {
-        return Err(Error::Usage(format!(
-            "{} sources given, but several sources are not supported yet: mount each one on its own directory",
-            sources.len()
-        )));
-    }
     config.sources = sources.iter().map(|path| absolute(path)).collect::<Result<_>>()?;
     config.mountpoint = mountpoint;
     config.mode = match (options.command, options.foreground) {
@@ -70,6 +64,7 @@ fn merged(long: Settings, list: Settings) -> Settings {
         fsname: long.fsname.or(list.fsname),
         verbose: long.verbose.max(list.verbose),
         log_file: long.log_file.or(list.log_file),
+        showing: long.showing.or(list.showing),
     }
 }
 
@@ -105,6 +100,7 @@ fn with_settings(s: Settings) -> Result<Config> {
         fsname: s.fsname,
         verbose: s.verbose,
         log_file: s.log_file.map(|path| absolute(&path)).transpose()?,
+        showing: s.showing.resolve()?,
         ..Config::default()
     })
 }
@@ -211,9 +207,9 @@ mod tests {
         let file = file.path().to_str().unwrap();
         let error = config(&["a.rab", file]).unwrap_err();
         assert!(error.to_string().contains("the last argument must be a directory"), "{error}");
-        let error = config(&["a.rab", "b.rab", "/no/dir"]).unwrap_err();
-        assert!(error.to_string().contains("not supported yet") && error.exit_code() == 2);
-        assert_eq!(config(&["a.rab", "b.rab", "--", "ls"]).unwrap_err().exit_code(), 2);
+        let c = config(&["/a.rab", "/b.rab", "/no/dir"]).unwrap();
+        assert_eq!((c.sources.len(), c.mountpoint.as_deref()), (2, Some(Path::new("/no/dir"))));
+        assert_eq!(config(&["a.rab", "b.rab", "--", "ls"]).unwrap().sources.len(), 2);
         let c = config(&["a.rab", "--", "ls", "-l", "{}"]).unwrap();
         assert!(matches!(c.mode, Mode::Command(words) if words.len() == 3));
         assert_eq!(config(&["--rw", "a.rab"]).unwrap_err().exit_code(), 2);

@@ -2,7 +2,7 @@
 //! taking the meaning from a `,` or `\` after it. Of two settings of one key the later one counts.
 
 use super::options::{Options, Settings};
-use super::values;
+use crate::cli::values;
 use crate::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -65,6 +65,9 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
             Some(_) => Err(Error::Usage(format!("-o {key} takes no value"))),
         };
     }
+    if let Some(done) = to.showing.apply(key, &name, value.clone()) {
+        return done;
+    }
     match name.as_str() {
         "cache_size" => to.cache_size = Some(parsed(key, value, values::size)?),
         "index_dir" => to.index_dir = Some(required(key, value)?.into()),
@@ -114,7 +117,7 @@ fn required(key: &str, value: Option<OsString>) -> Result<OsString> {
         .ok_or_else(|| Error::Usage(format!("-o {key} needs a value: -o {key}=VALUE")))
 }
 
-fn parsed<T>(key: &str, value: Option<OsString>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T> {
+pub fn parsed<T>(key: &str, value: Option<OsString>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T> {
     let value = required(key, value)?;
     let text = value.to_str().ok_or_else(|| Error::Usage(format!("-o {key}: the value is not UTF-8")))?;
     parse(text).map_err(|why| Error::Usage(format!("-o {key}={text}: {why}")))

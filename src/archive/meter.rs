@@ -1,0 +1,39 @@
+//! How far a dataset is, in stored bytes, for who reads its decoded ones.
+
+/// Tells stored bytes in proportion to the decoded ones; all of them once it is dropped.
+pub struct Meter<'a> {
+    stored: u64,
+    len: Option<u64>,
+    done: u64,
+    told: u64,
+    tell: &'a dyn Fn(u64),
+}
+
+impl<'a> Meter<'a> {
+    /// Of a dataset with so many stored and, if that is known, decoded bytes.
+    pub fn new(stored: u64, len: Option<u64>, tell: &'a dyn Fn(u64)) -> Meter<'a> {
+        Meter { stored, len, done: 0, told: 0, tell }
+    }
+
+    /// So many decoded bytes more.
+    pub fn passed(&mut self, bytes: u64) {
+        self.done += bytes;
+        if let Some(len) = self.len.filter(|len| *len > 0) {
+            let share = u128::from(self.stored) * u128::from(self.done.min(len)) / u128::from(len);
+            self.reach(share as u64);
+        }
+    }
+
+    fn reach(&mut self, share: u64) {
+        if share > self.told {
+            (self.tell)(share - self.told);
+            self.told = share;
+        }
+    }
+}
+
+impl Drop for Meter<'_> {
+    fn drop(&mut self) {
+        self.reach(self.stored);
+    }
+}

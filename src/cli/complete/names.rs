@@ -1,0 +1,128 @@
+//! Names of datasets at the cursor: of the container that the line names before it. They are as many as can be looked
+//! at; of more, how they go on.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+
+use super::BEFORE;
+use crate::Archive;
+
+/// More are not listed one by one.
+const MANY: usize = 500;
+
+/// For an argument that names a dataset: `#[arg(add = dataset_names())]`.
+pub fn dataset_names() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let words = BEFORE.get().map_or(&[][..], Vec::as_slice);
+        let names = container(words).map(|archive| completions(archive.raw_names(), current.as_bytes()));
+        let names = names.unwrap_or_default().into_iter();
+        names.map(|name| CompletionCandidate::new(OsString::from_vec(name))).collect()
+    })
+}
+
+/// The first file behind the verb. One that cannot be opened has no names.
+fn container(words: &[OsString]) -> Option<Archive> {
+    let path = words.iter().skip(1).map(Path::new).find(|path| path.is_file())?;
+    Archive::open(path).ok()
+}
+
+/// The names that begin so, in the container's order; of too many, how they go on: up to the next slash, else the
+/// next character.
+fn completions<'a>(names: impl Iterator<Item = &'a [u8]>, start: &[u8]) -> Vec<Vec<u8>> {
+    let found = names.map(typed).filter(|name| !name.is_empty() && name.starts_with(start));
+    let found: Vec<Vec<u8>> = found.collect();
+    if found.len() <= MANY {
+        return found;
+    }
+    let to_slash = |name: &Vec<u8>| match name.iter().skip(start.len()).position(|byte| *byte == b'/') {
+        Some(at) => name[..start.len() + at + 1].to_vec(),
+        None => name.clone(),
+    };
+    let folders: BTreeSet<Vec<u8>> = found.iter().map(to_slash).collect();
+    if folders.len() <= MANY {
+        return folders.into_iter().collect();
+    }
+    let common = folders.first().zip(folders.last()).map_or(0, |(first, last)| common(first, last));
+    let next = folders.iter().map(|name| name[..character_end(name, common)].to_vec());
+    next.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// How a name can be typed: what a line cannot hold becomes ?, which makes it a glob.
+fn typed(name: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(name) else {
+        return glob(name, |byte| byte.is_ascii_control() || !byte.is_ascii());
+    };
+    match text.contains(|c: char| c.is_ascii_control()) {
+        true => glob(name, |byte| byte.is_ascii_control()),
+        false => name.to_vec(),
+    }
+}
+
+fn glob(name: &[u8], is_odd: impl Fn(u8) -> bool) -> Vec<u8> {
+    let mut glob = Vec::with_capacity(name.len());
+    for byte in name {
+        match byte {
+            b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' => glob.extend([b'\\', *byte]),
+            byte if is_odd(*byte) => glob.push(b'?'),
+            byte => glob.push(*byte),
+        }
+    }
+    glob
+}
+
+fn common(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Where the character that begins at or holds byte `at` ends.
+fn character_end(name: &[u8], at: usize) -> usize {
+    let behind = name.iter().enumerate().skip(at + 1);
+    behind.clone().find(|(_, byte)| **byte & 0xC0 != 0x80).map_or(name.len(), |(end, _)| end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete(names: &[&str], start: &str) -> Vec<String> {
+        let names = names.iter().map(|name| name.as_bytes());
+        let found = completions(names, start.as_bytes());
+        found.into_iter().map(|name| String::from_utf8(name).unwrap()).collect()
+    }
+
+    #[test]
+    fn names_with_the_same_start() {
+        assert_eq!(complete(&["b", "a c", "a/b", "é"], "a"), ["a c", "a/b"]);
+        assert_eq!(complete(&["b", "é", ""], ""), ["b", "é"]);
+        assert_eq!(complete(&["line\nbreak*", "line"], "line"), ["line?break\\*", "line"]);
+    }
+
+    #[test]
+    fn of_many_names_how_they_go_on() {
+        let names: Vec<String> = (0..3000).map(|n| format!("sub{:02}/run{n}", n / 300)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let folders: Vec<String> = (0..10).map(|n| format!("sub{n:02}/")).collect();
+        assert_eq!(complete(&names, ""), folders);
+        assert_eq!(complete(&names, "sub03/").len(), 300);
+        let names: Vec<String> = (1000..9000).map(|n| format!("é{n}é")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(complete(&names, "")[0], "é1");
+        assert_eq!(complete(&names, "é").len(), 8);
+        assert_eq!(complete(&names, "é2").len(), 10);
+        assert_eq!(complete(&names, "é20").len(), 100);
+    }
+
+    #[test]
+    fn of_many_names_every_one_can_be_reached() {
+        let names: Vec<String> =
+            (0..600).map(|n| format!("x{}", char::from_u32(0xE0 + n).unwrap())).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut found = complete(&names, "x");
+        found.sort();
+        assert_eq!(found, names);
+    }
+}

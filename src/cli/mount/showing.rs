@@ -1,0 +1,145 @@
+//! What is shown of a directory and how containers are understood: the options, the same names after `-o`, and what
+//! comes of both.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::list::parsed;
+use crate::mirror::Filter;
+use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
+use crate::{Error, Result};
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Containers and directories")]
+pub struct ShowingOptions {
+    /// The containers' format; without this each is told by its content
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+
+    /// The sources' trees as one: of two files of one name that of the later source is shown
+    ///
+    /// Directories of one name are merged. What is hidden is named in the log when it is met.
+    #[arg(long)]
+    pub union: bool,
+
+    /// In a directory: leave out the extension of a container where no other file would be called the same
+    #[arg(long)]
+    pub strip_ext: bool,
+
+    /// In a directory: show containers only, no other files
+    #[arg(long)]
+    pub only_containers: bool,
+
+    /// In a directory: follow symbolic links that lead out of it, too
+    ///
+    /// Others are followed always, unless they lead to a directory that they lie in. What is not followed is
+    /// shown as a link.
+    #[arg(long)]
+    pub follow_outside: bool,
+
+    /// In a directory: show N levels, 1 for its own files only
+    #[arg(long, value_name = "N", value_parser = depth)]
+    pub max_depth: Option<u32>,
+
+    /// In a directory: show only files that match this pattern (may be given again)
+    ///
+    /// A pattern without a slash is compared with the file's name, one with a slash with its path below SOURCE;
+    /// * does not match a slash, ** does.
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+
+    /// In a directory: do not show files and directories that match this pattern (may be given again)
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+
+    /// In a directory: how many containers and files are open at a time [default: 512]
+    ///
+    /// The one that was not used for longest is closed, and opened again when it is needed.
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub max_open: Option<usize>,
+
+    /// In a directory: seconds until changes on disk show at the latest [default: 5]
+    ///
+    /// 0 looks at the disk at every look-up.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub refresh: Option<Duration>,
+}
+
+impl ShowingOptions {
+    /// Takes an item of the list after `-o`; None if its name is not one of these.
+    pub fn apply(&mut self, key: &str, name: &str, value: Option<OsString>) -> Option<Result<()>> {
+        let flag = match name {
+            "union" => Some(&mut self.union),
+            "strip_ext" => Some(&mut self.strip_ext),
+            "only_containers" => Some(&mut self.only_containers),
+            "follow_outside" => Some(&mut self.follow_outside),
+            _ => None,
+        };
+        if let Some(flag) = flag {
+            *flag = true;
+            let problem = || Err(Error::Usage(format!("-o {key} takes no value")));
+            return Some(if value.is_some() { problem() } else { Ok(()) });
+        }
+        let text = |text: &str| Ok(text.to_owned());
+        Some(match name {
+            "format" => parsed(key, value, text).map(|name| self.format = Some(name)),
+            "include" => parsed(key, value, text).map(|pattern| self.include.push(pattern)),
+            "exclude" => parsed(key, value, text).map(|pattern| self.exclude.push(pattern)),
+            "max_depth" => parsed(key, value, depth).map(|depth| self.max_depth = Some(depth)),
+            "max_open" => parsed(key, value, count).map(|count| self.max_open = Some(count)),
+            "refresh" => parsed(key, value, seconds).map(|time| self.refresh = Some(time)),
+            _ => return None,
+        })
+    }
+
+    /// These, and what is not said here from `list`.
+    pub fn or(self, list: ShowingOptions) -> ShowingOptions {
+        ShowingOptions {
+            format: self.format.or(list.format),
+            union: self.union || list.union,
+            strip_ext: self.strip_ext || list.strip_ext,
+            only_containers: self.only_containers || list.only_containers,
+            follow_outside: self.follow_outside || list.follow_outside,
+            max_depth: self.max_depth.or(list.max_depth),
+            include: [list.include, self.include].concat(),
+            exclude: [list.exclude, self.exclude].concat(),
+            max_open: self.max_open.or(list.max_open),
+            refresh: self.refresh.or(list.refresh),
+        }
+    }
+
+    pub fn resolve(self) -> Result<Showing> {
+        if let Some(name) = &self.format {
+            crate::format::named(name)?;
+        }
+        Filter::new(&self.include, &self.exclude)?;
+        Ok(Showing {
+            format: self.format,
+            union: self.union,
+            strip_ext: self.strip_ext,
+            only_containers: self.only_containers,
+            follow_outside: self.follow_outside,
+            max_depth: self.max_depth,
+            include: self.include,
+            exclude: self.exclude,
+            max_open: self.max_open.unwrap_or(DEFAULT_MAX_OPEN),
+            refresh: self.refresh.unwrap_or(DEFAULT_REFRESH),
+        })
+    }
+}
+
+fn depth(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|depth| *depth > 0).ok_or_else(|| "a number of levels, at least 1".into())
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "a number of files, at least 1".into())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds >= 0.0);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "a number of seconds such as 5, 0.5 or 0".into())
+}

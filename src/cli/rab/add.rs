@@ -1,0 +1,49 @@
+//! `rab add`: files and directories become more datasets of a container.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::inputs::{self, Inputs};
+use super::output::Done;
+use crate::format::target::NewContainer;
+use crate::{Editor, Error, Result, pack};
+
+/// Add files and directories to a RAB file
+///
+/// What becomes of them is as with pack. The file is written anew beside the old one, which it then replaces in
+/// one step: everything is added, or nothing is changed.
+#[derive(Args)]
+pub struct Add {
+    /// The RAB file
+    file: PathBuf,
+
+    #[command(flatten)]
+    inputs: Inputs,
+
+    /// Replace datasets of the same names, which keep their places, and their metadata unless they get other
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl Add {
+    pub fn run(&self) -> Done {
+        let mut editor = Editor::open(&self.file)?.jobs(self.inputs.jobs());
+        let plan = self.inputs.plan(&self.file)?;
+        self.check_names(&mut editor, &plan)?;
+        inputs::write(&plan, &mut editor, &self.file)?;
+        Ok(NewContainer::finish(Box::new(editor))?)
+    }
+
+    fn check_names(&self, editor: &mut Editor, plan: &pack::Plan) -> Result<()> {
+        let mut datasets = plan.datasets.iter().filter(|_| !self.force);
+        match datasets.find(|dataset| editor.has(dataset.name.as_bytes())) {
+            None => Ok(()),
+            Some(dataset) => Err(Error::Other(format!(
+                "{}: has a dataset {:?} already: --force replaces it",
+                self.file.display(),
+                dataset.name.lossy()
+            ))),
+        }
+    }
+}

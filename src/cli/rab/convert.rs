@@ -1,0 +1,115 @@
+//! `rab convert`: a container written anew in the format that an extension names.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::output::{Done, complain_of};
+use super::progress::Progress;
+use super::select;
+use super::stop::Stop;
+use crate::cli::complete::dataset_names;
+use crate::cli::values;
+use crate::convert::{self, Options, Watch};
+use crate::{Archive, Compression, Error, Result};
+
+/// Write a container anew, in the format that the extension of OUT names
+///
+/// Names, order, types and metadata stay; what the format of OUT cannot hold is named. Datasets that are compressed
+/// are so again. IN may also be a .npy file, and OUT one if there is one array to write.
+#[derive(Args)]
+pub struct Convert {
+    /// A container, or a .npy file
+    input: PathBuf,
+
+    /// The new file
+    out: PathBuf,
+
+    /// Names of datasets, or globs [default: all]
+    #[arg(add = dataset_names())]
+    glob: Vec<OsString>,
+
+    /// Compress all datasets at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing
+    #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "6",
+          value_parser = values::compression)]
+    compress: Option<Compression>,
+
+    /// What to call the dataset that comes from a .npy file [default: the name of the file without .npy]
+    #[arg(long)]
+    name: Option<String>,
+
+    /// Replace OUT if it is there already
+    #[arg(short, long)]
+    force: bool,
+
+    /// Threads that compress [default: as many as processors]
+    #[arg(short, long, value_name = "N", value_parser = values::threads)]
+    jobs: Option<usize>,
+}
+
+impl Convert {
+    pub fn run(&self) -> Done {
+        let (compression, force) = (self.compress, self.force);
+        let options = Options { compression, force, jobs: values::jobs_or_all(self.jobs) };
+        match convert::is_npy(&self.input) {
+            true => self.array(options),
+            false => self.container(options),
+        }
+    }
+
+    fn array(&self, options: Options) -> Done {
+        if !self.glob.is_empty() {
+            return Err(Error::Usage(
+                "a .npy file has no datasets to choose from; --name names its array".into(),
+            )
+            .into());
+        }
+        let stem = self.input.file_stem().unwrap_or_default().to_string_lossy();
+        let name = self.name.as_deref().unwrap_or(&stem);
+        let len = std::fs::metadata(&self.input).map_or(0, |meta| meta.len());
+        watched(len, |watch| convert::convert_npy(&self.input, name, &self.out, options, watch))
+    }
+
+    fn container(&self, options: Options) -> Done {
+        if self.name.is_some() {
+            return Err(Error::Usage("--name is for the array of a .npy file".into()).into());
+        }
+        let archive = Archive::open(&self.input)?;
+        let numbers = match self.glob.as_slice() {
+            [] if convert::is_npy(&self.out) => only_array(&archive, &self.out)?,
+            [] => (0..archive.len()).collect(),
+            globs => select::select_each(&archive, globs)?,
+        };
+        let len = select::stored_len(&archive, Some(&numbers));
+        watched(len, |watch| convert::convert(&archive, &numbers, &self.out, options, watch))
+    }
+}
+
+/// With a progress bar, notes on stderr, and an ear for Ctrl-C.
+fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
+    let (progress, stop) = (Progress::new(len), Stop::listen());
+    let noted = |note: &str| progress.hidden(|| complain_of("note", note));
+    let done = convert(&Watch { passed: &|bytes| progress.add(bytes), noted: &noted, stop: &stop.asked });
+    drop(progress);
+    stop.obey();
+    Ok(done?)
+}
+
+/// The number of the only array of a container.
+fn only_array(archive: &Archive, out: &Path) -> Result<Vec<usize>> {
+    let mut arrays = Vec::new();
+    for number in 0..archive.len() {
+        if archive.brief_at(number)?.array.is_some() {
+            arrays.push(number);
+        }
+    }
+    match arrays.len() {
+        1 => Ok(arrays),
+        count => Err(Error::Usage(format!(
+            "{}: a .npy file holds one array, and {} has {count}: name one behind it",
+            out.display(),
+            archive.path().display()
+        ))),
+    }
+}

@@ -1,0 +1,189 @@
+//! `rab diff`: what is different in two containers, one line for each difference.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::{Done, Failure, Output};
+use super::progress::Progress;
+use super::{complain, numbers, select};
+use crate::cli::complete::dataset_names;
+use crate::cli::values;
+use crate::diff::{self, Cell, ColumnDifference, Difference, Found, Options, Pair, Side, Values};
+use crate::{Archive, Error, Node, Result, yaml};
+
+const DIFFERENT: u8 = 1;
+/// More of a text is not shown.
+const SHOWN: usize = 60;
+
+/// Say what is different in two containers, of whatever formats
+///
+/// Compares names, types, shapes, metadata and values, and prints a line for each difference. The exit code is 1 if
+/// there is any. Byte order, C or F order, compression and the order of the datasets make no difference; NaN equals
+/// NaN.
+#[derive(Args)]
+pub struct Diff {
+    /// A container
+    #[arg(value_name = "A")]
+    first: PathBuf,
+
+    /// Another one
+    #[arg(value_name = "B")]
+    second: PathBuf,
+
+    /// Names of datasets, or globs [default: all]
+    #[arg(add = dataset_names())]
+    glob: Vec<OsString>,
+
+    /// Numbers may differ by this part of that in B
+    #[arg(long, value_name = "X", value_parser = values::tolerance, default_value = "0", hide_default_value = true)]
+    rtol: f64,
+
+    /// Numbers may differ by this much
+    #[arg(long, value_name = "X", value_parser = values::tolerance, default_value = "0", hide_default_value = true)]
+    atol: f64,
+
+    /// Leave out metadata
+    #[arg(long)]
+    no_meta: bool,
+
+    /// Print nothing, and end at the first difference
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Diff {
+    pub fn run(&self, out: &mut Output) -> Done {
+        let archives = [Archive::open(&self.first)?, Archive::open(&self.second)?];
+        let [first, second] = &archives;
+        let chosen = self.chosen(first, second)?;
+        let [a, b] = [0, 1].map(|side| select::stored_len(&archives[side], Some(&chosen[side])));
+        let progress = Progress::new(a.saturating_add(b));
+        let options = Options { rtol: self.rtol, atol: self.atol, meta: !self.no_meta };
+        let (mut code, mut printed) = (0, Ok(()));
+        let _ = diff::diff(
+            &Pair { archives: [first, second], chosen },
+            options,
+            &|bytes| progress.add(bytes),
+            &mut |found| {
+                if let Found::Failed(error) = &found {
+                    // That something could not be compared says more than that something else differs.
+                    code = code.max(error.exit_code());
+                    progress.hidden(|| complain(error));
+                    return ControlFlow::Continue(());
+                }
+                code = code.max(DIFFERENT);
+                if self.quiet {
+                    return ControlFlow::Break(());
+                }
+                printed = progress.hidden(|| self.print(&found, out));
+                if printed.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        );
+        drop(progress);
+        printed?;
+        if code == 0 { Ok(()) } else { Err(Failure::Said(code)) }
+    }
+
+    /// A pattern may mean nothing in one of the two.
+    fn chosen(&self, first: &Archive, second: &Archive) -> Result<[Vec<usize>; 2]> {
+        if self.glob.is_empty() {
+            return Ok([(0..first.len()).collect(), (0..second.len()).collect()]);
+        }
+        let mut chosen = [Vec::new(), Vec::new()];
+        for glob in &self.glob {
+            match (select::select(first, glob), select::select(second, glob)) {
+                (Err(error @ Error::NoDataset { .. }), Err(Error::NoDataset { .. })) => return Err(error),
+                (a, b) => {
+                    for (numbers, more) in chosen.iter_mut().zip([a, b]) {
+                        match more {
+                            Ok(more) => numbers.extend(more),
+                            Err(Error::NoDataset { .. }) => {}
+                            Err(error) => return Err(error),
+                        }
+                    }
+                }
+            }
+        }
+        for numbers in &mut chosen {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        Ok(chosen)
+    }
+
+    fn print(&self, found: &Found, out: &mut Output) -> std::io::Result<()> {
+        let line = match found {
+            Found::Only(side, name) => format!("only in {}: {name}", self.file(*side)),
+            Found::Different(name, difference) => format!("{name}: {}", self.said(difference)),
+            Found::Failed(_) => return Ok(()),
+        };
+        let line = out.highlighted(&super::output::escaped(&line));
+        writeln!(out, "{line}").and_then(|()| out.flush())
+    }
+
+    fn file(&self, side: Side) -> String {
+        let file = if side == Side::First { &self.first } else { &self.second };
+        file.display().to_string()
+    }
+
+    fn said(&self, difference: &Difference) -> String {
+        match difference {
+            Difference::Type(a, b) => format!("type: {a} -> {b}"),
+            Difference::Shape(a, b) => format!("shape: {} -> {}", shape(a), shape(b)),
+            Difference::Metadata(key, a, b) => {
+                format!("metadata: {}", keyed(key, a.as_deref(), b.as_deref()))
+            }
+            Difference::Object(key, a, b) => format!("object: {}", keyed(key, a.as_deref(), b.as_deref())),
+            Difference::Values(values) => said_of(values),
+            Difference::Byte(at, a, b) => {
+                format!("bytes: the first that differs is {at}: 0x{a:02x} -> 0x{b:02x}")
+            }
+            Difference::Length(a, b) => format!("length: {a} -> {b}"),
+            Difference::Column(name, difference) => format!(
+                "column {name}: {}",
+                match difference {
+                    ColumnDifference::Only(side) => format!("only in {}", self.file(*side)),
+                    ColumnDifference::Type(a, b) => format!("type: {a} -> {b}"),
+                    ColumnDifference::Values(values) => said_of(values),
+                }
+            ),
+        }
+    }
+}
+
+fn said_of(values: &Values) -> String {
+    let Values { differing, compared, first, cells: (a, b), largest } = values;
+    let largest = largest.map_or(String::new(), |largest| format!(", largest difference {largest}"));
+    let index = first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    format!("values: {differing} of {compared} differ{largest}, first [{index}]: {} -> {}", cell(a), cell(b))
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Number(number) => numbers::alone(*number),
+        Cell::Text(text) => shortened(format!("{text:?}")),
+    }
+}
+
+fn keyed(key: &str, a: Option<&Node>, b: Option<&Node>) -> String {
+    let shown = |node: Option<&Node>| {
+        node.map_or("nothing".into(), |node| shortened(yaml::to_json(node).to_string()))
+    };
+    let key = if key.is_empty() { String::new() } else { format!("{}: ", shortened(key.to_owned())) };
+    format!("{key}{} -> {}", shown(a), shown(b))
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+fn shape(sizes: &[u64]) -> String {
+    super::ls::sizes(sizes)
+}

@@ -1,0 +1,144 @@
+//! The files and directories that become datasets, and how: the same for all verbs that pack.
+
+use std::ffi::OsString;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use clap::{Args, ValueEnum};
+
+use super::progress::Progress;
+use super::warn;
+use crate::error::Place;
+use crate::format::Compression;
+use crate::format::target::NewContainer;
+use crate::pack;
+use crate::yaml::{self, Node, Text};
+use crate::{Error, Order, Result};
+
+#[derive(Args)]
+pub struct Inputs {
+    /// Files and directories; - is standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// The dataset's name, of a single input
+    #[arg(long)]
+    name: Option<OsString>,
+
+    /// Files that are nothing else become texts, not bytes
+    #[arg(long)]
+    text: bool,
+
+    /// .yaml, .yml and .json become objects
+    #[arg(long)]
+    objects: bool,
+
+    /// .csv become dataframes
+    #[arg(long)]
+    dataframe: bool,
+
+    /// Compress every dataset, at a level from 0 to 9
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "6",
+        value_parser = clap::value_parser!(u32).range(0..=9))]
+    compress: Option<u32>,
+
+    /// Compress, and keep compressed only what is smaller for it
+    #[arg(long)]
+    compress_if_smaller: bool,
+
+    /// Store arrays in this order, C or F
+    #[arg(long, value_enum, value_name = "ORDER")]
+    order: Option<Layout>,
+
+    /// A YAML or JSON file with the metadata of all datasets that have no sidecar
+    #[arg(long, value_name = "FILE")]
+    meta: Option<PathBuf>,
+
+    /// Threads that compress (default: as many as there are processors)
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Layout {
+    #[value(name = "C")]
+    C,
+    #[value(name = "F")]
+    F,
+}
+
+impl Inputs {
+    pub fn jobs(&self) -> usize {
+        let all = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(all, NonZeroUsize::get)
+    }
+
+    fn compression(&self) -> Option<Compression> {
+        match self.compress_if_smaller {
+            true => Some(Compression::ZlibIfSmaller(self.compress.unwrap_or(pack::LEVEL))),
+            false => self.compress.map(Compression::Zlib),
+        }
+    }
+
+    /// What is to be written to `target`.
+    pub fn plan(&self, target: &Path) -> Result<pack::Plan> {
+        let plan = self.planned()?;
+        match plan.reads(target) {
+            None => Ok(plan),
+            Some(input) => {
+                let shown = input.display();
+                Err(Error::Usage(format!("{shown}: is to be written, and is among what is packed")))
+            }
+        }
+    }
+
+    fn planned(&self) -> Result<pack::Plan> {
+        let name = self.name.as_ref().map(|name| match name.to_str() {
+            Some(name) => Ok(Text::from(name)),
+            None => Err(Error::Usage("the name of a dataset is UTF-8".into())),
+        });
+        let options = pack::Options {
+            name: name.transpose()?,
+            text: self.text,
+            objects: self.objects,
+            dataframes: self.dataframe,
+            compression: self.compression(),
+            order: self.order.map(|order| match order {
+                Layout::C => Order::C,
+                Layout::F => Order::F,
+            }),
+            metadata: self.meta.as_deref().map_or(Ok(Arc::new(Node::Null)), metadata)?,
+        };
+        pack::plan(&self.paths, &options)
+    }
+}
+
+/// Puts everything into a container that will be at `target`.
+pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path) -> Result<()> {
+    plan.notes.iter().for_each(|note| warn(note));
+    let progress = Progress::new(plan.len());
+    let written = pack::write(plan, to, directory(target), &mut |bytes| progress.add(bytes));
+    drop(progress);
+    written?.iter().for_each(|note| warn(note));
+    Ok(())
+}
+
+/// Where a file is.
+fn directory(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn metadata(file: &Path) -> Result<Arc<Node>> {
+    let text = fs::read(file).map_err(|cause| Error::open(file, cause))?;
+    let refused = |problem: String| Error::Other(format!("{}: {problem}", file.display()));
+    let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8".into()))?;
+    let node =
+        yaml::value(&text).map_err(|problem| Error::damaged(Place::file(file), problem.to_string()))?;
+    match *node {
+        Node::Map(_) | Node::Null => Ok(node),
+        _ => Err(refused("is not a mapping, which metadata is".into())),
+    }
+}

@@ -1,0 +1,46 @@
+//! `rab mv`: another name for a dataset.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::Done;
+use crate::{Editor, Error, Text};
+
+/// Rename a dataset of a RAB file
+///
+/// The file is written anew beside the old one, which it then replaces in one step. The dataset keeps its place in
+/// the order.
+#[derive(Args)]
+pub struct Mv {
+    /// The RAB file
+    file: PathBuf,
+
+    /// The dataset's name, exactly
+    old: OsString,
+
+    /// Its new name
+    new: OsString,
+
+    /// If there is a dataset of the new name, remove that one
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl Mv {
+    pub fn run(&self) -> Done {
+        let new = Text::from_wtf8(self.new.as_bytes())
+            .ok_or_else(|| Error::Usage(format!("{:?}: is not Unicode, and names are", self.new)))?;
+        let mut editor = Editor::open(&self.file)?;
+        if self.old == self.new && editor.has(self.old.as_bytes()) {
+            return Ok(());
+        }
+        if self.force && editor.has(self.old.as_bytes()) && editor.has(new.as_bytes()) {
+            editor.remove(new.as_bytes())?;
+        }
+        editor.rename(self.old.as_bytes(), new)?;
+        Ok(editor.finish()?)
+    }
+}

@@ -1,0 +1,53 @@
+//! `rab pack`: files and directories become a new container.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::inputs::{self, Inputs};
+use super::output::Done;
+use crate::error::Place;
+use crate::format::target::{self, WriteOptions};
+use crate::{Error, Result};
+
+/// Make a container of files and directories
+///
+/// .npy become arrays, .npz an array for each member, everything else bytes. Files with a sidecar of a mount
+/// (NAME.meta.yaml) become what the sidecar says. Names are relative to the directory given.
+#[derive(Args)]
+pub struct Pack {
+    /// The container to be made; its extension tells the format
+    #[arg(value_name = "OUT.rab")]
+    out: PathBuf,
+
+    #[command(flatten)]
+    inputs: Inputs,
+
+    /// Replace OUT.rab if it exists
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl Pack {
+    pub fn run(&self) -> Done {
+        self.check_target()?;
+        let plan = self.inputs.plan(&self.out)?;
+        let mut to = target::create(&self.out, &WriteOptions { jobs: self.inputs.jobs() })?;
+        inputs::write(&plan, &mut *to, &self.out)?;
+        Ok(to.finish()?)
+    }
+
+    fn check_target(&self) -> Result<()> {
+        match fs::metadata(&self.out) {
+            Ok(meta) if meta.is_dir() => {
+                Err(Error::write(Place::file(&self.out), io::ErrorKind::IsADirectory.into()))
+            }
+            Ok(_) if !self.force => {
+                Err(Error::Other(format!("{}: exists: --force replaces it", self.out.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `rab rm`: datasets taken out of a container, all of them or none.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::Done;
+use super::select;
+use crate::{Archive, Editor};
+
+/// Remove datasets from a RAB file
+///
+/// The file is written anew beside the old one, which it then replaces in one step: all of the datasets are
+/// removed, or nothing is changed. Damaged datasets can be removed as well.
+#[derive(Args)]
+pub struct Rm {
+    /// The RAB file
+    file: PathBuf,
+
+    /// A dataset's name, or a glob: all that match
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<OsString>,
+}
+
+impl Rm {
+    pub fn run(&self) -> Done {
+        let mut editor = Editor::open(&self.file)?;
+        let archive = Archive::open(&self.file)?;
+        let mut chosen = BTreeSet::new();
+        for name in &self.names {
+            chosen.extend(select::select(&archive, name)?);
+        }
+        for number in chosen {
+            editor.remove(archive.raw_name(number))?;
+        }
+        Ok(editor.finish()?)
+    }
+}

@@ -1,0 +1,74 @@
+//! `rab unpack`: the files that a mount shows, written into a directory.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use clap::Args;
+
+use super::output::{Done, Failure};
+use super::progress::Progress;
+use super::stop::Stop;
+use super::{complain, select};
+use crate::cli::complete::dataset_names;
+use crate::cli::values;
+use crate::unpack::{self, Options, Watch};
+use crate::{Archive, Error};
+
+/// Write datasets as files into a directory, as a mount shows them
+///
+/// Each dataset becomes a file with its decoded bytes, and NAME.meta.yaml with its description. Nothing is written
+/// outside of the directory, and no symbolic link in it is followed. Of a damaged dataset only the description is
+/// written, and the exit code is 12.
+#[derive(Args)]
+pub struct Unpack {
+    /// The container
+    file: PathBuf,
+
+    /// The directory, which is made if it is not there
+    dir: PathBuf,
+
+    /// Names of datasets, or globs [default: all]
+    #[arg(add = dataset_names())]
+    glob: Vec<OsString>,
+
+    /// Replace files that are there already
+    #[arg(short, long)]
+    force: bool,
+
+    /// Leave out the .meta.yaml files
+    #[arg(long)]
+    no_meta: bool,
+
+    /// Threads that copy and decode [default: as many as processors]
+    #[arg(short, long, value_name = "N", value_parser = values::threads)]
+    jobs: Option<usize>,
+}
+
+impl Unpack {
+    pub fn run(&self) -> Done {
+        let archive = Archive::open(&self.file)?;
+        let chosen = match self.glob.as_slice() {
+            [] => None,
+            globs => Some(select::select_each(&archive, globs)?),
+        };
+        let progress = Progress::new(select::stored_len(&archive, chosen.as_deref()));
+        let (stop, worst) = (Stop::listen(), AtomicU8::new(0));
+        let failed = |error: &Error| {
+            // Damage says more than what could not be read.
+            worst.fetch_max(error.exit_code(), Ordering::Relaxed);
+            progress.hidden(|| complain(error));
+        };
+        let watch = Watch { passed: &|bytes| progress.add(bytes), failed: &failed, stop: &stop.asked };
+        let options =
+            Options { force: self.force, meta: !self.no_meta, jobs: values::jobs_or_all(self.jobs) };
+        let done = unpack::unpack(&archive, chosen.as_deref(), &self.dir, options, &watch);
+        drop(progress);
+        stop.obey();
+        done?;
+        match worst.into_inner() {
+            0 => Ok(()),
+            code => Err(Failure::Said(code)),
+        }
+    }
+}

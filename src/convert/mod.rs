@@ -1,0 +1,178 @@
+//! A container written anew, in another format or as another file of its own: names, order, types and metadata stay,
+//! and what the new format cannot hold is named. Datasets are read and written front to back, one after the other.
+//! Nothing is at the new path before all of it is there; a damaged dataset ends it.
+
+mod npy;
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::archive::{Archive, Meter};
+use crate::content::{Content, Reader};
+use crate::error::Place;
+use crate::format::Compression;
+use crate::format::target::{self, NewContainer, NewDataset, What, WriteOptions};
+use crate::source::{FileSource, Source};
+use crate::tree::Description;
+use crate::yaml::{Node, Text};
+use crate::{Error, Result};
+
+/// For what is compressed already, if nothing else is said.
+pub const LEVEL: u32 = 6;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// For all datasets; None: those that are compressed already.
+    pub compression: Option<Compression>,
+    /// Threads that compress.
+    pub jobs: usize,
+    /// Replace a file that is there already.
+    pub force: bool,
+}
+
+/// Who is told how it goes.
+pub struct Watch<'a> {
+    /// So many stored bytes more have been dealt with.
+    pub passed: &'a dyn Fn(u64),
+    /// What the new format cannot hold, as a sentence.
+    pub noted: &'a dyn Fn(&str),
+    /// Set from outside when all is to end soon.
+    pub stop: &'a AtomicBool,
+}
+
+/// Writes datasets of an archive to `out`, in the format that its extension names.
+pub fn convert(
+    archive: &Archive,
+    numbers: &[usize],
+    out: &Path,
+    options: Options,
+    watch: &Watch<'_>,
+) -> Result<()> {
+    let mut new = create(archive.source(), out, options)?;
+    let is_same_format = target::format_of(out) == Some(archive.format());
+    for number in numbers {
+        let dataset = archive.dataset_at(*number)?;
+        let described = dataset.description();
+        let content = Input {
+            reader: dataset.reader()?,
+            meter: Meter::new(described.stored_len(), described.decoded_len, watch.passed),
+            stop: watch.stop,
+            failed: None,
+        };
+        let what = what(described);
+        if what == What::Bytes && described.kind != "bytes" {
+            let place = place(archive.path(), described);
+            (watch.noted)(&format!(
+                "{place}: its type {:?} is not known, its bytes are kept",
+                described.kind
+            ));
+        }
+        let compression = options.compression.unwrap_or(match described.compression {
+            Some(_) => Compression::Zlib(LEVEL),
+            None => Compression::None,
+        });
+        let origin = is_same_format.then_some(&*described.codec);
+        let new_dataset =
+            NewDataset { name: &described.name, metadata: &described.metadata, what, compression, origin };
+        add(&mut *new, &new_dataset, content, archive.path(), watch)?;
+    }
+    new.finish()
+}
+
+/// Writes the array of a .npy file to `out`, as a dataset called `name`.
+pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch: &Watch<'_>) -> Result<()> {
+    let source = Arc::new(FileSource::open(file)?);
+    let (array, range) = npy::read(&*source)?;
+    let mut new = create(&source, out, options)?;
+    let stored = range.end - range.start;
+    let content = Input {
+        reader: Content::Stored { source, range }.reader()?,
+        meter: Meter::new(stored, Some(stored), watch.passed),
+        stop: watch.stop,
+        failed: None,
+    };
+    let compression = options.compression.unwrap_or_default();
+    let (name, what) = (Text::from(name), What::Array(&array));
+    let dataset = NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None };
+    add(&mut *new, &dataset, content, file, watch)?;
+    new.finish()
+}
+
+/// Is this the name of a .npy file?
+pub fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+}
+
+fn what(described: &Description) -> What<'_> {
+    match (&described.array, &described.table, described.kind.as_str()) {
+        (Some(array), ..) => What::Array(array),
+        (_, Some(table), _) => What::Table(table),
+        (.., "text") => What::Text,
+        (.., "object") => What::Object,
+        _ => What::Bytes,
+    }
+}
+
+fn create(source: &FileSource, out: &Path, options: Options) -> Result<Box<dyn NewContainer>> {
+    let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", out.display())));
+    if let Ok(there) = fs::metadata(out) {
+        let own = source.file().and_then(|file| file.metadata().ok());
+        if own.is_some_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino())) {
+            return refused("it is the input itself");
+        }
+        if !options.force && there.is_file() {
+            return refused("it is there already, and is replaced only with --force");
+        }
+    }
+    match is_npy(out) {
+        true => Ok(Box::new(npy::NewArray::create(out)?)),
+        false => target::create(out, &WriteOptions { jobs: options.jobs }),
+    }
+}
+
+fn add(
+    new: &mut dyn NewContainer,
+    dataset: &NewDataset<'_>,
+    mut content: Input<'_>,
+    file: &Path,
+    watch: &Watch<'_>,
+) -> Result<()> {
+    let added = new.add(dataset, &mut content);
+    // What is wrong with the input comes first: it is why writing failed.
+    if let Some(error) = content.failed.take() {
+        return Err(error);
+    }
+    let place = Place::file(file).dataset(&dataset.name.lossy());
+    added?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
+    Ok(())
+}
+
+fn place(file: &Path, described: &Description) -> Place {
+    Place::file(file).dataset(&described.name.lossy())
+}
+
+/// The bytes of a dataset on their way. Keeps the error that ends them.
+struct Input<'a> {
+    reader: Reader,
+    meter: Meter<'a>,
+    stop: &'a AtomicBool,
+    failed: Option<Error>,
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match self.stop.load(Ordering::Relaxed) {
+            true => Err(io::Error::other(Error::Other("interrupted".into()))),
+            false => self.reader.read(buffer),
+        };
+        match &read {
+            Ok(count) => self.meter.passed(*count as u64),
+            Err(cause) => self.failed = Error::inside(cause).cloned(),
+        }
+        read
+    }
+}

@@ -1,0 +1,75 @@
+//! Datasets as streams of bytes: read side by side, a piece of each in memory.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use super::{Both, Difference, Flow, Told};
+use crate::content::Reader;
+use crate::{Error, Result};
+
+/// A multiple of every element's size.
+const PIECE: usize = 256 << 10;
+
+/// Gets where the pieces begin, and the pieces.
+type EachPiece<'a> = &'a mut dyn FnMut(u64, &mut [u8], &mut [u8]) -> ControlFlow<()>;
+
+impl Both<'_> {
+    /// Hands pieces of both to `each` that begin at the same byte; each is full but for the last one.
+    pub fn side_by_side(&self, each: EachPiece<'_>) -> Flow {
+        let (mut a, mut b) = (self.a.reader()?, self.b.reader()?);
+        let [mut of_a, mut of_b] = self.meters();
+        let (mut one, mut other) = (vec![0; PIECE], vec![0; PIECE]);
+        let mut at = 0;
+        loop {
+            let (x, y) = (fill(&mut a, &mut one)?, fill(&mut b, &mut other)?);
+            if x.is_empty() && y.is_empty() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            of_a.passed(x.len() as u64);
+            of_b.passed(y.len() as u64);
+            let len = x.len().max(y.len()) as u64;
+            if each(at, x, y).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            at += len;
+        }
+    }
+
+    /// Tells the first byte that differs, and the lengths if they do.
+    pub fn bytes(&self, told: Told<'_>) -> Flow {
+        let (mut first, mut lens) = (None, (0, 0));
+        let _ = self.side_by_side(&mut |at, a, b| {
+            lens = (lens.0 + a.len() as u64, lens.1 + b.len() as u64);
+            if first.is_none() && a != b {
+                let differs = a.iter().zip(&*b).zip(at..).find(|((x, y), _)| x != y);
+                first = differs.map(|((x, y), at)| Difference::Byte(at, *x, *y));
+            }
+            ControlFlow::Continue(())
+        })?;
+        if let Some(first) = first
+            && told(first).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        match lens {
+            (a, b) if a == b => Ok(ControlFlow::Continue(())),
+            (a, b) => Ok(told(Difference::Length(a, b))),
+        }
+    }
+}
+
+/// What comes next, as much as there is room for.
+fn fill<'b>(reader: &mut Reader, buffer: &'b mut [u8]) -> Result<&'b mut [u8]> {
+    let mut have = 0;
+    while let Some(rest) = buffer.get_mut(have..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest).map_err(|cause| error(&cause))? {
+            0 => break,
+            count => have += count,
+        }
+    }
+    Ok(buffer.get_mut(..have).unwrap_or_default())
+}
+
+fn error(cause: &io::Error) -> Error {
+    Error::inside(cause).cloned().unwrap_or_else(|| Error::Other(cause.to_string()))
+}

@@ -1,0 +1,199 @@
+//! What is different in two containers, of whatever formats: names, types, shapes, metadata and values.
+//!
+//! Values are compared by what they mean. Byte order, C or F order, compression, the text of an object and the width
+//! of a dataframe's columns make no difference, nor does the order of the datasets; NaN equals NaN, and -0.0 equals
+//! 0.0. No dataset is ever whole in memory but objects.
+
+mod array;
+mod bytes;
+mod node;
+mod table;
+mod tally;
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::archive::{Archive, Dataset, Meter};
+use crate::array::Scalar;
+use crate::yaml::Node;
+use crate::{Error, Result};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Numbers may be apart by so much, as a part of the second one, ...
+    pub rtol: f64,
+    /// ... plus so much.
+    pub atol: f64,
+    /// Compare metadata too.
+    pub meta: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    First,
+    Second,
+}
+
+/// A difference, or a dataset that cannot be compared.
+#[derive(Debug)]
+pub enum Found {
+    Only(Side, String),
+    Different(String, Difference),
+    Failed(Error),
+}
+
+/// How two datasets of a name differ. What there are two of is that of the first and of the second container.
+#[derive(Debug, PartialEq)]
+pub enum Difference {
+    Type(String, String),
+    Shape(Vec<u64>, Vec<u64>),
+    /// At this key of the metadata; None where it is not there.
+    Metadata(String, Option<Arc<Node>>, Option<Arc<Node>>),
+    /// At this key of an object.
+    Object(String, Option<Arc<Node>>, Option<Arc<Node>>),
+    Values(Values),
+    /// At this byte.
+    Byte(u64, u8, u8),
+    Length(u64, u64),
+    /// In a dataframe's column of this name.
+    Column(String, ColumnDifference),
+}
+
+#[derive(Debug, PartialEq)]
+pub enum ColumnDifference {
+    Only(Side),
+    Type(String, String),
+    Values(Values),
+}
+
+/// Elements that differ.
+#[derive(Debug, PartialEq)]
+pub struct Values {
+    pub differing: u64,
+    pub compared: u64,
+    /// The position of the first one; in F order if both containers have the array so.
+    pub first: Vec<u64>,
+    pub cells: (Cell, Cell),
+    /// The largest absolute difference of numbers.
+    pub largest: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Number(Scalar),
+    Text(String),
+}
+
+/// Two containers and what of them is compared.
+pub struct Pair<'a> {
+    pub archives: [&'a Archive; 2],
+    /// The numbers of the datasets.
+    pub chosen: [Vec<usize>; 2],
+}
+
+/// Whoever is told answers whether it wants more.
+pub type Each<'a> = &'a mut dyn FnMut(Found) -> ControlFlow<()>;
+
+/// Tells every difference to `each`, and to `passed` how many stored bytes more were dealt with.
+pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<'_>) -> ControlFlow<()> {
+    let [first, second] = pair.archives;
+    let [chosen, others] = &pair.chosen;
+    let mut left: HashMap<&[u8], VecDeque<usize>> = HashMap::new();
+    others.iter().for_each(|number| left.entry(second.raw_name(*number)).or_default().push_back(*number));
+    for number in chosen {
+        let name = first.raw_name(*number);
+        let Some(other) = left.get_mut(name).and_then(VecDeque::pop_front) else {
+            passed(first.stored_len_of(*number));
+            each(Found::Only(Side::First, lossy(name)))?;
+            continue;
+        };
+        let datasets = first.dataset_at(*number).and_then(|a| Ok([a, second.dataset_at(other)?]));
+        let compared = datasets.and_then(|[a, b]| {
+            let mut told = |difference| each(Found::Different(lossy(name), difference));
+            Both { a: &a, b: &b, options, passed }.compare(&mut told)
+        });
+        match compared {
+            Ok(flow) => flow?,
+            Err(error) => each(Found::Failed(error))?,
+        }
+    }
+    let is_left =
+        |number: &&usize| left.get(second.raw_name(**number)).is_some_and(|kept| kept.contains(number));
+    for number in others.iter().filter(is_left) {
+        passed(second.stored_len_of(*number));
+        each(Found::Only(Side::Second, lossy(second.raw_name(*number))))?;
+    }
+    ControlFlow::Continue(())
+}
+
+fn lossy(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// Two datasets of one name.
+struct Both<'a> {
+    a: &'a Dataset<'a>,
+    b: &'a Dataset<'a>,
+    options: Options,
+    passed: &'a dyn Fn(u64),
+}
+
+type Told<'a> = &'a mut dyn FnMut(Difference) -> ControlFlow<()>;
+/// An error is that of a dataset.
+type Flow = Result<ControlFlow<()>>;
+
+impl Both<'_> {
+    fn compare(&self, told: Told<'_>) -> Flow {
+        if self.options.meta && self.metadata(told)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let (a, b) = (self.a.description(), self.b.description());
+        match (&a.array, &b.array, &a.table, &b.table) {
+            (Some(x), Some(y), ..) if x.dtype.element == y.dtype.element => match x.shape == y.shape {
+                true => self.arrays(x, y, told),
+                false => Ok(told(Difference::Shape(x.shape.to_vec(), y.shape.to_vec()))),
+            },
+            (None, None, Some(x), Some(y)) => self.tables(x, y, told),
+            (None, None, None, None) if a.kind == b.kind && a.kind == "object" => self.objects(told),
+            (None, None, None, None) if a.kind == b.kind => self.bytes(told),
+            _ => Ok(told(Difference::Type(a.kind.clone(), b.kind.clone()))),
+        }
+    }
+
+    /// No metadata and an empty mapping are the same.
+    fn metadata(&self, told: Told<'_>) -> Flow {
+        let [a, b] = [self.a, self.b].map(|dataset| {
+            let is_empty = dataset.metadata().as_map().is_some_and(<[_]>::is_empty);
+            if is_empty { Arc::new(Node::Null) } else { dataset.metadata().clone() }
+        });
+        node::compare(&a, &b, &mut |key, a, b| told(Difference::Metadata(key, a, b)))
+            .ok_or_else(|| self.too_large("metadata"))
+    }
+
+    fn objects(&self, told: Told<'_>) -> Flow {
+        let mut first = None;
+        let flow = self.bytes(&mut |difference| {
+            first = Some(difference);
+            ControlFlow::Break(())
+        })?;
+        let Some(first) = first.filter(|_| flow.is_break()) else { return Ok(ControlFlow::Continue(())) };
+        if self.a.decoded_len()?.max(self.b.decoded_len()?) > node::LONGEST {
+            return Ok(told(first));
+        }
+        let (a, b) = (self.a.object()?, self.b.object()?);
+        node::compare(&a, &b, &mut |key, a, b| told(Difference::Object(key, a, b)))
+            .ok_or_else(|| self.too_large("object"))
+    }
+
+    fn too_large(&self, what: &str) -> Error {
+        let name = self.a.description().name.lossy();
+        Error::Other(format!(
+            "dataset {name:?}: its {what} is too large to compare once its aliases are written out"
+        ))
+    }
+
+    fn meters(&self) -> [Meter<'_>; 2] {
+        [self.a, self.b].map(|dataset| Meter::new(dataset.stored_len(), dataset.known_len(), self.passed))
+    }
+}

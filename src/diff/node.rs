@@ -1,0 +1,102 @@
+//! Values of metadata and objects. Mappings and sets have no order, lists have; a whole number equals the
+//! floating-point number of its value, as in Python.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::yaml::Node;
+
+/// The longest text of an object that is read as a value.
+pub const LONGEST: u64 = 64 << 20;
+/// Aliases may make more of them than there are in the text.
+const MOST: u64 = 20_000_000;
+
+/// Gets the key, and what is there in either.
+pub type Each<'a> = &'a mut dyn FnMut(String, Option<Arc<Node>>, Option<Arc<Node>>) -> ControlFlow<()>;
+
+/// Tells all differences; None if there is too much to compare.
+pub fn compare(a: &Arc<Node>, b: &Arc<Node>, each: Each<'_>) -> Option<ControlFlow<()>> {
+    let mut comparing = Comparing { left: MOST, each };
+    let flow = comparing.nodes(a, b, "");
+    (comparing.left > 0).then_some(flow)
+}
+
+struct Comparing<'a> {
+    left: u64,
+    each: Each<'a>,
+}
+
+impl Comparing<'_> {
+    fn nodes(&mut self, a: &Arc<Node>, b: &Arc<Node>, key: &str) -> ControlFlow<()> {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            return ControlFlow::Break(());
+        }
+        match (&**a, &**b) {
+            (Node::Map(x), Node::Map(y)) => self.maps(x, y, key),
+            (Node::Seq(x), Node::Seq(y)) => self.lists(x, y, key),
+            (Node::Set(x), Node::Set(y)) => {
+                let pairs = |items: &[Arc<Node>]| {
+                    items.iter().map(|item| (item.clone(), item.clone())).collect::<Vec<_>>()
+                };
+                self.maps(&pairs(x), &pairs(y), key)
+            }
+            (x, y) if is_same(x, y) => ControlFlow::Continue(()),
+            _ => (self.each)(key.to_owned(), Some(a.clone()), Some(b.clone())),
+        }
+    }
+
+    fn maps(
+        &mut self,
+        a: &[(Arc<Node>, Arc<Node>)],
+        b: &[(Arc<Node>, Arc<Node>)],
+        path: &str,
+    ) -> ControlFlow<()> {
+        // What is printed of a key tells its type too.
+        let mut others: HashMap<String, &Arc<Node>> =
+            b.iter().map(|(key, value)| (format!("{key:?}"), value)).collect();
+        for (key, value) in a {
+            match others.remove(&format!("{key:?}")) {
+                Some(other) => self.nodes(value, other, &below(path, key))?,
+                None => (self.each)(below(path, key), Some(value.clone()), None)?,
+            }
+        }
+        for (key, value) in b {
+            if others.remove(&format!("{key:?}")).is_some() {
+                (self.each)(below(path, key), None, Some(value.clone()))?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn lists(&mut self, a: &[Arc<Node>], b: &[Arc<Node>], path: &str) -> ControlFlow<()> {
+        for number in 0..a.len().max(b.len()) {
+            let key = format!("{path}[{number}]");
+            match (a.get(number), b.get(number)) {
+                (Some(x), Some(y)) => self.nodes(x, y, &key)?,
+                (x, y) => (self.each)(key, x.cloned(), y.cloned())?,
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn below(path: &str, key: &Node) -> String {
+    let name = match key {
+        Node::Str(text) => text.lossy().into_owned(),
+        other => crate::yaml::to_json(other).to_string(),
+    };
+    if path.is_empty() { name } else { format!("{path}.{name}") }
+}
+
+fn is_same(a: &Node, b: &Node) -> bool {
+    match (a, b) {
+        (Node::Float(x), Node::Float(y)) => x == y || x.is_nan() && y.is_nan(),
+        (Node::Int(digits), Node::Float(number)) | (Node::Float(number), Node::Int(digits)) => {
+            // Only whole numbers that a float holds exactly.
+            digits.parse::<i64>().is_ok_and(|whole| whole.unsigned_abs() < 1 << 53 && whole as f64 == *number)
+        }
+        _ => a == b,
+    }
+}

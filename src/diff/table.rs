@@ -1,0 +1,137 @@
+//! Dataframes, column by column. Columns go by their names; numbers are compared whatever width they are stored in.
+
+use std::ops::ControlFlow;
+
+use super::tally::Tally;
+use super::{Both, Cell, ColumnDifference, Difference, Flow, Side, Told, Values};
+use crate::archive::Dataset;
+use crate::array::{Dtype, Endian};
+use crate::tree::{ColumnInfo, Table};
+use crate::{Error, Result};
+
+/// Bytes of a column that are read at once.
+const PIECE: u64 = 256 << 10;
+const WIDEST: u64 = 8 << 20;
+
+/// A column, and where its cells begin.
+type Placed<'t> = (&'t ColumnInfo, u64);
+
+impl Both<'_> {
+    pub fn tables(&self, a: &Table, b: &Table, told: Told<'_>) -> Flow {
+        // Also what makes no sense in a description comes out here.
+        self.a.reader()?;
+        self.b.reader()?;
+        if a.rows != b.rows {
+            let shape = |table: &Table| vec![table.rows, table.columns.len() as u64];
+            return Ok(told(Difference::Shape(shape(a), shape(b))));
+        }
+        let _meters = self.meters();
+        let others = placed(b);
+        let find = |name: &str, columns: &[Placed<'_>]| columns.iter().any(|(column, _)| column.name == name);
+        let columns = placed(a);
+        for column in &columns {
+            let name = &column.0.name;
+            let other = others.iter().find(|other| other.0.name == *name);
+            let difference = match other {
+                Some(other) => self.columns(column, other, a.rows)?,
+                None => Some(ColumnDifference::Only(Side::First)),
+            };
+            if let Some(difference) = difference
+                && told(Difference::Column(name.clone(), difference)).is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        for (column, _) in others.iter().filter(|(column, _)| !find(&column.name, &columns)) {
+            let only = Difference::Column(column.name.clone(), ColumnDifference::Only(Side::Second));
+            if told(only).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn columns(&self, a: &Placed<'_>, b: &Placed<'_>, rows: u64) -> Result<Option<ColumnDifference>> {
+        let (x, y) = (a.0, b.0);
+        if x.original != y.original || x.element.is_some() != y.element.is_some() {
+            return Ok(Some(ColumnDifference::Type(x.original.clone(), y.original.clone())));
+        }
+        let values = self.cells(a, b, rows)?;
+        Ok(values.map(ColumnDifference::Values))
+    }
+
+    fn cells(&self, a: &Placed<'_>, b: &Placed<'_>, rows: u64) -> Result<Option<Values>> {
+        let widest = a.0.width.max(b.0.width).max(1);
+        if widest > WIDEST {
+            let name = self.a.description().name.lossy();
+            return Err(Error::Other(format!(
+                "dataset {name:?}: column {:?} has cells of {widest} bytes, up to {WIDEST} can be compared",
+                a.0.name
+            )));
+        }
+        let mut tally = Tally::default();
+        if a.0.width == 0 && b.0.width == 0 {
+            return Ok(None);
+        }
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let mut row = 0;
+        while row < rows {
+            let count = (PIECE / widest).max(1).min(rows - row);
+            read(self.a, a, row, count, &mut x)?;
+            read(self.b, b, row, count, &mut y)?;
+            match (dtype(a.0), dtype(b.0)) {
+                (Some(of_a), Some(of_b)) => {
+                    tally.elements((&x, of_a), (&mut y, of_b), self.options, &|number| row + number);
+                }
+                _ => texts(&mut tally, (&x, a.0.width), (&y, b.0.width), row, count),
+            }
+            row += count;
+        }
+        Ok(tally.finish(|row| vec![row]))
+    }
+}
+
+fn placed(table: &Table) -> Vec<Placed<'_>> {
+    let (mut offset, mut placed) = (0u64, Vec::with_capacity(table.columns.len()));
+    for column in &table.columns {
+        placed.push((column, offset));
+        // All of them together fit into 64 bits, or the description has a fault.
+        offset = offset.saturating_add(table.rows.saturating_mul(column.width));
+    }
+    placed
+}
+
+fn dtype(column: &ColumnInfo) -> Option<Dtype> {
+    let endian = if column.big_endian { Endian::Big } else { Endian::Little };
+    column.element.map(|element| Dtype { element, endian })
+}
+
+fn read(
+    dataset: &Dataset<'_>,
+    (column, start): &Placed<'_>,
+    row: u64,
+    count: u64,
+    to: &mut Vec<u8>,
+) -> Result<()> {
+    to.resize((column.width * count) as usize, 0);
+    if to.is_empty() { Ok(()) } else { dataset.read_at(to, start + row * column.width) }
+}
+
+/// Cells of text, without the NUL bytes that they are filled up with.
+fn texts(tally: &mut Tally, (a, wide): (&[u8], u64), (b, other): (&[u8], u64), row: u64, count: u64) {
+    for number in 0..count {
+        let (x, y) = (cell(a, wide, number), cell(b, other, number));
+        tally.compared += 1;
+        if x != y {
+            let text = |cell: &[u8]| Cell::Text(String::from_utf8_lossy(cell).into_owned());
+            tally.differs(row + number, || (text(x), text(y)));
+        }
+    }
+}
+
+fn cell(column: &[u8], width: u64, number: u64) -> &[u8] {
+    let start = (number * width) as usize;
+    let whole = column.get(start..start + width as usize).unwrap_or_default();
+    let end = whole.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    whole.get(..end).unwrap_or_default()
+}

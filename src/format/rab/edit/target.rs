@@ -1,0 +1,24 @@
+//! An editor as a container that is being written: what is added comes behind what there is, or in
+//! the place of what has its name.
+
+use std::io::Read;
+
+use super::Editor;
+use crate::Result;
+use crate::format::target::{NewContainer, NewDataset};
+
+impl NewContainer for Editor {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let name = dataset.name;
+        let add = if self.has(name.as_bytes()) {
+            self.replace(name.as_bytes())?
+        } else {
+            Editor::add(self, name.clone())
+        };
+        add.all_of(dataset, data)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Editor::finish(*self)
+    }
+}

@@ -1,0 +1,287 @@
+//! What is in a directory, in the order of a hash of the names: a listing that goes on after a name stays right
+//! whatever comes and goes meanwhile, and nothing has to be kept for it. The last listings are kept, so that a
+//! directory is not read anew for each piece of it.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use rustix::fs::{Dir, FileType};
+
+use super::judge::{self, Judge, Judged, What};
+use super::nodes::{Node, id_of};
+use crate::error::Place;
+use crate::tree::{Kind, NodeId};
+use crate::{Error, Result};
+
+/// Listings that are kept.
+const KEPT: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+/// Fewer files are looked at by one thread.
+const MANY: usize = 128;
+/// The most threads that look at the files of one directory: they wait for a disk or a network, too.
+const THREADS: usize = 4;
+
+pub struct Line {
+    pub cursor: u64,
+    pub shown: OsString,
+    /// On disk, if that is another name.
+    true_name: Option<OsString>,
+    pub kind: Kind,
+    pub id: NodeId,
+}
+
+pub struct Listing {
+    /// When the directory was modified before it was read.
+    modified: Option<(i64, i64)>,
+    lines: Vec<Line>,
+}
+
+impl Listing {
+    /// The lines after `cursor`.
+    pub fn after(&self, cursor: u64) -> &[Line] {
+        let first = self.lines.partition_point(|line| line.cursor <= cursor);
+        self.lines.get(first..).unwrap_or_default()
+    }
+
+    fn find(&self, shown: &OsStr) -> Option<&Line> {
+        self.after(cursor_of(shown).saturating_sub(1)).iter().take(64).find(|line| line.shown == shown)
+    }
+}
+
+pub struct Listings {
+    /// The names and paths of several sources, which are what is in the root.
+    sources: Vec<(OsString, OsString)>,
+    kept: Mutex<LruCache<NodeId, Arc<Listing>>>,
+}
+
+impl Listings {
+    pub fn of_disk() -> Listings {
+        Listings { sources: Vec::new(), kept: Mutex::new(LruCache::new(KEPT)) }
+    }
+
+    pub fn of_sources(paths: &[PathBuf]) -> Listings {
+        Listings { sources: named(paths), ..Listings::of_disk() }
+    }
+
+    /// The listing of a directory, of now if it begins.
+    pub fn get(&self, dir: &Arc<Node>, cursor: u64, judge: &Judge) -> Result<Arc<Listing>> {
+        // Who begins gets what is there now: the kernel may keep it for as long as the directory has the time of
+        // modification that it had before.
+        let kept = if cursor > 0 { self.lock().get(&dir.id).cloned() } else { None };
+        kept.map_or_else(|| self.read(dir, judge), Ok)
+    }
+
+    fn read(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Arc<Listing>> {
+        let fd = judge::open_directory(dir)?;
+        let (modified, lines) = match &fd {
+            None => (None, self.of_root(dir, judge)?),
+            Some(fd) => (judge::modified(fd), read(dir, fd, judge)?),
+        };
+        let listing = Arc::new(Listing { modified, lines: in_order(lines) });
+        self.lock().put(dir.id, listing.clone());
+        Ok(listing)
+    }
+
+    fn of_root(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Vec<Line>> {
+        let mut lines = Vec::new();
+        for (shown, path) in &self.sources {
+            if let Some(found) = judge.look_at(dir, path)? {
+                lines.push(Line { shown: shown.clone(), ..line(dir, path.clone(), &found) });
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The name on disk of what is shown under a name; None if nothing is.
+    pub fn true_name(&self, dir: &Arc<Node>, shown: &OsStr, judge: &Judge) -> Result<Option<OsString>> {
+        if dir.parent.is_none() && !self.sources.is_empty() {
+            let source = self.sources.iter().find(|(name, _)| name == shown);
+            return Ok(source.map(|(_, path)| path.clone()));
+        }
+        if !judge.options.strip_ext {
+            return Ok(Some(shown.to_owned()));
+        }
+        let listing = self.of_now(dir, judge)?;
+        let line = listing.find(shown);
+        Ok(line.map(|line| line.true_name.clone().unwrap_or_else(|| line.shown.clone())))
+    }
+
+    /// A listing that nothing has been added to or taken from since.
+    fn of_now(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Arc<Listing>> {
+        let kept = self.lock().get(&dir.id).cloned();
+        if let Some(listing) = kept
+            && let Some(fd) = judge::open_directory(dir)?
+            && listing.modified.is_some()
+            && listing.modified == judge::modified(&fd)
+        {
+            return Ok(listing);
+        }
+        self.read(dir, judge)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<NodeId, Arc<Listing>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The name of each source; one that is taken gets a number.
+fn named(paths: &[PathBuf]) -> Vec<(OsString, OsString)> {
+    let mut named: Vec<(OsString, OsString)> = Vec::new();
+    let plain = |path: &Path| path.file_name().map_or("root".into(), OsStr::to_owned);
+    let names: Vec<OsString> = paths.iter().map(|path| plain(path)).collect();
+    for (path, name) in paths.iter().zip(&names) {
+        let mut shown = name.clone();
+        let mut number = 2;
+        // A name that is another one's own is not given away.
+        while named.iter().any(|(taken, _)| *taken == shown) || (shown != *name && names.contains(&shown)) {
+            shown = name.clone();
+            shown.push(format!("~{number}"));
+            number += 1;
+        }
+        named.push((shown, path.clone().into()));
+    }
+    named
+}
+
+/// Position in the listing: larger than 0, and small enough for what is added to it above.
+fn cursor_of(name: &OsStr) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.as_bytes().hash(&mut hasher);
+    (hasher.finish() >> 10).max(1)
+}
+
+fn in_order(mut lines: Vec<Line>) -> Vec<Line> {
+    lines.sort_unstable_by(|a, b| (a.cursor, &a.shown).cmp(&(b.cursor, &b.shown)));
+    let mut last = 0;
+    for line in &mut lines {
+        line.cursor = line.cursor.max(last + 1);
+        last = line.cursor;
+    }
+    lines
+}
+
+fn line(dir: &Node, name: OsString, found: &Judged) -> Line {
+    let id = id_of(dir.id, &name, found.what, &found.identity);
+    Line { cursor: cursor_of(&name), shown: name, true_name: None, kind: found.what.kind(), id }
+}
+
+/// A name in a directory, with what the directory itself tells.
+struct Raw {
+    name: OsString,
+    inode: u64,
+    is_directory: bool,
+}
+
+fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge) -> Result<Vec<Line>> {
+    let raw = names(dir, fd)?;
+    let look = |raw: Vec<Raw>| -> Vec<(Raw, Judged)> {
+        raw.into_iter().filter_map(|raw| look(dir, fd, raw, judge)).collect()
+    };
+    let found = if raw.len() < MANY { look(raw) } else { in_parallel(raw, &look) };
+    let names = if judge.options.strip_ext { stripped(&found) } else { HashMap::new() };
+    let lines = found.into_iter().map(|(raw, found)| {
+        let name = raw.name.clone();
+        let mut line = line(dir, raw.name, &found);
+        if let Some(shown) = names.get(&name) {
+            (line.cursor, line.shown, line.true_name) = (cursor_of(shown), shown.clone(), Some(name));
+        }
+        line
+    });
+    Ok(lines.collect())
+}
+
+fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
+    let failed = |errno: rustix::io::Errno| Error::read(Place::file(&dir.path()), errno.into());
+    let mut names = Vec::new();
+    for entry in Dir::read_from(fd).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(Raw {
+                name: OsStr::from_bytes(name).to_owned(),
+                inode: entry.ino(),
+                is_directory: entry.file_type() == FileType::Directory,
+            });
+        }
+    }
+    Ok(names)
+}
+
+/// What is not there any more, or cannot be looked at, is not listed.
+fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge) -> Option<(Raw, Judged)> {
+    if raw.is_directory {
+        let is_shown = judge.shows(dir, &raw.name, What::Directory);
+        let found = Judged::directory(raw.inode);
+        return is_shown.then_some((raw, found));
+    }
+    let found = judge.look_in(dir, fd.as_fd(), &raw.name);
+    let found = found.inspect_err(|error| log::debug!("not listed: {error}")).ok()??;
+    Some((raw, found))
+}
+
+fn in_parallel(raw: Vec<Raw>, look: &(impl Fn(Vec<Raw>) -> Vec<(Raw, Judged)> + Sync)) -> Vec<(Raw, Judged)> {
+    let each = raw.len().div_ceil(THREADS);
+    let mut parts = Vec::new();
+    let mut rest = raw;
+    while !rest.is_empty() {
+        let after = rest.split_off(each.min(rest.len()));
+        parts.push(std::mem::replace(&mut rest, after));
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || look(part))).collect();
+        // A thread that panicked has found nothing.
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+/// The names of containers without their extensions, where no other file would be called the same.
+fn stripped(found: &[(Raw, Judged)]) -> HashMap<OsString, OsString> {
+    let stem = |(raw, found): &(Raw, Judged)| match found.what {
+        What::Container(_) => Path::new(&raw.name).file_stem().map(OsStr::to_owned),
+        _ => None,
+    };
+    let mut counts: HashMap<OsString, usize> = HashMap::new();
+    for file in found {
+        *counts.entry(file.0.name.clone()).or_default() += 1;
+        if let Some(stem) = stem(file).filter(|stem| *stem != file.0.name) {
+            *counts.entry(stem).or_default() += 1;
+        }
+    }
+    let unique = |file: &(Raw, Judged)| {
+        let stem = stem(file).filter(|stem| *stem != file.0.name && counts.get(stem) == Some(&1))?;
+        Some((file.0.name.clone(), stem))
+    };
+    found.iter().filter_map(unique).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_one_name_get_numbers() {
+        let paths = ["/a/x.rab", "/b/x.rab", "/c/x.rab~2", "/d/x.rab", "/"].map(PathBuf::from);
+        let names = named(&paths).into_iter().map(|(name, _)| name.into_string().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["x.rab", "x.rab~3", "x.rab~2", "x.rab~4", "root"]);
+    }
+
+    #[test]
+    fn cursors_grow_even_if_hashes_are_equal() {
+        let at = |cursor, shown: &str| Line {
+            cursor,
+            shown: shown.into(),
+            true_name: None,
+            kind: Kind::File,
+            id: 1,
+        };
+        let lines = in_order(vec![at(9, "c"), at(5, "b"), at(5, "a"), at(6, "d")]);
+        let found: Vec<_> = lines.iter().map(|line| (line.cursor, line.shown.to_str().unwrap())).collect();
+        assert_eq!(found, [(5, "a"), (6, "b"), (7, "d"), (9, "c")]);
+    }
+}

@@ -1,0 +1,305 @@
+//! A directory of files as a tree in which every container is a directory of its datasets; also several files
+//! and directories side by side. Nothing is read at the start; directories are read when they are listed,
+//! containers opened when they are looked into, and closed again when too many are open.
+//!
+//! | | |
+//! |---|---|
+//! | `options` | what is shown |
+//! | `judge` | what a file on disk is shown as |
+//! | `listing` | what is in a directory, in an order that stays |
+//! | `nodes` | nodes that the kernel remembers, and their numbers |
+//! | `opened` | the containers and files that are open |
+//! | `watch` | changes as the system tells them |
+//! | `union` | several trees laid over each other |
+//! | `failed` | a container that cannot be opened, as a directory that says why |
+//!
+//! Numbers: the root is 0. What lies in directories ("outer" nodes, containers' own directories among them) has a
+//! number made of its name and identity, with [`nodes::OUTER`] set. What lies inside a container has the
+//! container's slot times 2^32 plus its number in the container's own tree. So a container that is replaced has other
+//! numbers, and one that was closed and opened again the same.
+
+mod failed;
+mod judge;
+mod listing;
+mod nodes;
+mod opened;
+mod options;
+mod union;
+mod watch;
+
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use options::{Filter, Options};
+pub use union::Union;
+
+use crate::codec::Engine;
+use crate::content::Content;
+use crate::source::Source;
+use crate::tree::{Changed, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::{Error, Result};
+use judge::{Judge, What};
+use listing::Listings;
+use nodes::{Node, Nodes, is_outer};
+use opened::Opened;
+use watch::Watch;
+
+/// What nodes inside of containers are numbered in.
+const INNER: u32 = 32;
+
+pub struct Mirror {
+    judge: Judge,
+    nodes: Nodes,
+    listings: Listings,
+    opened: Opened,
+    watch: Watch,
+}
+
+/// Where a node is.
+enum At {
+    Outer(Arc<Node>),
+    /// In a container, with its number there.
+    Inner(Arc<Node>, NodeId),
+}
+
+impl Mirror {
+    /// The tree of one directory.
+    pub fn of_directory(path: PathBuf, options: Options, engine: Arc<Engine>) -> Result<Mirror> {
+        let root = judge::root(&path)?;
+        Ok(Mirror::new(root, Listings::of_disk(), options, engine))
+    }
+
+    /// Several files and directories, each under its own name; a name that is taken gets `~2`, `~3`, ...
+    pub fn of_sources(paths: &[PathBuf], options: Options, engine: Arc<Engine>) -> Result<Mirror> {
+        let listings = Listings::of_sources(paths);
+        Ok(Mirror::new(Node::root(PathBuf::new(), None), listings, options, engine))
+    }
+
+    fn new(root: Node, listings: Listings, options: Options, engine: Arc<Engine>) -> Mirror {
+        Mirror {
+            nodes: Nodes::new(root),
+            opened: Opened::new(options.max_open, options.trees, options.formats.clone(), engine),
+            judge: Judge::new(options),
+            listings,
+            watch: Watch::new(),
+        }
+    }
+
+    fn at(&self, id: NodeId) -> Result<At> {
+        if id == ROOT || is_outer(id) {
+            return self.nodes.get(id).map(At::Outer).ok_or(Error::NotFound);
+        }
+        let container = self.nodes.of_slot((id >> INNER) as u32).ok_or(Error::NotFound)?;
+        Ok(At::Inner(container, id & ((1 << INNER) - 1)))
+    }
+
+    /// The number of a node inside a container.
+    fn inside(container: &Node, node: NodeId) -> NodeId {
+        if node == ROOT { container.id } else { (u64::from(container.slot) << INNER) | node }
+    }
+
+    /// The container and the number in its tree, for all that is in one; its own directory is its root.
+    fn in_container(&self, id: NodeId) -> Result<Option<(Arc<Node>, NodeId)>> {
+        Ok(match self.at(id)? {
+            At::Outer(node) if node.is_container() => Some((node, ROOT)),
+            At::Outer(_) => None,
+            At::Inner(container, node) => Some((container, node)),
+        })
+    }
+
+    fn outer(&self, id: NodeId) -> Result<Arc<Node>> {
+        match self.at(id)? {
+            At::Outer(node) => Ok(node),
+            At::Inner(..) => Err(Error::NotFound),
+        }
+    }
+
+    /// Looks for a file on disk, and remembers it.
+    fn look_up(&self, dir: &Arc<Node>, name: &OsStr) -> Result<Option<(Arc<Node>, Stat)>> {
+        if !matches!(dir.what, What::Directory) {
+            return Err(Error::NotADirectory);
+        }
+        self.watch.add(dir);
+        let Some(name) = self.listings.true_name(dir, name, &self.judge)? else { return Ok(None) };
+        let Some(found) = self.judge.look_at(dir, &name)? else { return Ok(None) };
+        let stat = found.stat();
+        Ok(Some((self.nodes.remember(dir, name, found), stat)))
+    }
+
+    fn content_of(&self, id: NodeId, face: Face) -> Result<Content> {
+        match self.in_container(id)? {
+            Some((container, node)) => self.opened.tree(&container)?.content(node, face),
+            None => self.opened.file(&*self.outer(id)?),
+        }
+    }
+}
+
+impl Tree for Mirror {
+    fn kind(&self, id: NodeId) -> Result<Kind> {
+        match self.at(id)? {
+            At::Outer(node) => Ok(node.what.kind()),
+            At::Inner(container, node) => self.opened.tree(&container)?.kind(node),
+        }
+    }
+
+    fn parent(&self, id: NodeId) -> NodeId {
+        match self.at(id) {
+            Ok(At::Outer(node)) => node.parent.as_ref().map_or(ROOT, |parent| parent.id),
+            Ok(At::Inner(container, node)) => {
+                let parent = self.opened.tree(&container).map_or(ROOT, |tree| tree.parent(node));
+                Mirror::inside(&container, parent)
+            }
+            Err(_) => ROOT,
+        }
+    }
+
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        if let Some((container, node)) = self.in_container(dir)? {
+            let found = self.opened.tree(&container)?.lookup(node, name)?;
+            let Some((node, face)) = found else { return Ok(None) };
+            self.nodes.remember_again(&container);
+            return Ok(Some((Mirror::inside(&container, node), face)));
+        }
+        let found = self.look_up(&self.outer(dir)?, OsStr::from_bytes(name))?;
+        Ok(found.map(|(node, _)| (node.id, Face::Data)))
+    }
+
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        if let Some((container, node)) = self.in_container(dir)? {
+            return self.opened.tree(&container)?.list(node, cursor, &mut |name, entry| {
+                each(name, Entry { node: Mirror::inside(&container, entry.node), ..entry })
+            });
+        }
+        let dir = self.outer(dir)?;
+        if !matches!(dir.what, What::Directory) {
+            return Err(Error::NotADirectory);
+        }
+        self.watch.add(&dir);
+        let listing = self.listings.get(&dir, cursor, &self.judge)?;
+        for line in listing.after(cursor) {
+            let entry = Entry { node: line.id, face: Face::Data, kind: line.kind, cursor: line.cursor };
+            if !each(line.shown.as_bytes(), entry) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+        if let Some((container, _)) = self.in_container(dir)? {
+            let stat = self.stat(entry.node, entry.face)?;
+            self.nodes.remember_again(&container);
+            return Ok(Some((entry.node, entry.face, stat)));
+        }
+        let found = self.look_up(&self.outer(dir)?, OsStr::from_bytes(name))?;
+        Ok(found.map(|(node, stat)| (node.id, Face::Data, stat)))
+    }
+
+    fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
+        match self.at(id)? {
+            At::Outer(node) if node.is_container() => Ok(node.found.stat()),
+            At::Outer(node) => match self.opened.stat_if_open(&node) {
+                Some(stat) => Ok(stat),
+                None => self.judge.look_again(&node),
+            },
+            At::Inner(container, node) => {
+                let inner = self.opened.tree(&container)?.stat(node, face)?;
+                let own = node_stat(&container);
+                Ok(Stat { modified: own.modified, permissions: inner.permissions & own.permissions, ..inner })
+            }
+        }
+    }
+
+    fn size(&self, id: NodeId, face: Face) -> Result<Size> {
+        self.stat(id, face).map(|stat| stat.size)
+    }
+
+    fn content(&self, id: NodeId, face: Face) -> Result<Content> {
+        self.content_of(id, face)
+    }
+
+    fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
+        match self.in_container(id)? {
+            Some((container, node)) => match self.opened.tree_if_open(&container) {
+                Some(tree) => tree.content_at_once(node, face),
+                None => Ok(None),
+            },
+            None => self.opened.file_if_open(&*self.outer(id)?),
+        }
+    }
+
+    fn nodes(&self) -> u64 {
+        self.nodes.len()
+    }
+
+    fn datasets(&self) -> u64 {
+        0
+    }
+
+    fn is_ready(&self, id: NodeId) -> bool {
+        match self.in_container(id) {
+            Ok(Some((container, _))) => self.opened.tree_if_open(&container).is_some(),
+            _ => true,
+        }
+    }
+
+    fn link(&self, id: NodeId) -> Result<Vec<u8>> {
+        self.judge.link(&*self.outer(id)?)
+    }
+
+    fn lifetime(&self, id: NodeId) -> Lifetime {
+        if id == ROOT || is_outer(id) { Lifetime::Refresh } else { Lifetime::Forever }
+    }
+
+    fn forget(&self, id: NodeId, lookups: u64) {
+        let node = match self.at(id) {
+            Ok(At::Outer(node) | At::Inner(node, _)) => node,
+            Err(_) => return,
+        };
+        if self.nodes.forget(&node, lookups) {
+            self.opened.close(&node);
+            self.watch.remove(&node);
+        }
+    }
+
+    fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
+        let (At::Outer(node) | At::Inner(node, _)) = self.at(id)?;
+        self.opened.hold(&node)
+    }
+
+    fn release(&self, id: NodeId) {
+        if let Ok(At::Outer(node) | At::Inner(node, _)) = self.at(id) {
+            self.opened.release(&node);
+        }
+    }
+
+    fn watch(&self, changed: Changed) {
+        if !self.judge.options.strip_ext {
+            return self.watch.start(changed);
+        }
+        // A name may be shown without its extension.
+        self.watch.start(Arc::new(move |dir, name: Option<OsString>| {
+            let stem = name.as_ref().and_then(|name| Path::new(name).file_stem()).map(OsStr::to_owned);
+            changed(dir, name);
+            changed(dir, stem);
+        }));
+    }
+
+    fn siblings(&self, id: NodeId) -> Range<NodeId> {
+        match self.at(id) {
+            Ok(At::Inner(container, _)) => {
+                let first = u64::from(container.slot) << INNER;
+                let count = self.opened.tree_if_open(&container).map_or(1 << 20, |tree| tree.nodes());
+                first..first + count
+            }
+            _ => id..id + 1,
+        }
+    }
+}
+
+fn node_stat(container: &Node) -> Stat {
+    container.found.stat()
+}

@@ -1,0 +1,208 @@
+//! The nodes that the kernel remembers, each until it has forgotten all of its look-ups. What is in the kernel's
+//! memory is in ours, and nothing else.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::judge::{Identity, Judged, What};
+use crate::tree::{NodeId, ROOT};
+
+/// The bit that all outer nodes but the root have, and none other.
+pub const OUTER: NodeId = 1 << 54;
+/// Containers that can be looked into at a time.
+const SLOTS: u32 = 1 << 22;
+
+pub fn is_outer(id: NodeId) -> bool {
+    id & OUTER != 0
+}
+
+/// A file, directory or link on disk, or the root.
+pub struct Node {
+    pub id: NodeId,
+    /// None: this is the root.
+    pub parent: Option<Arc<Node>>,
+    /// Its name on disk; of a source that was given by itself its absolute path.
+    pub name: OsString,
+    pub what: What,
+    /// As it was when it was remembered.
+    pub found: Judged,
+    /// Of a container: what the numbers of its inner nodes begin with; else 0.
+    pub slot: u32,
+    pub depth: u32,
+    lookups: AtomicU64,
+}
+
+impl Node {
+    /// The root of a directory, or of several sources if there is none.
+    pub fn root(path: PathBuf, found: Option<Judged>) -> Node {
+        Node {
+            id: ROOT,
+            parent: None,
+            name: path.into(),
+            what: What::Directory,
+            found: found.unwrap_or_default(),
+            slot: 0,
+            depth: 0,
+            lookups: AtomicU64::new(1),
+        }
+    }
+
+    pub fn is_container(&self) -> bool {
+        matches!(self.what, What::Container(_))
+    }
+
+    /// Where it is on disk.
+    pub fn path(&self) -> PathBuf {
+        match &self.parent {
+            // The name of a source is a whole path, which join takes as it is.
+            Some(parent) => parent.path().join(&self.name),
+            None => PathBuf::from(&self.name),
+        }
+    }
+
+    /// The path below the root, for patterns.
+    pub fn below_root(&self) -> PathBuf {
+        match &self.parent {
+            Some(parent) => parent.below_root().join(Path::new(&self.name).file_name().unwrap_or_default()),
+            None => PathBuf::new(),
+        }
+    }
+
+    /// Its ancestors, itself first.
+    pub fn ancestors(self: &Arc<Node>) -> impl Iterator<Item = &Arc<Node>> {
+        std::iter::successors(Some(self), |node| node.parent.as_ref())
+    }
+
+    /// Is this what was found?
+    fn is(&self, parent: NodeId, name: &OsStr, found: &Judged) -> bool {
+        let same = match found.what {
+            What::Container(_) => self.found.identity == found.identity,
+            _ => self.found.identity.same_file(&found.identity),
+        };
+        let is_child = self.parent.as_ref().is_some_and(|own| own.id == parent);
+        same && is_child && self.name == name && self.what.number() == found.what.number()
+    }
+}
+
+/// The number of a node: another one if a file is replaced, and for a container also if its content changes.
+pub fn id_of(parent: NodeId, name: &OsStr, what: What, identity: &Identity) -> NodeId {
+    let mut hasher = DefaultHasher::new();
+    (parent, name, what.number(), identity.inode).hash(&mut hasher);
+    if let What::Container(_) = what {
+        (identity.len, identity.modified).hash(&mut hasher);
+    }
+    OUTER | (hasher.finish() & (OUTER - 1))
+}
+
+pub struct Nodes {
+    table: RwLock<Table>,
+}
+
+struct Table {
+    by_id: HashMap<NodeId, Arc<Node>>,
+    by_slot: HashMap<u32, Arc<Node>>,
+    next_slot: u32,
+}
+
+impl Nodes {
+    pub fn new(root: Node) -> Nodes {
+        let by_id = HashMap::from([(ROOT, Arc::new(root))]);
+        Nodes { table: RwLock::new(Table { by_id, by_slot: HashMap::new(), next_slot: 1 }) }
+    }
+
+    pub fn get(&self, id: NodeId) -> Option<Arc<Node>> {
+        self.read().by_id.get(&id).cloned()
+    }
+
+    pub fn of_slot(&self, slot: u32) -> Option<Arc<Node>> {
+        self.read().by_slot.get(&slot).cloned()
+    }
+
+    pub fn len(&self) -> u64 {
+        self.read().by_id.len() as u64
+    }
+
+    /// The node of what was found, once more remembered.
+    pub fn remember(&self, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
+        let first = id_of(parent.id, &name, found.what, &found.identity);
+        let mut table = self.write();
+        let mut id = first;
+        // Two names of one number are as good as impossible, and then the second takes the next one.
+        while let Some(node) = table.by_id.get(&id) {
+            if node.is(parent.id, &name, &found) {
+                node.lookups.fetch_add(1, Ordering::Relaxed);
+                return node.clone();
+            }
+            id = OUTER | (id.wrapping_add(1) & (OUTER - 1));
+        }
+        table.add(id, parent, name, found)
+    }
+
+    /// Once more, for a container: what is looked up inside counts for it.
+    pub fn remember_again(&self, node: &Arc<Node>) {
+        node.lookups.fetch_add(1, Ordering::Relaxed);
+        // Between finding the node and counting, it may have been dropped.
+        let is_there = self.read().by_id.contains_key(&node.id);
+        if !is_there {
+            let mut table = self.write();
+            table.by_id.insert(node.id, node.clone());
+            table.by_slot.insert(node.slot, node.clone());
+        }
+    }
+
+    /// Takes back look-ups; true if the node is dropped.
+    pub fn forget(&self, node: &Arc<Node>, lookups: u64) -> bool {
+        let mut table = self.write();
+        let less = |before: u64| Some(before.saturating_sub(lookups));
+        let before = node.lookups.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if before.is_ok_and(|before| before > lookups) || node.id == ROOT {
+            return false;
+        }
+        table.by_slot.remove(&node.slot);
+        table.by_id.remove(&node.id).is_some()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn add(&mut self, id: NodeId, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
+        let slot = if let What::Container(_) = found.what { self.free_slot() } else { 0 };
+        let node = Arc::new(Node {
+            id,
+            parent: Some(parent.clone()),
+            name,
+            what: found.what,
+            slot,
+            depth: parent.depth + 1,
+            found,
+            lookups: AtomicU64::new(1),
+        });
+        self.by_id.insert(id, node.clone());
+        if slot != 0 {
+            self.by_slot.insert(slot, node.clone());
+        }
+        node
+    }
+
+    /// The number that was not used for longest.
+    fn free_slot(&mut self) -> u32 {
+        loop {
+            let slot = self.next_slot;
+            self.next_slot = if slot + 1 == SLOTS { 1 } else { slot + 1 };
+            if !self.by_slot.contains_key(&slot) {
+                return slot;
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The containers and files that are open. The one that was not used for longest is closed when there are too many
+//! or their indexes take too much memory, and opened again when it is needed: then it has to be the same still.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::failed::Failed;
+use super::judge::{Judged, What};
+use super::nodes::Node;
+use crate::codec::Engine;
+use crate::content::Content;
+use crate::format::{self, Context, Format};
+use crate::source::{FileSource, Source};
+use crate::tree::{NodeId, Stat, Tree};
+use crate::{Error, Result};
+
+pub struct Opened {
+    most: usize,
+    /// Bytes for trees.
+    memory: u64,
+    formats: format::Options,
+    engine: Arc<Engine>,
+    clock: AtomicU64,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    slots: HashMap<NodeId, Arc<Slot>>,
+    /// How many times a node's files are open.
+    held: HashMap<NodeId, u64>,
+}
+
+#[derive(Default)]
+struct Slot {
+    used: AtomicU64,
+    /// Opened once for all who want it meanwhile.
+    open: OnceLock<Result<Open>>,
+}
+
+#[derive(Clone)]
+enum Open {
+    Tree(Arc<dyn Tree>),
+    File(Arc<FileSource>),
+}
+
+impl Slot {
+    fn memory(&self) -> u64 {
+        match self.open.get() {
+            Some(Ok(Open::Tree(tree))) => tree.memory(),
+            _ => 0,
+        }
+    }
+}
+
+impl Opened {
+    pub fn new(most: usize, memory: u64, formats: format::Options, engine: Arc<Engine>) -> Opened {
+        Opened {
+            most: most.max(1),
+            memory,
+            formats,
+            engine,
+            clock: AtomicU64::new(0),
+            table: Mutex::default(),
+        }
+    }
+
+    /// The datasets of a container.
+    pub fn tree(&self, node: &Node) -> Result<Arc<dyn Tree>> {
+        match self.open(node)? {
+            Open::Tree(tree) => Ok(tree),
+            Open::File(_) => Err(Error::NotADirectory),
+        }
+    }
+
+    /// As [`Opened::tree`], if it is open.
+    pub fn tree_if_open(&self, node: &Node) -> Option<Arc<dyn Tree>> {
+        match self.opened(node)? {
+            Open::Tree(tree) => Some(tree),
+            Open::File(_) => None,
+        }
+    }
+
+    /// The bytes of a file as it is now.
+    pub fn file(&self, node: &Node) -> Result<Content> {
+        match self.open(node)? {
+            Open::File(source) => Ok(whole(source)),
+            Open::Tree(_) => Err(Error::IsADirectory),
+        }
+    }
+
+    pub fn file_if_open(&self, node: &Node) -> Result<Option<Content>> {
+        match self.opened(node) {
+            Some(Open::File(source)) => Ok(Some(whole(source))),
+            Some(Open::Tree(_)) => Err(Error::IsADirectory),
+            None => Ok(None),
+        }
+    }
+
+    /// What a file is now, also if its name is another file's by now.
+    pub fn stat_if_open(&self, node: &Node) -> Option<Stat> {
+        match self.opened(node)? {
+            Open::File(source) => Judged::of_open(node.what, &*source).map(|judged| judged.stat()),
+            Open::Tree(_) => None,
+        }
+    }
+
+    /// Opens it for one more who keeps it open.
+    pub fn hold(&self, node: &Node) -> Result<Option<Arc<dyn Source>>> {
+        let open = self.open(node)?;
+        *self.lock().held.entry(node.id).or_default() += 1;
+        match open {
+            Open::File(source) => Ok(Some(source)),
+            Open::Tree(_) => Ok(None),
+        }
+    }
+
+    /// One who kept it open does not any more.
+    pub fn release(&self, node: &Node) {
+        let mut table = self.lock();
+        if let Some(count) = table.held.get_mut(&node.id) {
+            *count -= 1;
+            if *count == 0 {
+                table.held.remove(&node.id);
+            }
+        }
+    }
+
+    /// Nobody knows it any more.
+    pub fn close(&self, node: &Node) {
+        let mut table = self.lock();
+        table.held.remove(&node.id);
+        let slot = table.slots.remove(&node.id);
+        // Closing may write an index: not under the lock.
+        drop(table);
+        drop(slot);
+    }
+
+    fn opened(&self, node: &Node) -> Option<Open> {
+        let slot = self.lock().slots.get(&node.id).cloned()?;
+        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        slot.open.get()?.clone().ok()
+    }
+
+    fn open(&self, node: &Node) -> Result<Open> {
+        let slot = self.lock().slots.entry(node.id).or_default().clone();
+        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        if let Some(open) = slot.open.get() {
+            return open.clone();
+        }
+        let open = slot.open.get_or_init(|| self.open_anew(node)).clone();
+        if open.is_err() {
+            // It may be different the next time.
+            self.lock().slots.remove(&node.id);
+        }
+        self.close_some(node.id);
+        open
+    }
+
+    fn open_anew(&self, node: &Node) -> Result<Open> {
+        let path = node.path();
+        let What::Container(format) = node.what else {
+            let source = FileSource::open_live(&path)?;
+            same(&source, node)?;
+            return Ok(Open::File(Arc::new(source)));
+        };
+        let source = FileSource::open(&path)?;
+        same(&source, node)?;
+        let context =
+            Context { options: self.formats.clone(), ..Context::new(Arc::new(source), self.engine.clone()) };
+        opened_or_failed(format, context).map(Open::Tree)
+    }
+
+    /// Closes what was not used for longest, but for `new`; what is held only if there is nothing else.
+    fn close_some(&self, new: NodeId) {
+        loop {
+            let mut table = self.lock();
+            let memory: u64 = table.slots.values().map(|slot| slot.memory()).sum();
+            if table.slots.len() <= self.most && (memory <= self.memory || table.slots.len() == 1) {
+                return;
+            }
+            let others = table.slots.iter().filter(|(id, _)| **id != new);
+            let age = |(id, slot): &(&NodeId, &Arc<Slot>)| {
+                (table.held.contains_key(*id), slot.used.load(Ordering::Relaxed))
+            };
+            let Some(oldest) = others.min_by_key(age).map(|(id, _)| *id) else { return };
+            let slot = table.slots.remove(&oldest);
+            drop(table);
+            drop(slot);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that grows is read as far as it goes.
+fn whole(source: Arc<FileSource>) -> Content {
+    let range = 0..source.len();
+    Content::Stored { source, range }
+}
+
+/// Is it the file that was found? Who can rename files could lead us elsewhere.
+fn same(source: &FileSource, node: &Node) -> Result<()> {
+    let found = &node.found.identity;
+    let is_same = match node.what {
+        What::Container(_) => source.len() == found.len && source.stamp() == found.modified,
+        _ => true,
+    };
+    match is_same && source.file_id() == (found.device, found.inode) {
+        true => Ok(()),
+        false => Err(Error::Changed { file: source.path().to_owned() }),
+    }
+}
+
+/// A container at fault is a directory that says so.
+fn opened_or_failed(format: &dyn Format, context: Context) -> Result<Arc<dyn Tree>> {
+    match format.open(context.clone()) {
+        Err(error @ (Error::Open { .. } | Error::Read { .. } | Error::Changed { .. })) => Err(error),
+        Err(error) => {
+            log::error!("{error}");
+            Ok(Arc::new(Failed::new(&error, format.salvage(context))))
+        }
+        opened => opened,
+    }
+}

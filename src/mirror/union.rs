@@ -1,0 +1,321 @@
+//! Several trees laid over each other: of two files of one name that of the later tree is shown, directories of one
+//! name are one. What is hidden is named in the log when it is met.
+//!
+//! A node that only one tree has keeps its number there, with the tree's number plus 1 above it. Directories that
+//! several trees have are numbered here, and known as long as they are remembered.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::content::Content;
+use crate::source::Source;
+use crate::tree::{Changed, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::{Error, Result};
+
+/// Bits of a node's number in its own tree, and of a cursor there.
+const OWN: u32 = 55;
+/// As many as numbers have room for.
+const MOST: usize = 250;
+/// What the numbers of directories of several trees begin with.
+const MERGED: u64 = 255;
+/// Hidden files that are named.
+const MOST_TOLD: usize = 1000;
+
+pub struct Union {
+    trees: Vec<(PathBuf, Arc<dyn Tree>)>,
+    merged: Arc<Mutex<Merged>>,
+    told: Mutex<HashSet<Vec<u8>>>,
+}
+
+#[derive(Default)]
+struct Merged {
+    by_id: HashMap<NodeId, Directory>,
+}
+
+#[derive(Clone)]
+struct Directory {
+    parent: NodeId,
+    /// The same directory in each of several trees, the last tree first.
+    parts: Arc<[(usize, NodeId)]>,
+    lookups: u64,
+}
+
+impl Union {
+    /// Of the trees of these sources.
+    pub fn new(trees: Vec<(PathBuf, Arc<dyn Tree>)>) -> Result<Union> {
+        if trees.len() > MOST {
+            return Err(Error::Usage(format!(
+                "{} sources given, {MOST} are the most for --union",
+                trees.len()
+            )));
+        }
+        let parts = (0..trees.len()).rev().map(|tree| (tree, ROOT)).collect();
+        let root = Directory { parent: ROOT, parts, lookups: 1 };
+        let merged = Merged { by_id: HashMap::from([(ROOT, root)]) };
+        Ok(Union { trees, merged: Arc::new(Mutex::new(merged)), told: Mutex::default() })
+    }
+
+    fn tree(&self, number: usize) -> Result<&dyn Tree> {
+        self.trees.get(number).map(|(_, tree)| &**tree).ok_or(Error::NotFound)
+    }
+
+    /// The directories that a node stands for; of any other node the one that it is.
+    fn parts(&self, id: NodeId) -> Result<Arc<[(usize, NodeId)]>> {
+        if let Some(directory) = self.lock().by_id.get(&id) {
+            return Ok(directory.parts.clone());
+        }
+        match ((id >> OWN) as usize).checked_sub(1).filter(|tree| *tree < self.trees.len()) {
+            Some(tree) => Ok([(tree, id & ((1 << OWN) - 1))].into()),
+            None => Err(Error::NotFound),
+        }
+    }
+
+    /// The tree of a node that only one has, or the first of those that have it.
+    fn first(&self, id: NodeId) -> Result<(usize, NodeId)> {
+        self.parts(id)?.first().copied().ok_or(Error::NotFound)
+    }
+
+    fn own(tree: usize, node: NodeId) -> NodeId {
+        ((tree as u64 + 1) << OWN) | node
+    }
+
+    /// Whatever of this name is shown, out of the trees that have `dir`: each look-up is remembered by its tree.
+    fn find(&self, parts: &[(usize, NodeId)], name: &[u8]) -> Result<Option<(Vec<(usize, NodeId)>, Face)>> {
+        let mut shown: Option<(Vec<(usize, NodeId)>, Face, bool)> = None;
+        for (tree, dir) in parts.iter().copied() {
+            let trees = self.tree(tree)?;
+            let Some((node, face)) = trees.lookup(dir, name)? else { continue };
+            let is_directory = matches!(trees.kind(node)?, Kind::Directory { .. });
+            match &mut shown {
+                None => shown = Some((vec![(tree, node)], face, is_directory)),
+                Some((all, _, true)) if is_directory => all.push((tree, node)),
+                Some(_) => {
+                    trees.forget(node, 1);
+                    self.tell(tree, name);
+                }
+            }
+        }
+        Ok(shown.map(|(all, face, _)| (all, face)))
+    }
+
+    fn tell(&self, tree: usize, name: &[u8]) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((path, _)) = self.trees.get(tree) else { return };
+        if told.len() < MOST_TOLD && told.insert([path.as_os_str().as_encoded_bytes(), b"\0", name].concat())
+        {
+            let name = String::from_utf8_lossy(name);
+            log::warn!("{}: {name:?} is hidden by that of a later source", path.display());
+        }
+    }
+
+    /// The number of what several trees may have.
+    fn remember(&self, parent: NodeId, found: Vec<(usize, NodeId)>) -> NodeId {
+        if let [(tree, node)] = found.as_slice() {
+            return Union::own(*tree, *node);
+        }
+        let mut hasher = DefaultHasher::new();
+        found.hash(&mut hasher);
+        let mut id = (MERGED << OWN) | (hasher.finish() & ((1 << OWN) - 1));
+        let mut merged = self.lock();
+        while let Some(known) = merged.by_id.get_mut(&id) {
+            if *known.parts == *found {
+                known.lookups += 1;
+                return id;
+            }
+            id = (MERGED << OWN) | (id.wrapping_add(1) & ((1 << OWN) - 1));
+        }
+        merged.by_id.insert(id, Directory { parent, parts: found.into(), lookups: 1 });
+        id
+    }
+
+    /// Is something of this name in a later tree than the one at `place`?
+    fn is_hidden(&self, parts: &[(usize, NodeId)], place: usize, name: &[u8]) -> Result<bool> {
+        for (tree, dir) in parts.iter().take(place).copied() {
+            if let Some((node, _)) = self.tree(tree)?.lookup(dir, name)? {
+                self.tree(tree)?.forget(node, 1);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Merged> {
+        lock(&self.merged)
+    }
+}
+
+fn lock(merged: &Mutex<Merged>) -> MutexGuard<'_, Merged> {
+    merged.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A cursor is the place among the trees of a directory, above the cursor there.
+impl Tree for Union {
+    fn kind(&self, id: NodeId) -> Result<Kind> {
+        let parts = self.parts(id)?;
+        match &*parts {
+            [(tree, node)] => self.tree(*tree)?.kind(*node),
+            _ => Ok(Kind::Directory { subdirectories: None }),
+        }
+    }
+
+    fn parent(&self, id: NodeId) -> NodeId {
+        if let Some(directory) = self.lock().by_id.get(&id) {
+            return directory.parent;
+        }
+        let Ok((tree, node)) = self.first(id) else { return ROOT };
+        let above = self.tree(tree).map_or(ROOT, |trees| trees.parent(node));
+        let merged = self.lock();
+        let of_several = merged.by_id.iter().find(|(_, directory)| directory.parts.contains(&(tree, above)));
+        of_several.map_or(Union::own(tree, above), |(id, _)| *id)
+    }
+
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let parts = self.parts(dir)?;
+        let Some((found, face)) = self.find(&parts, name)? else { return Ok(None) };
+        Ok(Some((self.remember(dir, found), face)))
+    }
+
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        let parts = self.parts(dir)?;
+        let first = (cursor >> OWN) as usize;
+        for (place, (tree, node)) in parts.iter().copied().enumerate().skip(first) {
+            let from = if place == first { cursor & ((1 << OWN) - 1) } else { 0 };
+            let mut outcome = Ok(true);
+            self.tree(tree)?.list(node, from, &mut |name, entry| {
+                match self.is_hidden(&parts, place, name) {
+                    Ok(false) => {}
+                    Ok(true) => return true,
+                    Err(error) => {
+                        outcome = Err(error);
+                        return false;
+                    }
+                }
+                let cursor = ((place as u64) << OWN) | entry.cursor;
+                let goes_on = each(name, Entry { node: Union::own(tree, entry.node), cursor, ..entry });
+                outcome = Ok(goes_on);
+                goes_on
+            })?;
+            if !outcome? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn listed(&self, dir: NodeId, name: &[u8], _: &Entry) -> Result<Option<(NodeId, Face, Stat)>> {
+        let Some((node, face)) = self.lookup(dir, name)? else { return Ok(None) };
+        let stat = self.stat(node, face).inspect_err(|_| self.forget(node, 1))?;
+        Ok(Some((node, face, stat)))
+    }
+
+    fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
+        let parts = self.parts(id)?;
+        let mut newest: Option<Stat> = None;
+        for (tree, node) in parts.iter() {
+            let stat = self.tree(*tree)?.stat(*node, face)?;
+            let is_newer = newest.as_ref().is_none_or(|other| stat.modified > other.modified);
+            // What is in one of them changes the listing of all.
+            let first = newest.unwrap_or(stat);
+            newest = Some(if is_newer { Stat { modified: stat.modified, ..first } } else { first });
+        }
+        newest.ok_or(Error::NotFound)
+    }
+
+    fn size(&self, id: NodeId, face: Face) -> Result<Size> {
+        self.stat(id, face).map(|stat| stat.size)
+    }
+
+    fn content(&self, id: NodeId, face: Face) -> Result<Content> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.content(node, face)
+    }
+
+    fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.content_at_once(node, face)
+    }
+
+    fn nodes(&self) -> u64 {
+        self.trees.iter().map(|(_, tree)| tree.nodes()).sum()
+    }
+
+    fn datasets(&self) -> u64 {
+        self.trees.iter().map(|(_, tree)| tree.datasets()).sum()
+    }
+
+    fn is_ready(&self, id: NodeId) -> bool {
+        let ready = |(tree, node): &(usize, NodeId)| self.tree(*tree).is_ok_and(|tree| tree.is_ready(*node));
+        self.parts(id).is_ok_and(|parts| parts.iter().all(ready))
+    }
+
+    fn link(&self, id: NodeId) -> Result<Vec<u8>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.link(node)
+    }
+
+    fn lifetime(&self, id: NodeId) -> Lifetime {
+        match self.parts(id).as_deref() {
+            Ok([(tree, node)]) => self.tree(*tree).map_or(Lifetime::Refresh, |tree| tree.lifetime(*node)),
+            _ => Lifetime::Refresh,
+        }
+    }
+
+    fn forget(&self, id: NodeId, lookups: u64) {
+        let Ok(parts) = self.parts(id) else { return };
+        for (tree, node) in parts.iter() {
+            if let Ok(tree) = self.tree(*tree) {
+                tree.forget(*node, lookups);
+            }
+        }
+        let mut merged = self.lock();
+        if let Some(directory) = merged.by_id.get_mut(&id).filter(|_| id != ROOT) {
+            directory.lookups = directory.lookups.saturating_sub(lookups);
+            if directory.lookups == 0 {
+                merged.by_id.remove(&id);
+            }
+        }
+    }
+
+    fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.hold(node)
+    }
+
+    fn release(&self, id: NodeId) {
+        if let Ok((tree, node)) = self.first(id)
+            && let Ok(tree) = self.tree(tree)
+        {
+            tree.release(node);
+        }
+    }
+
+    fn siblings(&self, id: NodeId) -> Range<NodeId> {
+        match self.first(id) {
+            Ok((tree, node)) => {
+                let own = self.tree(tree).map_or(node..node + 1, |tree| tree.siblings(node));
+                Union::own(tree, own.start)..Union::own(tree, own.end)
+            }
+            Err(_) => id..id + 1,
+        }
+    }
+
+    fn watch(&self, changed: Changed) {
+        for (number, (_, tree)) in self.trees.iter().enumerate() {
+            let (changed, merged) = (changed.clone(), self.merged.clone());
+            tree.watch(Arc::new(move |node, name| {
+                let has = |directory: &Directory| directory.parts.contains(&(number, node));
+                let all = lock(&merged);
+                let ids: Vec<_> = all.by_id.iter().filter(|(_, it)| has(it)).map(|(id, _)| *id).collect();
+                drop(all);
+                ids.into_iter().chain([Union::own(number, node)]).for_each(|id| changed(id, name.clone()));
+            }));
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        self.trees.iter().map(|(_, tree)| tree.memory()).sum()
+    }
+}

@@ -1,0 +1,108 @@
+//! Changes on disk as inotify tells them, so that they show at once and not only after a while. It is a hint and no
+//! more: where it is not to be had (network file systems, too many directories), what the kernel knows is asked for
+//! again in time anyway.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
+
+use super::nodes::Node;
+use crate::tree::{Changed, NodeId};
+
+/// Directories that are watched. The system has a limit of its own for each user.
+const MOST: usize = 8192;
+/// What changes many times is told once in such a time.
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub struct Watch {
+    /// None where it cannot be had, or until somebody wants to know.
+    shared: Mutex<Option<Arc<Shared>>>,
+}
+
+struct Shared {
+    inotify: Inotify,
+    watched: Mutex<Watched>,
+}
+
+#[derive(Default)]
+struct Watched {
+    nodes: HashMap<WatchDescriptor, NodeId>,
+    descriptors: HashMap<NodeId, WatchDescriptor>,
+}
+
+impl Watch {
+    pub fn new() -> Watch {
+        Watch { shared: Mutex::new(None) }
+    }
+
+    /// From now on `changed` is called for whatever changes in directories that are added.
+    pub fn start(&self, changed: Changed) {
+        let inotify = match Inotify::init(InitFlags::IN_CLOEXEC) {
+            Ok(inotify) => inotify,
+            Err(cause) => return log::info!("changes on disk show after a while, as inotify fails: {cause}"),
+        };
+        let shared = Arc::new(Shared { inotify, watched: Mutex::default() });
+        *lock(&self.shared) = Some(shared.clone());
+        let work = move || shared.work(&*changed);
+        if let Err(cause) = thread::Builder::new().name("rab-watch".into()).spawn(work) {
+            log::info!("changes on disk show after a while, as a thread cannot be started: {cause}");
+        }
+    }
+
+    /// Watches a directory.
+    pub fn add(&self, dir: &Node) {
+        let Some(shared) = lock(&self.shared).clone() else { return };
+        let mut watched = lock(&shared.watched);
+        if watched.descriptors.len() >= MOST || watched.descriptors.contains_key(&dir.id) {
+            return;
+        }
+        let flags = AddWatchFlags::IN_CREATE
+            | AddWatchFlags::IN_DELETE
+            | AddWatchFlags::IN_MOVE
+            | AddWatchFlags::IN_MODIFY
+            | AddWatchFlags::IN_ATTRIB
+            | AddWatchFlags::IN_ONLYDIR;
+        if let Ok(descriptor) = shared.inotify.add_watch(&dir.path(), flags) {
+            watched.nodes.insert(descriptor, dir.id);
+            watched.descriptors.insert(dir.id, descriptor);
+        }
+    }
+
+    /// The kernel does not know the directory any more.
+    pub fn remove(&self, dir: &Node) {
+        let Some(shared) = lock(&self.shared).clone() else { return };
+        let mut watched = lock(&shared.watched);
+        if let Some(descriptor) = watched.descriptors.remove(&dir.id) {
+            watched.nodes.remove(&descriptor);
+            // It may be gone with the directory.
+            let _ = shared.inotify.rm_watch(descriptor);
+        }
+    }
+}
+
+impl Shared {
+    fn work(&self, changed: &dyn Fn(NodeId, Option<OsString>)) {
+        loop {
+            let events = match self.inotify.read_events() {
+                Ok(events) => events,
+                Err(nix::errno::Errno::EINTR) => continue,
+                Err(cause) => return log::info!("changes on disk show after a while: inotify: {cause}"),
+            };
+            let told: HashSet<_> = {
+                let watched = lock(&self.watched);
+                let dir = |descriptor| watched.nodes.get(&descriptor).copied();
+                events.into_iter().filter_map(|event| Some((dir(event.wd)?, event.name))).collect()
+            };
+            told.into_iter().for_each(|(dir, name)| changed(dir, name));
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

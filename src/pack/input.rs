@@ -1,0 +1,98 @@
+//! Where a dataset's bytes come from.
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::tree::Table;
+use crate::{Error, Result};
+
+#[derive(Debug)]
+pub enum Input {
+    Stdin,
+    /// The bytes of a file from `from` on.
+    File {
+        origin: Origin,
+        from: u64,
+    },
+    /// The bytes from `from` on of a member of a .npz file.
+    Member {
+        origin: Origin,
+        number: usize,
+        name: String,
+        from: u64,
+        len: u64,
+    },
+    Csv {
+        origin: Origin,
+        table: Table,
+    },
+}
+
+/// A file as it was when all was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub path: PathBuf,
+    pub dev: u64,
+    pub ino: u64,
+    pub len: u64,
+    /// Seconds and nanoseconds.
+    mtime: (i64, i64),
+}
+
+impl Origin {
+    /// Of a file that can be opened.
+    pub fn open(path: &Path) -> Result<Origin> {
+        let meta = File::open(path).and_then(|file| file.metadata());
+        meta.map(|meta| Origin::new(path, &meta)).map_err(|cause| Error::open(path, cause))
+    }
+
+    fn new(path: &Path, meta: &Metadata) -> Origin {
+        let mtime = (meta.mtime(), meta.mtime_nsec());
+        Origin { path: path.to_owned(), dev: meta.dev(), ino: meta.ino(), len: meta.len(), mtime }
+    }
+
+    /// Fails if it is not what it was.
+    pub fn check(&self) -> Result<()> {
+        match Origin::open(&self.path) {
+            Ok(now) if now == *self => Ok(()),
+            _ => Err(Error::Other(format!(
+                "{}: changed while it was packed: pack it again",
+                self.path.display()
+            ))),
+        }
+    }
+}
+
+impl Input {
+    pub fn origin(&self) -> Option<&Origin> {
+        match self {
+            Input::Stdin => None,
+            Input::File { origin, .. } | Input::Member { origin, .. } | Input::Csv { origin, .. } => {
+                Some(origin)
+            }
+        }
+    }
+
+    /// Bytes to be read, as far as they are known.
+    pub fn len(&self) -> u64 {
+        match self {
+            Input::Stdin => 0,
+            Input::File { origin, from } => origin.len.saturating_sub(*from),
+            Input::Member { len, .. } => *len,
+            Input::Csv { table, .. } => table.byte_len().unwrap_or(0),
+        }
+    }
+}
+
+/// As errors name it.
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Input::Stdin => f.write_str("standard input"),
+            Input::File { origin, .. } | Input::Csv { origin, .. } => write!(f, "{}", origin.path.display()),
+            Input::Member { origin, name, .. } => write!(f, "{} (member {name:?})", origin.path.display()),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Packing: files and directories become the datasets of a container. First everything is planned, and what
+//! cannot be packed is found out; only then is anything written.
+//!
+//! | from the outside in | |
+//! |---|---|
+//! | `plan` | the datasets that the arguments become, in their order, no name twice |
+//! | `rules` | what becomes of one file, by its extension and the options |
+//! | `sidecar` | files that a mount's sidecars describe |
+//! | `walk` | the files of a directory |
+//! | `write` | the plan carried out |
+//! | `input` | where a dataset's bytes come from |
+//! | `npz`, `dataframe` | archives of arrays; tables of text |
+//! | `transpose` | arrays in the other order, larger than memory |
+
+mod dataframe;
+mod input;
+mod npz;
+mod plan;
+mod rules;
+mod sidecar;
+mod transpose;
+mod walk;
+mod write;
+
+use std::sync::Arc;
+
+pub use plan::{Plan, plan};
+pub use write::write;
+
+use crate::array::Order;
+use crate::format::Compression;
+use crate::yaml::{Node, Text};
+
+/// Of compression, unless something else is said.
+pub const LEVEL: u32 = 6;
+
+/// How files become datasets.
+pub struct Options {
+    /// The name of the only input.
+    pub name: Option<Text>,
+    /// Files that are nothing else are texts.
+    pub text: bool,
+    /// `.yaml`, `.yml` and `.json` are objects.
+    pub objects: bool,
+    /// `.csv` are dataframes.
+    pub dataframes: bool,
+    /// Of every dataset; if nothing is said, only of what was compressed, as its sidecar tells.
+    pub compression: Option<Compression>,
+    /// Of every array; if nothing is said, as it is.
+    pub order: Option<Order>,
+    /// Of datasets without sidecar: a mapping, or null.
+    pub metadata: Arc<Node>,
+}

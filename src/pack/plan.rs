@@ -1,0 +1,206 @@
+//! The plan: which datasets the arguments become. Everything that can be known without reading all data is
+//! checked here: names that clash, inputs that cannot be opened, arrays that are no arrays.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::input::{Input, Origin};
+use super::sidecar::{self, Role, Sidecar};
+use super::walk::{self, Found};
+use super::{LEVEL, Options, rules};
+use crate::array::{Array, Order};
+use crate::format::target::Described;
+use crate::format::{Compression, described};
+use crate::yaml::{Node, Text};
+use crate::{Error, Result};
+
+/// What stands for standard input among the arguments.
+const STDIN: &str = "-";
+
+pub struct Plan {
+    pub datasets: Vec<Planned>,
+    /// What is left out, and what is not what it seems: sentences for the user.
+    pub notes: Vec<String>,
+}
+
+/// A dataset that is to be written.
+#[derive(Debug)]
+pub struct Planned {
+    pub name: Text,
+    /// As it will be.
+    pub what: Described,
+    pub metadata: Arc<Node>,
+    pub compression: Compression,
+    /// The description that it had in a container.
+    pub origin: Option<Arc<Node>>,
+    pub input: Input,
+    /// The array as the input has it, if its elements are to come in the other order.
+    pub turned: Option<Array>,
+}
+
+impl Plan {
+    /// Bytes that will be read.
+    pub fn len(&self) -> u64 {
+        self.datasets.iter().map(|dataset| dataset.input.len()).sum()
+    }
+
+    /// The input that is the file `target` itself.
+    pub fn reads(&self, target: &Path) -> Option<&Path> {
+        let meta = fs::metadata(target).ok()?;
+        let is_target = |origin: &&Origin| (origin.dev, origin.ino) == (meta.dev(), meta.ino());
+        let origins = self.datasets.iter().filter_map(|dataset| dataset.input.origin());
+        origins.filter(is_target).map(|origin| origin.path.as_path()).next()
+    }
+}
+
+/// The datasets that `paths` become: those of plain files, and of each directory, in the order in which the
+/// first of them is named.
+pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Plan> {
+    let mut plan = Plan { datasets: Vec::new(), notes: Vec::new() };
+    for group in groups(paths, options, &mut plan.notes)? {
+        match group {
+            Group::Stdin => plan.datasets.push(stdin(options)),
+            Group::Files(files) => plan.add(&files, options)?,
+        }
+    }
+    plan.check_names()?;
+    Ok(plan)
+}
+
+/// What is looked at together.
+enum Group {
+    Stdin,
+    Files(Vec<Found>),
+}
+
+fn groups(paths: &[PathBuf], options: &Options, notes: &mut Vec<String>) -> Result<Vec<Group>> {
+    let mut groups = Vec::new();
+    let mut plain_at = None;
+    for path in paths {
+        if path.as_os_str() == STDIN {
+            groups.push(Group::Stdin);
+            continue;
+        }
+        let meta = fs::metadata(path).map_err(|cause| Error::open(path, cause))?;
+        if options.name.is_some() && (paths.len() > 1 || meta.is_dir()) {
+            return Err(Error::Usage("--name is for a single input that is no directory".into()));
+        }
+        if meta.is_dir() {
+            groups.push(Group::Files(walk::walk(path, notes)?));
+            continue;
+        }
+        let file = plain(path, meta.is_file())?;
+        match plain_at.and_then(|at: usize| groups.get_mut(at)) {
+            Some(Group::Files(files)) => files.push(file),
+            _ => {
+                plain_at = Some(groups.len());
+                groups.push(Group::Files(vec![file]));
+            }
+        }
+    }
+    Ok(groups)
+}
+
+fn plain(path: &Path, is_file: bool) -> Result<Found> {
+    let shown = path.display();
+    if !is_file {
+        return Err(Error::Other(format!(
+            "{shown}: is not a regular file: read it as standard input, with -"
+        )));
+    }
+    let name =
+        path.file_name().ok_or_else(|| Error::Other(format!("{shown}: has no name to give to a dataset")))?;
+    Ok(Found { relative: name.as_bytes().to_vec(), path: path.to_owned() })
+}
+
+fn stdin(options: &Options) -> Planned {
+    Planned {
+        name: options.name.clone().unwrap_or_else(|| "stdin".into()),
+        what: rules::other(options),
+        metadata: options.metadata.clone(),
+        compression: options.compression.unwrap_or_default(),
+        origin: None,
+        input: Input::Stdin,
+        turned: None,
+    }
+}
+
+impl Plan {
+    /// What sidecars describe, in the order that it had; then the others, in theirs.
+    fn add(&mut self, files: &[Found], options: &Options) -> Result<()> {
+        let roles = sidecar::roles(files, &mut self.notes)?;
+        let mut described: Vec<(&Found, &Sidecar)> = Vec::new();
+        let mut others = Vec::new();
+        for (file, role) in files.iter().zip(&roles) {
+            match role {
+                Role::Described(sidecar) => described.push((file, sidecar)),
+                Role::Plain => others.push(file),
+                Role::Sidecar => {}
+            }
+        }
+        described.sort_by_cached_key(|(file, sidecar)| (sidecar.place(), file.relative.clone()));
+        for (file, sidecar) in described {
+            let path = files.get(sidecar.file).map_or(Path::new(""), |file| &file.path);
+            self.push(from_sidecar(file, path, sidecar, options)?, options);
+        }
+        for file in others {
+            for dataset in rules::datasets(file, options)? {
+                self.push(dataset, options);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, mut dataset: Planned, options: &Options) {
+        if let (Described::Array(array), Some(order)) = (&mut dataset.what, options.order) {
+            dataset.turned = turned(array, order);
+            array.order = order;
+        }
+        self.datasets.push(dataset);
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let mut first = HashMap::new();
+        for dataset in &self.datasets {
+            if let Some(other) = first.insert(dataset.name.as_bytes(), &dataset.input) {
+                return Err(Error::Other(format!(
+                    "{other} and {} would both become the dataset {:?}: rename one of them",
+                    dataset.input,
+                    dataset.name.lossy()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The array as it is, if it has to be turned: with one axis both orders are the same.
+fn turned(array: &Array, order: Order) -> Option<Array> {
+    let axes = array.shape.iter().filter(|size| **size != 1).count();
+    (array.order != order && axes > 1).then(|| array.clone())
+}
+
+fn from_sidecar(file: &Found, path: &Path, sidecar: &Sidecar, options: &Options) -> Result<Planned> {
+    let wrong = |problem: String| Error::Other(format!("{}: {problem}", path.display()));
+    let (what, was_compressed) =
+        described(&sidecar.codec).map_err(|problem| wrong(format!("its codecMeta: {problem}")))?;
+    let origin = Origin::open(&file.path)?;
+    if let Some(need) = what.byte_len().filter(|need| *need != origin.len) {
+        let shown = file.path.display();
+        return Err(wrong(format!("describes {need} bytes, {shown} has {}", origin.len)));
+    }
+    let kept = if was_compressed { Compression::Zlib(LEVEL) } else { Compression::None };
+    Ok(Planned {
+        name: options.name.clone().unwrap_or_else(|| sidecar.name.clone()),
+        what,
+        metadata: sidecar.metadata.clone(),
+        compression: options.compression.unwrap_or(kept),
+        origin: Some(sidecar.codec.clone()),
+        input: Input::File { origin, from: 0 },
+        turned: None,
+    })
+}

@@ -1,0 +1,189 @@
+//! Which files are sidecars: known by their content (a mapping with `name` and `codecMeta`), and by a name that
+//! can become the file that they stand beside. A sidecar's own name is always longer than its file's, so the
+//! longest are judged first: what has turned out to be a dataset's file is no sidecar, whatever its content.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::sync::Arc;
+
+use super::walk::Found;
+use crate::error::Place;
+use crate::tree::naming;
+use crate::yaml::{self, Node, Text};
+use crate::{Error, Result};
+
+/// A longer file is none.
+const LONGEST: u64 = 64 << 20;
+
+/// What a file is among the others.
+#[derive(Debug)]
+pub enum Role {
+    /// A file by itself.
+    Plain,
+    /// A dataset's file with its sidecar.
+    Described(Sidecar),
+    /// The sidecar of another file.
+    Sidecar,
+}
+
+#[derive(Debug)]
+pub struct Sidecar {
+    /// The sidecar's number among the files.
+    pub file: usize,
+    pub name: Text,
+    pub metadata: Arc<Node>,
+    pub codec: Arc<Node>,
+}
+
+impl Sidecar {
+    /// What datasets come in the order of: where the bytes were. What had none came before what had some.
+    pub fn place(&self) -> (i128, i128) {
+        let number = |key| self.codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
+        (number("byteOffset"), number("byteLength"))
+    }
+}
+
+/// The role of each file. Files that look like sidecars and are none are named in `notes`.
+pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
+    let numbers: HashMap<&[u8], usize> =
+        files.iter().enumerate().map(|(number, file)| (file.relative.as_slice(), number)).collect();
+    let mut roles: Vec<Role> = files.iter().map(|_| Role::Plain).collect();
+    let beside = |file: &Found| numbers.get(described_by(&file.relative)?).copied();
+    let mut candidates: Vec<(usize, usize)> =
+        files.iter().enumerate().filter_map(|(number, file)| Some((number, beside(file)?))).collect();
+    candidates.sort_by_key(|(number, _)| Reverse(files.get(*number).map(|file| file.relative.len())));
+    for (number, data) in candidates {
+        let (Some(own), Some(other)) = (files.get(number), files.get(data)) else { continue };
+        let is_free = |number: usize| matches!(roles.get(number), Some(Role::Plain));
+        if !is_free(number) || !is_free(data) {
+            continue;
+        }
+        match read(number, own, other)? {
+            Judged::Sidecar(sidecar) => {
+                if let Some(role) = roles.get_mut(data) {
+                    *role = Role::Described(sidecar);
+                }
+                if let Some(role) = roles.get_mut(number) {
+                    *role = Role::Sidecar;
+                }
+            }
+            Judged::Other => {}
+            Judged::Odd(why) => notes.push(format!("{}: {why}: it is packed as a file", own.path.display())),
+        }
+    }
+    Ok(roles)
+}
+
+/// The file that a file of this name can be the sidecar of: `x.meta.yaml` or `x.meta.yaml~2`.
+fn described_by(name: &[u8]) -> Option<&[u8]> {
+    let plain = || {
+        let tilde = name.iter().rposition(|byte| *byte == b'~')?;
+        let is_number = name.get(tilde + 1..)?.iter().all(u8::is_ascii_digit);
+        name.get(..tilde).filter(|_| is_number && tilde + 1 < name.len())?.strip_suffix(naming::SIDECAR)
+    };
+    name.strip_suffix(naming::SIDECAR).or_else(plain)
+}
+
+enum Judged {
+    Sidecar(Sidecar),
+    Other,
+    /// Something like a sidecar, but none.
+    Odd(String),
+}
+
+fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
+    let Some(text) = text(own)?.filter(|text| text.contains("codecMeta")) else { return Ok(Judged::Other) };
+    let node = match yaml::value(&text) {
+        Ok(node) => node,
+        Err(problem) => {
+            return Ok(Judged::Odd(format!("looks like a sidecar, but cannot be read: {problem}")));
+        }
+    };
+    let name = match node.get("name") {
+        Some(Node::Str(text)) => text.clone(),
+        // It lost its quotes.
+        Some(Node::Int(digits)) => Text::from(&**digits),
+        _ => return Ok(Judged::Other),
+    };
+    let Some(codec) = node.get_shared("codecMeta").filter(|codec| codec.as_map().is_some()) else {
+        return Ok(Judged::Other);
+    };
+    if !naming::can_become(name.as_bytes(), &other.relative) {
+        let shown = String::from_utf8_lossy(&other.relative);
+        let why = format!(
+            "looks like a sidecar, but of {:?}, which is not called {shown:?} as a file",
+            name.lossy()
+        );
+        return Ok(Judged::Odd(why));
+    }
+    let metadata = node.get_shared("metadata").cloned().unwrap_or(Arc::new(Node::Null));
+    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, codec: codec.clone() }))
+}
+
+/// None: no text, or too long.
+fn text(file: &Found) -> Result<Option<String>> {
+    let len = fs::metadata(&file.path).map_err(|cause| Error::open(&file.path, cause))?.len();
+    if len > LONGEST {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let opened = File::open(&file.path).map_err(|cause| Error::open(&file.path, cause))?;
+    let read = opened.take(LONGEST).read_to_end(&mut bytes);
+    read.map_err(|cause| Error::read(Place::file(&file.path), cause))?;
+    Ok(String::from_utf8(bytes).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sidecars() {
+        for (name, data) in
+            [("x.meta.yaml", "x"), ("d/x.meta.yaml~2", "d/x"), ("x.meta.yaml.meta.yaml", "x.meta.yaml")]
+        {
+            assert_eq!(described_by(name.as_bytes()), Some(data.as_bytes()), "{name}");
+        }
+        for name in ["x", "x.yaml", "x.meta.yaml~", "x.meta.yaml~b", "x.meta.yaml2"] {
+            assert_eq!(described_by(name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_dataset_that_looks_like_the_sidecar_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let sidecar = |name: &str| format!("codecMeta:\n  type: bytes\nname: {name}\n");
+        let written = [
+            ("a", String::from("1")),
+            ("a.meta.yaml", sidecar("a")),
+            ("a.meta.yaml.meta.yaml", sidecar("a.meta.yaml")),
+            ("a.meta.yaml~2", sidecar("a")),
+            ("b", String::from("2")),
+            ("b.meta.yaml", sidecar("c")),
+            ("c.meta.yaml", sidecar("c")),
+            ("d", String::from("3")),
+            ("d.meta.yaml", String::from("name: d\n")),
+        ];
+        let files = written.iter().map(|(name, text)| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            Found { relative: name.as_bytes().to_vec(), path }
+        });
+        let files: Vec<_> = files.collect();
+        let mut notes = Vec::new();
+        let shown: Vec<_> = roles(&files, &mut notes)
+            .unwrap()
+            .iter()
+            .map(|role| match role {
+                Role::Plain => "plain".to_owned(),
+                Role::Described(sidecar) => sidecar.file.to_string(),
+                Role::Sidecar => "sidecar".to_owned(),
+            })
+            .collect();
+        assert_eq!(shown, ["3", "2", "sidecar", "sidecar", "plain", "plain", "plain", "plain", "plain"]);
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].contains(r#"b.meta.yaml: looks like a sidecar, but of "c""#), "{notes:?}");
+    }
+}

@@ -1,0 +1,270 @@
+//! An array's elements in the other order. What does not fit into memory is read once from front to back, in
+//! boxes that are turned one by one and put into a file; the result is then made of boxes of its own, of each of
+//! which every box of the file has a single stretch. Memory does not depend on the array.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn, ShapeBuilder};
+
+use crate::array::{Array, Order, byte_len};
+
+/// Bytes of a box.
+const MOST: u64 = 12 << 20;
+
+/// The elements of `array`, which `input` has as it says, in the other order.
+pub fn turned(input: &mut dyn Read, array: &Array, scratch: &Path) -> io::Result<Box<dyn Read>> {
+    with_boxes(input, array, scratch, MOST)
+}
+
+fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) -> io::Result<Box<dyn Read>> {
+    // The elements of an array in F order are those of the transposed array in C order.
+    let mut shape = array.shape.to_vec();
+    if array.order == Order::F {
+        shape.reverse();
+    }
+    let size = u64::from(array.dtype.element.size);
+    let len = byte_len(array.dtype.element, &shape).unwrap_or(u64::MAX);
+    if len <= most {
+        let whole = Part { start: vec![0; shape.len()], size: shape };
+        let mut bytes = vec![0; len as usize];
+        input.read_exact(&mut bytes)?;
+        check_end(input)?;
+        return Ok(Box::new(Cursor::new(turn(&bytes, &whole, size)?)));
+    }
+    let mut file = tempfile::tempfile_in(scratch)?;
+    let boxes: Vec<Part> = boxes(&shape, most / size).collect();
+    for one in &boxes {
+        let mut bytes = vec![0; (one.count() * size) as usize];
+        input.read_exact(&mut bytes)?;
+        file.write_all(&turn(&bytes, one, size)?)?;
+    }
+    check_end(input)?;
+    shape.reverse();
+    let results = self::boxes(&shape, most / size).map(|mut one| {
+        one.start.reverse();
+        one.size.reverse();
+        one
+    });
+    let results = results.collect::<Vec<_>>().into_iter();
+    Ok(Box::new(Turned { file, boxes, size, results, ready: Cursor::default() }))
+}
+
+fn check_end(input: &mut dyn Read) -> io::Result<()> {
+    match input.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(io::Error::other("it has more bytes than its elements")),
+    }
+}
+
+/// Indexes from `start` on, `size` along each axis.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    start: Vec<u64>,
+    size: Vec<u64>,
+}
+
+impl Part {
+    fn count(&self) -> u64 {
+        self.size.iter().product()
+    }
+
+    fn intersection(&self, other: &Part) -> Option<Part> {
+        let mut both = Part { start: Vec::new(), size: Vec::new() };
+        let sides = self.start.iter().zip(&self.size).zip(other.start.iter().zip(&other.size));
+        for ((a, a_size), (b, b_size)) in sides {
+            let (start, end) = ((*a).max(*b), (a + a_size).min(b + b_size));
+            both.start.push(start);
+            both.size.push(end.checked_sub(start).filter(|size| *size > 0)?);
+        }
+        Some(both)
+    }
+
+    /// Where the index `at` is in the box's elements, the first axis running fastest.
+    fn position(&self, at: &[u64]) -> u64 {
+        let axes = at.iter().zip(&self.start).zip(&self.size).rev();
+        axes.fold(0, |sum, ((at, start), size)| sum * size + (at - start))
+    }
+}
+
+/// All of an array, in boxes of at most `most` elements that are contiguous in C order.
+fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> {
+    let shape = shape.to_vec();
+    // Axes from `split` + 1 on are whole in a box; along `split` it has so many indexes.
+    let (mut split, mut inner) = (shape.len() - 1, 1);
+    while split > 0 && shape.get(split).is_some_and(|size| inner * size <= most) {
+        inner *= shape.get(split).copied().unwrap_or(1);
+        split -= 1;
+    }
+    let along = shape.get(split).copied().unwrap_or(1);
+    let step = (most / inner).clamp(1, along.max(1));
+    let mut next = Some(vec![0; shape.len()]);
+    std::iter::from_fn(move || {
+        let start = next.take()?;
+        let mut size = vec![1; shape.len()];
+        size.get_mut(split + 1..)?.copy_from_slice(shape.get(split + 1..)?);
+        *size.get_mut(split)? = step.min(along - start.get(split)?);
+        let mut after = start.clone();
+        *after.get_mut(split)? += step;
+        // Carry, as in a number.
+        for axis in (0..=split).rev() {
+            if after.get(axis)? < shape.get(axis)? {
+                next = Some(after);
+                break;
+            }
+            if axis > 0 {
+                *after.get_mut(axis)? = 0;
+                *after.get_mut(axis - 1)? += 1;
+            }
+        }
+        Some(Part { start, size })
+    })
+}
+
+/// The elements of a box in C order, with the first axis running fastest.
+fn turn(bytes: &[u8], one: &Part, size: u64) -> io::Result<Vec<u8>> {
+    let shape: Vec<usize> = one.size.iter().map(|size| *size as usize).collect();
+    let mut out = vec![0; bytes.len()];
+    match size {
+        1 => turn_items::<1>(bytes, &shape, &mut out),
+        2 => turn_items::<2>(bytes, &shape, &mut out),
+        4 => turn_items::<4>(bytes, &shape, &mut out),
+        8 => turn_items::<8>(bytes, &shape, &mut out),
+        _ => turn_items::<16>(bytes, &shape, &mut out),
+    }
+    .map_err(io::Error::other)?;
+    Ok(out)
+}
+
+fn turn_items<const N: usize>(
+    bytes: &[u8],
+    shape: &[usize],
+    out: &mut [u8],
+) -> Result<(), ndarray::ShapeError>
+where
+    [u8; N]: bytemuck::Pod,
+{
+    let from = ArrayViewD::<[u8; N]>::from_shape(IxDyn(shape), bytemuck::cast_slice(bytes))?;
+    let mut to = ArrayViewMutD::<[u8; N]>::from_shape(IxDyn(shape).f(), bytemuck::cast_slice_mut(out))?;
+    to.assign(&from);
+    Ok(())
+}
+
+/// Boxes of the result, one after the other.
+struct Turned<I> {
+    file: File,
+    /// The boxes of the file, one after the other, the first axis running fastest in each.
+    boxes: Vec<Part>,
+    size: u64,
+    results: I,
+    ready: Cursor<Vec<u8>>,
+}
+
+impl<I: Iterator<Item = Part>> Turned<I> {
+    fn gather(&self, result: &Part, out: &mut [u8]) -> io::Result<()> {
+        let (mut begin, mut part) = (0, Vec::new());
+        for one in &self.boxes {
+            if let Some(both) = one.intersection(result) {
+                part.resize((both.count() * self.size) as usize, 0);
+                let at = begin + one.position(&both.start);
+                self.file.read_exact_at(&mut part, at * self.size)?;
+                scatter(&part, &both, result, self.size, out)
+                    .ok_or_else(|| io::Error::other("a box is too small"))?;
+            }
+            begin += one.count();
+        }
+        Ok(())
+    }
+}
+
+/// Puts the elements of `part` where they belong in `whole`, in runs along the first axis.
+fn scatter(bytes: &[u8], part: &Part, whole: &Part, size: u64, out: &mut [u8]) -> Option<()> {
+    let run = (part.size.first()? * size) as usize;
+    let mut at = part.start.clone();
+    for piece in bytes.chunks_exact(run) {
+        let to = (whole.position(&at) * size) as usize;
+        out.get_mut(to..to + run)?.copy_from_slice(piece);
+        for axis in 1..at.len() {
+            *at.get_mut(axis)? += 1;
+            if at.get(axis)? < &(part.start.get(axis)? + part.size.get(axis)?) {
+                break;
+            }
+            *at.get_mut(axis)? = *part.start.get(axis)?;
+        }
+    }
+    Some(())
+}
+
+impl<I: Iterator<Item = Part>> Read for Turned<I> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let is_used_up = self.ready.position() == self.ready.get_ref().len() as u64;
+        if is_used_up && let Some(result) = self.results.next() {
+            let mut bytes = std::mem::take(self.ready.get_mut());
+            bytes.resize((result.count() * self.size) as usize, 0);
+            self.gather(&result, &mut bytes)?;
+            self.ready = Cursor::new(bytes);
+        }
+        self.ready.read(into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Dtype, Element, Endian};
+
+    fn check(shape: &[u64], name: &str, order: Order, most: u64) {
+        let element = Element::from_name(name).unwrap();
+        let array = Array { dtype: Dtype { element, endian: Endian::Little }, shape: shape.into(), order };
+        let len = byte_len(element, shape).unwrap() as usize;
+        let bytes: Vec<u8> = (0..len).map(|n| (n * 7 + n / 251) as u8).collect();
+        let mut out = Vec::new();
+        let mut input = bytes.as_slice();
+        with_boxes(&mut input, &array, Path::new("."), most).unwrap().read_to_end(&mut out).unwrap();
+        // Index by index.
+        let size = usize::from(element.size);
+        let c_shape: Vec<u64> =
+            if order == Order::F { shape.iter().rev().copied().collect() } else { shape.to_vec() };
+        let whole = Part { start: vec![0; shape.len()], size: c_shape };
+        let mut expected = vec![0; len];
+        let mut at = vec![0; shape.len()];
+        for item in bytes.chunks(size) {
+            let to = whole.position(&at) as usize * size;
+            expected[to..to + size].copy_from_slice(item);
+            for axis in (0..at.len()).rev() {
+                at[axis] += 1;
+                if at[axis] < whole.size[axis] {
+                    break;
+                }
+                at[axis] = 0;
+            }
+        }
+        assert!(out == expected, "{shape:?} {name} {order} {most}");
+    }
+
+    #[test]
+    fn every_shape_in_boxes_of_every_size() {
+        let shapes: [&[u64]; 8] =
+            [&[5, 7], &[2, 3, 4], &[1, 9, 1, 5], &[40, 3], &[3, 40], &[2, 2, 2, 2, 3], &[0, 4], &[11, 1, 13]];
+        for shape in shapes {
+            for name in ["uint8", "int16", "float32", "float64", "complex128"] {
+                for most in [16, 48, 100, 1000, 1 << 20] {
+                    check(shape, name, Order::C, most);
+                    check(shape, name, Order::F, most);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_and_too_many_bytes() {
+        let element = Element::from_name("uint8").unwrap();
+        let dtype = Dtype { element, endian: Endian::Little };
+        let array = Array { dtype, shape: [4, 5].into(), order: Order::C };
+        for (len, most) in [(19, 100), (21, 100), (19, 8), (21, 8)] {
+            assert!(with_boxes(&mut vec![1; len].as_slice(), &array, Path::new("."), most).is_err());
+        }
+    }
+}

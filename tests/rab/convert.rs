@@ -1,0 +1,139 @@
+//! `rab convert`: what comes out is what went in.
+
+use std::fs;
+use std::path::Path;
+
+use crate::kit::{bytes_entry, data, names, python, rab as write, scratch};
+use crate::{SAMPLES, good, rab};
+
+/// What `ls --json` says, without where things are.
+fn listed(file: &Path) -> Vec<serde_json::Value> {
+    serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap()
+}
+
+#[test]
+fn every_sample_comes_out_as_it_went_in() {
+    let dir = scratch();
+    for sample in SAMPLES {
+        let (file, out) = (data(&format!("{sample}.rab")), dir.path().join(format!("{sample}.rab")));
+        let arguments: [&dyn AsRef<std::ffi::OsStr>; 3] = [&"convert", &file, &out];
+        assert_eq!(good(&arguments), "", "{sample}");
+        assert_eq!(good(&[&"diff", &file, &out]), "", "{sample}");
+        assert_eq!(good(&[&"verify", &"-q", &out]), "");
+        let of =
+            |file: &Path, key: &str| listed(file).iter().map(|item| item[key].clone()).collect::<Vec<_>>();
+        for key in ["name", "type", "shape", "compression"] {
+            assert_eq!(of(&file, key), of(&out, key), "{sample}");
+        }
+    }
+}
+
+#[test]
+fn what_is_compressed_can_be_chosen() {
+    let dir = scratch();
+    let compressed = |options: &[&str]| {
+        let out = dir.path().join("out.rab");
+        let file = data("gzip.rab");
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &"-f", &file, &out];
+        arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        good(&arguments);
+        assert_eq!(good(&[&"diff", &data("gzip.rab"), &out]), "");
+        listed(&out).iter().filter(|item| item["compression"] == "gzip").count()
+    };
+    let (all, before) = (listed(&data("gzip.rab")).len(), compressed(&[]));
+    assert!(0 < before);
+    assert_eq!([compressed(&["--compress"]), compressed(&["-c=9"])], [all, all]);
+    assert_eq!([compressed(&["--compress=0"]), compressed(&["--compress=none"])], [0, 0]);
+    assert_eq!(rab(&[&"convert", &data("gzip.rab"), &dir.path().join("x.rab"), &"--compress=10"]).code, 2);
+}
+
+#[test]
+fn npy_there_and_back() {
+    let dir = scratch();
+    let script = "import sys, numpy as np\nd = sys.argv[1]\n\
+        a = np.arange(24).reshape(2, 3, 4).astype('>f4'); np.save(d + '/a.npy', a)\n\
+        np.save(d + '/f.npy', np.asfortranarray(a.astype('<c16')))\nnp.save(d + '/s.npy', np.bool_(True))\n\
+        np.save(d + '/o.npy', np.array([{}], dtype=object), allow_pickle=True)";
+    python(&[&"-c", &script, &dir.path()]);
+    let at = |name: &str| dir.path().join(name);
+    let same = "import sys, numpy as np\na, b = map(np.load, sys.argv[1:])\n\
+        assert a.dtype == b.dtype and a.shape == b.shape and a.flags.f_contiguous == b.flags.f_contiguous\n\
+        assert (a == b).all()";
+    for name in ["a", "f", "s"] {
+        let (file, rab_file, back) =
+            (at(&format!("{name}.npy")), at(&format!("{name}.rab")), at(&format!("{name}2.npy")));
+        good(&[&"convert", &file, &rab_file]);
+        assert_eq!(good(&[&"ls", &rab_file]), format!("{name}\n"));
+        good(&[&"convert", &rab_file, &back]);
+        python(&[&"-c", &same, &file, &back]);
+    }
+    good(&[&"convert", &at("a.npy"), &at("named.rab"), &"--name", &"my/array", &"--compress"]);
+    assert_eq!(good(&[&"ls", &at("named.rab")]), "my/array\n");
+    good(&[&"convert", &at("named.rab"), &at("named.npy")]);
+    python(&[&"-c", &same, &at("a.npy"), &at("named.npy")]);
+
+    let said = rab(&[&"convert", &at("o.npy"), &at("o.rab")]);
+    assert!(
+        said.code == 1 && said.err.contains("is an array of Python objects: ") && !at("o.rab").exists(),
+        "{said:?}"
+    );
+    let mut short = fs::read(at("a.npy")).unwrap();
+    short.pop();
+    fs::write(at("short.npy"), short).unwrap();
+    let said = rab(&[&"convert", &at("short.npy"), &at("short.rab")]);
+    assert!(said.code == 12 && !at("short.rab").exists(), "{said:?}");
+}
+
+#[test]
+fn a_npy_file_holds_one_array() {
+    let dir = scratch();
+    let out = dir.path().join("x.npy");
+    let said = rab(&[&"convert", &data("readme.rab"), &out]);
+    assert!(said.code == 2 && said.err.contains("holds one array"), "{said:?}");
+    let said = rab(&[&"convert", &data("readme.rab"), &out, &"my second array"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.starts_with("note: ") && said.err.contains("its metadata is left out"), "{said:?}");
+    fs::remove_file(&out).unwrap();
+    let said = rab(&[&"convert", &data("readme.rab"), &out, &"Some text"]);
+    assert!(said.code == 1 && said.err.contains("holds an array"), "{said:?}");
+    assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_is_written() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    fs::copy(data("readme.rab"), at("in.rab")).unwrap();
+    let refused = |out: &str, options: &[&str], fragment: &str| {
+        let (from, to) = (at("in.rab"), at(out));
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &from, &to];
+        arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        let said = rab(&arguments);
+        assert!(said.code == 2 && said.err.contains(fragment), "{said:?}");
+    };
+    refused("in.rab", &["-f"], "it is the input itself");
+    fs::hard_link(at("in.rab"), at("link.rab")).unwrap();
+    refused("link.rab", &["-f"], "it is the input itself");
+    fs::write(at("there.rab"), "mine").unwrap();
+    refused("there.rab", &[], "only with --force");
+    assert_eq!(fs::read(at("there.rab")).unwrap(), b"mine");
+    refused("x.unknown", &[], "its extension tells no format");
+    refused("x.rab", &["--name", "a"], "--name is for");
+    assert_eq!(names(dir.path()), ["in.rab", "link.rab", "there.rab"]);
+}
+
+#[test]
+fn damage_leaves_nothing() {
+    let (dir, file) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"0123");
+    let said = rab(&[&"convert", &file, &dir.path().join("out.rab")]);
+    assert!(said.code == 12 && said.err.contains("dataset \"b\""), "{said:?}");
+    assert_eq!(names(dir.path()), ["test.rab"]);
+    let mut raw = fs::read(data("gzip.rab")).unwrap();
+    let info = good(&[&"info", &"--json", &data("gzip.rab"), &"array zlib"]);
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    raw[(info["offset"].as_u64().unwrap() + info["stored"].as_u64().unwrap() / 2) as usize] ^= 0x55;
+    fs::write(&file, raw).unwrap();
+    let said = rab(&[&"convert", &file, &dir.path().join("out.rab")]);
+    assert!(said.code == 12 && said.err.contains("dataset \"array zlib\""), "{said:?}");
+    assert_eq!(names(dir.path()), ["test.rab"]);
+}

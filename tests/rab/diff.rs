@@ -1,0 +1,173 @@
+//! `rab diff`: what differs is said, one line each; what means the same does not differ.
+
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array2, ArrayView, IxDyn, arr1};
+use rab::{Column, Compression, Endian, Order, Value, Writer};
+
+use crate::kit::{TempDir, bytes_entry, data, rab as write, scratch};
+use crate::{SAMPLES, good, rab};
+
+fn written(dir: &TempDir, name: &str, fill: impl FnOnce(&mut Writer)) -> PathBuf {
+    let path = dir.path().join(name);
+    let mut writer = Writer::create(&path).unwrap();
+    fill(&mut writer);
+    writer.finish().unwrap();
+    path
+}
+
+fn lines(code: i32, a: &Path, b: &Path, options: &[&str]) -> Vec<String> {
+    let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"diff", &a, &b];
+    arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+    let said = rab(&arguments);
+    assert_eq!((said.code, said.err.as_str()), (code, ""), "{said:?}");
+    said.out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_sample_is_the_same_as_itself() {
+    for sample in SAMPLES {
+        let file = data(&format!("{sample}.rab"));
+        assert_eq!(good(&[&"diff", &file, &file]), "");
+    }
+    // Three generations of the format's writer.
+    assert_eq!(good(&[&"diff", &data("readme.rab"), &data("readme_flow.rab")]), "");
+}
+
+#[test]
+fn how_it_is_stored_makes_no_difference() {
+    let dir = scratch();
+    let numbers = Array2::from_shape_fn((700, 900), |(i, j)| (i * 1000 + j) as f64 - 0.5);
+    let special = arr1(&[f64::NAN, 0.0, f64::INFINITY]);
+    let negated = arr1(&[-f64::NAN, -0.0, f64::INFINITY]);
+    let ids: &[i64] = &[1, 2, 300];
+    let store =
+        |name: &str, order, endian, compression, special: &ndarray::Array1<f64>, table: &[Column<'_>]| {
+            written(&dir, name, |writer| {
+                writer
+                    .add("numbers")
+                    .order(order)
+                    .endian(endian)
+                    .compression(compression)
+                    .array(numbers.view())
+                    .unwrap();
+                writer.add("special").array(special.view()).unwrap();
+                writer.add("table").compression(compression).dataframe(table).unwrap();
+            })
+        };
+    let table = [Column::new("id", ids), Column::new("text", &["a", "bc", ""])];
+    let turned = [Column::new("text", &["a", "bc", ""]), Column::new("id", ids)];
+    let plain = store("a.rab", Order::C, Endian::Little, Compression::None, &special, &table);
+    for (order, endian) in [(Order::C, Endian::Big), (Order::F, Endian::Little), (Order::F, Endian::Big)] {
+        for compression in [Compression::None, Compression::Zlib(1)] {
+            let other = store("b.rab", order, endian, compression, &negated, &turned);
+            assert!(lines(0, &plain, &other, &[]).is_empty(), "{order:?} {endian:?} {compression:?}");
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_difference_has_its_line() {
+    let dir = scratch();
+    let meta =
+        |unit: &str| Value::map([("unit", unit.into()), ("list", vec![Value::from(1), 2.into()].into())]);
+    let base = Array2::from_shape_fn((3, 4), |(i, j)| (i * 4 + j) as f32);
+    let mut other = base.clone();
+    other[[1, 2]] = 60.0;
+    other[[2, 3]] = f32::NAN;
+    let a = written(&dir, "a.rab", |writer| {
+        writer.add("only a").text("").unwrap();
+        writer.add("array").metadata(meta("mV")).array(base.view()).unwrap();
+        writer.add("f").array(base.view()).unwrap();
+        writer.add("type").array(arr1(&[1i32]).view()).unwrap();
+        writer.add("shape").array(base.view()).unwrap();
+        writer.add("text").text("hello").unwrap();
+        writer.add("long").bytes(&b"hello"[..]).unwrap();
+        writer.add("object").object(&Value::map([("a", 1.into()), ("b", 2.into())])).unwrap();
+        writer.add("kind").text("x").unwrap();
+        let columns =
+            [Column::new("n", &[1i32, 2]), Column::new("t", &["x", "y"]), Column::new("gone", &[1i32, 2])];
+        writer.add("table").dataframe(&columns).unwrap();
+        writer.add("rows").dataframe(&columns).unwrap();
+    });
+    let b = written(&dir, "b.rab", |writer| {
+        writer
+            .add("array")
+            .metadata(Value::map([
+                ("unit", "V".into()),
+                ("list", vec![1.into()].into()),
+                ("new", true.into()),
+            ]))
+            .array(other.view())
+            .unwrap();
+        writer.add("f").order(Order::F).array(other.view()).unwrap();
+        writer.add("type").array(arr1(&[1i64]).view()).unwrap();
+        writer.add("shape").array(base.t()).unwrap();
+        writer.add("text").text("help!").unwrap();
+        writer.add("long").bytes(&b"hello world"[..]).unwrap();
+        writer.add("object").object(&Value::map([("b", 3.into()), ("a", 1.into())])).unwrap();
+        writer.add("kind").bytes(&b"x"[..]).unwrap();
+        let columns = [Column::new("t", &["x", "yy"]), Column::new("n", &[1i32, 70_000])];
+        writer.add("table").dataframe(&columns).unwrap();
+        writer.add("rows").dataframe(&[Column::new("n", &[1i32])]).unwrap();
+        writer.add("only b").text("").unwrap();
+    });
+    let (shown_a, shown_b) = (a.display(), b.display());
+    let expected = [
+        format!("only in {shown_a}: only a"),
+        "array: metadata: list[1]: 2 -> nothing".into(),
+        r#"array: metadata: unit: "mV" -> "V""#.into(),
+        "array: metadata: new: nothing -> true".into(),
+        "array: values: 2 of 12 differ, largest difference 54, first [1, 2]: 6.0 -> 60.0".into(),
+        "f: values: 2 of 12 differ, largest difference 54, first [1, 2]: 6.0 -> 60.0".into(),
+        "type: type: int32 -> int64".into(),
+        "shape: shape: (3, 4) -> (4, 3)".into(),
+        "text: bytes: the first that differs is 3: 0x6c -> 0x70".into(),
+        "long: length: 5 -> 11".into(),
+        "object: object: b: 2 -> 3".into(),
+        "kind: type: text -> bytes".into(),
+        "table: column n: values: 1 of 2 differ, largest difference 69998, first [1]: 2 -> 70000".into(),
+        r#"table: column t: values: 1 of 2 differ, first [1]: "y" -> "yy""#.into(),
+        format!("table: column gone: only in {shown_a}"),
+        "rows: shape: (2, 3) -> (1, 1)".into(),
+        format!("only in {shown_b}: only b"),
+    ];
+    assert_eq!(lines(1, &a, &b, &[]), expected);
+    assert_eq!(lines(1, &a, &b, &["-q"]), [""; 0]);
+    assert_eq!(lines(1, &a, &b, &["--no-meta", "a*"]), [&*expected[4]]);
+    assert_eq!(lines(1, &a, &b, &["only*"]), [&*expected[0], &*expected[16]]);
+    assert_eq!(rab(&[&"diff", &a, &b, &"nothing"]).code, 3);
+}
+
+#[test]
+fn tolerances_are_those_of_numpy() {
+    let dir = scratch();
+    let store = |name: &str, values: &[f64]| {
+        written(&dir, name, |writer| {
+            writer.add("x").array(ArrayView::from_shape(IxDyn(&[values.len()]), values).unwrap()).unwrap()
+        })
+    };
+    let (a, b) = (store("a.rab", &[100.0, 1.0]), store("b.rab", &[100.5, 1.0]));
+    for (options, code) in [
+        (&["--rtol", "0.01"][..], 0),
+        (&["--rtol", "1e-3"], 1),
+        (&["--atol", "0.5"], 0),
+        (&["--atol", "0.4"], 1),
+        (&["--atol", "0.4", "--rtol", "0.001"], 0),
+        (&[], 1),
+    ] {
+        assert_eq!(lines(code, &a, &b, options).len(), code as usize, "{options:?}");
+    }
+    assert_eq!(rab(&[&"diff", &a, &b, &"--rtol=-1"]).code, 2);
+    assert_eq!(rab(&[&"diff", &a, &b, &"--rtol=nan"]).code, 2);
+}
+
+#[test]
+fn a_damaged_dataset_is_named_and_the_others_are_compared() {
+    let (_a, whole) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 2)), b"0123");
+    let (_b, short) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"x123");
+    let said = rab(&[&"diff", &whole, &short]);
+    assert_eq!((said.code, said.err.lines().count()), (12, 1), "{said:?}");
+    assert!(said.err.contains("dataset \"b\"") && said.out.starts_with("a: bytes: "), "{said:?}");
+    assert_eq!(rab(&[&"diff", &whole, &data("nothing.rab")]).code, 10);
+}

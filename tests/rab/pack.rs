@@ -1,0 +1,430 @@
+//! `rab pack`: what becomes of files, what comes back of a mounted tree, and what is refused without a trace.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::kit::{Mount, Said, data, names, python, run, scratch, sh, try_sh};
+use crate::{RAB, SAMPLES, good, rab};
+
+/// The datasets as `rab ls --json` tells them.
+fn listed(file: &Path) -> Vec<Value> {
+    serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap()
+}
+
+/// Names and types.
+fn types(file: &Path) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    listed(file).iter().map(|dataset| (text(&dataset["name"]), text(&dataset["type"]))).collect()
+}
+
+fn info(file: &Path, name: &str) -> Value {
+    serde_json::from_str(&good(&[&"info", &"--json", &file, &name])).unwrap()
+}
+
+/// A directory with these files in it.
+fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let dir = scratch();
+    for (name, bytes) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    dir
+}
+
+/// Fails with this code and these words, and leaves nothing.
+fn refused(code: i32, words: &[&str], arguments: &[&dyn AsRef<OsStr>]) -> Said {
+    let work = scratch();
+    let out = work.path().join("out.rab");
+    let said = rab(&[&[&"pack" as &dyn AsRef<OsStr>, &out], arguments].concat());
+    assert_eq!((said.code, said.out.as_str()), (code, ""), "{said:?}");
+    for word in words {
+        assert!(said.err.contains(word), "{word} is not in {}", said.err);
+    }
+    assert!(names(work.path()).is_empty(), "{:?}", names(work.path()));
+    said
+}
+
+#[test]
+fn samples_come_back_from_their_mounted_trees() {
+    for sample in SAMPLES {
+        let work = scratch();
+        let (tree, out) = (work.path().join("tree"), work.path().join("out.rab"));
+        let original = data(&format!("{sample}.rab"));
+        let mount = Mount::new(&original);
+        sh(r#"cp -r "$1" "$2""#, &[&mount.path, &tree]);
+        mount.end();
+        good(&[&"pack", &out, &tree]);
+        let count = python(&[&"check_repacked.py", &original, &out]);
+        assert_eq!(count.trim().parse(), Ok(listed(&original).len()), "{sample}");
+    }
+}
+
+#[test]
+fn parts_of_a_tree_and_files_beside_it() {
+    let work = scratch();
+    let (tree, out) = (work.path().join("tree"), work.path().join("out.rab"));
+    let mount = Mount::new(&data("names.rab"));
+    sh(r#"cp -r "$1" "$2" && chmod -R u+w "$2""#, &[&mount.path, &tree]);
+    mount.end();
+    // Without its neighbour, `a%2Fb` would be a directory of another name.
+    sh(r#"cd "$1" && rm a a.meta.yaml && echo new > added.txt && printf 1 > b%"#, &[&tree]);
+    good(&[&"pack", &out, &tree]);
+    let all = types(&out);
+    let before = types(&data("names.rab"));
+    let kept: Vec<_> = before.into_iter().filter(|(name, _)| name != "a").collect();
+    assert_eq!(all[..kept.len()], kept);
+    let added = [("added.txt".to_owned(), "bytes".to_owned()), ("b%".to_owned(), "bytes".to_owned())];
+    assert_eq!(all[kept.len()..], added);
+    // Files given by themselves find their sidecars too.
+    good(&[
+        &"pack",
+        &"--force",
+        &out,
+        &tree.join("plain.meta.yaml~2"),
+        &tree.join("plain"),
+        &tree.join("added.txt"),
+    ]);
+    assert_eq!(types(&out), [("plain".to_owned(), "text".to_owned()), added[0].clone()]);
+}
+
+#[test]
+fn sidecars_that_fit_nothing_or_contradict() {
+    let array = "codecMeta: {type: int16, shape: [2, 2], byteOrder: C, endianness: little}\nname: x\n";
+    let dir = folder(&[
+        ("x", b"12345678"),
+        ("x.meta.yaml", array.as_bytes()),
+        ("y", b"1"),
+        ("y.meta.yaml", array.as_bytes()),
+    ]);
+    let out = dir.path().with_extension("rab");
+    let said = rab(&[&"pack", &out, &dir.path()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.err.contains("y.meta.yaml: looks like a sidecar, but of \"x\", which is not called \"y\""),
+        "{said:?}"
+    );
+    assert_eq!(
+        types(&out).iter().map(|(name, kind)| format!("{name} {kind}")).collect::<Vec<_>>(),
+        ["x int16", "y bytes", "y.meta.yaml bytes"]
+    );
+    fs::remove_file(&out).unwrap();
+
+    fs::write(dir.path().join("x"), "1234567").unwrap();
+    refused(1, &["x.meta.yaml: describes 8 bytes, ", "/x has 7"], &[&dir.path()]);
+    fs::write(dir.path().join("x.meta.yaml"), "codecMeta: {type: float128, shape: [1]}\nname: x\n").unwrap();
+    refused(1, &["x.meta.yaml: its codecMeta: its type \"float128\" is not known"], &[&dir.path()]);
+}
+
+/// Compares every array with what numpy saved.
+const COMPARE: &str = r#"
+import io, json, subprocess, sys
+import numpy as np
+program, path, order, expected = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
+raw = open(path, "rb").read()
+infos = [json.loads(l) for l in subprocess.check_output([program, "info", "--json", path, "*"]).splitlines()]
+assert sorted(i["name"] for i in infos) == sorted(expected)
+for i in infos:
+    kind, shape, was, logical = expected[i["name"]]
+    assert (i["dtype"], i["shape"]) == (kind, shape), i
+    assert i["order"] == (was if order == "-" else order), i
+    data = raw[i["offset"]:i["offset"] + i["stored"]]
+    a = np.frombuffer(data, i["dtype"]).reshape(shape, order=i["order"])
+    assert a.tobytes().hex() == logical, i["name"]
+    assert np.array_equal(np.load(io.BytesIO(subprocess.check_output([program, "get", path, i["name"], "--as", "npy"]))).view("u1"), np.ascontiguousarray(a).view("u1")) if a.ndim else True
+print(len(infos))
+"#;
+
+#[test]
+fn arrays_of_every_type_and_layout_in_both_orders() {
+    let work = scratch();
+    let (tree, out, script) = (work.path().join("t"), work.path().join("out.rab"), work.path().join("c.py"));
+    fs::create_dir(&tree).unwrap();
+    let expected = work.path().join("expected.json");
+    fs::write(&expected, python(&[&"make_arrays.py", &tree])).unwrap();
+    fs::write(&script, COMPARE.replace("json.loads(sys.argv[4])", "json.load(open(sys.argv[4]))")).unwrap();
+    for order in ["-", "C", "F"] {
+        let wanted = [&"--order" as &dyn AsRef<OsStr>, &order];
+        let options: &[&dyn AsRef<OsStr>] = if order == "-" { &[] } else { &wanted };
+        good(&[&[&"pack" as &dyn AsRef<OsStr>, &"-f", &out, &tree], options].concat());
+        assert_eq!(python(&[&script, &RAB, &out, &order, &expected]).trim(), "50");
+    }
+}
+
+#[test]
+fn members_of_npz() {
+    let work = scratch();
+    let make = "import numpy as np, sys; a = np.arange(200000).reshape(400, 500); \
+                np.savez(sys.argv[1] + '/x.npz', a=a, b=a.T.astype('>f4')); \
+                np.savez_compressed(sys.argv[1] + '/y.npz', **{'g/a': a, 'b': np.array(True)})";
+    python(&[&"-c", &make, &work.path()]);
+    let (x, y, out) = (work.path().join("x.npz"), work.path().join("y.npz"), work.path().join("out.rab"));
+    good(&[&"pack", &out, &x, &y]);
+    let found: Vec<_> = types(&out).into_iter().map(|(name, kind)| format!("{name} {kind}")).collect();
+    assert_eq!(found, ["x/a int64", "x/b float32", "y/g/a int64", "y/b bool"]);
+    assert_eq!(info(&out, "x/b")["dtype"], ">f4");
+    assert_eq!(info(&out, "x/b")["order"], "F");
+    assert_eq!(good(&[&"get", &out, &"y/g/a[399, 499]"]), "199999\n");
+    assert_eq!(good(&[&"get", &out, &"x/b[499, 399]"]), "199999.0\n");
+    good(&[&"pack", &"-f", &out, &x, &"--name", &"run"]);
+    assert_eq!(types(&out)[0].0, "run/a");
+
+    // Stored members have no other check than their CRC.
+    let mut bytes = fs::read(&x).unwrap();
+    bytes[300_000] ^= 1;
+    fs::write(&x, bytes).unwrap();
+    refused(12, &["x.npz: member \"a.npy\" cannot be read", "hecksum"], &[&x]);
+    fs::write(&x, b"PK\x03\x04").unwrap();
+    refused(12, &["x.npz: cannot be read as a .npz file"], &[&x]);
+}
+
+#[test]
+fn dataframes() {
+    let csv = "id,big,x,ok,name\n1,-5,0.5,True,a\n2,70000,,False,\n3,0,NA,true,\"é, \"\"q\"\"\"\n";
+    let dir = folder(&[("t.csv", csv.as_bytes()), ("sub/u.CSV", b"a,b\n1,x\n2,y\n")]);
+    let out = dir.path().with_extension("rab");
+    good(&[&"pack", &out, &dir.path(), &"--dataframe", &"--compress"]);
+    let nan = serde_json::json!({"float": "nan"});
+    let int = |n: i64| serde_json::json!({"int": n.to_string()});
+    let text = |t: &str| {
+        let hex: String = t.bytes().map(|byte| format!("{byte:02x}")).collect();
+        serde_json::json!({"str": hex})
+    };
+    let half = serde_json::json!({"float": "3fe0000000000000"});
+    let table = serde_json::json!([
+        ["id", "uint8", "int64", [int(1), int(2), int(3)]],
+        ["big", "int32", "int64", [int(-5), int(70000), int(0)]],
+        ["x", "float64", "float64", [half, nan, nan]],
+        ["ok", "uint8", "bool", [true, false, true]],
+        ["name", "text", "text", [text("a"), text(""), text("é, \"q\"")]],
+    ]);
+    let small = serde_json::json!([
+        ["a", "uint8", "int64", [int(1), int(2)]],
+        ["b", "text", "text", [text("x"), text("y")]],
+    ]);
+    let expected = serde_json::json!([
+        {"name": text("sub/u"), "type": "dataframe", "compression": "gzip", "value": small, "metadata": null},
+        {"name": text("t"), "type": "dataframe", "value": table},
+    ]);
+    let file = dir.path().join("expected.json");
+    fs::write(&file, expected.to_string()).unwrap();
+    assert_eq!(python(&[&"check_written.py", &out, &file]).trim(), "2");
+    fs::remove_file(&out).unwrap();
+
+    fs::write(dir.path().join("t.csv"), "a,b\n1,2\n3\n").unwrap();
+    refused(1, &["t.csv: line 3: it has 1 cells, the first line has 2"], &[&dir.path(), &"--dataframe"]);
+}
+
+#[test]
+fn objects_texts_and_bytes() {
+    let files: &[(&str, &[u8])] = &[
+        ("c.json", b"{\"a\":\t1}"),
+        ("notes.txt", "é\n".as_bytes()),
+        ("s.yaml", b"when: 2020-01-02\n"),
+        ("t.csv", b"a\n"),
+    ];
+    let dir = folder(files);
+    let out = dir.path().with_extension("rab");
+    let shown = |options: &[&dyn AsRef<OsStr>]| {
+        good(&[&[&"pack" as &dyn AsRef<OsStr>, &"-f", &out, &dir.path()], options].concat());
+        types(&out).into_iter().map(|(name, kind)| format!("{name} {kind}")).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&[]), ["c.json bytes", "notes.txt bytes", "s.yaml bytes", "t.csv bytes"]);
+    let all = ["c object", "notes.txt text", "s object", "t.csv text"];
+    assert_eq!(shown(&[&"--objects", &"--text"]), all);
+    for (file, (name, _)) in files.iter().zip(types(&out)) {
+        assert_eq!(good(&[&"cat", &out, &name]).as_bytes(), file.1);
+    }
+    fs::remove_file(&out).unwrap();
+    fs::write(dir.path().join("s.yaml"), "a: [1").unwrap();
+    refused(1, &["s.yaml: is no object: "], &[&dir.path(), &"--objects"]);
+    fs::write(dir.path().join("notes.txt"), b"ab\xFFc").unwrap();
+    refused(
+        1,
+        &["dataset \"notes.txt\"", "not UTF-8 at byte 2"],
+        &[&dir.path().join("notes.txt"), &"--text"],
+    );
+}
+
+#[test]
+fn standard_input_names_and_metadata() {
+    let dir = folder(&[("m.yaml", b"unit: mV\nwhen: 2020-01-02\n"), ("bad.yaml", b"- 1\n"), ("x", b"12")]);
+    let out = dir.path().join("out.rab");
+    sh(r#"printf hello | "$1" pack "$2" -"#, &[&RAB, &out]);
+    assert_eq!(types(&out), [("stdin".to_owned(), "bytes".to_owned())]);
+    sh(
+        r#"printf hello | "$1" pack -f "$2" - --name 'a/ b' --text --meta "$3""#,
+        &[&RAB, &out, &dir.path().join("m.yaml")],
+    );
+    assert_eq!(types(&out), [("a/ b".to_owned(), "text".to_owned())]);
+    assert_eq!(info(&out, "a/ b")["metadata"], serde_json::json!({"unit": "mV", "when": "2020-01-02"}));
+    assert_eq!(good(&[&"cat", &out, &"a/ b"]), "hello");
+    let x = dir.path().join("x");
+    refused(1, &["bad.yaml: is not a mapping"], &[&x, &"--meta", &dir.path().join("bad.yaml")]);
+    refused(2, &["--name is for a single input"], &[&x, &x, &"--name", &"y"]);
+    refused(2, &["--name is for a single input"], &[&dir.path(), &"--name", &"y"]);
+}
+
+#[test]
+fn the_same_file_whatever_the_number_of_jobs() {
+    let zeros = vec![0; 3 << 20];
+    let mut state = 1u64;
+    let noise: Vec<u8> = (0..700_000)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+        .collect();
+    let dir = folder(&[("zeros", &zeros), ("sub/noise", &noise), ("empty", b"")]);
+    let (one, many) = (dir.path().with_extension("1.rab"), dir.path().with_extension("2.rab"));
+    for options in ["--compress", "--compress=1", "--compress-if-smaller"] {
+        good(&[&"pack", &"-f", &one, &dir.path(), &options, &"--jobs", &"1"]);
+        good(&[&"pack", &"-f", &many, &dir.path(), &options, &"--jobs", &"3"]);
+        assert!(fs::read(&one).unwrap() == fs::read(&many).unwrap(), "{options}");
+        good(&[&"verify", &"-q", &one]);
+    }
+    let packed: Vec<_> = listed(&one).iter().map(|dataset| dataset["compression"].clone()).collect();
+    assert_eq!(packed, [Value::Null, Value::Null, "gzip".into()], "empty, noise, zeros");
+    for file in [one, many] {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn arrays_that_are_none() {
+    let work = scratch();
+    let make = r#"
+import numpy as np, sys, os
+def save(name, a): np.save(os.path.join(sys.argv[1], name), a, allow_pickle=True)
+save("object", np.array([1, "x"], dtype=object))
+save("text", np.array(["abc"]))
+save("bytes", np.array([b"abc"]))
+save("fields", np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]))
+save("date", np.array(["2020-01-02"], dtype="M8[D]"))
+save("long", np.zeros(2, np.longdouble))
+save("cut", np.arange(100))
+"#;
+    python(&[&"-c", &make, &work.path()]);
+    let at = |name: &str| work.path().join(format!("{name}.npy"));
+    for (name, words) in [
+        ("object", "is an array of Python objects"),
+        ("text", "is an array of texts (<U3)"),
+        ("bytes", "is an array of texts (|S3)"),
+        ("fields", "is an array with fields"),
+        ("date", "a.view(\"int64\")"),
+        ("long", "a.astype(\"float64\")"),
+    ] {
+        refused(1, &[&format!("{name}.npy: "), words], &[&at(name)]);
+    }
+    let whole = fs::read(at("cut")).unwrap();
+    fs::write(at("cut"), &whole[..whole.len() - 1]).unwrap();
+    refused(
+        12,
+        &["cut.npy: is cut short: it has 799 bytes of elements, its .npy header needs 800"],
+        &[&at("cut")],
+    );
+    fs::write(at("cut"), [&whole[..], b"x"].concat()).unwrap();
+    refused(12, &["cut.npy: has 1 bytes after its array"], &[&at("cut")]);
+    fs::write(at("cut"), "hello, world").unwrap();
+    refused(1, &["cut.npy: is no .npy file"], &[&at("cut")]);
+    // One bad file among good ones.
+    refused(1, &["cut.npy"], &[&data("readme.rab"), &at("cut")]);
+}
+
+#[test]
+fn names_that_clash() {
+    let dir = folder(&[("a", b"1"), ("other/a", b"2")]);
+    python(&[
+        &"-c",
+        &"import numpy as np, sys; np.save(sys.argv[1], np.arange(3))",
+        &dir.path().join("a.npy"),
+    ]);
+    refused(1, &["/a and ", "/a.npy would both become the dataset \"a\""], &[&dir.path()]);
+    refused(
+        1,
+        &["would both become the dataset \"a\""],
+        &[&dir.path().join("a"), &dir.path().join("other/a")],
+    );
+}
+
+#[test]
+fn inputs_that_are_no_files() {
+    refused(10, &["/nowhere: cannot be opened"], &[&"/nowhere"]);
+    refused(1, &["/dev/null: is not a regular file"], &[&"/dev/null"]);
+    let dir = folder(&[("d/x", b"1")]);
+    let odd = dir.path().join(OsStr::from_bytes(b"\xFF"));
+    fs::write(&odd, "").unwrap();
+    refused(1, &["its name is not UTF-8: rename it"], &[&dir.path()]);
+    fs::remove_file(odd).unwrap();
+    symlink("/etc/passwd", dir.path().join("out-link")).unwrap();
+    symlink("d/x", dir.path().join("link")).unwrap();
+    sh(r#"mkfifo "$1""#, &[&dir.path().join("fifo")]);
+    let out = dir.path().join("new.rab");
+    let said = rab(&[&"pack", &out, &dir.path()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.err.lines().count(), 2, "{said:?}");
+    assert!(
+        said.err.contains("out-link: is a symbolic link that leads out of the directory: it is left out")
+    );
+    assert!(said.err.contains("fifo: is neither a file nor a directory: it is left out"));
+    let found: Vec<_> = types(&out).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(found, ["d/x", "link"], "not the container itself");
+}
+
+#[test]
+fn targets() {
+    let dir = folder(&[("x", b"1"), ("in/y", b"2")]);
+    let (out, x) = (dir.path().join("out.rab"), dir.path().join("x"));
+    let fails = |code, words: &str, arguments: &[&dyn AsRef<OsStr>]| {
+        let said = rab(arguments);
+        assert_eq!(said.code, code, "{said:?}");
+        assert!(said.err.contains(words), "{said:?}");
+    };
+    good(&[&"pack", &out, &x]);
+    let before = fs::read(&out).unwrap();
+    fails(1, "out.rab: exists: --force replaces it", &[&"pack", &out, &dir.path().join("in")]);
+    fails(2, "out.rab: is to be written, and is among what is packed", &[&"pack", &"-f", &out, &dir.path()]);
+    let folder = dir.path().join("dir.rab");
+    fs::create_dir(&folder).unwrap();
+    fails(1, "dir.rab: cannot be written: is a directory", &[&"pack", &"-f", &folder, &x]);
+    fails(
+        2,
+        "x.zip: its extension tells no format that can be written: .rab",
+        &[&"pack", &dir.path().join("x.zip"), &x],
+    );
+    fails(1, "none/x.rab: cannot be written", &[&"pack", &dir.path().join("none/x.rab"), &x]);
+    assert_eq!(fs::read(&out).unwrap(), before);
+    sh(r#"chmod a-w "$1""#, &[&out]);
+    fails(1, "out.rab: cannot be written: it is read-only", &[&"pack", &"-f", &out, &x]);
+    sh(r#"chmod u+w "$1""#, &[&out]);
+    good(&[&"pack", &"-f", &out, &dir.path().join("in")]);
+    assert_eq!(types(&out)[0].0, "y");
+    assert_eq!(names(dir.path()), ["dir.rab", "in", "out.rab", "x"]);
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    let dir = folder(&[("x", &vec![7; 3 << 20])]);
+    let small = dir.path().join("small");
+    fs::create_dir(&small).unwrap();
+    sh(r#"mount -t tmpfs -o size=1M none "$1""#, &[&small]);
+    let out: PathBuf = small.join("out.rab");
+    fs::write(&out, "what was there before").unwrap();
+    let said = run(Command::new(RAB).args([
+        OsStr::new("pack"),
+        OsStr::new("-f"),
+        out.as_os_str(),
+        dir.path().join("x").as_os_str(),
+    ]));
+    let left = (fs::read_to_string(&out).unwrap(), names(&small));
+    try_sh(r#"umount "$1""#, &[&small]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("cannot be written: No space left on device"), "{said:?}");
+    assert_eq!(left, ("what was there before".to_owned(), vec!["out.rab".to_owned()]));
+}

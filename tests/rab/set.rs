@@ -1,0 +1,85 @@
+//! `rab set`: metadata as a whole, and key by key.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::kit::{bytes_entry, rab as write, try_sh};
+use crate::{RAB, good, rab};
+
+fn two() -> String {
+    bytes_entry("a", 0, 1) + &bytes_entry("b", 1, 1).replace("{}", "\n    old: 1\n    unit: mV")
+}
+
+fn metadata(file: &Path, name: &str) -> Value {
+    let info: Value = serde_json::from_str(&good(&[&"info", &"--json", &file, &name])).unwrap();
+    info["metadata"].clone()
+}
+
+#[test]
+fn keys_have_yaml_values() {
+    let (_dir, file) = write(&two(), b"01");
+    let keys = ["rate=3.0e+4", "id='7'", "on=yes", "list=[1, a]", "none=", "text=a=b", "unit=V"];
+    let mut call: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"set", &file, &"*"];
+    keys.iter().for_each(|key| call.extend([&"--key" as &dyn AsRef<std::ffi::OsStr>, key]));
+    good(&call);
+    let want = json!({ "id": "7", "list": [1, "a"], "none": null, "on": true, "rate": 30000.0, "text": "a=b", "unit": "V" });
+    assert_eq!(metadata(&file, "a"), want);
+    assert_eq!(metadata(&file, "b")["old"], 1);
+    assert_eq!(good(&[&"cat", &file, &"*"]), "01");
+    let text = fs::read(&file).unwrap();
+    let sorted = b"    none: null\n    'on': true\n    rate: 30000.0\n";
+    assert!(text.windows(sorted.len()).any(|part| part == sorted), "{}", text.escape_ascii());
+}
+
+#[test]
+fn keys_are_taken_out() {
+    let (_dir, file) = write(&two(), b"01");
+    good(&[&"set", &file, &"*", &"--unset", &"old"]);
+    assert_eq!((metadata(&file, "a"), metadata(&file, "b")), (json!({}), json!({ "unit": "mV" })));
+    let before = fs::read(&file).unwrap();
+    let said = rab(&[&"set", &file, &"*", &"--unset", &"old", &"--key", &"x=1"]);
+    assert!(said.code == 2 && said.err.ends_with("no dataset here has the key \"old\"\n"), "{said:?}");
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn all_of_it_from_a_file() {
+    let (dir, file) = write(&two(), b"01");
+    let meta = dir.path().join("meta");
+    fs::write(&meta, "when: 2020-01-02\nwho: {first: no}\n").unwrap();
+    good(&[&"set", &file, &"b", &"--meta", &meta, &"--key", &"x=1"]);
+    assert_eq!(metadata(&file, "b"), json!({ "when": "2020-01-02", "who": { "first": false }, "x": 1 }));
+    assert_eq!(metadata(&file, "a"), json!({}));
+    let said = try_sh(r#"echo '{"k": "yes"}' | "$1" set "$2" a --meta -"#, &[&RAB, &file]);
+    assert_eq!((said.code, metadata(&file, "a")), (0, json!({ "k": "yes" })), "{said:?}");
+    fs::write(&meta, "null").unwrap();
+    good(&[&"set", &file, &"a", &"--meta", &meta]);
+    assert_eq!(metadata(&file, "a"), Value::Null);
+    good(&[&"set", &file, &"a", &"--key", &"k=1"]);
+    assert_eq!(metadata(&file, "a"), json!({ "k": 1 }));
+}
+
+#[test]
+fn what_cannot_be_metadata() {
+    let (dir, file) = write(&two().replace("{}", "just text"), b"01");
+    let before = fs::read(&file).unwrap();
+    let meta = dir.path().join("meta");
+    let refused = |text: &[u8], code: i32, problem: &str| {
+        fs::write(&meta, text).unwrap();
+        let said = rab(&[&"set", &file, &"b", &"--meta", &meta]);
+        assert!(said.code == code && said.err.contains(problem), "{said:?}");
+    };
+    refused(b"[1, 2]", 2, "holds no mapping, which metadata have to be");
+    refused(b"{a: [", 2, "is neither YAML nor JSON");
+    refused(b"a: \xff", 10, "cannot be opened: stream did not contain valid UTF-8");
+    refused(b"? [1]\n: 2", 1, "a key is itself a list or a mapping, which PyYAML cannot read");
+    assert_eq!(rab(&[&"set", &file, &"b"]).code, 2);
+    assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x"]).code, 2);
+    assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x=["]).code, 2);
+    assert_eq!(rab(&[&"set", &file, &"none", &"--key", &"x=1"]).code, 3);
+    let said = rab(&[&"set", &file, &"a", &"--key", &"x=1"]);
+    assert!(said.code == 2 && said.err.contains("its metadata is no mapping with keys"), "{said:?}");
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
