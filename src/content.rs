@@ -2,7 +2,7 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
-use std::io;
+use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -117,10 +117,11 @@ impl Content {
                 Ok(Way::Stored { source: source.clone(), range: range.clone() })
             }
             Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
-            Content::Part { whole, range } => {
-                let (skip, left) = (range.start, range.end - range.start);
-                whole.reader().map(|whole| Way::Part { whole: Box::new(whole), skip, left })
-            }
+            Content::Part { whole, range } => whole.reader().map(|whole| Way::Part {
+                whole: Box::new(whole),
+                skip: range.start,
+                left: range.end - range.start,
+            }),
             Content::Broken { error, .. } => Err(error.clone()),
         }
         .map(Reader)
@@ -152,22 +153,6 @@ impl Content {
     }
 }
 
-/// All of `whole` is passed, so that its end tells whether it is right.
-fn pass_part(
-    whole: &Content,
-    range: &Range<u64>,
-    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-) -> Result<()> {
-    let mut at = 0;
-    whole.pass(&mut |piece| {
-        let len = piece.len() as u64;
-        let inside = |edge: u64| edge.saturating_sub(at).min(len) as usize;
-        let wanted = piece.get(inside(range.start)..inside(range.end)).unwrap_or_default();
-        at += len;
-        if wanted.is_empty() { ControlFlow::Continue(()) } else { each(wanted) }
-    })
-}
-
 /// What [`Content::reader`] gives. An [`Error`] of the container is inside the [`io::Error`], and what comes
 /// before damage is read before it.
 pub struct Reader(Way);
@@ -179,7 +164,7 @@ enum Way {
         range: Range<u64>,
     },
     Decoded(Box<Pass>),
-    /// All of it is read, so that its end tells whether it is right.
+    /// `left` bytes behind the next `skip` ones.
     Part {
         whole: Box<Reader>,
         skip: u64,
@@ -201,20 +186,47 @@ impl io::Read for Reader {
             }
             Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
             Way::Part { whole, skip, left } => {
-                if *skip > 0 {
-                    io::copy(&mut whole.by_ref().take(std::mem::take(skip)), &mut io::sink())?;
-                }
-                if *left == 0 && !buffer.is_empty() {
-                    io::copy(whole, &mut io::sink())?;
-                    return Ok(0);
-                }
-                let most = (*left).min(buffer.len() as u64) as usize;
-                let count = whole.read(buffer.get_mut(..most).unwrap_or_default())?;
-                *left -= count as u64;
-                Ok(count)
+                drop_first(whole, skip)?;
+                read_part(whole, left, buffer)
             }
         }
     }
+}
+
+/// Reads over the first `skip` bytes.
+fn drop_first(whole: &mut Reader, skip: &mut u64) -> io::Result<()> {
+    let wanted = std::mem::take(skip);
+    match io::copy(&mut whole.by_ref().take(wanted), &mut io::sink())? {
+        found if found < wanted => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+/// What is left of a part. Behind its last byte the rest of the whole is read, whose end tells whether it is right.
+fn read_part(whole: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Result<usize> {
+    if *left == 0 && !buffer.is_empty() {
+        return io::copy(whole, &mut io::sink()).map(|_| 0);
+    }
+    let count = (buffer.len() as u64).min(*left) as usize;
+    let count = whole.read(buffer.get_mut(..count).unwrap_or_default())?;
+    *left -= count as u64;
+    Ok(count)
+}
+
+/// All of `whole` is passed, so that its end tells whether it is right.
+fn pass_part(
+    whole: &Content,
+    range: &Range<u64>,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut at = 0;
+    whole.pass(&mut |piece| {
+        let len = piece.len() as u64;
+        let inside = |edge: u64| edge.saturating_sub(at).min(len) as usize;
+        let wanted = piece.get(inside(range.start)..inside(range.end)).unwrap_or_default();
+        at += len;
+        if wanted.is_empty() { ControlFlow::Continue(()) } else { each(wanted) }
+    })
 }
 
 fn pass_stored(

@@ -64,30 +64,28 @@ impl Dataset<'_> {
         let stored = described.stored.clone().unwrap_or(0..0);
         let checksum = described.checksum.as_ref().filter(|checksum| is_known(checksum));
         let range = checksum.map_or(stored.clone(), |checksum| checksum.range.clone());
-        let is_small = range.end - range.start <= SMALL;
-        let read = |sum: &mut dyn FnMut(&[u8])| {
+        let len = range.end - range.start;
+        let read = |each: &mut dyn FnMut(&[u8])| {
             self.bytes_in_file(range, &mut |piece| {
-                sum(piece);
+                each(piece);
                 passed(piece.len() as u64);
                 ControlFlow::Continue(())
             })
         };
         let sum = match checksum.and_then(|checksum| Sum::of(&checksum.algorithm)) {
-            None => read(&mut |_| ()).map(|()| None),
-            Some(sum) if !is_small => beside(sum, read).map(Some),
-            Some(mut sum) => read(&mut |piece| sum.update(piece)).map(|()| Some(sum)),
-        }?;
+            None => read(&mut |_| ()).map(|()| None)?,
+            Some(sum) if len > SMALL => beside(sum, read).map(Some)?,
+            Some(mut sum) => read(&mut |piece| sum.update(piece)).map(|()| Some(sum))?,
+        };
         if described.compression.is_none() {
             self.expect_len(stored.end - stored.start)?;
         }
         let (Some(Checksum { algorithm, value, .. }), Some(sum)) = (checksum, sum) else { return Ok(()) };
-        match sum.finish() {
-            found if found.eq_ignore_ascii_case(value) => Ok(()),
-            found => {
-                Err(self
-                    .wrong(format!("the {algorithm} of its stored bytes is {found}, recorded is {value}")))
-            }
+        let found = sum.finish();
+        if found.eq_ignore_ascii_case(value) {
+            return Ok(());
         }
+        Err(self.wrong(format!("the {algorithm} of its stored bytes is {found}, recorded is {value}")))
     }
 
     fn expect_len(&self, found: u64) -> Result<()> {
@@ -108,33 +106,33 @@ impl Dataset<'_> {
 
 /// What is not worth a thread.
 const SMALL: u64 = 1 << 20;
-/// Pieces on their way to the thread that hashes.
+/// Pieces on their way to the thread that sums.
 const WAITING: usize = 4;
 
 /// Sums on a second thread what `read` hands out, while it reads on.
 fn beside(mut sum: Sum, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<()>) -> Result<Sum> {
     let failed = |what: &str| Error::Other(format!("the thread that computes the checksum {what}"));
     thread::scope(|scope| {
-        let (to_hash, full) = mpsc::sync_channel::<Vec<u8>>(WAITING);
+        let (to_sum, full) = mpsc::sync_channel::<Vec<u8>>(WAITING);
         let (give_back, empty) = mpsc::sync_channel::<Vec<u8>>(WAITING + 2);
-        let hash = move || {
+        let work = move || {
             for piece in full {
                 sum.update(&piece);
                 let _ = give_back.send(piece);
             }
             sum
         };
-        let hashing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, hash);
-        let hashing = hashing.map_err(|cause| failed(&format!("cannot be started: {cause}")))?;
+        let summing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, work);
+        let summing = summing.map_err(|cause| failed(&format!("cannot be started: {cause}")))?;
         read(&mut |piece| {
             let mut buffer = empty.try_recv().unwrap_or_default();
             buffer.clear();
             buffer.extend_from_slice(piece);
             // If it is gone, that is told below.
-            let _ = to_hash.send(buffer);
+            let _ = to_sum.send(buffer);
         })?;
-        drop(to_hash);
-        hashing.join().map_err(|_| failed("is gone"))
+        drop(to_sum);
+        summing.join().map_err(|_| failed("is gone"))
     })
 }
 

@@ -45,21 +45,24 @@ impl Compressor {
     }
 
     /// `input` as a zlib stream.
-    pub fn zlib<R: Read>(&self, input: R, level: u32) -> Zlib<'_, R> {
-        Zlib { out: head(level).to_vec(), is_bare: false, ..self.bare(input, level) }
+    pub fn zlib<R: Read>(&self, input: R, level: u32) -> Deflated<'_, R> {
+        Deflated {
+            adler: Some(Check::Adler.of_nothing()),
+            out: head(level).to_vec(),
+            ..self.bare(input, level)
+        }
     }
 
-    /// As [`Compressor::zlib`], without the wrapper.
-    pub fn bare<R: Read>(&self, input: R, level: u32) -> Zlib<'_, R> {
-        Zlib {
+    /// `input` as a deflate stream without wrapper.
+    pub fn bare<R: Read>(&self, input: R, level: u32) -> Deflated<'_, R> {
+        Deflated {
             compressor: self,
             input,
             level: level.min(MAX_LEVEL),
             before: Vec::new(),
             coming: VecDeque::new(),
             ended: false,
-            adler: Check::Adler.of_nothing(),
-            is_bare: true,
+            adler: None,
             out: Vec::new(),
             used: 0,
         }
@@ -78,8 +81,8 @@ impl Compressor {
     }
 }
 
-/// A zlib stream, or a bare one, that is made as it is read.
-pub struct Zlib<'c, R> {
+/// A stream that is made as it is read.
+pub struct Deflated<'c, R> {
     compressor: &'c Compressor,
     input: R,
     level: u32,
@@ -88,13 +91,13 @@ pub struct Zlib<'c, R> {
     coming: VecDeque<Receiver<io::Result<Packed>>>,
     /// The last block is on its way.
     ended: bool,
-    adler: u32,
-    is_bare: bool,
+    /// Of what was compressed so far; None without wrapper.
+    adler: Option<u32>,
     out: Vec<u8>,
     used: usize,
 }
 
-impl<R: Read> Zlib<'_, R> {
+impl<R: Read> Deflated<'_, R> {
     /// Sends blocks on their way, up to the number that there is room for.
     fn read_ahead(&mut self) -> io::Result<()> {
         while !self.ended && self.coming.len() < self.compressor.in_flight {
@@ -115,17 +118,18 @@ impl<R: Read> Zlib<'_, R> {
         self.read_ahead()?;
         let Some(packed) = self.coming.pop_front() else { return Ok(false) };
         let packed = packed.recv().map_err(|_| io::Error::other("a thread that compresses is gone"))??;
-        self.adler = Check::Adler.combine(self.adler, packed.adler, packed.len);
         self.out = packed.bytes;
         self.used = 0;
-        if self.ended && self.coming.is_empty() && !self.is_bare {
-            self.out.extend(self.adler.to_be_bytes());
+        let Some(adler) = &mut self.adler else { return Ok(true) };
+        *adler = Check::Adler.combine(*adler, packed.adler, packed.len);
+        if self.ended && self.coming.is_empty() {
+            self.out.extend(adler.to_be_bytes());
         }
         Ok(true)
     }
 }
 
-impl<R: Read> Read for Zlib<'_, R> {
+impl<R: Read> Read for Deflated<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.used == self.out.len() {
             if !self.next()? {

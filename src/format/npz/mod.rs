@@ -79,7 +79,7 @@ impl Format for Npz {
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(write::Writer::create(path, options)?))
+        Ok(Box::new(write::Writer::create(path, options.jobs)?))
     }
 }
 

@@ -14,37 +14,36 @@ use std::path::{Path, PathBuf};
 
 use self::member::{Body, Written};
 use super::NPY;
-use crate::array::{Order, byte_len, npy};
+use crate::array::{byte_len, npy};
 use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::file::{Whole, directory, resolved};
+use crate::format::target::file::Target;
 use crate::format::target::input::{Exactly, Utf8};
 use crate::format::target::temporary::Temporary;
-use crate::format::target::{NewContainer, NewDataset, What, WriteOptions};
+use crate::format::target::{NewContainer, NewDataset, What};
 use crate::{Error, Result};
 
 pub struct Writer {
     path: PathBuf,
-    target: PathBuf,
+    target: Target,
     file: Temporary,
     compressor: Compressor,
     /// Bytes that are to stay.
     len: u64,
     names: HashSet<String>,
-    /// The directory so far.
-    entries: Vec<u8>,
+    directory: Vec<u8>,
     count: u64,
 }
 
 impl Writer {
-    pub fn create(path: &Path, options: &WriteOptions) -> Result<Writer> {
+    pub fn create(path: &Path, jobs: usize) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
-        let target = resolved(path).map_err(failed)?;
-        let file = Temporary::create(directory(&target)).map_err(failed)?;
-        let (names, entries) = (HashSet::new(), Vec::new());
-        let compressor = Compressor::new(options.jobs);
-        Ok(Writer { path: path.to_owned(), target, file, compressor, len: 0, names, entries, count: 0 })
+        let target = Target::new(path).map_err(failed)?;
+        let file = target.temporary().map_err(failed)?;
+        let (names, directory) = (HashSet::new(), Vec::new());
+        let (path, compressor) = (path.to_owned(), Compressor::new(jobs));
+        Ok(Writer { path, target, file, compressor, len: 0, names, directory, count: 0 })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
@@ -63,8 +62,8 @@ impl Writer {
             }
             What::Table(table) => {
                 let descr = table::descr(table).map_err(io::Error::other)?;
-                let head = npy::header_of(&descr, Order::C, &[table.rows]);
-                let mut rows = table::Rows::new(table, data, directory(&self.target))?;
+                let head = npy::header_of(&descr, crate::array::Order::C, &[table.rows]);
+                let mut rows = table::Rows::new(table, data, self.target.directory())?;
                 self.member(name, true, head, &mut rows, compression)?;
                 left_out.extend(table::left_out(table));
             }
@@ -98,21 +97,24 @@ impl Writer {
             return Err(io::Error::other("there is a dataset of this name already"));
         }
         let body = Body { head, data, compression };
-        let Written { entry, end } = member::write(&self.file.file, self.len, &name, body, &self.compressor)?;
+        let (file, directory) = (&self.file.file, self.target.directory());
+        let place = member::Place { file, directory, compressor: &self.compressor };
+        let Written { entry, end } = member::write(&place, self.len, &name, body)?;
         self.names.insert(name);
-        self.entries.extend(entry);
+        self.directory.extend(entry);
         self.len = end;
         self.count += 1;
         Ok(())
     }
 
     fn close(self) -> io::Result<()> {
-        let Writer { target, file, len, entries, count, .. } = self;
+        let Writer { target, file, len, directory, count, .. } = self;
+        let end = member::end(len, directory.len() as u64, count);
         file.file.set_len(len)?;
         let mut to = member::At { file: &file.file, at: len };
-        to.write_all(&entries)?;
-        to.write_all(&member::end(len, entries.len() as u64, count))?;
-        Whole::new(target, file)?.replace()
+        to.write_all(&directory)?;
+        to.write_all(&end)?;
+        target.replace(file)
     }
 }
 

@@ -1,4 +1,5 @@
-//! How a file that was written takes the place of its target: in one step, whole and on disk.
+//! How a file that was written takes the place of its target: in one step, whole and on disk. Until then it is a
+//! [`Temporary`] file of the same directory, and nothing is left of it when writing fails.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -9,29 +10,54 @@ use rustix::fs::{Gid, Uid, fchown};
 
 use super::temporary::Temporary;
 
+/// Where a file is to be.
+pub struct Target(PathBuf);
+
 /// A file that is whole and on disk, and not in the target's place yet.
 pub struct Whole {
-    target: PathBuf,
+    target: Target,
     file: Temporary,
 }
 
-impl Whole {
-    pub fn new(target: PathBuf, file: Temporary) -> io::Result<Whole> {
-        keep_owner_and_mode(&target, &file.file)?;
-        file.file.sync_all()?;
-        Ok(Whole { target, file })
+impl Target {
+    pub fn new(path: &Path) -> io::Result<Target> {
+        resolved(path).map(Target)
     }
 
+    /// Where the target is, and temporary files are.
+    pub fn directory(&self) -> &Path {
+        self.0.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// A new file, with the mode that the umask leaves to new files.
+    pub fn temporary(&self) -> io::Result<Temporary> {
+        Temporary::create(self.directory())
+    }
+
+    /// Gives a file the owner and mode of what is there, and sees it on disk.
+    pub fn whole(self, file: Temporary) -> io::Result<Whole> {
+        keep_owner_and_mode(&self.0, &file.file)?;
+        file.file.sync_all()?;
+        Ok(Whole { target: self, file })
+    }
+
+    /// Puts a file in the target's place.
+    pub fn replace(self, file: Temporary) -> io::Result<()> {
+        self.whole(file)?.replace()
+    }
+}
+
+impl Whole {
     /// Where it is to go, symbolic links resolved.
     pub fn target(&self) -> &Path {
-        &self.target
+        &self.target.0
     }
 
     /// Puts it in the target's place.
     pub fn replace(self) -> io::Result<()> {
-        self.file.persist(&self.target)?;
+        self.file.persist(&self.target.0)?;
         // Some file systems cannot sync a directory, and say so in this way.
-        match File::open(directory(&self.target))?.sync_all() {
+        match File::open(self.target.directory())?.sync_all() {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             result => result,
         }
@@ -39,7 +65,7 @@ impl Whole {
 }
 
 /// The file that `target` names: of a symbolic link, what it points at.
-pub fn resolved(target: &Path) -> io::Result<PathBuf> {
+fn resolved(target: &Path) -> io::Result<PathBuf> {
     match fs::metadata(target) {
         Ok(meta) if meta.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         Ok(meta) if !meta.is_file() => Err(io::Error::other("it is not a regular file")),
@@ -50,11 +76,6 @@ pub fn resolved(target: &Path) -> io::Result<PathBuf> {
         }
         Err(error) => Err(error),
     }
-}
-
-/// Where the target is, and temporary files are.
-pub fn directory(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Those of the file that is at the target; the owner only as far as the user may give files away.

@@ -2,15 +2,15 @@
 //! ZIP64 field, so that lengths need not be known before.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
-
-use tempfile::SpooledTempFile;
+use std::path::Path;
 
 use super::super::{DEFLATED, END, LOCAL, LOCAL_LEN, STORED, names};
 use crate::codec::crc32;
 use crate::codec::deflate::{self, Compressor};
 use crate::format::Compression;
+use crate::format::target::input::{Stretch, set_aside};
 
 /// What stored data begins at a multiple of.
 const ALIGN: u64 = 64;
@@ -34,6 +34,12 @@ pub struct Body<'d> {
     pub compression: Compression,
 }
 
+impl Body<'_> {
+    fn all(&mut self) -> impl Read {
+        self.head.as_slice().chain(&mut *self.data)
+    }
+}
+
 pub struct Written {
     /// For the directory.
     pub entry: Vec<u8>,
@@ -41,18 +47,10 @@ pub struct Written {
     pub end: u64,
 }
 
-/// A place in a file to go on from.
+/// A place in a file to write on from.
 pub struct At<'f> {
     pub file: &'f File,
     pub at: u64,
-}
-
-impl Read for At<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(into, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
 }
 
 impl Write for At<'_> {
@@ -74,43 +72,57 @@ struct Facts {
     len: u64,
 }
 
+/// Where members go.
+pub struct Place<'p> {
+    pub file: &'p File,
+    pub directory: &'p Path,
+    pub compressor: &'p Compressor,
+}
+
 /// Writes a member at `start` of the file.
-pub fn write(
-    file: &File,
+pub fn write(place: &Place<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::Result<Written> {
+    let (level, only_if_smaller) = match body.compression {
+        Compression::None => {
+            return write_as(place, start, name, body.all(), None).map(|(written, _)| written);
+        }
+        Compression::Zlib(level) => (level, false),
+        Compression::ZlibIfSmaller(level) => (level, true),
+    };
+    let (written, facts) = write_as(place, start, name, body.all(), Some(level))?;
+    if !only_if_smaller || facts.stored_len < facts.len {
+        return Ok(written);
+    }
+    let stream = Stretch { file: place.file, at: written.end - facts.stored_len, end: written.end };
+    let mut decoded = set_aside(deflate::decoded_bare(stream), place.directory)?;
+    write_as(place, start, name, &mut decoded, None).map(|(written, _)| written)
+}
+
+fn write_as(
+    place: &Place<'_>,
     start: u64,
     name: &str,
-    body: Body<'_>,
-    compressor: &Compressor,
-) -> io::Result<Written> {
+    data: impl Read,
+    level: Option<u32>,
+) -> io::Result<(Written, Facts)> {
     let name_len =
         u16::try_from(name.len()).map_err(|_| io::Error::other("its name takes more than 65535 bytes"))?;
-    let Body { head, data, compression } = body;
-    let method = if compression == Compression::None { STORED } else { DEFLATED };
+    let method = if level.is_none() { STORED } else { DEFLATED };
     let before = start + LOCAL_LEN as u64 + u64::from(name_len) + 20 + 6;
     let room = if method == STORED { (before.next_multiple_of(ALIGN) - before) as usize } else { 0 };
     let data_at = before + room as u64;
 
-    let mut summed = Summed { data: head.as_slice().chain(data), crc: 0, len: 0 };
-    let mut to = BufWriter::with_capacity(PIECE, At { file, at: data_at });
-    match compression {
-        Compression::None => copy(&mut summed, &mut to)?,
-        Compression::Zlib(level) | Compression::ZlibIfSmaller(level) => {
-            copy(&mut compressor.bare(&mut summed, level), &mut to)?
-        }
+    let mut summed = Summed { data, crc: 0, len: 0 };
+    let mut to = BufWriter::with_capacity(PIECE, At { file: place.file, at: data_at });
+    match level {
+        None => copy(&mut summed, &mut to)?,
+        Some(level) => copy(&mut place.compressor.bare(&mut summed, level), &mut to)?,
     }
     to.flush()?;
     let stored_len = to.get_ref().at - data_at;
-    if matches!(compression, Compression::ZlibIfSmaller(_)) && stored_len >= summed.len {
-        let packed = At { file, at: data_at }.take(stored_len);
-        let mut plain = SpooledTempFile::new(PIECE);
-        io::copy(&mut deflate::decoded_bare(packed), &mut plain)?;
-        plain.rewind()?;
-        let body = Body { head: Vec::new(), data: &mut plain, compression: Compression::None };
-        return write(file, start, name, body, compressor);
-    }
     let facts = Facts { method, crc: summed.crc, stored_len, len: summed.len };
-    file.write_all_at(&local(&facts, name, name_len, room), start)?;
-    Ok(Written { entry: entry(&facts, name, name_len, start), end: data_at + stored_len })
+    place.file.write_all_at(&local(&facts, name, name_len, room), start)?;
+    let written = Written { entry: entry(&facts, name, name_len, start), end: data_at + stored_len };
+    Ok((written, facts))
 }
 
 fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Archive;
-use crate::array::{Array, Dtype, Element, Endian};
+use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::format::target::{self, WriteOptions};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};

@@ -11,11 +11,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::format::target::file::{Whole, directory, resolved};
+use crate::format::target::file::{Target, Whole};
 use crate::format::target::temporary::Temporary;
 
 /// What the data begins at a multiple of.
@@ -26,7 +26,7 @@ pub const ROUNDING: u64 = ALIGN - 1;
 const SMALL: u64 = 1 << 20;
 
 pub struct Output {
-    target: PathBuf,
+    target: Target,
     data: Temporary,
     /// Bytes of the data that are to stay.
     pub len: u64,
@@ -45,14 +45,14 @@ pub struct Piece<'f> {
 
 impl Output {
     pub fn create(target: &Path) -> io::Result<Output> {
-        let target = resolved(target)?;
-        let data = Temporary::create(directory(&target))?;
+        let target = Target::new(target)?;
+        let data = target.temporary()?;
         Ok(Output { target, data, len: 0 })
     }
 
     /// Where the target is, and temporary files are.
     pub fn directory(&self) -> &Path {
-        directory(&self.target)
+        self.target.directory()
     }
 
     /// Where the data goes, from byte 0 on.
@@ -75,7 +75,7 @@ impl Output {
             copy(pieces.iter().filter(|piece| piece.from.is_some()), room, &data.file, &data.file)?;
             data
         } else {
-            let whole = Temporary::create(directory(&target))?;
+            let whole = target.temporary()?;
             copy(pieces.iter(), room, &data.file, &whole.file)?;
             whole
         };
@@ -89,7 +89,7 @@ impl Output {
         io::copy(&mut io::repeat(b'\n').take(room - FIXED - copied), &mut to)?;
         to.flush()?;
         drop(to);
-        Whole::new(target, file)
+        target.whole(file)
     }
 }
 
