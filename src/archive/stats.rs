@@ -3,11 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::Dataset;
 use crate::Result;
-use crate::array::{Dtype, Endian, Kind};
+use crate::array::{Dtype, Element, Endian, Kind};
 
 /// A minimum or maximum: whole numbers exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +32,20 @@ pub struct Stats {
 }
 
 impl Dataset<'_> {
+    /// Is it an array of numbers of up to 64 bits (complex ones of 128)?
+    pub fn has_stats(&self) -> bool {
+        self.description().array.as_ref().is_some_and(|array| can_be_summed(array.dtype))
+    }
+
     /// Reads the whole array once.
     pub fn stats(&self) -> Result<Stats> {
         let array = self.description().array.as_ref();
-        let array = array.ok_or_else(|| self.other(&format!("is {}, not an array", self.kind())))?;
+        let array = array.filter(|array| can_be_summed(array.dtype));
+        let array = array.ok_or_else(|| {
+            self.other(&format!("is {}, not an array of numbers of up to 64 bits", self.kind()))
+        })?;
         let mut sums = Sums::default();
-        let size = usize::from(array.dtype.element.size);
+        let size = array.dtype.element.size as usize;
         // Elements do not end where pieces do.
         let mut rest: Vec<u8> = Vec::new();
         self.pieces(&mut |piece| {
@@ -68,13 +76,18 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, bytes: &[u8], dtype: Dtype) {
-        let size = usize::from(dtype.element.size);
+        let size = dtype.element.size as usize;
         match dtype.element.kind {
             Kind::Bool => bytes.iter().for_each(|byte| self.int(i128::from(*byte != 0))),
             Kind::Int | Kind::Uint => bytes.chunks_exact(size).for_each(|item| self.int(int(item, dtype))),
             Kind::Float => {
                 self.floats(bytes.chunks_exact(size).map(|item| (float(item, dtype.endian), 0.0)), false)
             }
+            Kind::Bfloat => {
+                let halves = bytes.chunks_exact(size).map(|item| little(item, dtype.endian));
+                self.floats(halves.map(|[a, b, ..]| (bf16::from_le_bytes([a, b]).to_f64(), 0.0)), false);
+            }
+            Kind::Opaque => {}
             Kind::Complex => {
                 let parts = bytes.chunks_exact(size).map(|item| {
                     let (real, imaginary) = item.split_at(size / 2);
@@ -126,7 +139,7 @@ impl Sums {
         let valid = (self.stats.count - self.stats.nans) as f64;
         if valid > 0.0 {
             self.stats.mean = Some(match dtype.element.kind {
-                Kind::Float | Kind::Complex => self.real / valid,
+                Kind::Float | Kind::Bfloat | Kind::Complex => self.real / valid,
                 _ => self.whole as f64 / valid,
             });
             if dtype.element.kind == Kind::Complex {
@@ -135,6 +148,12 @@ impl Sums {
         }
         self.stats
     }
+}
+
+/// Sums of whole numbers are exact, which those of 128 bits cannot be.
+fn can_be_summed(dtype: Dtype) -> bool {
+    let Element { kind, size } = dtype.element;
+    kind != Kind::Opaque && (size <= 8 || kind == Kind::Complex)
 }
 
 /// The bytes of one value with the least significant first, filled up with zeros.
@@ -152,7 +171,7 @@ fn int(item: &[u8], dtype: Dtype) -> i128 {
     if dtype.element.kind == Kind::Uint {
         return bits.into();
     }
-    let unused = 64 - 8 * u32::from(dtype.element.size.clamp(1, 8));
+    let unused = 64 - 8 * dtype.element.size.clamp(1, 8);
     (((bits << unused) as i64) >> unused).into()
 }
 

@@ -1,6 +1,6 @@
 //! One element of an array, for who does not care which of the many types it has.
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex;
 
 /// An element. Floating-point numbers are widened without loss; the width says how many of their digits mean
@@ -9,6 +9,8 @@ use num_complex::Complex;
 pub enum Scalar {
     Bool(bool),
     Int(i128),
+    /// A whole number that [`Scalar::Int`] has no room for.
+    Big(u128),
     Float(f64, Width),
     Complex(f64, f64, Width),
 }
@@ -16,6 +18,8 @@ pub enum Scalar {
 /// The bits of a floating-point number, or of the part of a complex one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
+    /// 16 with the exponent of 32.
+    Bfloat,
     W16,
     W32,
     W64,
@@ -64,12 +68,12 @@ macro_rules! floats {
 }
 
 macro_rules! complexes {
-    ($($part:ty)*) => { $(impl TryFrom<Scalar> for Complex<$part> {
+    ($($part:ty: $from:expr,)*) => { $(impl TryFrom<Scalar> for Complex<$part> {
         type Error = Scalar;
 
         fn try_from(value: Scalar) -> Result<Complex<$part>, Scalar> {
             match value {
-                Scalar::Complex(real, imaginary, _) => Ok(Complex::new(real as $part, imaginary as $part)),
+                Scalar::Complex(real, imaginary, _) => Ok(Complex::new($from(real), $from(imaginary))),
                 _ => Err(value),
             }
         }
@@ -77,12 +81,17 @@ macro_rules! complexes {
 }
 
 floats! {
+    bf16: bf16::from_f64,
     f16: f16::from_f64,
     f32: |number| number as f32,
     f64: |number| number,
 }
 
-complexes!(f32 f64);
+complexes! {
+    f16: f16::from_f64,
+    f32: |number| number as f32,
+    f64: |number| number,
+}
 
 impl TryFrom<Scalar> for bool {
     type Error = Scalar;
@@ -96,7 +105,38 @@ impl TryFrom<Scalar> for bool {
     }
 }
 
-ints!(i8 i16 i32 i64 u8 u16 u32 u64);
+ints!(i8 i16 i32 i64 i128 u8 u16 u32 u64);
+
+impl From<u128> for Scalar {
+    fn from(value: u128) -> Scalar {
+        i128::try_from(value).map_or(Scalar::Big(value), Scalar::Int)
+    }
+}
+
+impl TryFrom<Scalar> for u128 {
+    type Error = Scalar;
+
+    fn try_from(value: Scalar) -> Result<u128, Scalar> {
+        match value {
+            Scalar::Big(whole) => Ok(whole),
+            Scalar::Int(whole) => whole.try_into().map_err(|_| value),
+            Scalar::Bool(yes) => Ok(yes.into()),
+            _ => Err(value),
+        }
+    }
+}
+
+impl From<bf16> for Scalar {
+    fn from(value: bf16) -> Scalar {
+        Scalar::Float(value.to_f64(), Width::Bfloat)
+    }
+}
+
+impl From<Complex<f16>> for Scalar {
+    fn from(value: Complex<f16>) -> Scalar {
+        Scalar::Complex(value.re.to_f64(), value.im.to_f64(), Width::W16)
+    }
+}
 
 impl From<f16> for Scalar {
     fn from(value: f16) -> Scalar {

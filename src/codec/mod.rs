@@ -13,8 +13,11 @@
 //! | `stream` | readers, and the runs of decoders that serve them |
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
+//! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `bits` | bits as bytes |
 //! | `deflate` | compression, for writing |
 
+mod bits;
 mod block_cache;
 mod check;
 pub mod deflate;
@@ -23,20 +26,27 @@ mod index;
 mod index_store;
 mod inflate;
 mod input;
+mod leb128;
+mod lz4;
 mod raw;
 mod spill;
 mod stream;
 mod streams;
+mod walk;
 mod window;
 mod wrapper;
 #[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
 mod zstd;
 
+pub use bits::Bits;
 pub use block_cache::Block;
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
+pub use leb128::Leb128;
+pub use lz4::Lz4;
 pub use stream::Stream;
 pub use streams::{Described, Streams};
+pub use walk::{Decoder, Walk, decodes};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::output::{Done, Output};
-use super::{numbers, print, select};
+use super::{numbers, opaque, print, select};
 use crate::array::{Slab, npy};
 use crate::{AnyArray, Archive, Dataset, Error, Result};
 
@@ -76,12 +76,12 @@ impl Get {
 }
 
 fn file(dataset: &Dataset<'_>, slab: &Slab, with_header: bool, out: &mut Output) -> Done {
-    let dtype = dataset.array_description()?.dtype;
+    let described = dataset.array_description()?;
     let array = dataset.part(slab)?;
     if with_header {
-        out.write_all(&npy::header(dtype, array.shape()))?;
+        out.write_all(&npy::header(&described.descr(), array.shape()))?;
     }
-    Ok(array.write(dtype.endian, out)?)
+    Ok(array.write(described.dtype.endian, out)?)
 }
 
 fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
@@ -89,12 +89,18 @@ fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
     let cut: Vec<bool> =
         sizes.iter().map(|size| slab.len() > MANY && *size > 2 * print::EDGE as u64).collect();
     let array = edges(dataset, slab, &cut, 0)?;
-    let cells = array.scalars();
-    let texts = match cells.as_slice() {
-        [cell] if sizes.is_empty() => vec![numbers::alone(*cell)],
+    Ok(print::layout(&texts(&array, sizes.is_empty()), array.shape(), &cut))
+}
+
+/// Every element; one `by_itself` has as many digits as it needs.
+fn texts(array: &AnyArray, by_itself: bool) -> Vec<String> {
+    if let AnyArray::Opaque(opaque) = array {
+        return opaque.items().map(|item| opaque::text(item, opaque.record())).collect();
+    }
+    match array.scalars().as_slice() {
+        [cell] if by_itself => vec![numbers::alone(*cell)],
         cells => numbers::aligned(cells),
-    };
-    Ok(print::layout(&texts, array.shape(), &cut))
+    }
 }
 
 /// The part without what is cut out of its axes from `axis` on.

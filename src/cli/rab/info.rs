@@ -40,16 +40,16 @@ impl Info {
         let mut arrays = 0;
         for (place, number) in numbers.iter().enumerate() {
             let dataset = archive.dataset_at(*number)?;
-            let is_array = dataset.description().array.is_some();
-            arrays += usize::from(is_array);
-            let stats = if self.stats && is_array { Some(dataset.stats()?) } else { None };
+            let has_stats = self.stats && dataset.has_stats();
+            arrays += usize::from(has_stats);
+            let stats = if has_stats { Some(dataset.stats()?) } else { None };
             if place > 0 && !self.json {
                 writeln!(out, "---")?;
             }
             self.print(&report::full(&dataset, stats.as_ref()), out)?;
         }
         if self.stats && arrays == 0 {
-            return Err(Error::Usage(format!("--stats is for arrays, and {name:?} is none")).into());
+            return Err(Error::Usage(format!("--stats is for arrays of numbers of up to 64 bits, and {name:?} is none")).into());
         }
         Ok(())
     }

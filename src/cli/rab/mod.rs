@@ -6,6 +6,7 @@ mod get;
 mod info;
 mod ls;
 mod numbers;
+mod opaque;
 mod output;
 mod print;
 mod progress;

@@ -9,6 +9,7 @@ use super::entry::{self, Data};
 use super::layout::Layout;
 use super::records::{EntryText, Records};
 use super::sidecar;
+use crate::array::numpy;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::source::Source;
@@ -103,7 +104,7 @@ impl Datasets for Archive {
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
         let parts = self.records.sidecar_len(number);
-        let name = if parts.description > 0 { sidecar::literal_len(file_name) } else { 0 };
+        let name = if parts.description > 0 { numpy::literal_len(file_name) } else { 0 };
         let len = (parts.entry + parts.description + name) as u64;
         Size { len: Some(len), stored: len }
     }

@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use std::io::Read;
 
 use super::header::{Codec, int, list, map};
-use super::input::{Chain, Pieces};
 use crate::array::{Element, Endian};
+use crate::format::target::input::{Chain, Pieces};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 

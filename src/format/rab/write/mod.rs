@@ -4,7 +4,7 @@
 //! | from the outside in | |
 //! |---|---|
 //! | `add` | one dataset: what is said of it, and its many kinds |
-//! | `array`, `dataframe`, `input` | whatever is added, as a reader |
+//! | `array`, `dataframe` | whatever is added, as a reader |
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
 //! | `output` | the temporary file, and how it takes the target's place |
@@ -15,7 +15,6 @@ mod array;
 mod data;
 mod dataframe;
 mod header;
-mod input;
 mod output;
 mod target;
 #[cfg(test)]
