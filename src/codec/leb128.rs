@@ -13,12 +13,19 @@ pub struct Leb128 {
     /// Bytes of a number, at most 16.
     width: usize,
     signed: bool,
+    /// May something follow the last number?
+    is_open: bool,
 }
 
 impl Leb128 {
     /// The numbers in a range of the file. `width` is a power of two, at most 16.
     pub fn new(range: Range<u64>, width: usize, signed: bool) -> Leb128 {
-        Leb128 { input: Fetched::new(range), width, signed }
+        Leb128 { input: Fetched::new(range), width, signed, is_open: false }
+    }
+
+    /// What follows the last number is left out, with a warning, and no error.
+    pub fn with_anything_behind(self) -> Leb128 {
+        Leb128 { is_open: true, ..self }
     }
 
     /// Most bytes that a number of `width` bytes takes.
@@ -76,6 +83,11 @@ impl Decoder for Leb128 {
     fn finish(&mut self, source: &dyn Source) -> Result<(), Fault> {
         match self.input.peek(source)?.is_empty() {
             true => Ok(()),
+            false if self.is_open => {
+                let place = source.place().at(self.input.offset());
+                log::warn!("{place}: bytes follow the last LEB128 number, and are left out");
+                Ok(())
+            }
             false => Err(Fault::Data("bytes follow the last LEB128 number".into(), self.input.offset())),
         }
     }
