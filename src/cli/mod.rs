@@ -4,6 +4,7 @@
 mod mount_options;
 mod options;
 mod rab;
+mod reading;
 mod resolve;
 mod values;
 

@@ -66,6 +66,8 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
         };
     }
     match name.as_str() {
+        "format" => to.reading.format = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
+        "dtype" => to.reading.dtype = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
         "cache_size" => to.cache_size = Some(parsed(key, value, values::size)?),
         "index_dir" => to.index_dir = Some(required(key, value)?.into()),
         "index_size" => to.index_size = Some(parsed(key, value, values::size)?),

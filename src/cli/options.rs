@@ -1,6 +1,7 @@
 //! The command line as clap sees it. What is said here appears in `--help`; the manual page says the same,
 //! option by option. Nothing is decided here: `resolve` turns this into a `Config`.
 
+use super::reading::Reading;
 use super::values;
 use clap::{ArgAction, Args, Parser};
 use std::ffi::OsString;
@@ -34,7 +35,7 @@ Exit codes:
 With a COMMAND: its exit code; 126 if it cannot be executed, 127 if it is not found,
 128+N if signal N killed it.";
 
-/// Mount a scientific container file (RAB) as a directory of plain files
+/// Mount a scientific container file (RAB, RawArray) as a directory of plain files
 ///
 /// Every dataset of the container becomes a file that holds the dataset's decoded bytes, with its
 /// description beside it in NAME.meta.yaml. The mount is read-only, nosuid and nodev. Without -f the
@@ -88,6 +89,9 @@ pub struct Options {
 /// The options that `-o` knows too, under the same names.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Settings {
+    #[command(flatten)]
+    pub reading: Reading,
+
     /// Memory for decoded data: bytes, or with a suffix K, M, G or T [default: 256M]
     ///
     /// One cache for the whole mount. Less than 2M is raised to 2M.

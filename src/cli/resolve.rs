@@ -50,6 +50,7 @@ pub fn resolve(mut options: Options) -> Result<Config> {
 
 fn merged(long: Settings, list: Settings) -> Settings {
     Settings {
+        reading: long.reading.or(list.reading),
         cache_size: long.cache_size.or(list.cache_size),
         index_dir: long.index_dir.or(list.index_dir),
         no_index: long.no_index || list.no_index,
@@ -86,6 +87,7 @@ fn with_settings(s: Settings) -> Result<Config> {
     // allow_root is the kernel's allow_other; what keeps other users out are the modes.
     let owner_only = if allow_root { 0o077 } else { 0 };
     Ok(Config {
+        reading: s.reading.options(),
         cache_size: s.cache_size.unwrap_or(DEFAULT_CACHE).max(MIN_CACHE),
         index_dir,
         index_size: s.index_size.unwrap_or(DEFAULT_INDEX_SIZE),

@@ -1,6 +1,7 @@
 //! What a run of the command is to do, resolved: no defaults are left open, every path is absolute, and
 //! nothing here knows whether a setting came from a long option or from `-o`.
 
+use crate::format;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ pub struct Config {
     /// The mountpoint as it was typed. None: named after the source, or private for a command.
     pub mountpoint: Option<PathBuf>,
     pub mode: Mode,
+    /// What the user says about the containers.
+    pub reading: format::Options,
     /// Bytes, never less than [`MIN_CACHE`].
     pub cache_size: u64,
     /// Where seek points and sizes are kept between mounts, absolute; None: nowhere.
@@ -69,6 +72,7 @@ impl Default for Config {
             sources: Vec::new(),
             mountpoint: None,
             mode: Mode::Background,
+            reading: format::Options::default(),
             cache_size: DEFAULT_CACHE,
             index_dir: None,
             index_size: DEFAULT_INDEX_SIZE,

@@ -16,6 +16,7 @@ mod model;
 mod numpy;
 mod options;
 mod parallel;
+mod rawarray;
 mod readers;
 mod samples;
 mod tools;

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use crate::kit::*;
 
@@ -12,8 +13,12 @@ fn files(mount: &Mount) -> Vec<std::path::PathBuf> {
 }
 
 fn eight_readers(sample: &str, options: &[&str]) {
-    let whole = Mount::new(&data(sample));
-    let mount = Mount::with(&data(sample), options);
+    eight_readers_of(&data(sample), options);
+}
+
+pub fn eight_readers_of(container: &Path, options: &[&str]) {
+    let whole = Mount::new(container);
+    let mount = Mount::with(container, options);
     let pairs: Vec<_> = files(&mount)
         .into_iter()
         .map(|path| {

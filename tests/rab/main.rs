@@ -11,6 +11,7 @@ mod get;
 mod info;
 mod library;
 mod ls;
+mod rawarray;
 mod verify;
 
 use std::process::Command;

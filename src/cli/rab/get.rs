@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use super::output::{Done, Output};
 use super::{numbers, opaque, print, select};
 use crate::array::{Slab, npy};
+use crate::cli::reading::Reading;
 use crate::{AnyArray, Archive, Dataset, Error, Result};
 
 /// More elements are not printed one by one.
@@ -32,6 +33,9 @@ pub struct Get {
     /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order
     #[arg(long = "as", value_enum, value_name = "KIND", default_value = "text")]
     kind: As,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -43,7 +47,7 @@ enum As {
 
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let (name, index) = self.split(&archive);
         let numbers = select::select(&archive, &name)?;
         let [number] = *numbers.as_slice() else {

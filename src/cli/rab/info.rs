@@ -9,6 +9,7 @@ use clap::Args;
 use super::output::{Done, Output};
 use super::report::{self, Fields, number};
 use super::select;
+use crate::cli::reading::Reading;
 use crate::yaml::{self, Node};
 use crate::{Archive, Error};
 
@@ -30,11 +31,14 @@ pub struct Info {
     /// JSON: one object a line
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Info {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let Some(name) = &self.name else { return self.print(&about(&archive), out) };
         let numbers = select::select(&archive, name)?;
         let mut arrays = 0;

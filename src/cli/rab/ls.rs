@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::output::{Done, Output};
 use super::{report, select};
+use crate::cli::reading::Reading;
 use crate::{Archive, Dataset, yaml};
 
 /// List the datasets of a container
@@ -26,11 +27,14 @@ pub struct Ls {
     /// A JSON list with an object for each dataset
     #[arg(long, conflicts_with = "long")]
     json: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Ls {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let numbers = select::select_or_all(&archive, self.glob.as_ref())?;
         if self.json {
             return json(&archive, &numbers, out);

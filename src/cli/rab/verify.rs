@@ -9,6 +9,7 @@ use clap::Args;
 use super::complain;
 use super::output::{Done, Failure, Output, escaped};
 use super::progress::Progress;
+use crate::cli::reading::Reading;
 use crate::{Archive, Checked, Error, Result};
 
 const DAMAGED: u8 = 12;
@@ -27,6 +28,9 @@ pub struct Verify {
     /// Only say what is damaged
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Verify {
@@ -55,7 +59,7 @@ impl Verify {
 
     /// Is anything in it damaged?
     fn file(&self, file: &Path, out: &mut Output) -> Done<bool> {
-        let archive = Archive::open(file)?;
+        let archive = self.reading.open(file)?;
         let mut progress = Progress::new(archive.stored_len());
         let (mut damaged, mut sums) = (false, 0);
         for number in 0..archive.len() {

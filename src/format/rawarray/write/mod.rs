@@ -52,7 +52,7 @@ impl Writer {
                 let words = Words::of(array, dataset.origin, &mut notes).map_err(io::Error::other)?;
                 let mut data = Exactly::new(data, words.size);
                 self.write(|to| to.write_all(&words.header()))?;
-                self.write(|to| rows::write(array, &mut data, to))?;
+                self.write(|to| rows::write(array, &mut data, to, self.target.directory()))?;
             }
             What::Bytes | What::Text => {
                 notes.push("it is written as an array of uint8".into());

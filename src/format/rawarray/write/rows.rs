@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use crate::array::{AnyArray, Array, Endian, Order, Slab};
 use crate::error::Place;
@@ -13,11 +14,11 @@ const PIECE: usize = 256 << 10;
 /// So many bytes are put in another order at once, if a row of the first axis is not longer.
 const MOST: u64 = 32 << 20;
 
-/// Writes all of `data`, which is as `array` says.
-pub fn write(array: &Array, data: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
+/// Writes all of `data`, which is as `array` says; a temporary file that is needed for it is in `directory`.
+pub fn write(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: &Path) -> io::Result<()> {
     let has_order = array.shape.iter().filter(|size| **size != 1).count() > 1;
     if array.order == Order::F && has_order && !array.shape.contains(&0) {
-        return rows(array, data, to);
+        return rows(array, data, to, directory);
     }
     let swapped = array.dtype.element.swapped() as usize;
     if array.dtype.endian == Endian::Little || swapped == 1 {
@@ -36,8 +37,8 @@ pub fn write(array: &Array, data: &mut dyn Read, to: &mut dyn Write) -> io::Resu
 }
 
 /// The first axis is fastest in `data`: it is put into a file, and read a few rows at a time.
-fn rows(array: &Array, data: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
-    let mut file: File = tempfile::tempfile()?;
+fn rows(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: &Path) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(directory)?;
     let len = io::copy(data, &mut file)?;
     file.seek(SeekFrom::Start(0))?;
     let count = array.shape.first().copied().unwrap_or(1);
