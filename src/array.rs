@@ -193,7 +193,10 @@ mod tests {
         assert_eq!(dtype("complex128", Endian::Big), ">c16");
         assert_eq!(dtype("bool", Endian::Big), "|b1");
         let other = |kind, size| Dtype { element: Element { kind, size }, endian: Endian::Big }.to_string();
-        assert_eq!(other(Kind::Int, 16) + &other(Kind::Bfloat, 2) + &other(Kind::Opaque, 300), "|V16|V2|V300");
+        assert_eq!(
+            other(Kind::Int, 16) + &other(Kind::Bfloat, 2) + &other(Kind::Opaque, 300),
+            "|V16|V2|V300"
+        );
         assert_eq!(other(Kind::Complex, 4), "|V4");
         assert_eq!(Element::from_name("float128"), None);
         for name in ["bool", "int8", "uint16", "int32", "uint64", "float16", "complex64", "complex128"] {

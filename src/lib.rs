@@ -43,8 +43,8 @@ mod yaml;
 
 pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
 pub use array::{
-    AnyArray, Array, Cell as RecordCell, Dtype, Element, Endian, Field, Kind, Opaque, Order, Record, Scalar, Slab,
-    Width,
+    AnyArray, Array, Cell as RecordCell, Dtype, Element, Endian, Field, Kind, Opaque, Order, Record, Scalar,
+    Slab, Width,
 };
 pub use error::{Error, Result};
 pub use format::{Add, Cell, Column, Compression, Item, Options, Writer};

@@ -17,7 +17,8 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let mode = source.mode();
     let (modified, stored) = (source.modified(), source.len());
     let engine = Arc::new(engine(config));
-    let tree = format::open(Context { options: config.reading.clone(), ..Context::new(source, engine.clone()) })?;
+    let tree =
+        format::open(Context { options: config.reading.clone(), ..Context::new(source, engine.clone()) })?;
     let summary = summary(&*tree);
     let fs = FileSystem::new(tree, owner(config), modified, stored);
     let filesystem = Fuse::new(fs, config.auto_unmount, move || engine.close());

@@ -3,8 +3,7 @@
 /// What comes before the elements, which follow in C order; `descr` is what [`super::Array::descr`] says.
 pub fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
-    let mut text =
-        format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
+    let mut text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
     let is_short = text.len() + 64 < usize::from(u16::MAX);
     let fixed = if is_short { 10 } else { 12 };
     // The elements begin at a multiple of 64.

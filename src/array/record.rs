@@ -140,7 +140,9 @@ impl fmt::Display for Record {
 /// `8f8`, `<u4`, `8<f8`, `S12`, `float32`, `?`.
 fn cell(text: &str, default: Endian) -> Result<(Cell, Option<u64>), String> {
     let unknown = || {
-        format!("{text:?} is no type that is understood: numpy's are, as in 'S12,u4,8f8' (types b1, i1 to i8, u1 to u8, f2 to f8, c8, c16, S, U and V)")
+        format!(
+            "{text:?} is no type that is understood: numpy's are, as in 'S12,u4,8f8' (types b1, i1 to i8, u1 to u8, f2 to f8, c8, c16, S, U and V)"
+        )
     };
     let (first, rest) = order(text);
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -216,7 +218,9 @@ mod tests {
 
     #[test]
     fn what_is_not_understood() {
-        for text in ["", "u4,,f8", "q", "f3", "i16", "S", "Sx", "-1f8", "(2,3)f8", "99999999999999999999u1", "é"] {
+        for text in
+            ["", "u4,,f8", "q", "f3", "i16", "S", "Sx", "-1f8", "(2,3)f8", "99999999999999999999u1", "é"]
+        {
             assert!(Record::parse(text, Endian::Little).unwrap_err().contains("no type"), "{text}");
         }
         for text in ["4294967296u1", "18446744073709551615f8", "U4294967295"] {

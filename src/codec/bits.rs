@@ -49,7 +49,8 @@ impl Bits {
             self.source.read_exact_at(&mut stored, self.start + 8 * word)?;
             let (words, _) = stored.as_chunks::<8>();
             let bits = words.iter().flat_map(|bytes| {
-                let word = if self.big_endian { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
+                let word =
+                    if self.big_endian { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
                 (0..64).map(move |bit| (word >> bit & 1) as u8)
             });
             let count = rest.len().min(8 * stored.len() - (at % 64) as usize);

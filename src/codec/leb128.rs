@@ -171,7 +171,10 @@ mod tests {
     #[test]
     fn too_long_too_large_too_short_too_many() {
         let problem = |bytes: &[u8], width| decode(bytes, width, false, 2).unwrap_err();
-        assert_eq!(problem(&[5, 0x80, 2], 1), (vec![5], "Data(\"a LEB128 number has more than 8 bits\", 1)".into()));
+        assert_eq!(
+            problem(&[5, 0x80, 2], 1),
+            (vec![5], "Data(\"a LEB128 number has more than 8 bits\", 1)".into())
+        );
         assert!(problem(&[5, 0x80, 0x80, 0], 1).1.contains("more than 8 bits"));
         assert_eq!(problem(&[5, 0x80], 1), (vec![5], "Data(\"the LEB128 numbers end early\", 2)".into()));
         assert!(problem(&[5, 6, 7], 1).1.contains("bytes follow the last LEB128 number\", 2"));

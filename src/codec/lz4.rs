@@ -73,7 +73,13 @@ impl Lz4 {
     }
 
     /// Literals to `out`, which is full at `end`.
-    fn literals(&mut self, source: &dyn Source, out: &mut Vec<u8>, end: usize, left: u64) -> Result<u64, Fault> {
+    fn literals(
+        &mut self,
+        source: &dyn Source,
+        out: &mut Vec<u8>,
+        end: usize,
+        left: u64,
+    ) -> Result<u64, Fault> {
         let here = self.input.peek(source)?;
         if here.is_empty() {
             return Err(Fault::Data("the LZ4 block ends early".into(), self.input.offset()));
@@ -232,7 +238,9 @@ mod tests {
     #[test]
     fn damage_is_named() {
         assert!(decode(&[0x10, b'a', 0, 0], 10, 5).unwrap_err().contains("copies from 0 bytes back"));
-        assert!(decode(&[0x10, b'a', 2, 0, 0], 10, 5).unwrap_err().contains("2 bytes back, and there are 1\", 2"));
+        assert!(
+            decode(&[0x10, b'a', 2, 0, 0], 10, 5).unwrap_err().contains("2 bytes back, and there are 1\", 2")
+        );
         assert!(decode(&[0x20, b'a'], 10, 2).unwrap_err().contains("ends early\", 2"));
         assert!(decode(&[0xf0, 255, 255], 10, 2).unwrap_err().contains("ends early\", 3"));
         assert!(decode(&[0x10, b'a', 1, 0], 10, 5).unwrap_err().contains("does not end"));

@@ -58,6 +58,10 @@ impl Computed for Bits {
     }
 
     fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        if self.is_cached(range.start, range.end - range.start) { self.read(range).map(Some) } else { Ok(None) }
+        if self.is_cached(range.start, range.end - range.start) {
+            self.read(range).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 }

@@ -34,7 +34,8 @@ fn check(folder: &str, least: usize) {
     let count = python(&[&"check_rawarray.py", &list]);
     assert_eq!(count.trim().parse::<usize>().unwrap(), samples.len());
     for (mount, (file, _)) in mounts.iter().zip(&samples) {
-        let is_odd = file.file_name().is_some_and(|name| name == "julia_float_compress_flag_but_raw_f64_3.ra");
+        let is_odd =
+            file.file_name().is_some_and(|name| name == "julia_float_compress_flag_but_raw_f64_3.ra");
         assert_eq!(mount.log().is_empty(), !is_odd, "{}: {}", file.display(), mount.log());
     }
 }
@@ -83,8 +84,16 @@ fn damaged_files_are_refused_with_the_field_and_its_offset() {
         ("corrupt/ndims_2p63", 12, &["at byte 40: ndims is 9223372036854775808", "the file has 168"]),
         ("corrupt/size_small", 12, &["at byte 32: size is 9", "take 96 bytes"]),
         ("corrupt/trunc20", 12, &["at byte 20: the header has 48 bytes at least, the file has 20"]),
-        ("quirks/octave_logical_header_only_truncated", 12, &["at byte 32: size is 6: the data ends at byte 70"]),
-        ("quirks/rs_reshape_2x2_ndims1_bug", 12, &["at byte 32: size is 8, dims [2] of uint16 (elbyte 2) take 4"]),
+        (
+            "quirks/octave_logical_header_only_truncated",
+            12,
+            &["at byte 32: size is 6: the data ends at byte 70"],
+        ),
+        (
+            "quirks/rs_reshape_2x2_ndims1_bug",
+            12,
+            &["at byte 32: size is 8, dims [2] of uint16 (elbyte 2) take 4"],
+        ),
     ] {
         let said = refused(&rawarray(&format!("{file}.ra")));
         assert_eq!(said.code, code, "{file}: {said:?}");
@@ -107,7 +116,11 @@ fn of_unknown_flags_only_the_header_is_shown() {
 #[test]
 fn arrays_without_elements_that_only_a_lenient_reader_takes() {
     for (name, shape, note) in [
-        ("octave_empty_0x3_elbyte0", "shape: [3, 0]", "elbyte is 0 in an array without elements: 8 is assumed"),
+        (
+            "octave_empty_0x3_elbyte0",
+            "shape: [3, 0]",
+            "elbyte is 0 in an array without elements: 8 is assumed",
+        ),
         ("rs_new_ndims0_size0", "shape: [0]", "ndims and size are 0: taken as an array without elements"),
     ] {
         let mount = Mount::new(&rawarray(&format!("quirks/{name}.ra")));
@@ -140,7 +153,11 @@ fn contradictions_are_refused() {
         (&[0, 2, 4, 0, 1, 3], 0, "at byte 32: size is 0, dims [3]"),
         (&[0, 2, 4, 0, 2, 1 << 62, 8], 0, "at byte 48: dims [4611686018427387904, 8]"),
         (&[0, 2, 1, 1 << 63, 1, 1 << 63], 0, "at byte 48: dims [9223372036854775808]"),
-        (&[2, 2, 1, 5, 1, 5000], 5, "at byte 32: size is 5: LZ4 data of that length decodes to 1291 bytes at most"),
+        (
+            &[2, 2, 1, 5, 1, 5000],
+            5,
+            "at byte 32: size is 5: LZ4 data of that length decodes to 1291 bytes at most",
+        ),
         (&[2, 2, 1, 5, 1, 0], 5, "at byte 32: size is 5"),
         (&[2, 1, 8, 32, 1, 4], 3, "at byte 32: size is 32: the data ends at byte 88, the file has 59"),
         (&[2, 3, 4, 8, 1, 2], 9, "at byte 8: flags say that the data is compressed, and it decodes neither"),
@@ -228,7 +245,11 @@ fn what_comes_before_damage_is_served() {
     let start = sh(r#"head -c 1000 "$1" | sha256sum"#, &[&mount.join("lz4")]);
     std::fs::write(dir.path().join("start"), &whole[..1000]).unwrap();
     assert_eq!(start, sh(r#"sha256sum < "$1""#, &[&dir.path().join("start")]));
-    assert!(mount.log().contains("dataset \"lz4\": at byte") && mount.log().lines().count() == 1, "{}", mount.log());
+    assert!(
+        mount.log().contains("dataset \"lz4\": at byte") && mount.log().lines().count() == 1,
+        "{}",
+        mount.log()
+    );
     assert_eq!(mount.read("lz4.trailer").unwrap(), b"and more");
 }
 

@@ -116,7 +116,10 @@ fn numbers_that_numpy_does_not_have() {
                   assert a.dtype == 'V16' and a.tobytes() == open(sys.argv[3], 'rb').read()[56:]";
     python(&[&"-c", &script, &RAB, &"get", &file, &"rs_i128_1d_5", &"--as", &"npy"]);
     let said = rab(&[&"info", &"--stats", &file, &"*"]);
-    assert!(said.code == 2 && said.err.contains("--stats is for arrays of numbers of up to 64 bits"), "{said:?}");
+    assert!(
+        said.code == 2 && said.err.contains("--stats is for arrays of numbers of up to 64 bits"),
+        "{said:?}"
+    );
     let stats: Value = serde_json::from_str(&good(&[
         &"info",
         &"--json",
@@ -140,7 +143,18 @@ fn user_structs() {
     let script = "import io, subprocess, sys, numpy as np\n\
                   a = np.load(io.BytesIO(subprocess.check_output(sys.argv[1:])))\n\
                   assert a.dtype == np.dtype('S12,<u4,8<f8') and a.tobytes() == open(sys.argv[3], 'rb').read()[56:]";
-    python(&[&"-c", &script, &RAB, &"get", &file, &"user_struct80_1d_3", &"--as", &"npy", &"--dtype", &"S12,u4,8f8"]);
+    python(&[
+        &"-c",
+        &script,
+        &RAB,
+        &"get",
+        &file,
+        &"user_struct80_1d_3",
+        &"--as",
+        &"npy",
+        &"--dtype",
+        &"S12,u4,8f8",
+    ]);
     let strings = rawarray("python/numpy_S5_1d_3_eltype0.ra");
     assert_eq!(
         good(&[&"get", &strings, &"numpy_S5_1d_3_eltype0", &"--dtype", &"S5"]),

@@ -53,7 +53,10 @@ impl Info {
             self.print(&report::full(&dataset, stats.as_ref()), out)?;
         }
         if self.stats && arrays == 0 {
-            return Err(Error::Usage(format!("--stats is for arrays of numbers of up to 64 bits, and {name:?} is none")).into());
+            return Err(Error::Usage(format!(
+                "--stats is for arrays of numbers of up to 64 bits, and {name:?} is none"
+            ))
+            .into());
         }
         Ok(())
     }

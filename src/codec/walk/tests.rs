@@ -75,7 +75,8 @@ fn from_front_to_back_all_is_decoded_once() {
 #[test]
 fn numbers_have_few_decoders_of_a_few_bytes() {
     let count = 3 * SPAN as usize;
-    let stored: Vec<u8> = (0..count).flat_map(|at| if at % 3 == 0 { vec![0x80 | at as u8, 1] } else { vec![7] }).collect();
+    let stored: Vec<u8> =
+        (0..count).flat_map(|at| if at % 3 == 0 { vec![0x80 | at as u8, 1] } else { vec![7] }).collect();
     let start = Leb128::new(0..stored.len() as u64, 2, false);
     let source = Arc::new(MemorySource { bytes: stored, ..MemorySource::default() });
     let walk = Walk::new(Arc::new(Engine::new(1 << 20)), source, start, 2 * count as u64, Place::default());

@@ -44,7 +44,9 @@ impl Archive {
         let unknown = header.unknown_flags();
         let data = match unknown {
             0 => Ok(Data::of(&header, &stem, &context)?),
-            _ => Err(format!("flags have bits that are not known ({unknown:#x}): who knows what the data is")),
+            _ => {
+                Err(format!("flags have bits that are not known ({unknown:#x}): who knows what the data is"))
+            }
         };
         Ok(Archive { source: context.source, header, stem, data })
     }
@@ -61,7 +63,12 @@ impl Archive {
     /// Says in the log what was assumed.
     pub fn warn(&self) {
         let notes = self.data.as_ref().map_or(&[][..], |data| &data.payload.notes);
-        let assumed = self.data.as_ref().ok().filter(|_| self.header.elbyte == 0).and_then(|data| data.of.note.as_ref());
+        let assumed = self
+            .data
+            .as_ref()
+            .ok()
+            .filter(|_| self.header.elbyte == 0)
+            .and_then(|data| data.of.note.as_ref());
         for note in notes.iter().chain(assumed) {
             log::warn!("{}: {note}", self.source.place());
         }
@@ -93,7 +100,11 @@ impl Archive {
         let mut text = String::new();
         if dataset != ARRAY {
             let about = format!("what follows the data of {}", self.stem);
-            yaml::write(&Node::map([("name", Node::text(&self.trailer_name())), ("about", Node::text(&about))]), 0, &mut text);
+            yaml::write(
+                &Node::map([("name", Node::text(&self.trailer_name())), ("about", Node::text(&about))]),
+                0,
+                &mut text,
+            );
             return text;
         }
         let name = ("name", Node::text(&self.stem));

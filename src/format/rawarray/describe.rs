@@ -38,7 +38,8 @@ pub fn words(header: &Header, meaning: Option<(&Type, &Payload)>) -> Node {
 /// Of the bits that are set.
 fn names(flags: u64) -> Vec<&'static str> {
     let known = [(BIG_ENDIAN, "BIG_ENDIAN"), (COMPRESSED, "COMPRESSED"), (BITS, "BITS")];
-    let mut names: Vec<_> = known.iter().filter(|(flag, _)| flags & flag != 0).map(|(_, name)| *name).collect();
+    let mut names: Vec<_> =
+        known.iter().filter(|(flag, _)| flags & flag != 0).map(|(_, name)| *name).collect();
     if flags & !(BIG_ENDIAN | COMPRESSED | BITS) != 0 {
         names.push("unknown");
     }

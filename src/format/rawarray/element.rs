@@ -94,7 +94,8 @@ impl Type {
     }
 
     fn unnamed(name: String, size: u64) -> Type {
-        let note = format!("{name} are numbers of an odd size, served as the {size} bytes each that they are");
+        let note =
+            format!("{name} are numbers of an odd size, served as the {size} bytes each that they are");
         Type::opaque(name, size, Some(note))
     }
 

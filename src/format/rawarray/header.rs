@@ -56,7 +56,8 @@ impl Header {
             let problem = format!("the header has {DIMS} bytes at least, the file has {end}");
             return Err(Error::damaged(place.at(end), problem));
         }
-        let word = |bytes: &[u8; 8]| if is_turned { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
+        let word =
+            |bytes: &[u8; 8]| if is_turned { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
         let mut fixed = [0; (DIMS - FLAGS) as usize];
         source.read_exact_at(&mut fixed, FLAGS)?;
         let (words, _) = fixed.as_chunks::<8>();
@@ -118,7 +119,10 @@ impl Header {
     fn too_large(&self) -> Error {
         let Header { elbyte, .. } = self;
         let dims = self.shown_dims();
-        self.damaged(DIMS, format!("dims {dims} of elements of {elbyte} bytes (elbyte) do not fit into 63 bits"))
+        self.damaged(
+            DIMS,
+            format!("dims {dims} of elements of {elbyte} bytes (elbyte) do not fit into 63 bits"),
+        )
     }
 
     /// For messages.

@@ -125,18 +125,21 @@ impl Ambiguous<'_> {
         let is_leb128 = self.can_be_leb128(true) && decodes(&self.leb128(), source, len)?;
         let is_lz4 = header.size <= LZ4_MOST && decodes(&Lz4::new(header.data..end), source, len)?;
         match (is_leb128, is_lz4) {
-            (true, true) if end < header.end => {
-                Ok(payload(header, Codec::Lz4, len)?.noting("the data is right both as LZ4 and as LEB128: taken as LZ4"))
+            (true, true) if end < header.end => Ok(payload(header, Codec::Lz4, len)?
+                .noting("the data is right both as LZ4 and as LEB128: taken as LZ4")),
+            (true, true) => {
+                Ok(self.as_leb128().noting("the data is right both as LEB128 and as LZ4: taken as LEB128"))
             }
-            (true, true) => Ok(self.as_leb128().noting("the data is right both as LEB128 and as LZ4: taken as LEB128")),
             (true, false) => Ok(self.as_leb128()),
             (false, true) => payload(header, Codec::Lz4, len),
             (false, false) if matches!(header.eltype, 3 | 4) && end == header.end => {
-                let note = "flags say that the data is compressed, and it is not (as RawArray.jl writes floats)";
+                let note =
+                    "flags say that the data is compressed, and it is not (as RawArray.jl writes floats)";
                 Ok(payload(header, Codec::Raw, len)?.noting(note))
             }
             (false, false) => {
-                let problem = "flags say that the data is compressed, and it decodes neither as LZ4 nor as LEB128";
+                let problem =
+                    "flags say that the data is compressed, and it decodes neither as LZ4 nor as LEB128";
                 Err(header.damaged(FLAGS, problem))
             }
         }
@@ -152,7 +155,10 @@ impl Ambiguous<'_> {
         let (Header { eltype, data, end, .. }, size) = (self.header, self.of.size);
         let (count, rest) = (self.len / size.max(1), end - data);
         let is_short = rest <= count.saturating_mul(Leb128::longest(size));
-        matches!(eltype, 1 | 2 | 5) && matches!(size, 1 | 2 | 4 | 8 | 16) && count <= rest && (is_short || !exactly)
+        matches!(eltype, 1 | 2 | 5)
+            && matches!(size, 1 | 2 | 4 | 8 | 16)
+            && count <= rest
+            && (is_short || !exactly)
     }
 
     fn leb128(&self) -> Leb128 {

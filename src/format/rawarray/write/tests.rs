@@ -109,7 +109,9 @@ fn bytes_and_texts_are_arrays_of_uint8() {
         assert_eq!((words(&bytes, 6), &bytes[56..]), (vec![0, 2, 1, 9, 1, 9], &b"some text"[..]));
         assert_eq!(written.notes, ["it is written as an array of uint8"]);
     }
-    assert!(write(What::Object, b"{}").err().unwrap().to_string().contains("holds an array, and this is none"));
+    assert!(
+        write(What::Object, b"{}").err().unwrap().to_string().contains("holds an array, and this is none")
+    );
 }
 
 #[test]
@@ -117,12 +119,15 @@ fn what_is_left_out_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(&dir.path().join("x.ra")).unwrap();
     let record = Record::parse("u1,u1", Endian::Little).unwrap();
-    let array = Array { record: Some(Arc::new(record)), ..array(Kind::Opaque, 2, Endian::Little, &[1], Order::C) };
+    let array =
+        Array { record: Some(Arc::new(record)), ..array(Kind::Opaque, 2, Endian::Little, &[1], Order::C) };
     let metadata = Node::map([("a", Node::int(1))]);
     let (name, what) = ("other".into(), What::Array(&array));
     let dataset = NewDataset { compression: Compression::Zlib(6), ..dataset(&name, what, &metadata) };
     let notes = writer.add(&dataset, &mut &b"ab"[..]).unwrap().join("; ");
-    for part in ["fields of its elements", "its metadata is left out", "its name is left out", "not compressed"] {
+    for part in
+        ["fields of its elements", "its metadata is left out", "its name is left out", "not compressed"]
+    {
         assert!(notes.contains(part), "{notes}");
     }
 }
@@ -137,7 +142,10 @@ fn one_array_and_its_trailer() {
         writer.add(&dataset(&name.into(), what, &Node::Null), &mut &*data).map_err(|error| error.to_string())
     };
     let short = add("x", What::Array(&array), b"abc").unwrap_err();
-    assert!(short.contains("dataset \"x\": cannot be written: it has 3 bytes, its description needs 4"), "{short}");
+    assert!(
+        short.contains("dataset \"x\": cannot be written: it has 3 bytes, its description needs 4"),
+        "{short}"
+    );
     add("x", What::Array(&array), b"abcd").unwrap();
     assert!(add("y", What::Array(&array), b"abcd").unwrap_err().contains("holds one array"));
     assert!(add("x.trailer", What::Bytes, b"more").unwrap()[0].contains("readers in Python and Rust refuse"));

@@ -22,7 +22,8 @@ impl Words {
             return Err(format!("it has {count} dimensions, {} are the most", header::MOST_DIMS));
         }
         let len = byte_len(array.dtype.element, &array.shape).filter(|len| *len <= i64::MAX as u64);
-        let len = len.ok_or_else(|| format!("there is no array of {} and shape {:?}", array.dtype, array.shape))?;
+        let len =
+            len.ok_or_else(|| format!("there is no array of {} and shape {:?}", array.dtype, array.shape))?;
         let eltype = match kind {
             Kind::Bool => {
                 notes.push("its type bool is written as uint8, which all readers know".into());
@@ -35,7 +36,8 @@ impl Words {
             Kind::Bfloat => 5,
             Kind::Opaque => {
                 if array.record.is_some() {
-                    notes.push("the fields of its elements are not described: --dtype says them again".into());
+                    notes
+                        .push("the fields of its elements are not described: --dtype says them again".into());
                 }
                 origin.and_then(|origin| class(origin, size)).unwrap_or(0)
             }
