@@ -213,7 +213,8 @@ impl<D: Decoder> Walk<D> {
     }
 
     fn keep(&self, span: u64, decoder: &D) {
-        if !self.lock().points.contains_key(&span) {
+        let is_known = self.lock().points.contains_key(&span);
+        if !is_known {
             let mut kept = decoder.clone();
             kept.rest();
             self.lock().points.insert(span, kept);
