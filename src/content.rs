@@ -2,9 +2,13 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
+mod computed;
+
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+
+pub use computed::Computed;
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};
@@ -23,6 +27,8 @@ pub enum Content {
     Decoded(Arc<Stream>),
     /// A byte range of another content, which ends where that ends or before.
     Part { whole: Arc<Content>, range: Range<u64> },
+    /// Bytes that are made as they are asked for.
+    Computed(Arc<dyn Computed>),
     /// A dataset whose description makes no sense: it has the length that was claimed (at least 1, or the
     /// kernel would answer every read with an empty success), and every read gives the error.
     Broken { claimed: u64, error: Error },
@@ -35,6 +41,7 @@ impl Content {
             Content::Inline(bytes) => Some(bytes.len() as u64),
             Content::Stored { range, .. } | Content::Part { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
+            Content::Computed(computed) => Some(computed.len()),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
     }
@@ -52,7 +59,7 @@ impl Content {
         match self {
             Content::Decoded(stream) => stream.on_damage(listener),
             Content::Part { whole, .. } => whole.on_damage(listener),
-            Content::Inline(_) | Content::Stored { .. } | Content::Broken { .. } => {}
+            Content::Inline(_) | Content::Stored { .. } | Content::Computed(_) | Content::Broken { .. } => {}
         }
     }
 
@@ -72,6 +79,7 @@ impl Content {
             Content::Part { whole, range } if offset < end => {
                 whole.read_at_once(range.start + offset, (end - offset) as usize)
             }
+            Content::Computed(computed) if offset < end => computed.read_at_once(offset..end),
             _ => self.read(offset, size).map(Some),
         }
     }
@@ -90,6 +98,7 @@ impl Content {
             }
             Content::Decoded(stream) => stream.read_exact_at(buf, offset),
             Content::Part { whole, range } => whole.fill(buf, range.start + offset),
+            Content::Computed(computed) => computed.fill(buf, offset),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -102,7 +111,14 @@ impl Content {
                 let _ = each(bytes);
                 Ok(())
             }
-            Content::Stored { source, range } => pass_stored(&**source, range.clone(), each),
+            Content::Stored { source, range } => {
+                let fill = |piece: &mut [u8], at| {
+                    source.read_exact_at(piece, at)?;
+                    source.check()
+                };
+                pass_pieces(range.clone(), &fill, each)
+            }
+            Content::Computed(computed) => pass_computed(&**computed, each),
             Content::Decoded(stream) => stream.pass(each),
             Content::Part { whole, range } => pass_part(whole, range, each),
             Content::Broken { error, .. } => Err(error.clone()),
@@ -117,6 +133,7 @@ impl Content {
                 Ok(Way::Stored { source: source.clone(), range: range.clone() })
             }
             Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
+            Content::Computed(computed) => Ok(Way::Computed { computed: computed.clone(), at: 0 }),
             Content::Part { whole, range } => whole.reader().map(|whole| Way::Part {
                 whole: Box::new(whole),
                 skip: range.start,
@@ -148,6 +165,7 @@ impl Content {
                 Ok(Bytes::Owned(bytes))
             }
             Content::Part { whole, range } => whole.read(range.start + offset, count),
+            Content::Computed(computed) => computed.read(offset..end),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -164,6 +182,10 @@ enum Way {
         range: Range<u64>,
     },
     Decoded(Box<Pass>),
+    Computed {
+        computed: Arc<dyn Computed>,
+        at: u64,
+    },
     /// `left` bytes behind the next `skip` ones.
     Part {
         whole: Box<Reader>,
@@ -185,12 +207,31 @@ impl io::Read for Reader {
                 Ok(into.len())
             }
             Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
+            Way::Computed { computed, at } => {
+                read_computed(&**computed, at, buffer).map_err(io::Error::other)
+            }
             Way::Part { whole, skip, left } => {
                 drop_first(whole, skip)?;
                 read_part(whole, left, buffer)
             }
         }
     }
+}
+
+/// The bytes from `at` on; where one of them is damaged, those before it.
+fn read_computed(computed: &dyn Computed, at: &mut u64, buffer: &mut [u8]) -> Result<usize> {
+    let (start, room) = (*at, buffer.len() as u64);
+    let count = |end: u64| end.saturating_sub(start).min(room) as usize;
+    let whole = count(computed.len());
+    let filled = match computed.fill(buffer.get_mut(..whole).unwrap_or_default(), *at) {
+        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()) {
+            0 => return Err(error),
+            sound => computed.fill(buffer.get_mut(..sound).unwrap_or_default(), *at).map(|()| sound)?,
+        },
+        filled => filled.map(|()| whole)?,
+    };
+    *at += filled as u64;
+    Ok(filled)
 }
 
 /// Reads over the first `skip` bytes.
@@ -229,9 +270,23 @@ fn pass_part(
     })
 }
 
-fn pass_stored(
-    source: &dyn Source,
+fn pass_computed(computed: &dyn Computed, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+    let fill = |piece: &mut [u8], at| computed.fill(piece, at);
+    let mut passed = 0;
+    let whole = pass_pieces(0..computed.len(), &fill, &mut |piece| {
+        passed += piece.len() as u64;
+        each(piece)
+    });
+    if let Err(Error::Damaged { .. }) = &whole {
+        // What the piece with the damage has before it.
+        pass_pieces(passed..computed.sound_len(), &fill, each)?;
+    }
+    whole
+}
+
+fn pass_pieces(
     range: Range<u64>,
+    fill: &dyn Fn(&mut [u8], u64) -> Result<()>,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut buffer = vec![0; PIECE];
@@ -239,8 +294,7 @@ fn pass_stored(
     while at < range.end {
         let count = (range.end - at).min(PIECE as u64);
         let piece = buffer.get_mut(..count as usize).unwrap_or_default();
-        source.read_exact_at(piece, at)?;
-        source.check()?;
+        fill(piece, at)?;
         if each(piece).is_break() {
             break;
         }

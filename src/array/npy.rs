@@ -11,20 +11,15 @@ use std::fmt::Display;
 pub use plain::{Refused, parse};
 pub use read::{FIXED, Header, Problem};
 
-use super::{Array, Dtype, Order};
-
-/// What comes before the elements, which follow in C order.
-pub fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
-    header_of(&format!("'{dtype}'"), Order::C, shape)
-}
+use super::{Array, Order};
 
 /// What comes before the elements of an array.
 pub fn described(array: &Array) -> Vec<u8> {
-    header_of(&format!("'{}'", array.dtype), array.order, &array.shape)
+    header(&array.descr(), array.order, &array.shape)
 }
 
 /// What comes before elements of the type `descr`, which is written as Python does.
-pub fn header_of(descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
+pub fn header(descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     let is_fortran = if order == Order::F { "True" } else { "False" };
     let mut text =

@@ -10,7 +10,7 @@ pub struct Parts {
 
 impl Parts {
     pub fn of(array: &Array, has_own: bool) -> Parts {
-        Parts::new(&array.dtype.to_string(), &array.shape, array.order, has_own)
+        Parts::new(&array.numpy_type(), &array.shape, array.order, has_own)
     }
 
     /// `dtype` is a type string, or for structures a list as Python writes it; `has_own` leaves out the mapping
@@ -81,7 +81,7 @@ mod tests {
 
     fn line(shape: &[u64], name: &str) -> String {
         let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Little };
-        let array = Array { dtype, shape: shape.into(), order: Order::F };
+        let array = Array::new(dtype, shape, Order::F);
         let parts = Parts::of(&array, true);
         assert_eq!(parts.len() + literal_len(name.as_bytes()), parts.text(name.as_bytes()).len());
         parts.text(name.as_bytes())

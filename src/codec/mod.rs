@@ -15,7 +15,10 @@
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
+//! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `bits` | bits as bytes |
 
+mod bits;
 mod block_cache;
 mod check;
 pub mod deflate;
@@ -25,23 +28,30 @@ mod index;
 mod index_store;
 mod inflate;
 mod input;
+mod leb128;
+mod lz4;
 mod prefix;
 mod raw;
 mod spill;
 mod stream;
 mod streams;
+mod walk;
 mod window;
 mod wrapper;
 #[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
 mod zstd;
 
+pub use bits::Bits;
 pub use block_cache::Block;
 pub use check::crc32;
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
+pub use leb128::Leb128;
+pub use lz4::Lz4;
 pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
+pub use walk::{Decoder, Walk, decodes};
 pub use wrapper::Wrapper;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod npz;
 mod rab;
+mod rawarray;
 pub mod target;
 
 use std::path::Path;
@@ -97,7 +98,7 @@ pub struct Listing {
     pub datasets: Box<dyn Datasets>,
 }
 
-pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab];
+pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;
@@ -173,7 +174,6 @@ fn looks_like(head: &[u8]) -> Option<&'static str> {
         (b"CDF\x05", "a NetCDF file"),
         (b"SIMPLE  =", "a FITS file"),
         (b"MATLAB 5.0", "a MATLAB file"),
-        (b"rawarray", "a RawArray file"),
         (b"\x89PNG", "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
         (b"II*\0", "a TIFF image"),

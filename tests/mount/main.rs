@@ -18,6 +18,7 @@ mod npz;
 mod numpy;
 mod options;
 mod parallel;
+mod rawarray;
 mod readers;
 mod samples;
 mod tools;

@@ -19,6 +19,7 @@ mod ls;
 mod mv;
 mod npz;
 mod pack;
+mod rawarray;
 mod rm;
 mod set;
 mod terminal;

@@ -72,7 +72,7 @@ fn simple(text: &str) -> Result<Descr, String> {
         return Err(unknown());
     }
     let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
-    let dtype = known.map(|kind| Dtype { element: Element { kind, size: size as u8 }, endian });
+    let dtype = known.map(|kind| Dtype { element: Element { kind, size: size as u32 }, endian });
     Ok(Descr { text: text.into(), size, dtype, has_objects: false })
 }
 

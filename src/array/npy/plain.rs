@@ -39,7 +39,7 @@ pub fn parse(input: &mut dyn Read) -> Result<(Array, u64), Refused> {
             format!("its .npy header has the shape {:?}, which does not fit into 64 bits", header.shape);
         return Err(Refused::Damaged(problem));
     }
-    Ok((Array { dtype, shape: header.shape, order: header.order }, header.len))
+    Ok((Array::new(dtype, header.shape, header.order), header.len))
 }
 
 /// What it is, and what to do.
@@ -68,7 +68,6 @@ fn instead(header: &Header) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::header;
     use super::*;
     use crate::array::{Dtype, Element, Endian, Order};
 
@@ -83,7 +82,7 @@ mod tests {
             [("int16", vec![]), ("float64", vec![7]), ("bool", vec![0, 3]), ("complex64", vec![1; 9000])]
         {
             let dtype = Dtype { element: Element::from_name(name).unwrap(), endian: Endian::Little };
-            let text = header(dtype, &shape);
+            let text = super::super::header(&format!("'{dtype}'"), Order::C, &shape);
             let (array, begin) = parse(&mut [&text[..], b"elements"].concat().as_slice()).unwrap();
             let sizes: Vec<u64> = shape.iter().map(|size| *size as u64).collect();
             assert_eq!((array.dtype, &*array.shape, array.order), (dtype, &*sizes, Order::C));

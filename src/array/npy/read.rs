@@ -142,7 +142,7 @@ mod tests {
     fn what_is_written_is_read() {
         let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Big };
         for shape in [&[][..], &[7], &[0, 3], &[2, 3, 4]] {
-            let written = header(dtype, shape);
+            let written = header(&format!("'{dtype}'"), Order::C, shape);
             let found = Header::parse(&written).unwrap();
             let shape: Vec<u64> = shape.iter().map(|size| *size as u64).collect();
             assert_eq!(

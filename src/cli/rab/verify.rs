@@ -13,8 +13,9 @@ use clap::Args;
 use super::complain;
 use super::output::{Done, Failure, Output, escaped};
 use super::progress::Progress;
+use crate::cli::reading::Reading;
 use crate::cli::values;
-use crate::{Archive, Checked, Error};
+use crate::{Checked, Error};
 
 const DAMAGED: u8 = 12;
 
@@ -32,6 +33,9 @@ pub struct Verify {
     /// Only say what is damaged
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Verify {
@@ -60,7 +64,7 @@ impl Verify {
 
     /// Is anything in it damaged?
     fn file(&self, file: &Path, out: &mut Output) -> Done<bool> {
-        let archive = Archive::open(file)?;
+        let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
         let (mut damaged, mut sums, mut unknown) = (false, 0, 0);
         // Small, as a million of them may wait for the first.

@@ -201,9 +201,8 @@ impl Datasets for Archive {
             Err(fault) => (None, Some(fault)),
         };
         let npy = body.and_then(|body| body.npy.as_ref());
-        let array = npy.and_then(|header| {
-            Some(Array { dtype: header.descr.dtype?, shape: header.shape.clone(), order: header.order })
-        });
+        let array =
+            npy.and_then(|header| Some(Array::new(header.descr.dtype?, header.shape.clone(), header.order)));
         let element = array.as_ref().and_then(|array| array.dtype.element.name());
         let kind = match (element, npy, fault) {
             (Some(name), ..) => name,

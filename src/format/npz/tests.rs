@@ -17,7 +17,7 @@ fn write(path: &Path) {
         writer.add(&dataset, &mut &*data).unwrap();
     };
     let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Little };
-    let array = Array { dtype, shape: [6, 5].into(), order: Order::C };
+    let array = Array::new(dtype, [6, 5], Order::C);
     let data: Vec<u8> = (0..60).map(|n| n % 7).collect();
     add("a", What::Array(&array), Compression::None, &data);
     add("b", What::Array(&array), Compression::Zlib(6), &data);

@@ -62,7 +62,7 @@ impl Writer {
             }
             What::Table(table) => {
                 let descr = table::descr(table).map_err(io::Error::other)?;
-                let head = npy::header_of(&descr, crate::array::Order::C, &[table.rows]);
+                let head = npy::header(&descr, crate::array::Order::C, &[table.rows]);
                 let mut rows = table::Rows::new(table, data, self.target.directory())?;
                 self.member(name, true, head, &mut rows, compression)?;
                 left_out.extend(table::left_out(table));

@@ -20,7 +20,7 @@ fn add(
 
 fn array(name: &str, shape: &[u64], order: Order) -> Array {
     let dtype = Dtype { element: Element::from_name(name).unwrap(), endian: Endian::Little };
-    Array { dtype, shape: shape.into(), order }
+    Array::new(dtype, shape, order)
 }
 
 fn create(path: &Path) -> Box<dyn NewContainer> {
