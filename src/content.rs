@@ -5,6 +5,10 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+mod computed;
+
+pub use computed::{Computed, joined};
+
 use crate::codec::Stream;
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
@@ -20,6 +24,8 @@ pub enum Content {
     Stored { source: Arc<dyn Source>, range: Range<u64> },
     /// A compressed stream.
     Decoded(Arc<Stream>),
+    /// Bytes that are made as they are asked for.
+    Computed(Arc<dyn Computed>),
     /// A dataset whose description makes no sense: it has the length that was claimed (at least 1, or the
     /// kernel would answer every read with an empty success), and every read gives the error.
     Broken { claimed: u64, error: Error },
@@ -32,6 +38,7 @@ impl Content {
             Content::Inline(bytes) => Some(bytes.len() as u64),
             Content::Stored { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
+            Content::Computed(computed) => Some(computed.len()),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
     }
@@ -64,6 +71,7 @@ impl Content {
                 let wanted = range.start + offset..range.start + end;
                 if source.is_cached(&wanted) { stored(&**source, wanted).map(Some) } else { Ok(None) }
             }
+            Content::Computed(computed) if offset < end => computed.read_at_once(offset..end),
             _ => self.read(offset, size).map(Some),
         }
     }
@@ -81,6 +89,7 @@ impl Content {
                 source.check()
             }
             Content::Decoded(stream) => stream.read_exact_at(buf, offset),
+            Content::Computed(computed) => computed.fill(buf, offset),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -93,7 +102,16 @@ impl Content {
                 let _ = each(bytes);
                 Ok(())
             }
-            Content::Stored { source, range } => pass_stored(&**source, range.clone(), each),
+            Content::Stored { source, range } => {
+                let fill = |piece: &mut [u8], at| {
+                    source.read_exact_at(piece, at)?;
+                    source.check()
+                };
+                pass_pieces(range.clone(), &fill, each)
+            }
+            Content::Computed(computed) => {
+                pass_pieces(0..computed.len(), &|piece, at| computed.fill(piece, at), each)
+            }
             Content::Decoded(stream) => stream.pass(each),
             Content::Broken { error, .. } => Err(error.clone()),
         }
@@ -119,14 +137,15 @@ impl Content {
                 stream.read_exact_at(&mut bytes, offset)?;
                 Ok(Bytes::Owned(bytes))
             }
+            Content::Computed(computed) => computed.read(offset..end),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
 }
 
-fn pass_stored(
-    source: &dyn Source,
+fn pass_pieces(
     range: Range<u64>,
+    fill: &dyn Fn(&mut [u8], u64) -> Result<()>,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut buffer = vec![0; PIECE];
@@ -134,8 +153,7 @@ fn pass_stored(
     while at < range.end {
         let count = (range.end - at).min(PIECE as u64);
         let piece = buffer.get_mut(..count as usize).unwrap_or_default();
-        source.read_exact_at(piece, at)?;
-        source.check()?;
+        fill(piece, at)?;
         if each(piece).is_break() {
             break;
         }

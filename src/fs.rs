@@ -81,6 +81,11 @@ impl FileSystem {
         Totals { stored: self.stored, inodes: self.tree.nodes() + self.tree.datasets() }
     }
 
+    /// Has it a directory of which the kernel should not keep what a listing shows?
+    pub fn is_vast(&self) -> bool {
+        self.tree.is_vast()
+    }
+
     /// All inode numbers are below this.
     pub fn inode_limit(&self) -> u64 {
         1 + 2 * self.tree.nodes()

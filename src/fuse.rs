@@ -173,7 +173,9 @@ fn errno(error: &Error) -> Errno {
 
 impl Filesystem for Fuse {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        let wanted = Fuse::wanted(config);
+        let mut wanted = Fuse::wanted(config);
+        wanted.set(InitFlags::FUSE_DO_READDIRPLUS, !self.shared.fs.is_vast());
+        wanted &= config.capabilities();
         self.opens_are_free = wanted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         self.opendirs_are_free &= wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         config

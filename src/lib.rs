@@ -44,6 +44,7 @@ mod yaml;
 pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
 pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
 pub use error::{Error, Result};
+pub use format::ffrecord;
 pub use format::{Add, Cell, Column, Compression, Item, Options, Writer};
 pub use tree::{Checksum, ColumnInfo, Description, Table};
 pub use yaml::{Node, Text, Value};

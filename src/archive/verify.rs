@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 
 use super::Dataset;
+use crate::codec::Check;
 use crate::tree::Checksum;
 use crate::{Error, Result};
 
@@ -52,7 +53,7 @@ impl Dataset<'_> {
 
     fn verify_stored(&self, passed: &mut dyn FnMut(u64)) -> Result<()> {
         let checksum = self.description().checksum.as_ref().filter(|checksum| is_known(checksum));
-        let (mut len, mut hash) = (0, checksum.map(|_| Sha256::new()));
+        let (mut len, mut hash) = (0, checksum.and_then(Hash::of));
         self.stored_pieces(&mut |piece| {
             len += piece.len() as u64;
             if let Some(hash) = &mut hash {
@@ -65,7 +66,7 @@ impl Dataset<'_> {
             self.expect_len(len)?;
         }
         let (Some(checksum), Some(hash)) = (checksum, hash) else { return Ok(()) };
-        let found: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let found = hash.finish();
         if found.eq_ignore_ascii_case(&checksum.value) {
             return Ok(());
         }
@@ -91,5 +92,36 @@ impl Dataset<'_> {
 
 /// Others cannot be computed here.
 fn is_known(checksum: &Checksum) -> bool {
-    matches!(checksum.algorithm.to_ascii_lowercase().as_str(), "sha256" | "sha-256")
+    Hash::of(checksum).is_some()
+}
+
+/// The algorithms of checksums that can be computed here.
+enum Hash {
+    Sha256(Sha256),
+    Crc32(u32),
+}
+
+impl Hash {
+    fn of(checksum: &Checksum) -> Option<Hash> {
+        match checksum.algorithm.to_ascii_lowercase().as_str() {
+            "sha256" | "sha-256" => Some(Hash::Sha256(Sha256::new())),
+            "crc32" => Some(Hash::Crc32(Check::Crc.of_nothing())),
+            _ => None,
+        }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Hash::Sha256(hash) => hash.update(bytes),
+            Hash::Crc32(value) => *value = Check::Crc.update(*value, bytes),
+        }
+    }
+
+    /// In hexadecimal digits.
+    fn finish(self) -> String {
+        match self {
+            Hash::Sha256(hash) => hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+            Hash::Crc32(value) => format!("{value:08x}"),
+        }
+    }
 }

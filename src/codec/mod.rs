@@ -33,6 +33,7 @@ mod wrapper;
 mod zstd;
 
 pub use block_cache::Block;
+pub use check::Check;
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
 pub use stream::Stream;

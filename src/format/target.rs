@@ -1,6 +1,8 @@
 //! Writing a container of any format that can be written: datasets come one after the other, each described
 //! and with its bytes to be read once. What a format cannot hold is named, not lost in silence.
 
+pub mod file;
+
 use std::io::Read;
 use std::path::Path;
 

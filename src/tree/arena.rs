@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
 use crate::content::Content;
+use crate::source::Source;
 use crate::{Error, Result};
 
 /// The datasets of a container by number, as its format knows them. `file_name` is the name that the
@@ -23,6 +25,11 @@ pub trait Datasets: Send + Sync {
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
     /// Everything that the container says of it.
     fn describe(&self, dataset: u32) -> Result<Description>;
+    /// The file with its stored bytes, if that is not the one that the container was opened by.
+    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let _ = dataset;
+        None
+    }
     /// What there is of a dataset whose description makes no sense.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }

@@ -15,7 +15,7 @@ use crate::content::Content;
 pub use arena::Datasets;
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Table};
-pub use names::NameList;
+pub use names::{NameList, Names};
 
 /// A node's number in its tree. The root is [`ROOT`].
 pub type NodeId = u64;
@@ -77,4 +77,9 @@ pub trait Tree: Send + Sync {
 
     /// How many datasets it holds.
     fn datasets(&self) -> u64;
+
+    /// Has it a directory so large that the kernel should not keep what a listing shows (a kilobyte each)?
+    fn is_vast(&self) -> bool {
+        false
+    }
 }

@@ -7,13 +7,14 @@
 //!
 //! The target is not touched before it is replaced, in one step, by a file that is whole and on disk.
 
-use std::fs::{self, File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use tempfile::NamedTempFile;
+
+use crate::format::target::file::{directory, replace, resolved, temporary};
 
 /// What the data begins at a multiple of.
 const ALIGN: u64 = 4096;
@@ -83,30 +84,6 @@ pub fn too_long(len: u64, limit: u64) -> io::Error {
     ))
 }
 
-/// The file that `target` names: of a symbolic link, what it points at.
-fn resolved(target: &Path) -> io::Result<PathBuf> {
-    match fs::metadata(target) {
-        Ok(meta) if meta.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        Ok(meta) if !meta.is_file() => Err(io::Error::other("it is not a regular file")),
-        Ok(meta) if meta.permissions().readonly() => Err(io::Error::other("it is read-only")),
-        Ok(_) => fs::canonicalize(target),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && target.file_name().is_some() => {
-            Ok(target.to_owned())
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn directory(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A new file beside the target, with the mode that the umask leaves to new files.
-fn temporary(target: &Path) -> io::Result<NamedTempFile> {
-    let mode = Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(".rab-").suffix(".tmp").permissions(mode).tempfile_in(directory(target))
-}
-
 /// Moves the data of a file up by `room` bytes; false if its file system cannot.
 fn insert(file: &File, room: u64) -> bool {
     fallocate(file, FallocateFlags::INSERT_RANGE, 0, room).is_ok()
@@ -122,22 +99,10 @@ fn copy(data: &NamedTempFile, room: u64, target: &Path) -> io::Result<NamedTempF
     Ok(whole)
 }
 
-fn replace(whole: NamedTempFile, target: &Path) -> io::Result<()> {
-    if let Ok(old) = fs::metadata(target) {
-        whole.as_file().set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))?;
-    }
-    whole.as_file().sync_all()?;
-    whole.persist(target).map_err(|error| error.error)?;
-    // Some file systems cannot sync a directory, and say so in this way.
-    match File::open(directory(target))?.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        result => result,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn written(len: u64, text: &str) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
