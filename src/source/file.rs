@@ -139,7 +139,8 @@ impl Source for FileSource {
     /// Whatever the kernel cannot answer at once, or not in this way, is left to a read that waits.
     fn read_if_cached(&self, buf: &mut [u8], offset: u64) -> Result<bool> {
         let wanted = buf.len();
-        let read = rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(buf)], offset, ReadWriteFlags::NOWAIT);
+        let read =
+            rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(buf)], offset, ReadWriteFlags::NOWAIT);
         Ok(read.is_ok_and(|count| count == wanted))
     }
 

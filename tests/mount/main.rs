@@ -9,6 +9,7 @@ mod changed;
 mod damaged;
 mod decoding;
 mod docs;
+mod ffrecord;
 mod gzip;
 mod index;
 mod lifecycle;

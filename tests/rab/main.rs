@@ -7,6 +7,7 @@ mod kit;
 mod cat;
 mod command;
 mod docs;
+mod ffrecord;
 mod get;
 mod info;
 mod library;

@@ -5,33 +5,28 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::records::Records;
-use crate::array::{Dtype, Element, Endian, npy};
+use crate::array::{Dtype, Element, Endian, Kind, npy};
 use crate::content::{Bytes, Computed, Content, joined};
 use crate::{Error, Result};
 
 /// Names of the files, in the order of their listing.
-pub const NAMES: [&str; 6] =
-    ["data", "data.npy", "offsets", "offsets.npy", "checksums", "checksums.npy"];
+pub const NAMES: [&str; 6] = ["data", "data.npy", "offsets", "offsets.npy", "checksums", "checksums.npy"];
 
-/// The content of the file with this place in [`NAMES`].
-pub fn face(records: &Arc<Records>, at: usize) -> Result<Content> {
+/// The contents of the files, in the order of [`NAMES`].
+pub fn all(records: &Arc<Records>) -> Vec<Content> {
     let count = u64::from(records.count());
-    let (element, len, mut parts) = match at / 2 {
-        0 => ("uint8", records.data_len(), records.data()),
-        1 => ("int64", count + 1, vec![Content::Computed(Arc::new(Offsets { records: records.clone() }))]),
-        2 => ("uint32", count, records.checksums()),
-        _ => return Err(Error::NotFound),
-    };
-    if at % 2 == 1 {
-        let header = npy_header(element, len).ok_or(Error::NotFound)?;
-        parts.insert(0, Content::Inline(header.into()));
-    }
-    Ok(joined(parts))
-}
-
-fn npy_header(element: &str, len: u64) -> Option<Vec<u8>> {
-    let dtype = Dtype { element: Element::from_name(element)?, endian: Endian::Little };
-    Some(npy::header(dtype, &[usize::try_from(len).ok()?]))
+    let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
+    let bare = [
+        (Kind::Uint, 1, records.data_len(), joined(records.data())),
+        (Kind::Int, 8, count + 1, offsets),
+        (Kind::Uint, 4, count, joined(records.checksums())),
+    ];
+    let both = bare.into_iter().map(|(kind, size, len, bare)| {
+        let dtype = Dtype { element: Element { kind, size }, endian: Endian::Little };
+        let header = Content::Inline(npy::header(dtype, &[len as usize]).into());
+        [bare.clone(), joined(vec![header, bare])]
+    });
+    both.flatten().collect()
 }
 
 /// N + 1 numbers: where each record begins, counted from the first one's beginning and across files, and the end.

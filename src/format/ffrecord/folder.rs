@@ -127,9 +127,8 @@ impl Folder {
             self.nodes.push(Node { name: start, name_len: bytes.len() as u8, parent, what });
         }
         let own = next.get_mut(earlier..).unwrap_or_default();
-        self.sort(parent, first, own).map_err(|name| {
-            (0, format!("the name \"{}\" is in one directory twice", name.escape_ascii()))
-        })
+        self.sort(parent, first, own)
+            .map_err(|name| (0, format!("the name \"{}\" is in one directory twice", name.escape_ascii())))
     }
 
     /// Sorts the nodes from `first` on, which are those of `parent`; the error is a name that two of them have.

@@ -58,7 +58,8 @@ impl Head {
         let kept = pass.run(kept, checksum == HeaderChecksum::Valid)?;
         if checksum == HeaderChecksum::Valid && pass.crc != stored {
             let found = pass.crc;
-            let problem = format!("the header checksum is {stored:#010x}, bytes 4 to {end} have {found:#010x}");
+            let problem =
+                format!("the header checksum is {stored:#010x}, bytes 4 to {end} have {found:#010x}");
             return Err(Error::damaged(source.place().at(0), problem));
         }
         pass.finish()?;
@@ -91,7 +92,9 @@ fn fixed(source: &dyn Source) -> Result<(u32, u32)> {
         let needed = needed.map_or("more than 2^64".into(), |needed| needed.to_string());
         return wrong(
             4,
-            format!("the number of records is {count}: header and tables take {needed} bytes, the file has {len}"),
+            format!(
+                "the number of records is {count}: header and tables take {needed} bytes, the file has {len}"
+            ),
         );
     }
     if count == 0 && len != FIXED {
@@ -100,7 +103,9 @@ fn fixed(source: &dyn Source) -> Result<(u32, u32)> {
     }
     match u32::try_from(count) {
         Ok(count) if count < u32::MAX => Ok((stored, count)),
-        _ => wrong(4, format!("the number of records is {count}: {} are the most that are read", u32::MAX - 1)),
+        _ => {
+            wrong(4, format!("the number of records is {count}: {} are the most that are read", u32::MAX - 1))
+        }
     }
 }
 

@@ -111,7 +111,11 @@ impl Machine<'_> {
         let end = usize::try_from(count).ok().and_then(|count| self.at.checked_add(count));
         let end = end.filter(|end| *end <= self.bytes.len());
         let end = end.ok_or_else(|| {
-            format!("{count} bytes are needed at byte {} of the pickle, which has {}", self.at, self.bytes.len())
+            format!(
+                "{count} bytes are needed at byte {} of the pickle, which has {}",
+                self.at,
+                self.bytes.len()
+            )
         })?;
         Ok(std::mem::replace(&mut self.at, end)..end)
     }
@@ -204,7 +208,9 @@ impl Machine<'_> {
 
     fn class(&mut self, module: &[u8], name: &[u8]) -> Step {
         if (module, name) != (b"collections", b"OrderedDict") {
-            let shown = |bytes: &[u8]| bytes.get(..bytes.len().min(60)).unwrap_or_default().escape_ascii().to_string();
+            let shown = |bytes: &[u8]| {
+                bytes.get(..bytes.len().min(60)).unwrap_or_default().escape_ascii().to_string()
+            };
             let (module, name) = (shown(module), shown(name));
             return Err(format!("it names {module}.{name}; only collections.OrderedDict is let in"));
         }
@@ -233,7 +239,8 @@ impl Machine<'_> {
     }
 
     fn set_all(&mut self) -> Step {
-        let mark = self.stack.iter().rposition(|value| matches!(value, Value::Mark)).ok_or("there is no mark")?;
+        let mark =
+            self.stack.iter().rposition(|value| matches!(value, Value::Mark)).ok_or("there is no mark")?;
         let pairs = self.stack.split_off(mark + 1);
         self.stack.truncate(mark);
         self.set(pairs.into_iter())
@@ -247,11 +254,13 @@ impl Machine<'_> {
         let directory = *directory;
         while let Some(key) = pairs.next() {
             let item = match (&key, pairs.next()) {
-                (Value::Text(_), Some(Value::Int(number))) => {
-                    Item::File(u64::try_from(number).map_err(|_| format!("a name stands for record {number}"))?)
-                }
+                (Value::Text(_), Some(Value::Int(number))) => Item::File(
+                    u64::try_from(number).map_err(|_| format!("a name stands for record {number}"))?,
+                ),
                 // A directory is always newer than the one it is put into, so there are no circles.
-                (Value::Text(_), Some(Value::Directory(inner))) if inner > directory => Item::Directory(inner),
+                (Value::Text(_), Some(Value::Directory(inner))) if inner > directory => {
+                    Item::Directory(inner)
+                }
                 (key, Some(value)) => return Err(format!("{} stands for {}", key.what(), value.what())),
                 (_, None) => return Err("a name stands for nothing".into()),
             };

@@ -150,7 +150,8 @@ impl Reader {
     /// The files of a packed folder: their paths, as bytes, with their records.
     pub fn paths(&self) -> impl Iterator<Item = (Vec<u8>, u64)> {
         let folder = self.folder.iter();
-        folder.flat_map(|folder| (0..folder.files()).filter_map(|file| folder.file(file)))
+        folder
+            .flat_map(|folder| (0..folder.files()).filter_map(|file| folder.file(file)))
             .map(|(record, path)| (path, record.into()))
     }
 }

@@ -115,9 +115,7 @@ impl Records {
         });
         match compared {
             Ok(()) => Ok(small.unwrap_or_else(|| found.stored())),
-            Err(error @ Error::Damaged { .. }) => {
-                Ok(Content::Broken { claimed: found.len().max(1), error })
-            }
+            Err(error @ Error::Damaged { .. }) => Ok(Content::Broken { claimed: found.len().max(1), error }),
             Err(error) => Err(error),
         }
     }
@@ -140,7 +138,8 @@ impl Records {
 
     /// All records' bytes, one after the other.
     pub fn data(&self) -> Vec<Content> {
-        let stored = |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
+        let stored =
+            |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
         self.shards().map(|shard| stored(shard, shard.data.clone())).collect()
     }
 
@@ -150,7 +149,8 @@ impl Records {
     }
 
     pub fn checksums(&self) -> Vec<Content> {
-        let stored = |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
+        let stored =
+            |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
         self.shards().map(|shard| stored(shard, shard.table.checksums())).collect()
     }
 

@@ -28,7 +28,9 @@ impl Shard {
         let Head { count, checksum, data, .. } = head;
         if checksum == HeaderChecksum::Absent {
             let file = source.path().display();
-            log::warn!("{file}: has no header checksum (as files of 2021): only its records' can be compared");
+            log::warn!(
+                "{file}: has no header checksum (as files of 2021): only its records' can be compared"
+            );
         }
         Ok(Shard { data: data..source.len(), source, table, checksum, count })
     }

@@ -36,7 +36,8 @@ pub fn file(records: &[&[u8]]) -> Vec<u8> {
 /// The header's checksum set right.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let count = u64::from_le_bytes(bytes[4..12].try_into().unwrap());
-    let end = count.checked_mul(12).and_then(|len| len.checked_add(12)).filter(|end| *end <= bytes.len() as u64);
+    let end =
+        count.checked_mul(12).and_then(|len| len.checked_add(12)).filter(|end| *end <= bytes.len() as u64);
     let sum = crc(&bytes[4..end.unwrap_or(12) as usize]);
     bytes[..4].copy_from_slice(&sum.to_le_bytes());
     bytes
@@ -103,14 +104,21 @@ fn headers_that_make_no_sense() {
     };
     assert!(said(b"12345".to_vec()).ends_with("at byte 0: the header takes 12 bytes, the file has 5"));
     assert!(said(with(4, &(-3i64).to_le_bytes())).ends_with("at byte 4: the number of records is -3"));
-    assert!(said(with(4, &(1i64 << 62).to_le_bytes())).contains("take more than 2^64 bytes, the file has 42"));
-    assert!(said(with(4, &4i64.to_le_bytes())).contains("at byte 4: the number of records is 4: header and tables take 60"));
+    assert!(
+        said(with(4, &(1i64 << 62).to_le_bytes())).contains("take more than 2^64 bytes, the file has 42")
+    );
+    assert!(
+        said(with(4, &4i64.to_le_bytes()))
+            .contains("at byte 4: the number of records is 4: header and tables take 60")
+    );
     assert!(said(with(4, &[0])).contains("the number of records is 0, but 30 bytes follow"));
     assert!(said(with(0, &[0; 12])).contains("its writer did not finish it"));
     assert!(said(with(13, b"x")).contains("at byte 0: the header checksum is 0x"));
     let offset = |number: usize, value: i64| resealed(with(20 + 8 * number, &value.to_le_bytes()));
     assert!(said(offset(0, 35)).contains("at byte 20: the offset of record 0 is 35, inside the header"));
-    assert!(said(offset(1, 35)).contains("at byte 28: the offset of record 1 is 35, before the record ahead"));
+    assert!(
+        said(offset(1, 35)).contains("at byte 28: the offset of record 1 is 35, before the record ahead")
+    );
     assert!(said(offset(1, 43)).contains("is 43, past the end of the file at byte 42"));
     assert!(said(offset(1, -1)).contains("is -1, which is negative"));
     assert!(Records::open(vec![source(with(13, b"x"))], false).is_ok());
@@ -234,11 +242,13 @@ fn with(rest: &[u8]) -> Vec<u8> {
 
 #[test]
 fn folders_of_any_pickle_protocol() {
-    let folder = packed(&with(b"(\x8c\x04\xED\xB3\xA9.tK\x01\x8c\x01dh\0)R\x8c\x01xK\0su.")).unwrap().unwrap();
+    let folder =
+        packed(&with(b"(\x8c\x04\xED\xB3\xA9.tK\x01\x8c\x01dh\0)R\x8c\x01xK\0su.")).unwrap().unwrap();
     let paths: Vec<_> = (0..folder.files()).map(|file| folder.file(file).unwrap()).collect();
     // The length of a text counts bytes: three of a surrogate and one more.
     assert_eq!(paths.len(), 2, "{paths:?}");
-    let old = b"\x80\x02ccollections\nOrderedDict\nq\0)Rq\x01(X\x01\0\0\0aq\x02K\0X\x01\0\0\0bq\x03h\0)Rq\x04u.";
+    let old =
+        b"\x80\x02ccollections\nOrderedDict\nq\0)Rq\x01(X\x01\0\0\0aq\x02K\0X\x01\0\0\0bq\x03h\0)Rq\x04u.";
     let folder = packed(old).unwrap().unwrap();
     assert_eq!((folder.files(), folder.file(0)), (1, Some((0, b"a".to_vec()))));
     assert!(folder.find(0, b"b").is_some() && folder.at_path(b"./b//").is_some());
@@ -387,7 +397,9 @@ proptest! {
         let path = dir.path().join("x.ffr");
         let writer = if announced { Writer::create_for(&path, records.len() as u64) } else { Writer::create(&path) };
         let mut writer = writer.unwrap();
-        records.iter().for_each(|record| drop(writer.add(record).unwrap()));
+        for record in &records {
+            writer.add(record).unwrap();
+        }
         writer.finish().unwrap();
         let slices: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
         prop_assert_eq!(std::fs::read(&path).unwrap(), file(&slices));

@@ -35,6 +35,8 @@ pub struct RecordTree {
     records: Arc<Records>,
     folder: Option<Arc<Folder>>,
     meta: Arc<[u8]>,
+    /// In the order of [`faces::NAMES`].
+    faces: Vec<Content>,
 }
 
 /// What a node number means.
@@ -49,7 +51,8 @@ enum Place {
 impl RecordTree {
     pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> RecordTree {
         let meta = meta(&records).into_bytes().into();
-        RecordTree { records, folder, meta }
+        let faces = faces::all(&records);
+        RecordTree { records, folder, meta, faces }
     }
 
     fn place(&self, node: NodeId) -> Option<Place> {
@@ -117,7 +120,7 @@ impl RecordTree {
         match self.place(node) {
             _ if face == Face::Sidecar => Err(Error::NotFound),
             Some(Place::Fixed(META)) if self.folder.is_none() => Ok(Content::Inline(self.meta.clone())),
-            Some(Place::Face(at)) => faces::face(&self.records, at),
+            Some(Place::Face(at)) => self.faces.get(at).cloned().ok_or(Error::NotFound),
             Some(_) => Err(Error::IsADirectory),
             None => Err(Error::NotFound),
         }

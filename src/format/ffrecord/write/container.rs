@@ -16,7 +16,8 @@ pub struct Container {
     said: Vec<&'static str>,
 }
 
-const NAMES: &str = "names are left out: an FFRecord file knows its records by number (this and later datasets)";
+const NAMES: &str =
+    "names are left out: an FFRecord file knows its records by number (this and later datasets)";
 const METADATA: &str = "metadata is left out: an FFRecord file has no place for it (this and later datasets)";
 const TYPES: &str = "types and shapes are left out: FFRecord's records are bytes (this and later datasets)";
 

@@ -37,7 +37,9 @@ fn refuse_inside(target: &Path, from: &Path) -> Result<()> {
     let inner = parent.canonicalize().map_err(|cause| Error::write(Place::file(target), cause))?;
     if inner.starts_with(&outer) {
         let (target, from) = (target.display(), from.display());
-        return Err(Error::Usage(format!("{target}: lies inside {from}, which is packed: write it elsewhere")));
+        return Err(Error::Usage(format!(
+            "{target}: lies inside {from}, which is packed: write it elsewhere"
+        )));
     }
     Ok(())
 }

@@ -8,7 +8,12 @@ use crate::error::Place;
 use crate::{Error, Result};
 
 /// Adds all of the file at `path`, opened as `from`, as a record.
-pub fn add(writer: &mut Writer, path: &Path, from: &mut dyn Read, passed: &mut dyn FnMut(u64)) -> Result<u64> {
+pub fn add(
+    writer: &mut Writer,
+    path: &Path,
+    from: &mut dyn Read,
+    passed: &mut dyn FnMut(u64),
+) -> Result<u64> {
     let mut watched = Watched { from, failure: None, passed };
     let added = writer.add_from(&mut watched);
     match watched.failure {

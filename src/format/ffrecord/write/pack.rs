@@ -56,7 +56,8 @@ fn pack_shards(
     }
     let count = if lines { count_lines(inputs)? } else { inputs.len() as u64 };
     let scratch = tempfile::Builder::new().prefix(".rab-").tempdir_in(directory(target)).map_err(failed)?;
-    let parts = Parts { directory: scratch.path().to_owned(), each: count.div_ceil(shards.into()).max(1), count };
+    let parts =
+        Parts { directory: scratch.path().to_owned(), each: count.div_ceil(shards.into()).max(1), count };
     let mut to = To { writer: None, parts: Some(parts), count: 0, passed };
     to.all(inputs, lines)?;
     if to.count == 0 {
