@@ -131,8 +131,14 @@ impl FileSystem {
     }
 
     /// Calls `each` for every line of a directory after `cursor`, `.` and `..` first, until it returns
-    /// false.
-    pub fn list(&self, inode: u64, cursor: u64, each: &mut dyn FnMut(Line<'_>) -> bool) -> Result<()> {
+    /// false. Without `sizes` the lines tell none, for who shows names only.
+    pub fn list(
+        &self,
+        inode: u64,
+        cursor: u64,
+        sizes: bool,
+        each: &mut dyn FnMut(Line<'_>) -> bool,
+    ) -> Result<()> {
         let dir = self.directory(inode)?;
         let dots = [(&b"."[..], dir), (&b".."[..], self.tree.parent(dir))];
         for (at, (name, node)) in (1..).zip(dots).filter(|(at, _)| *at > cursor) {
@@ -144,7 +150,11 @@ impl FileSystem {
         let mut failure = Ok(());
         self.tree.list(dir, cursor.saturating_sub(DOTS), &mut |name, entry| {
             let Entry { node, face, cursor, kind } = entry;
-            match self.of_kind(node, face, kind) {
+            let attributes = match sizes {
+                true => self.of_kind(node, face, kind),
+                false => Ok(self.with_size(node, face, kind, Size { len: None, stored: 0 })),
+            };
+            match attributes {
                 Ok(attributes) => each(Line { name, cursor: cursor + DOTS, attributes }),
                 Err(error) => {
                     failure = Err(error);
@@ -207,17 +217,25 @@ impl FileSystem {
     }
 
     fn of_kind(&self, node: NodeId, face: Face, kind: Kind) -> Result<Attributes> {
-        let (size, bits) = match kind {
-            Kind::Directory { .. } => (Size { len: Some(0), stored: 0 }, 0o555),
-            Kind::File => (self.tree.size(node, face)?, 0o444),
+        let size = match kind {
+            Kind::Directory { .. } => Size { len: Some(0), stored: 0 },
+            Kind::File => self.tree.size(node, face)?,
         };
-        Ok(Attributes {
+        Ok(self.with_size(node, face, kind, size))
+    }
+
+    fn with_size(&self, node: NodeId, face: Face, kind: Kind, size: Size) -> Attributes {
+        let bits = match kind {
+            Kind::Directory { .. } => 0o555,
+            Kind::File => 0o444,
+        };
+        Attributes {
             inode: compose(node, face),
             kind,
             len: size.len,
             stored: size.stored,
             mode: bits & !(self.owner.umask as u16),
-        })
+        }
     }
 }
 

@@ -274,7 +274,7 @@ impl Filesystem for Fuse {
             let attr = self.shared.file_attr(&line.attributes);
             !reply.add(attr.ino, line.cursor, attr.kind, OsStr::from_bytes(line.name))
         };
-        match self.shared.guard(|fs| fs.list(inode.0, cursor, &mut add)) {
+        match self.shared.guard(|fs| fs.list(inode.0, cursor, false, &mut add)) {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
         }
@@ -293,7 +293,7 @@ impl Filesystem for Fuse {
             let lifetime = lifetime(&line.attributes);
             !reply.add(attr.ino, line.cursor, OsStr::from_bytes(line.name), &lifetime, &attr, GENERATION)
         };
-        match self.shared.guard(|fs| fs.list(inode.0, cursor, &mut add)) {
+        match self.shared.guard(|fs| fs.list(inode.0, cursor, true, &mut add)) {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
         }

@@ -164,23 +164,29 @@ impl Tree for RecordTree {
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) {
+        if dir == RECORDS && self.folder.is_none() {
+            let from = u32::try_from(cursor).unwrap_or(u32::MAX);
+            let _ = (from..self.records.count()).all(|number| {
+                let (node, cursor) = (FIRST + NodeId::from(number), u64::from(number) + 1);
+                let entry = Entry { node, face: Face::Data, kind: Kind::File, cursor };
+                each(&self.records.file_name(number), entry)
+            });
+            return;
+        }
         let mut show = |at: u64, name: &[u8], node: NodeId| {
             let entry = self.kind(node).map(|kind| Entry { node, face: Face::Data, kind, cursor: at + 1 });
             entry.is_some_and(|entry| each(name, entry))
         };
-        if let Some((folder, node)) = self.in_folder(dir) {
-            let Some(What::Directory { nodes, .. }) = folder.what(node) else { return };
-            let all = (0..).zip(nodes.clone()).skip(usize::try_from(cursor).unwrap_or(usize::MAX));
-            let _ = { all }.all(|(at, node)| show(at, folder.name(node), RecordTree::of_folder(node)));
-        } else if dir == RECORDS {
-            let from = u32::try_from(cursor).unwrap_or(u32::MAX);
-            let _ = (from..self.records.count()).all(|number| {
-                let node = FIRST + NodeId::from(number);
-                show(number.into(), &self.records.file_name(number), node)
-            });
-        } else {
-            let all = (0..).zip(self.fixed(dir)).skip(usize::try_from(cursor).unwrap_or(usize::MAX));
-            let _ = { all }.all(|(at, (name, node))| show(at, name, node));
+        let done = usize::try_from(cursor).unwrap_or(usize::MAX);
+        match self.in_folder(dir).map(|(folder, node)| (folder, folder.what(node))) {
+            Some((folder, Some(What::Directory { nodes, .. }))) => {
+                let mut left = (0..).zip(nodes.clone()).skip(done);
+                let _ = left.all(|(at, node)| show(at, folder.name(node), RecordTree::of_folder(node)));
+            }
+            _ => {
+                let mut left = (0..).zip(self.fixed(dir)).skip(done);
+                let _ = left.all(|(at, (name, node))| show(at, name, node));
+            }
         }
     }
 
