@@ -167,7 +167,7 @@ fn files_and_lines_become_records() {
     let mut read = 0;
     assert_eq!(pack_files(&out, &inputs, &Packing::default(), &mut |bytes| read += bytes).unwrap(), 2);
     assert_eq!(
-        (records(&[out.clone()]), read),
+        (records(std::slice::from_ref(&out)), read),
         (vec![b"one\ntwo\r\n\nfour".to_vec(), b"five\n".to_vec()], 19)
     );
     let lines = Packing { lines: true, shards: None };

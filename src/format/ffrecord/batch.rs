@@ -133,17 +133,18 @@ fn runs<'w, 'r>(mut wanted: &'w [Wanted<'r>], mut bytes: &'w mut [u8]) -> Vec<Ru
 
 fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
     let total: usize = runs.iter().map(|run| run.bytes.len()).sum();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if total < MANY { 1 } else { cores.min(MOST_THREADS).min(runs.len()) };
-    if threads < 2 {
+    if total < MANY || runs.len() < 2 {
         return fill_here(records, runs);
     }
+    // Asking takes longer than reading a small batch.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(MOST_THREADS).min(runs.len());
     let share = runs.len().div_ceil(threads);
     std::thread::scope(|scope| {
         let fill = |part| scope.spawn(move || fill_here(records, part));
         let threads: Vec<_> = runs.chunks_mut(share).map(fill).collect();
         let panicked = |_| Err(Error::Other("a thread that read records ended too early".into()));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(panicked))
     })
 }
 

@@ -60,3 +60,29 @@ fn is_empty(metadata: &Node) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Compression;
+    use crate::yaml::Text;
+
+    #[test]
+    fn what_gets_lost_is_said_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.ffr");
+        let mut container = Container::create(&path).unwrap();
+        let mut add = |name: &str, metadata: &Node, what: What<'_>| {
+            let name = &Text::from(name);
+            let dataset = NewDataset { name, metadata, what, compression: Compression::None, origin: None };
+            container.add(&dataset, &mut &b"bytes"[..]).unwrap()
+        };
+        let some = Node::Map(vec![(Node::text("unit").into(), Node::text("mV").into())]);
+        assert!(add("records/0", &Node::Null, What::Bytes).is_empty());
+        assert_eq!(add("notes", &Node::Map(Vec::new()), What::Bytes), [NAMES]);
+        assert_eq!(add("more", &some, What::Text), [METADATA, TYPES]);
+        assert!(add("again", &some, What::Object).is_empty());
+        Box::new(container).finish().unwrap();
+        assert_eq!(crate::ffrecord::Reader::open(&path).unwrap().get(3).unwrap(), b"bytes");
+    }
+}
