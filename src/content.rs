@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-pub use computed::Computed;
+pub use computed::{Computed, joined};
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};

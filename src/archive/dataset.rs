@@ -100,7 +100,7 @@ impl<'a> Dataset<'a> {
     }
 
     pub(super) fn bytes_in_file(&self, range: Range<u64>, each: Each<'_>) -> Result<()> {
-        Content::Stored { source: self.archive.source.clone(), range }.pass(each)?;
+        Content::Stored { source: self.file(), range }.pass(each)?;
         self.description.fault.as_ref().map_or(Ok(()), |problem| Err(self.damaged(problem.as_str())))
     }
 
@@ -163,8 +163,14 @@ impl<'a> Dataset<'a> {
         self.archive.listing.datasets.remains(self.number)
     }
 
+    /// The file that its stored bytes are in.
+    fn file(&self) -> Arc<dyn Source> {
+        let own = self.archive.listing.datasets.file(self.number);
+        own.unwrap_or_else(|| self.archive.source.clone())
+    }
+
     pub(super) fn place(&self) -> Place {
-        self.archive.source.place().dataset(&self.description.name.lossy())
+        self.file().place().dataset(&self.description.name.lossy())
     }
 
     pub(super) fn damaged(&self, problem: impl Into<String>) -> Error {

@@ -8,7 +8,7 @@ use crate::{Archive, Options, Result};
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
-    /// The container's format, which is then not looked for: NPZ, RAB, RawArray
+    /// The container's format, which is then not looked for: FFRecord, NPZ, RAB, RawArray
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
 

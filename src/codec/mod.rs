@@ -43,7 +43,7 @@ mod zstd;
 
 pub use bits::Bits;
 pub use block_cache::Block;
-pub use check::crc32;
+pub use check::{Check, crc32};
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
 pub use leb128::Leb128;

@@ -2,6 +2,7 @@
 //! outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
+pub mod ffrecord;
 mod npz;
 mod rab;
 mod rawarray;
@@ -16,7 +17,7 @@ pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;
-use crate::tree::{Datasets, NameList, Tree};
+use crate::tree::{Datasets, Names, Tree};
 use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
 
@@ -94,11 +95,11 @@ pub trait Format: Sync {
 /// The datasets of a container and, by their numbers, their true names.
 pub struct Listing {
     pub format: &'static str,
-    pub names: NameList,
+    pub names: Box<dyn Names>,
     pub datasets: Box<dyn Datasets>,
 }
 
-pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray];
+pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;

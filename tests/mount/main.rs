@@ -10,6 +10,7 @@ mod damaged;
 mod decoding;
 mod directory;
 mod docs;
+mod ffrecord;
 mod gzip;
 mod index;
 mod lifecycle;

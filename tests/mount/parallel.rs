@@ -62,6 +62,12 @@ fn types_with_four_threads() {
 }
 
 #[test]
+fn ffrecord() {
+    eight_readers("../ffrecord/variable_50.ffr", &[]);
+    eight_readers("../ffrecord/packed_readme_example.ffr", &["--threads", "4"]);
+}
+
+#[test]
 fn names_and_metadata() {
     eight_readers("names.rab", &[]);
     eight_readers("metadata.rab", &[]);

@@ -12,6 +12,7 @@ mod convert;
 mod diff;
 mod docs;
 mod edit;
+mod ffrecord;
 mod get;
 mod info;
 mod library;

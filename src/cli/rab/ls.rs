@@ -55,7 +55,8 @@ impl Ls {
 }
 
 fn name(archive: &Archive, number: usize, out: &mut Output) -> Done {
-    let name = String::from_utf8_lossy(archive.raw_name(number));
+    let name = archive.raw_name(number);
+    let name = String::from_utf8_lossy(&name);
     let shown = out.shown(&name);
     Ok(writeln!(out, "{shown}")?)
 }

@@ -75,7 +75,11 @@ impl Format for Npz {
 
     fn list(&self, context: Context) -> Result<Listing> {
         let (names, archive) = read(context)?;
-        Ok(Listing { format: self.name(), names: Arc::unwrap_or_clone(names), datasets: Box::new(archive) })
+        Ok(Listing {
+            format: self.name(),
+            names: Box::new(Arc::unwrap_or_clone(names)),
+            datasets: Box::new(archive),
+        })
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

@@ -61,7 +61,7 @@ impl Format for RawArray {
 
     fn list(&self, context: Context) -> Result<Listing> {
         let archive = Archive::open(context)?;
-        Ok(Listing { format: self.name(), names: archive.names(), datasets: Box::new(archive) })
+        Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
     }
 
     fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {

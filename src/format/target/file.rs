@@ -26,7 +26,7 @@ impl Target {
 
     /// Where the target is, and temporary files are.
     pub fn directory(&self) -> &Path {
-        self.0.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+        directory(&self.0)
     }
 
     /// A new file, with the mode that the umask leaves to new files.
@@ -62,6 +62,11 @@ impl Whole {
             result => result,
         }
     }
+}
+
+/// The directory that a file is in.
+pub fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The file that `target` names: of a symbolic link, what it points at.

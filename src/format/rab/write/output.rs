@@ -138,9 +138,9 @@ fn copy<'p, 'f: 'p>(
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use super::*;
+    use std::fs;
 
     fn written(len: u64, text: &str) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
