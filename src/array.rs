@@ -4,17 +4,24 @@
 mod any;
 mod index;
 pub mod npy;
+pub mod numpy;
+mod opaque;
+mod record;
 mod scalar;
 mod slab;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use any::AnyArray;
 pub use index::Slab;
+pub use opaque::Opaque;
+pub use record::{Cell, Field, Record};
 pub use scalar::{Scalar, Width};
-pub(crate) use scalar::{float, int};
+pub(crate) use scalar::{bfloat, float, int};
 
-/// The element kinds of numpy, by the letter that numpy's type strings use.
+/// What elements are. All but the last two are numpy's; to numpy those are bytes without a meaning (`|V2`), as are
+/// numbers of other sizes than numpy's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Bool,
@@ -22,13 +29,17 @@ pub enum Kind {
     Uint,
     Float,
     Complex,
+    /// The upper half of a float32.
+    Bfloat,
+    /// Bytes; what they mean is not known, or said by the array's [`Record`].
+    Opaque,
 }
 
 /// An element type: kind and size in bytes, for example complex of 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Element {
     pub kind: Kind,
-    pub size: u8,
+    pub size: u32,
 }
 
 impl Element {
@@ -67,14 +78,23 @@ impl Element {
             (Kind::Uint, 8),
             (Kind::Int, 8),
         ];
-        let fits = |(kind, size): &(Kind, u8)| {
-            let bits = 8 * u32::from(*size);
+        let fits = |(kind, size): &(Kind, u32)| {
+            let bits = 8 * size;
             match kind {
                 Kind::Int => -(1i128 << (bits - 1)) <= least && most < 1i128 << (bits - 1),
                 _ => 0 <= least && most < 1i128 << bits,
             }
         };
         types.into_iter().find(fits).map(|(kind, size)| Element { kind, size })
+    }
+
+    /// How many bytes of it change places with the byte order: a complex number is two numbers.
+    pub fn swapped(self) -> u32 {
+        match self.kind {
+            Kind::Complex => self.size / 2,
+            Kind::Opaque => 1,
+            _ => self.size,
+        }
     }
 
     /// The name that [`Element::from_name`] knows it by.
@@ -132,19 +152,22 @@ pub struct Dtype {
 
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let order = match (self.element.size, self.endian) {
+        let Element { kind, size } = self.element;
+        let order = match (size, self.endian) {
             (1, _) => '|',
             (_, Endian::Little) => '<',
             (_, Endian::Big) => '>',
         };
-        let kind = match self.element.kind {
+        let kind = match kind {
+            _ if self.element.name().is_none() => return write!(f, "|V{size}"),
             Kind::Bool => 'b',
             Kind::Int => 'i',
             Kind::Uint => 'u',
             Kind::Float => 'f',
             Kind::Complex => 'c',
+            Kind::Bfloat | Kind::Opaque => 'V',
         };
-        write!(f, "{order}{kind}{}", self.element.size)
+        write!(f, "{order}{kind}{size}")
     }
 }
 
@@ -154,6 +177,25 @@ pub struct Array {
     pub dtype: Dtype,
     pub shape: Box<[u64]>,
     pub order: Order,
+    /// What opaque elements consist of, where somebody said it.
+    pub record: Option<Arc<Record>>,
+}
+
+impl Array {
+    /// Of elements that are numbers, or not known.
+    pub fn new(dtype: Dtype, shape: impl Into<Box<[u64]>>, order: Order) -> Array {
+        Array { dtype, shape: shape.into(), order, record: None }
+    }
+
+    /// The type as numpy understands it: `<f8`, `|V16`, `S12,<u4`.
+    pub fn numpy_type(&self) -> String {
+        self.record.as_ref().map_or_else(|| self.dtype.to_string(), |record| record.to_string())
+    }
+
+    /// The type as .npy files have it: `'<f8'`, or a list of fields.
+    pub fn descr(&self) -> String {
+        self.record.as_ref().map_or_else(|| format!("'{}'", self.dtype), |record| record.descr())
+    }
 }
 
 /// The bytes that an array of this shape takes; `None` if they do not fit into 64 bits.
@@ -174,6 +216,12 @@ mod tests {
         assert_eq!(dtype("int16", Endian::Little), "<i2");
         assert_eq!(dtype("complex128", Endian::Big), ">c16");
         assert_eq!(dtype("bool", Endian::Big), "|b1");
+        let other = |kind, size| Dtype { element: Element { kind, size }, endian: Endian::Big }.to_string();
+        assert_eq!(
+            other(Kind::Int, 16) + &other(Kind::Bfloat, 2) + &other(Kind::Opaque, 300),
+            "|V16|V2|V300"
+        );
+        assert_eq!(other(Kind::Complex, 4), "|V4");
         assert_eq!(Element::from_name("float128"), None);
         for name in ["bool", "int8", "uint16", "int32", "uint64", "float16", "complex64", "complex128"] {
             assert_eq!(Element::from_name(name).unwrap().name(), Some(name));

@@ -2,9 +2,13 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
-use std::io;
+mod computed;
+
+use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+
+pub use computed::{Computed, joined};
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};
@@ -21,6 +25,10 @@ pub enum Content {
     Stored { source: Arc<dyn Source>, range: Range<u64> },
     /// A compressed stream.
     Decoded(Arc<Stream>),
+    /// A byte range of another content, which ends where that ends or before.
+    Part { whole: Arc<Content>, range: Range<u64> },
+    /// Bytes that are made as they are asked for.
+    Computed(Arc<dyn Computed>),
     /// A dataset whose description makes no sense: it has the length that was claimed (at least 1, or the
     /// kernel would answer every read with an empty success), and every read gives the error.
     Broken { claimed: u64, error: Error },
@@ -31,8 +39,9 @@ impl Content {
     pub fn known_len(&self) -> Option<u64> {
         match self {
             Content::Inline(bytes) => Some(bytes.len() as u64),
-            Content::Stored { range, .. } => Some(range.end - range.start),
+            Content::Stored { range, .. } | Content::Part { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
+            Content::Computed(computed) => Some(computed.len()),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
     }
@@ -47,8 +56,10 @@ impl Content {
 
     /// Calls `listener` once when damage is found that reading at other places did not meet.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
-        if let Content::Decoded(stream) = self {
-            stream.on_damage(listener);
+        match self {
+            Content::Decoded(stream) => stream.on_damage(listener),
+            Content::Part { whole, .. } => whole.on_damage(listener),
+            Content::Inline(_) | Content::Stored { .. } | Content::Computed(_) | Content::Broken { .. } => {}
         }
     }
 
@@ -65,6 +76,10 @@ impl Content {
                 let wanted = range.start + offset..range.start + end;
                 if source.is_cached(&wanted) { stored(&**source, wanted).map(Some) } else { Ok(None) }
             }
+            Content::Part { whole, range } if offset < end => {
+                whole.read_at_once(range.start + offset, (end - offset) as usize)
+            }
+            Content::Computed(computed) if offset < end => computed.read_at_once(offset..end),
             _ => self.read(offset, size).map(Some),
         }
     }
@@ -82,6 +97,8 @@ impl Content {
                 source.check()
             }
             Content::Decoded(stream) => stream.read_exact_at(buf, offset),
+            Content::Part { whole, range } => whole.fill(buf, range.start + offset),
+            Content::Computed(computed) => computed.fill(buf, offset),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -94,8 +111,16 @@ impl Content {
                 let _ = each(bytes);
                 Ok(())
             }
-            Content::Stored { source, range } => pass_stored(&**source, range.clone(), each),
+            Content::Stored { source, range } => {
+                let fill = |piece: &mut [u8], at| {
+                    source.read_exact_at(piece, at)?;
+                    source.check()
+                };
+                pass_pieces(range.clone(), &fill, each)
+            }
+            Content::Computed(computed) => pass_computed(&**computed, each),
             Content::Decoded(stream) => stream.pass(each),
+            Content::Part { whole, range } => pass_part(whole, range, each),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -108,6 +133,12 @@ impl Content {
                 Ok(Way::Stored { source: source.clone(), range: range.clone() })
             }
             Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
+            Content::Computed(computed) => Ok(Way::Computed { computed: computed.clone(), at: 0 }),
+            Content::Part { whole, range } => whole.reader().map(|whole| Way::Part {
+                whole: Box::new(whole),
+                skip: range.start,
+                left: range.end - range.start,
+            }),
             Content::Broken { error, .. } => Err(error.clone()),
         }
         .map(Reader)
@@ -133,6 +164,8 @@ impl Content {
                 stream.read_exact_at(&mut bytes, offset)?;
                 Ok(Bytes::Owned(bytes))
             }
+            Content::Part { whole, range } => whole.read(range.start + offset, count),
+            Content::Computed(computed) => computed.read(offset..end),
             Content::Broken { error, .. } => Err(error.clone()),
         }
     }
@@ -144,8 +177,21 @@ pub struct Reader(Way);
 
 enum Way {
     Inline(io::Cursor<Arc<[u8]>>),
-    Stored { source: Arc<dyn Source>, range: Range<u64> },
+    Stored {
+        source: Arc<dyn Source>,
+        range: Range<u64>,
+    },
     Decoded(Box<Pass>),
+    Computed {
+        computed: Arc<dyn Computed>,
+        at: u64,
+    },
+    /// `left` bytes behind the next `skip` ones.
+    Part {
+        whole: Box<Reader>,
+        skip: u64,
+        left: u64,
+    },
 }
 
 impl io::Read for Reader {
@@ -161,13 +207,86 @@ impl io::Read for Reader {
                 Ok(into.len())
             }
             Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
+            Way::Computed { computed, at } => {
+                read_computed(&**computed, at, buffer).map_err(io::Error::other)
+            }
+            Way::Part { whole, skip, left } => {
+                drop_first(whole, skip)?;
+                read_part(whole, left, buffer)
+            }
         }
     }
 }
 
-fn pass_stored(
-    source: &dyn Source,
+/// The bytes from `at` on; where one of them is damaged, those before it.
+fn read_computed(computed: &dyn Computed, at: &mut u64, buffer: &mut [u8]) -> Result<usize> {
+    let (start, room) = (*at, buffer.len() as u64);
+    let count = |end: u64| end.saturating_sub(start).min(room) as usize;
+    let whole = count(computed.len());
+    let filled = match computed.fill(buffer.get_mut(..whole).unwrap_or_default(), *at) {
+        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()) {
+            0 => return Err(error),
+            sound => computed.fill(buffer.get_mut(..sound).unwrap_or_default(), *at).map(|()| sound)?,
+        },
+        filled => filled.map(|()| whole)?,
+    };
+    *at += filled as u64;
+    Ok(filled)
+}
+
+/// Reads over the first `skip` bytes.
+fn drop_first(whole: &mut Reader, skip: &mut u64) -> io::Result<()> {
+    let wanted = std::mem::take(skip);
+    match io::copy(&mut whole.by_ref().take(wanted), &mut io::sink())? {
+        found if found < wanted => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+/// What is left of a part. Behind its last byte the rest of the whole is read, whose end tells whether it is right.
+fn read_part(whole: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Result<usize> {
+    if *left == 0 && !buffer.is_empty() {
+        return io::copy(whole, &mut io::sink()).map(|_| 0);
+    }
+    let count = (buffer.len() as u64).min(*left) as usize;
+    let count = whole.read(buffer.get_mut(..count).unwrap_or_default())?;
+    *left -= count as u64;
+    Ok(count)
+}
+
+/// All of `whole` is passed, so that its end tells whether it is right.
+fn pass_part(
+    whole: &Content,
+    range: &Range<u64>,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut at = 0;
+    whole.pass(&mut |piece| {
+        let len = piece.len() as u64;
+        let inside = |edge: u64| edge.saturating_sub(at).min(len) as usize;
+        let wanted = piece.get(inside(range.start)..inside(range.end)).unwrap_or_default();
+        at += len;
+        if wanted.is_empty() { ControlFlow::Continue(()) } else { each(wanted) }
+    })
+}
+
+fn pass_computed(computed: &dyn Computed, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+    let fill = |piece: &mut [u8], at| computed.fill(piece, at);
+    let mut passed = 0;
+    let whole = pass_pieces(0..computed.len(), &fill, &mut |piece| {
+        passed += piece.len() as u64;
+        each(piece)
+    });
+    if let Err(Error::Damaged { .. }) = &whole {
+        // What the piece with the damage has before it.
+        pass_pieces(passed..computed.sound_len(), &fill, each)?;
+    }
+    whole
+}
+
+fn pass_pieces(
     range: Range<u64>,
+    fill: &dyn Fn(&mut [u8], u64) -> Result<()>,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut buffer = vec![0; PIECE];
@@ -175,8 +294,7 @@ fn pass_stored(
     while at < range.end {
         let count = (range.end - at).min(PIECE as u64);
         let piece = buffer.get_mut(..count as usize).unwrap_or_default();
-        source.read_exact_at(piece, at)?;
-        source.check()?;
+        fill(piece, at)?;
         if each(piece).is_break() {
             break;
         }

@@ -96,6 +96,11 @@ impl FileSystem {
         Totals { stored: self.stored, inodes: self.tree.nodes() + self.tree.datasets() }
     }
 
+    /// Has it a directory of which the kernel should not keep what a listing shows?
+    pub fn is_vast(&self) -> bool {
+        self.tree.is_vast()
+    }
+
     /// The inodes of all that is in the same container.
     pub fn siblings(&self, inode: u64) -> Range<u64> {
         let nodes = decompose(inode).map_or(0..0, |(node, _)| self.tree.siblings(node));

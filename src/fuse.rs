@@ -290,7 +290,9 @@ fn errno(error: &Error) -> Errno {
 
 impl Filesystem for Fuse {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        let wanted = self.wanted(config);
+        let mut wanted = self.wanted(config);
+        wanted.set(InitFlags::FUSE_DO_READDIRPLUS, !self.shared.fs.is_vast());
+        wanted &= config.capabilities();
         if wanted.contains(InitFlags::FUSE_PASSTHROUGH) {
             self.shared.passthrough.switch_on();
         }

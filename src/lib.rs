@@ -61,9 +61,13 @@ mod unpack;
 mod yaml;
 
 pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
-pub use array::{AnyArray, Array, Dtype, Element, Endian, Kind, Order, Scalar, Slab, Width};
+pub use array::{
+    AnyArray, Array, Cell as RecordCell, Dtype, Element, Endian, Field, Kind, Opaque, Order, Record, Scalar,
+    Slab, Width,
+};
 pub use content::Reader;
 pub use error::{Error, Result};
+pub use format::ffrecord;
 pub use format::{Add, Cell, Column, Compression, Editor, Item, Options, Writer};
 pub use tree::{Checksum, ColumnInfo, Description, Table};
 pub use yaml::{Node, Text, Value};

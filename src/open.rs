@@ -51,7 +51,7 @@ fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
 fn container(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
     let source = Arc::new(FileSource::open(path)?);
     let (modified, stored, mode) = (source.modified(), source.len(), source.mode());
-    let context = Context { options: formats(&config.showing), ..Context::new(source, engine.clone()) };
+    let context = Context { options: config.showing.formats.clone(), ..Context::new(source, engine.clone()) };
     let tree = format::open(context)?;
     let summary = match tree.datasets() {
         1 => "1 dataset".into(),
@@ -105,14 +105,10 @@ fn capacity(path: &Path) -> u64 {
     rustix::fs::statvfs(path).map_or(0, |about| about.f_blocks.saturating_mul(about.f_frsize))
 }
 
-fn formats(showing: &Showing) -> format::Options {
-    format::Options { format: showing.format.clone(), ..format::Options::default() }
-}
-
 fn showing(showing: &Showing) -> Result<mirror::Options> {
     Ok(mirror::Options {
         max_open: showing.max_open,
-        formats: formats(showing),
+        formats: showing.formats.clone(),
         strip_ext: showing.strip_ext,
         only_containers: showing.only_containers,
         follow_outside: showing.follow_outside,

@@ -121,7 +121,8 @@ fn names_that_stay_in_their_rooms() {
     only("flate2", &["codec"]);
     only("xxhash_rust", &["codec"]);
     only("zstd::", &["codec"]);
-    only("zip::", &["pack"]);
+    only("use zip::", &["pack"]);
+    only("rawzip::", &["format"]);
     only("libyaml_safer", &["yaml"]);
 }
 

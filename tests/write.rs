@@ -512,11 +512,11 @@ fn a_dataset_that_fails_leaves_no_trace() {
     let path = dir.path().join("x.rab");
     let mut writer = Writer::create(&path).unwrap();
     writer.add("first").text("1").unwrap();
-    let array = rab::Array {
-        dtype: rab::Dtype { element: rab::Element::from_name("int16").unwrap(), endian: Endian::Big },
-        shape: [2, 2].into(),
-        order: Order::F,
-    };
+    let array = rab::Array::new(
+        rab::Dtype { element: rab::Element::from_name("int16").unwrap(), endian: Endian::Big },
+        [2, 2],
+        Order::F,
+    );
     let said = |result: rab::Result<()>| result.unwrap_err().to_string();
     let refused = [
         (said(writer.add("a").bytes(large().chain(Torn))), "torn"),

@@ -70,7 +70,7 @@ impl<'a> Dataset<'a> {
         match &self.description.fault {
             None => self.content()?.pass(each),
             Some(problem) => {
-                self.archive.listing.datasets.remains(self.number)?.pass(each)?;
+                self.remains()?.pass(each)?;
                 Err(self.damaged(problem.as_str()))
             }
         }
@@ -96,8 +96,11 @@ impl<'a> Dataset<'a> {
 
     /// As [`Dataset::pieces`], the bytes as they are stored.
     pub fn stored_pieces(&self, each: Each<'_>) -> Result<()> {
-        let range = self.description.stored.clone().unwrap_or(0..0);
-        Content::Stored { source: self.archive.source.clone(), range }.pass(each)?;
+        self.bytes_in_file(self.description.stored.clone().unwrap_or(0..0), each)
+    }
+
+    pub(super) fn bytes_in_file(&self, range: Range<u64>, each: Each<'_>) -> Result<()> {
+        Content::Stored { source: self.file(), range }.pass(each)?;
         self.description.fault.as_ref().map_or(Ok(()), |problem| Err(self.damaged(problem.as_str())))
     }
 
@@ -155,8 +158,19 @@ impl<'a> Dataset<'a> {
         self.archive.listing.datasets.content(self.number)
     }
 
+    /// What there is of it if it makes no sense, or is not read here.
+    pub(super) fn remains(&self) -> Result<Content> {
+        self.archive.listing.datasets.remains(self.number)
+    }
+
+    /// The file that its stored bytes are in.
+    fn file(&self) -> Arc<dyn Source> {
+        let own = self.archive.listing.datasets.file(self.number);
+        own.unwrap_or_else(|| self.archive.source.clone())
+    }
+
     pub(super) fn place(&self) -> Place {
-        self.archive.source.place().dataset(&self.description.name.lossy())
+        self.file().place().dataset(&self.description.name.lossy())
     }
 
     pub(super) fn damaged(&self, problem: impl Into<String>) -> Error {

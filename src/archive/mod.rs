@@ -20,7 +20,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::codec::Engine;
 use crate::format::{self, Context, Listing, Options};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -104,16 +104,19 @@ impl Archive {
 
     /// The names of all datasets in the container's order; what is no Unicode in them is replaced.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.raw_names().map(String::from_utf8_lossy)
+        self.raw_names().map(|name| match name {
+            Cow::Borrowed(name) => String::from_utf8_lossy(name),
+            Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
+        })
     }
 
     /// The names as they are, in WTF-8.
-    pub fn raw_names(&self) -> impl Iterator<Item = &[u8]> {
-        self.listing.names.iter()
+    pub fn raw_names(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        (0..self.len()).map(|number| self.raw_name(number))
     }
 
     /// The name of a dataset by its number, in WTF-8; empty if there is none.
-    pub fn raw_name(&self, number: usize) -> &[u8] {
+    pub fn raw_name(&self, number: usize) -> Cow<'_, [u8]> {
         self.listing.names.get(number).unwrap_or_default()
     }
 
@@ -125,8 +128,11 @@ impl Archive {
     /// The number of the first dataset of this name.
     pub fn find(&self, name: impl AsRef<[u8]>) -> Option<usize> {
         let name = name.as_ref();
+        if let Some(found) = self.listing.names.find(name) {
+            return found;
+        }
         let index = self.index.get_or_init(|| self.index());
-        let found = index.find(self.hasher.hash_one(name), |number| self.name(*number) == name);
+        let found = index.find(self.hasher.hash_one(name), |number| &*self.name(*number) == name);
         found.map(|number| *number as usize)
     }
 
@@ -161,14 +167,16 @@ impl Archive {
 
     /// The tree that a mount shows; the number of a dataset is the same in it.
     pub(crate) fn tree(&self) -> Result<Arena<&dyn Datasets>> {
-        Builder::build(&self.listing.names, &*self.listing.datasets)
+        let mut names = NameList::default();
+        self.raw_names().for_each(|name| names.push(&name));
+        Builder::build(&names, &*self.listing.datasets)
     }
 
     pub(crate) fn source(&self) -> &FileSource {
         &self.source
     }
 
-    fn name(&self, number: u32) -> &[u8] {
+    fn name(&self, number: u32) -> Cow<'_, [u8]> {
         self.raw_name(number as usize)
     }
 
@@ -176,9 +184,9 @@ impl Archive {
     fn index(&self) -> HashTable<u32> {
         let mut index = HashTable::with_capacity(self.len());
         for (number, name) in (0..).zip(self.raw_names()) {
-            let hash = self.hasher.hash_one(name);
+            let hash = self.hasher.hash_one(&*name);
             if index.find(hash, |other: &u32| self.name(*other) == name).is_none() {
-                index.insert_unique(hash, number, |other| self.hasher.hash_one(self.name(*other)));
+                index.insert_unique(hash, number, |other| self.hasher.hash_one(&*self.name(*other)));
             }
         }
         index

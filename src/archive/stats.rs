@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::Dataset;
 use crate::Result;
-use crate::array::{Dtype, Kind, float, int};
+use crate::array::{Dtype, Element, Kind, bfloat, float, int};
 
 /// A minimum or maximum: whole numbers exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,12 +30,20 @@ pub struct Stats {
 }
 
 impl Dataset<'_> {
+    /// Is it an array of numbers of up to 64 bits (complex ones of 128)?
+    pub fn has_stats(&self) -> bool {
+        self.description().array.as_ref().is_some_and(|array| can_be_summed(array.dtype))
+    }
+
     /// Reads the whole array once.
     pub fn stats(&self) -> Result<Stats> {
         let array = self.description().array.as_ref();
-        let array = array.ok_or_else(|| self.other(&format!("is {}, not an array", self.kind())))?;
+        let array = array.filter(|array| can_be_summed(array.dtype));
+        let array = array.ok_or_else(|| {
+            self.other(&format!("is {}, not an array of numbers of up to 64 bits", self.kind()))
+        })?;
         let mut sums = Sums::default();
-        let size = usize::from(array.dtype.element.size);
+        let size = array.dtype.element.size as usize;
         // Elements do not end where pieces do.
         let mut rest: Vec<u8> = Vec::new();
         self.pieces(&mut |piece| {
@@ -66,13 +74,18 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, bytes: &[u8], dtype: Dtype) {
-        let size = usize::from(dtype.element.size);
+        let size = dtype.element.size as usize;
         match dtype.element.kind {
             Kind::Bool => bytes.iter().for_each(|byte| self.int(i128::from(*byte != 0))),
             Kind::Int | Kind::Uint => bytes.chunks_exact(size).for_each(|item| self.int(int(item, dtype))),
             Kind::Float => {
                 self.floats(bytes.chunks_exact(size).map(|item| (float(item, dtype.endian), 0.0)), false)
             }
+            Kind::Bfloat => {
+                let halves = bytes.chunks_exact(size).map(|item| (bfloat(item, dtype.endian), 0.0));
+                self.floats(halves, false);
+            }
+            Kind::Opaque => {}
             Kind::Complex => {
                 let parts = bytes.chunks_exact(size).map(|item| {
                     let (real, imaginary) = item.split_at(size / 2);
@@ -124,7 +137,7 @@ impl Sums {
         let valid = (self.stats.count - self.stats.nans) as f64;
         if valid > 0.0 {
             self.stats.mean = Some(match dtype.element.kind {
-                Kind::Float | Kind::Complex => self.real / valid,
+                Kind::Float | Kind::Bfloat | Kind::Complex => self.real / valid,
                 _ => self.whole as f64 / valid,
             });
             if dtype.element.kind == Kind::Complex {
@@ -133,4 +146,10 @@ impl Sums {
         }
         self.stats
     }
+}
+
+/// Sums of whole numbers are exact, which those of 128 bits cannot be.
+fn can_be_summed(dtype: Dtype) -> bool {
+    let Element { kind, size } = dtype.element;
+    kind != Kind::Opaque && (size <= 8 || kind == Kind::Complex)
 }

@@ -59,7 +59,7 @@ impl Dataset<'_> {
             return self.texts(column, table.rows, content, offset).map(ColumnValues::Texts);
         };
         let endian = if column.big_endian { Endian::Big } else { Endian::Little };
-        let array = Array { dtype: Dtype { element, endian }, shape: [table.rows].into(), order: Order::C };
+        let array = Array::new(Dtype { element, endian }, [table.rows], Order::C);
         let stored = AnyArray::read(&array, &Slab::whole(&array.shape), &mut |buf, at| {
             content.fill(buf, offset + at)
         })?;

@@ -4,12 +4,12 @@
 use std::io;
 
 use bytemuck::Zeroable;
-use half::f16;
+use half::{bf16, f16};
 use ndarray::{ArrayD, Axis, IxDyn, ShapeBuilder, concatenate};
 use num_complex::Complex;
 
 use super::slab::{self, Read};
-use super::{Array, Element, Endian, Kind, Order, Scalar, Slab};
+use super::{Array, Element, Endian, Kind, Opaque, Order, Scalar, Slab};
 use crate::{Error, Result};
 
 macro_rules! any_array {
@@ -19,14 +19,17 @@ macro_rules! any_array {
         pub enum AnyArray {
             Bool(ArrayD<bool>),
             $($variant(ArrayD<$type>),)*
+            /// Elements that are no numbers.
+            Opaque(Opaque),
         }
 
-        /// Does something with the array inside, whatever its type.
+        /// Does something with the array inside, whatever its type, or with opaque elements.
         macro_rules! with_array {
-            ($any:expr, $inside:ident => $result:expr) => {
+            ($any:expr, $inside:ident => $result:expr, $opaque:ident => $other:expr) => {
                 match $any {
                     AnyArray::Bool($inside) => $result,
                     $(AnyArray::$variant($inside) => $result,)*
+                    AnyArray::Opaque($opaque) => $other,
                 }
             };
         }
@@ -37,7 +40,10 @@ macro_rules! any_array {
                 let Element { kind, size } = array.dtype.element;
                 match (kind, size) {
                     $((Kind::$kind, $size) => part(array, slab, read).map(AnyArray::$variant),)*
-                    _ => part::<u8>(array, slab, read).map(|bytes| AnyArray::Bool(bytes.mapv(|byte| byte != 0))),
+                    (Kind::Bool, 1) => {
+                        part::<u8>(array, slab, read).map(|bytes| AnyArray::Bool(bytes.mapv(|byte| byte != 0)))
+                    }
+                    _ => Opaque::read(array, slab, read).map(AnyArray::Opaque),
                 }
             }
 
@@ -45,7 +51,8 @@ macro_rules! any_array {
             pub(crate) fn from_scalars(element: Element, values: &[Scalar]) -> Option<AnyArray> {
                 Some(match (element.kind, element.size) {
                     $((Kind::$kind, $size) => AnyArray::$variant(converted(values)?),)*
-                    _ => AnyArray::Bool(converted(values)?),
+                    (Kind::Bool, 1) => AnyArray::Bool(converted(values)?),
+                    _ => return None,
                 })
             }
 
@@ -54,6 +61,7 @@ macro_rules! any_array {
                 match (first, second) {
                     (AnyArray::Bool(a), AnyArray::Bool(b)) => joined(axis, a, b).map(AnyArray::Bool),
                     $((AnyArray::$variant(a), AnyArray::$variant(b)) => joined(axis, a, b).map(AnyArray::$variant),)*
+                    (AnyArray::Opaque(a), AnyArray::Opaque(b)) => a.join(axis, b).map(AnyArray::Opaque),
                     _ => Err(Error::Other("arrays of two types cannot be joined".into())),
                 }
             }
@@ -66,38 +74,43 @@ any_array! {
     Int16(i16) Int 2,
     Int32(i32) Int 4,
     Int64(i64) Int 8,
+    Int128(i128) Int 16,
     Uint8(u8) Uint 1,
     Uint16(u16) Uint 2,
     Uint32(u32) Uint 4,
     Uint64(u64) Uint 8,
+    Uint128(u128) Uint 16,
+    Bfloat16(bf16) Bfloat 2,
     Float16(f16) Float 2,
     Float32(f32) Float 4,
     Float64(f64) Float 8,
+    Complex32(Complex<f16>) Complex 4,
     Complex64(Complex<f32>) Complex 8,
     Complex128(Complex<f64>) Complex 16,
 }
 
 impl AnyArray {
     pub fn shape(&self) -> &[usize] {
-        with_array!(self, array => array.shape())
+        with_array!(self, array => array.shape(), opaque => opaque.shape())
     }
 
     pub fn len(&self) -> usize {
-        with_array!(self, array => array.len())
+        self.shape().iter().product()
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All elements, the last axis fastest.
+    /// All elements, the last axis fastest; none of an array of opaque ones.
     pub fn scalars(&self) -> Vec<Scalar> {
-        with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect())
+        with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect(), _opaque => Vec::new())
     }
 
     /// Writes all elements in this byte order, the last axis fastest.
     pub fn write(&self, endian: Endian, to: &mut dyn io::Write) -> io::Result<()> {
-        let part = if let AnyArray::Complex64(_) | AnyArray::Complex128(_) = self { 2 } else { 1 };
+        use AnyArray::{Complex32, Complex64, Complex128};
+        let part = if let Complex32(_) | Complex64(_) | Complex128(_) = self { 2 } else { 1 };
         with_array!(self, array => array.iter().try_for_each(|item| {
             let native = bytemuck::bytes_of(item);
             if endian == Endian::NATIVE {
@@ -107,7 +120,7 @@ impl AnyArray {
                 let turned: Vec<u8> = bytes.iter().rev().copied().collect();
                 to.write_all(&turned)
             })
-        }))
+        }), opaque => opaque.write(to))
     }
 }
 
@@ -118,8 +131,13 @@ fn part<T: bytemuck::Pod>(array: &Array, slab: &Slab, read: Read<'_>) -> Result<
     to_native(array, bytes);
     let counts = slab.axes.iter().map(|axis| axis.count as usize).collect::<Vec<_>>();
     let shape = IxDyn(&counts).set_f(array.order == Order::F);
-    let mut found = ArrayD::from_shape_vec(shape, items)
+    let found = ArrayD::from_shape_vec(shape, items)
         .map_err(|problem| Error::Other(format!("the array cannot be made: {problem}")))?;
+    Ok(finished(found, slab))
+}
+
+/// Turns axes round that go backwards, and takes those away that are one position.
+pub(super) fn finished<T>(mut found: ArrayD<T>, slab: &Slab) -> ArrayD<T> {
     for (number, axis) in slab.axes.iter().enumerate().rev() {
         if axis.step < 0 {
             found.invert_axis(Axis(number));
@@ -128,7 +146,7 @@ fn part<T: bytemuck::Pod>(array: &Array, slab: &Slab, read: Read<'_>) -> Result<
             found = found.index_axis_move(Axis(number), 0);
         }
     }
-    Ok(found)
+    found
 }
 
 fn converted<T: TryFrom<Scalar>>(values: &[Scalar]) -> Option<ArrayD<T>> {
@@ -136,7 +154,7 @@ fn converted<T: TryFrom<Scalar>>(values: &[Scalar]) -> Option<ArrayD<T>> {
     ArrayD::from_shape_vec(IxDyn(&[items.len()]), items).ok()
 }
 
-fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
+pub(super) fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
     let mut items = Vec::new();
     let count = usize::try_from(len).ok().filter(|count| items.try_reserve_exact(*count).is_ok());
     let count = count.ok_or_else(|| Error::Other(format!("{len} elements do not fit into memory")))?;
@@ -145,14 +163,13 @@ fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
 }
 
 fn to_native(array: &Array, bytes: &mut [u8]) {
-    let Element { kind, size } = array.dtype.element;
-    let part = usize::from(if kind == Kind::Complex { size / 2 } else { size });
+    let part = array.dtype.element.swapped() as usize;
     if array.dtype.endian != Endian::NATIVE && part > 1 {
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
 }
 
-fn joined<T: Clone>(axis: usize, first: &ArrayD<T>, second: &ArrayD<T>) -> Result<ArrayD<T>> {
+pub(super) fn joined<T: Clone>(axis: usize, first: &ArrayD<T>, second: &ArrayD<T>) -> Result<ArrayD<T>> {
     concatenate(Axis(axis), &[first.view(), second.view()])
         .map_err(|problem| Error::Other(format!("the arrays cannot be joined: {problem}")))
 }

@@ -1,6 +1,6 @@
 //! One element of an array, for who does not care which of the many types it has.
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::{Dtype, Element, Endian, Kind};
@@ -11,34 +11,41 @@ use super::{Dtype, Element, Endian, Kind};
 pub enum Scalar {
     Bool(bool),
     Int(i128),
+    /// A whole number that [`Scalar::Int`] has no room for.
+    Big(u128),
     Float(f64, Width),
     Complex(f64, f64, Width),
 }
 
 impl Scalar {
-    /// An element out of its bytes, of which there are as many as its type takes.
-    pub(crate) fn from_bytes(item: &[u8], dtype: Dtype) -> Scalar {
+    /// An element out of its bytes, of which there are as many as its type takes; None if it is opaque.
+    pub(crate) fn from_bytes(item: &[u8], dtype: Dtype) -> Option<Scalar> {
         let Dtype { element: Element { kind, size }, endian } = dtype;
-        let width = |bytes: u8| match bytes {
+        let width = |bytes| match bytes {
             2 => Width::W16,
             4 => Width::W32,
             _ => Width::W64,
         };
-        match kind {
+        Some(match kind {
             Kind::Bool => Scalar::Bool(item.iter().any(|byte| *byte != 0)),
+            Kind::Uint if size == 16 => u128::from_le_bytes(little(item, endian)).into(),
             Kind::Int | Kind::Uint => Scalar::Int(int(item, dtype)),
+            Kind::Bfloat => Scalar::Float(bfloat(item, endian), Width::Bfloat),
+            Kind::Opaque => return None,
             Kind::Float => Scalar::Float(float(item, endian), width(size)),
             Kind::Complex => {
                 let (real, imaginary) = item.split_at(item.len() / 2);
                 Scalar::Complex(float(real, endian), float(imaginary, endian), width(size / 2))
             }
-        }
+        })
     }
 }
 
 /// The bits of a floating-point number, or of the part of a complex one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
+    /// 16 with the exponent of 32.
+    Bfloat,
     W16,
     W32,
     W64,
@@ -87,12 +94,12 @@ macro_rules! floats {
 }
 
 macro_rules! complexes {
-    ($($part:ty)*) => { $(impl TryFrom<Scalar> for Complex<$part> {
+    ($($part:ty: $from:expr,)*) => { $(impl TryFrom<Scalar> for Complex<$part> {
         type Error = Scalar;
 
         fn try_from(value: Scalar) -> Result<Complex<$part>, Scalar> {
             match value {
-                Scalar::Complex(real, imaginary, _) => Ok(Complex::new(real as $part, imaginary as $part)),
+                Scalar::Complex(real, imaginary, _) => Ok(Complex::new($from(real), $from(imaginary))),
                 _ => Err(value),
             }
         }
@@ -100,12 +107,17 @@ macro_rules! complexes {
 }
 
 floats! {
+    bf16: bf16::from_f64,
     f16: f16::from_f64,
     f32: |number| number as f32,
     f64: |number| number,
 }
 
-complexes!(f32 f64);
+complexes! {
+    f16: f16::from_f64,
+    f32: |number| number as f32,
+    f64: |number| number,
+}
 
 impl TryFrom<Scalar> for bool {
     type Error = Scalar;
@@ -119,7 +131,38 @@ impl TryFrom<Scalar> for bool {
     }
 }
 
-ints!(i8 i16 i32 i64 u8 u16 u32 u64);
+ints!(i8 i16 i32 i64 i128 u8 u16 u32 u64);
+
+impl From<u128> for Scalar {
+    fn from(value: u128) -> Scalar {
+        i128::try_from(value).map_or(Scalar::Big(value), Scalar::Int)
+    }
+}
+
+impl TryFrom<Scalar> for u128 {
+    type Error = Scalar;
+
+    fn try_from(value: Scalar) -> Result<u128, Scalar> {
+        match value {
+            Scalar::Big(whole) => Ok(whole),
+            Scalar::Int(whole) => whole.try_into().map_err(|_| value),
+            Scalar::Bool(yes) => Ok(yes.into()),
+            _ => Err(value),
+        }
+    }
+}
+
+impl From<bf16> for Scalar {
+    fn from(value: bf16) -> Scalar {
+        Scalar::Float(value.to_f64(), Width::Bfloat)
+    }
+}
+
+impl From<Complex<f16>> for Scalar {
+    fn from(value: Complex<f16>) -> Scalar {
+        Scalar::Complex(value.re.to_f64(), value.im.to_f64(), Width::W16)
+    }
+}
 
 impl From<f16> for Scalar {
     fn from(value: f16) -> Scalar {
@@ -152,8 +195,8 @@ impl From<Complex<f64>> for Scalar {
 }
 
 /// The bytes of one value with the least significant first, filled up with zeros.
-fn little(item: &[u8], endian: Endian) -> [u8; 8] {
-    let mut bytes = [0; 8];
+fn little<const N: usize>(item: &[u8], endian: Endian) -> [u8; N] {
+    let mut bytes = [0; N];
     match endian {
         Endian::Little => bytes.iter_mut().zip(item).for_each(|(to, from)| *to = *from),
         Endian::Big => bytes.iter_mut().zip(item.iter().rev()).for_each(|(to, from)| *to = *from),
@@ -161,22 +204,30 @@ fn little(item: &[u8], endian: Endian) -> [u8; 8] {
     bytes
 }
 
-/// A whole number out of its bytes.
+/// A whole number out of its bytes, which are no 16 of an unsigned one.
 pub(crate) fn int(item: &[u8], dtype: Dtype) -> i128 {
+    if dtype.element.size == 16 {
+        return i128::from_le_bytes(little(item, dtype.endian));
+    }
     let bits = u64::from_le_bytes(little(item, dtype.endian));
     if dtype.element.kind == Kind::Uint {
         return bits.into();
     }
-    let unused = 64 - 8 * u32::from(dtype.element.size.clamp(1, 8));
+    let unused = 64 - 8 * dtype.element.size.clamp(1, 8);
     (((bits << unused) as i64) >> unused).into()
+}
+
+/// A bfloat16 out of its bytes.
+pub(crate) fn bfloat(item: &[u8], endian: Endian) -> f64 {
+    let [a, b] = little(item, endian);
+    bf16::from_le_bytes([a, b]).to_f64()
 }
 
 /// A floating-point number out of its bytes.
 pub(crate) fn float(item: &[u8], endian: Endian) -> f64 {
-    let [a, b, c, d, ..] = little(item, endian);
     match item.len() {
-        2 => f16::from_le_bytes([a, b]).to_f64(),
-        4 => f32::from_le_bytes([a, b, c, d]).into(),
+        2 => f16::from_le_bytes(little(item, endian)).to_f64(),
+        4 => f32::from_le_bytes(little(item, endian)).into(),
         _ => f64::from_le_bytes(little(item, endian)),
     }
 }

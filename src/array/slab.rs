@@ -185,7 +185,7 @@ mod tests {
 
     fn array(shape: &[u64], order: Order, name: &str) -> Array {
         let dtype = Dtype { element: Element::from_name(name).unwrap(), endian: Endian::Little };
-        Array { dtype, shape: shape.into(), order }
+        Array::new(dtype, shape, order)
     }
 
     /// What was read, and how many bytes and calls it took.

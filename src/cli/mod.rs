@@ -4,6 +4,7 @@ mod complete;
 #[cfg(feature = "mount")]
 mod mount;
 mod rab;
+mod reading;
 mod values;
 
 use crate::yaml;

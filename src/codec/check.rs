@@ -41,6 +41,11 @@ impl Check {
     }
 }
 
+/// The CRC-32 of what had `value` (0 for nothing) and these bytes.
+pub fn crc32(value: u32, bytes: &[u8]) -> u32 {
+    Check::Crc.update(value, bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use flate2::read::ZlibDecoder;
+use flate2::read::{DeflateDecoder, ZlibDecoder};
 
 use super::check::Check;
 use super::encoder;
@@ -26,6 +26,11 @@ pub fn decoded(stream: impl Read) -> impl Read {
     ZlibDecoder::new(stream)
 }
 
+/// As [`decoded`], of a stream without wrapper.
+pub fn decoded_bare(stream: impl Read) -> impl Read {
+    DeflateDecoder::new(stream)
+}
+
 /// Threads that compress.
 pub struct Compressor {
     /// None: the thread that reads compresses.
@@ -40,16 +45,25 @@ impl Compressor {
     }
 
     /// `input` as a zlib stream.
-    pub fn zlib<R: Read>(&self, input: R, level: u32) -> Zlib<'_, R> {
-        Zlib {
+    pub fn zlib<R: Read>(&self, input: R, level: u32) -> Deflated<'_, R> {
+        Deflated {
+            adler: Some(Check::Adler.of_nothing()),
+            out: head(level).to_vec(),
+            ..self.bare(input, level)
+        }
+    }
+
+    /// `input` as a deflate stream without wrapper.
+    pub fn bare<R: Read>(&self, input: R, level: u32) -> Deflated<'_, R> {
+        Deflated {
             compressor: self,
             input,
             level: level.min(MAX_LEVEL),
             before: Vec::new(),
             coming: VecDeque::new(),
             ended: false,
-            adler: Check::Adler.of_nothing(),
-            out: head(level).to_vec(),
+            adler: None,
+            out: Vec::new(),
             used: 0,
         }
     }
@@ -67,8 +81,8 @@ impl Compressor {
     }
 }
 
-/// A zlib stream that is made as it is read.
-pub struct Zlib<'c, R> {
+/// A stream that is made as it is read.
+pub struct Deflated<'c, R> {
     compressor: &'c Compressor,
     input: R,
     level: u32,
@@ -77,12 +91,13 @@ pub struct Zlib<'c, R> {
     coming: VecDeque<Receiver<io::Result<Packed>>>,
     /// The last block is on its way.
     ended: bool,
-    adler: u32,
+    /// Of what was compressed so far; None without wrapper.
+    adler: Option<u32>,
     out: Vec<u8>,
     used: usize,
 }
 
-impl<R: Read> Zlib<'_, R> {
+impl<R: Read> Deflated<'_, R> {
     /// Sends blocks on their way, up to the number that there is room for.
     fn read_ahead(&mut self) -> io::Result<()> {
         while !self.ended && self.coming.len() < self.compressor.in_flight {
@@ -103,17 +118,18 @@ impl<R: Read> Zlib<'_, R> {
         self.read_ahead()?;
         let Some(packed) = self.coming.pop_front() else { return Ok(false) };
         let packed = packed.recv().map_err(|_| io::Error::other("a thread that compresses is gone"))??;
-        self.adler = Check::Adler.combine(self.adler, packed.adler, packed.len);
         self.out = packed.bytes;
         self.used = 0;
+        let Some(adler) = &mut self.adler else { return Ok(true) };
+        *adler = Check::Adler.combine(*adler, packed.adler, packed.len);
         if self.ended && self.coming.is_empty() {
-            self.out.extend(self.adler.to_be_bytes());
+            self.out.extend(adler.to_be_bytes());
         }
         Ok(true)
     }
 }
 
-impl<R: Read> Read for Zlib<'_, R> {
+impl<R: Read> Read for Deflated<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.used == self.out.len() {
             if !self.next()? {

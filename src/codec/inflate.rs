@@ -1,4 +1,4 @@
-//! Decoding a zlib or gzip stream from its start or from a seek point. Check values and lengths of the
+//! Decoding a zlib, gzip or bare deflate stream from its start or from a seek point. Check values and lengths of the
 //! wrapper are compared at its end wherever decoding started, since a seek point remembers the check value
 //! up to it.
 //!
@@ -90,13 +90,23 @@ impl Parts {
 }
 
 impl Inflater {
-    /// A decoder at the start of the stream stored in `range` of `source`.
-    pub fn new(source: Arc<dyn Source>, range: Range<u64>, place: &Place, parts: Parts) -> Result<Inflater> {
+    /// A decoder at the start of the stream stored in `range` of `source`, whose first bytes tell the wrapper if
+    /// nothing else does.
+    pub fn new(
+        source: Arc<dyn Source>,
+        range: Range<u64>,
+        wrapper: Option<Wrapper>,
+        place: &Place,
+        parts: Parts,
+    ) -> Result<Inflater> {
         let Parts { mut raw, buffer } = parts;
         raw.reset();
         let start = range.start;
         let mut input = Input::new(source, range, buffer);
-        let wrapper = Wrapper::open(&mut input).map_err(|fault| fault.into_error(place, start))?;
+        let wrapper = match wrapper {
+            Some(known) => known,
+            None => Wrapper::open(&mut input).map_err(|fault| fault.into_error(place, start))?,
+        };
         Ok(Inflater::at(raw, input, wrapper, 0, 0, wrapper.check().of_nothing()))
     }
 

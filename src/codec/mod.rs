@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `raw` | the deflate engine, which can stop and start between deflate blocks |
 //! | `input`, `check`, `wrapper` | stored bytes, check values, what zlib and gzip put around deflate |
+//! | `prefix` | the first bytes of a stream |
 //! | `inflate` | a stream decoded from its start or from a seek point |
 //! | `window` | what a seek point has to keep of the bytes before it |
 //! | `index` | what is known of one stream: seek points, check values, length |
@@ -14,7 +15,10 @@
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
+//! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `bits` | bits as bytes |
 
+mod bits;
 mod block_cache;
 mod check;
 pub mod deflate;
@@ -24,20 +28,31 @@ mod index;
 mod index_store;
 mod inflate;
 mod input;
+mod leb128;
+mod lz4;
+mod prefix;
 mod raw;
 mod spill;
 mod stream;
 mod streams;
+mod walk;
 mod window;
 mod wrapper;
 #[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
 mod zstd;
 
+pub use bits::Bits;
 pub use block_cache::Block;
+pub use check::{Check, crc32};
 pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
+pub use leb128::Leb128;
+pub use lz4::Lz4;
+pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
+pub use walk::{Decoder, Walk, decodes};
+pub use wrapper::Wrapper;
 
 #[cfg(test)]
 mod tests;

@@ -25,7 +25,8 @@ pub use self::pass::Pass;
 use self::run::Run;
 use super::index::{Index, Kept};
 use super::index_store::IndexFile;
-use super::{BLOCK, Block, Engine};
+use super::wrapper::Wrapper;
+use super::{BLOCK, Block, Described, Engine};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -42,6 +43,7 @@ pub struct Stream {
     is_suspect: AtomicBool,
     source: Arc<dyn Source>,
     stored: Range<u64>,
+    wrapper: Option<Wrapper>,
     expected: Option<u64>,
     place: Place,
     index: Arc<Index>,
@@ -72,20 +74,18 @@ impl Stream {
         expected: Option<u64>,
         place: Place,
     ) -> Arc<Stream> {
-        Stream::kept_in(None, engine, source, stored, expected, place)
+        let described = Described { stored, wrapper: None, expected, place };
+        Stream::kept_in(None, engine, source, described)
     }
 
-    /// The stream stored in `stored` of `source`; `expected` is its decoded length where the header
-    /// tells (0 counts as not told: an empty stream has to be looked at to be believed). What is learned
-    /// about it is kept in `file`, and taken from there.
+    /// The stream that is described, of `source`. What is learned about it is kept in `file`, and taken from there.
     pub fn kept_in(
         file: Option<Arc<IndexFile>>,
         engine: Arc<Engine>,
         source: Arc<dyn Source>,
-        stored: Range<u64>,
-        expected: Option<u64>,
-        place: Place,
+        described: Described,
     ) -> Arc<Stream> {
+        let Described { stored, wrapper, expected, place } = described;
         let expected = expected.filter(|len| *len > 0);
         let (len_is_told, stored_too) = (expected.is_some(), stored.clone());
         let kept = file.map(|file| Kept { file, source: source.clone(), stored: stored_too, len_is_told });
@@ -96,6 +96,7 @@ impl Stream {
             engine,
             source,
             stored,
+            wrapper,
             expected,
             place,
             state: Mutex::default(),

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lru::LruCache;
 
 use super::index_store::IndexFile;
+use super::wrapper::Wrapper;
 use super::{Engine, Stream};
 use crate::Result;
 use crate::error::Place;
@@ -34,9 +35,13 @@ struct Held {
     damaged: HashMap<u32, Arc<Stream>>,
 }
 
-/// Where a stream lies, its decoded length where that is known, and what messages call it.
+/// Where a stream lies, and what messages call it.
 pub struct Described {
     pub stored: Range<u64>,
+    /// None: its first bytes tell.
+    pub wrapper: Option<Wrapper>,
+    /// Its decoded length where that is known. (0 counts as not known: an empty stream has to be looked at to be
+    /// believed.)
     pub expected: Option<u64>,
     pub place: Place,
 }
@@ -70,9 +75,9 @@ impl Streams {
         if let Some(stream) = self.get(number) {
             return Ok(stream);
         }
-        let Described { stored, expected, place } = describe()?;
+        let described = describe()?;
         let (engine, source) = (self.engine.clone(), self.source.clone());
-        let new = Stream::kept_in(self.file(), engine, source, stored, expected, place);
+        let new = Stream::kept_in(self.file(), engine, source, described);
         let mut held = self.lock();
         if let Some(first) = held.recent.get(&number) {
             return Ok(first.clone());

@@ -1,6 +1,7 @@
 //! What stands around deflate data: the headers and trailers of zlib (RFC 1950) and gzip (RFC 1952), told
-//! apart by their first bytes. zlib streams may be followed by other bytes, which the format's Python reader
-//! ignores, and so do we; after a gzip member comes another one, or zeros, or nothing.
+//! apart by their first bytes; or nothing, where the container itself has a CRC-32. zlib streams may be followed
+//! by other bytes, which the format's Python reader ignores, and so do we; after a gzip member comes another one,
+//! or zeros, or nothing.
 
 use super::check::Check;
 use super::input::Input;
@@ -34,6 +35,10 @@ impl Fault {
 pub enum Wrapper {
     Zlib,
     Gzip,
+    /// None at all: the container says what the CRC-32 of the decoded bytes is.
+    Bare {
+        crc: u32,
+    },
 }
 
 /// Bits of a gzip header's flags (RFC 1952, 2.3.1).
@@ -48,17 +53,18 @@ impl Wrapper {
         match self {
             Wrapper::Zlib => "zlib",
             Wrapper::Gzip => "gzip",
+            Wrapper::Bare { .. } => "deflate",
         }
     }
 
     pub fn check(self) -> Check {
         match self {
             Wrapper::Zlib => Check::Adler,
-            Wrapper::Gzip => Check::Crc,
+            Wrapper::Gzip | Wrapper::Bare { .. } => Check::Crc,
         }
     }
 
-    /// Passes over the header at the start of a stream.
+    /// Passes over the header at the start of a stream that has one.
     pub fn open(input: &mut Input) -> Result<Wrapper, Fault> {
         let mut header = Header { input, check: Check::Crc.of_nothing() };
         let first = header.first("there are no bytes")?;
@@ -83,12 +89,12 @@ impl Wrapper {
 
     /// Passes over the trailer and compares it with what was decoded: its check value and its length.
     pub fn close(self, input: &mut Input, check: u32, len: u64) -> Result<(), Fault> {
-        let stored = self.take(input)?;
-        let is_right = match self {
-            Wrapper::Zlib => u32::from_be_bytes(stored) == check,
-            Wrapper::Gzip => u32::from_le_bytes(stored) == check,
+        let told = match self {
+            Wrapper::Zlib => u32::from_be_bytes(self.take(input)?),
+            Wrapper::Gzip => u32::from_le_bytes(self.take(input)?),
+            Wrapper::Bare { crc } => crc,
         };
-        if !is_right {
+        if told != check {
             return Err(self.mismatch("incorrect data check"));
         }
         // ISIZE counts modulo 2^32 (RFC 1952, 2.3.1).
@@ -100,7 +106,7 @@ impl Wrapper {
 
     /// After a trailer: passes over zero padding and the header of another gzip member. Is there one?
     pub fn next_member(self, input: &mut Input) -> Result<bool, Fault> {
-        if self == Wrapper::Zlib {
+        if self != Wrapper::Gzip {
             return Ok(false);
         }
         loop {

@@ -10,6 +10,7 @@ mod node;
 mod table;
 mod tally;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -99,18 +100,18 @@ pub type Each<'a> = &'a mut dyn FnMut(Found) -> ControlFlow<()>;
 pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<'_>) -> ControlFlow<()> {
     let [first, second] = pair.archives;
     let [chosen, others] = &pair.chosen;
-    let mut left: HashMap<&[u8], VecDeque<usize>> = HashMap::new();
+    let mut left: HashMap<Cow<'_, [u8]>, VecDeque<usize>> = HashMap::new();
     others.iter().for_each(|number| left.entry(second.raw_name(*number)).or_default().push_back(*number));
     for number in chosen {
         let name = first.raw_name(*number);
-        let Some(other) = left.get_mut(name).and_then(VecDeque::pop_front) else {
+        let Some(other) = left.get_mut(&name).and_then(VecDeque::pop_front) else {
             passed(first.stored_len_of(*number));
-            each(Found::Only(Side::First, lossy(name)))?;
+            each(Found::Only(Side::First, lossy(&name)))?;
             continue;
         };
         let datasets = first.dataset_at(*number).and_then(|a| Ok([a, second.dataset_at(other)?]));
         let compared = datasets.and_then(|[a, b]| {
-            let mut told = |difference| each(Found::Different(lossy(name), difference));
+            let mut told = |difference| each(Found::Different(lossy(&name), difference));
             Both { a: &a, b: &b, options, passed }.compare(&mut told)
         });
         match compared {
@@ -119,10 +120,10 @@ pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<
         }
     }
     let is_left =
-        |number: &&usize| left.get(second.raw_name(**number)).is_some_and(|kept| kept.contains(number));
+        |number: &&usize| left.get(&second.raw_name(**number)).is_some_and(|kept| kept.contains(number));
     for number in others.iter().filter(is_left) {
         passed(second.stored_len_of(*number));
-        each(Found::Only(Side::Second, lossy(second.raw_name(*number))))?;
+        each(Found::Only(Side::Second, lossy(&second.raw_name(*number))))?;
     }
     ControlFlow::Continue(())
 }

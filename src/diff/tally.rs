@@ -1,7 +1,7 @@
 //! Elements compared one by one, and what is counted of those that differ.
 
 use super::{Cell, Options, Values};
-use crate::array::{Dtype, Kind, Scalar};
+use crate::array::{Dtype, Scalar};
 
 /// What was found so far.
 #[derive(Default)]
@@ -27,7 +27,10 @@ impl Tally {
             turn(b, of_b);
         }
         let of_b = if is_same { of_a } else { of_b };
-        let (size, other) = (usize::from(of_a.element.size), usize::from(of_b.element.size));
+        let (size, other) = (of_a.element.size as usize, of_b.element.size as usize);
+        if size == 0 || other == 0 {
+            return;
+        }
         self.compared += (a.len() / size) as u64;
         if is_same && a == b {
             return;
@@ -36,7 +39,11 @@ impl Tally {
             if is_same && x == y {
                 continue;
             }
-            let (x, y) = (Scalar::from_bytes(x, of_a), Scalar::from_bytes(y, of_b));
+            let (Some(x), Some(y)) = (Scalar::from_bytes(x, of_a), Scalar::from_bytes(y, of_b)) else {
+                let shown = |item: &[u8]| Cell::Text(item.escape_ascii().to_string());
+                self.differs(rank(number), || (shown(x), shown(y)));
+                continue;
+            };
             if let Some(apart) = apart(x, y, options) {
                 self.differs(rank(number), || (Cell::Number(x), Cell::Number(y)));
                 if !apart.is_nan() {
@@ -70,9 +77,8 @@ impl Tally {
 
 /// Turns the byte order of all elements round.
 fn turn(bytes: &mut [u8], dtype: Dtype) {
-    let size = usize::from(dtype.element.size);
-    let word = if dtype.element.kind == Kind::Complex { size / 2 } else { size };
-    bytes.chunks_exact_mut(word.max(1)).for_each(<[u8]>::reverse);
+    let word = dtype.element.swapped().max(1) as usize;
+    bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse);
 }
 
 /// How far two values are apart; None if they are the same, or near enough.
@@ -82,7 +88,15 @@ fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
             if a == b {
                 return None;
             }
-            ((a - b).unsigned_abs() as f64, (b as f64).abs())
+            (a.abs_diff(b) as f64, (b as f64).abs())
+        }
+        (Scalar::Int(a), Scalar::Big(b)) => (b.saturating_sub(a.max(0) as u128) as f64, b as f64),
+        (Scalar::Big(a), Scalar::Int(b)) => (a.saturating_sub(b.max(0) as u128) as f64, b as f64),
+        (Scalar::Big(a), Scalar::Big(b)) => {
+            if a == b {
+                return None;
+            }
+            (a.abs_diff(b) as f64, b as f64)
         }
         _ => {
             let ((re, im), (to_re, to_im)) = (parts(a), parts(b));
@@ -102,6 +116,7 @@ fn parts(value: Scalar) -> (f64, f64) {
     match value {
         Scalar::Bool(yes) => (f64::from(u8::from(yes)), 0.0),
         Scalar::Int(whole) => (whole as f64, 0.0),
+        Scalar::Big(whole) => (whole as f64, 0.0),
         Scalar::Float(number, _) => (number, 0.0),
         Scalar::Complex(re, im, _) => (re, im),
     }

@@ -2,7 +2,10 @@
 //! outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
+pub mod ffrecord;
+mod npz;
 mod rab;
+mod rawarray;
 pub mod target;
 
 use std::path::Path;
@@ -14,7 +17,7 @@ pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
 use crate::source::Source;
-use crate::tree::{Datasets, NameList, Tree};
+use crate::tree::{Datasets, Names, Tree};
 use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
 
@@ -93,11 +96,11 @@ pub trait Format: Sync {
 /// The datasets of a container and, by their numbers, their true names.
 pub struct Listing {
     pub format: &'static str,
-    pub names: NameList,
+    pub names: Box<dyn Names>,
     pub datasets: Box<dyn Datasets>,
 }
 
-pub static FORMATS: &[&dyn Format] = &[&rab::Rab];
+pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;
@@ -160,7 +163,7 @@ fn looks_like(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
         (b"\x93NUMPY", "a numpy .npy file"),
-        (b"PK\x03\x04", "a ZIP or .npz file"),
+        (b"PK\x03\x04", "a ZIP file"),
         (b"PK\x05\x06", "an empty ZIP file"),
         (b"\x1f\x8b", "a gzip file"),
         (b"\x28\xb5\x2f\xfd", "a zstd file"),
@@ -173,7 +176,6 @@ fn looks_like(head: &[u8]) -> Option<&'static str> {
         (b"CDF\x05", "a NetCDF file"),
         (b"SIMPLE  =", "a FITS file"),
         (b"MATLAB 5.0", "a MATLAB file"),
-        (b"rawarray", "a RawArray file"),
         (b"\x89PNG", "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
         (b"II*\0", "a TIFF image"),

@@ -1,6 +1,10 @@
 //! Writing a container of any format that can be written: datasets come one after the other, each described
 //! and with its bytes to be read once. What a format cannot hold is named, not lost in silence.
 
+pub mod file;
+pub mod input;
+pub mod temporary;
+
 use std::io::Read;
 use std::path::Path;
 
@@ -14,7 +18,6 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Threads that compress. What is written does not depend on it.
-    #[allow(dead_code, reason = "the RAB writer compresses on the calling thread so far")]
     pub jobs: usize,
 }
 

@@ -1,6 +1,7 @@
 //! What a run of the command is to do, resolved: no defaults are left open, every path is absolute, and
 //! nothing here knows whether a setting came from a long option or from `-o`.
 
+use crate::format;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,8 +30,8 @@ pub enum Mode {
 /// What is shown of the sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Showing {
-    /// The format of all containers; None: each is told by its content.
-    pub format: Option<String>,
+    /// What the user says about the containers.
+    pub formats: format::Options,
     /// Several sources are one tree.
     pub union: bool,
     pub strip_ext: bool,
@@ -48,7 +49,7 @@ pub struct Showing {
 impl Default for Showing {
     fn default() -> Showing {
         Showing {
-            format: None,
+            formats: format::Options::default(),
             union: false,
             strip_ext: false,
             only_containers: false,

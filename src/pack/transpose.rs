@@ -217,14 +217,14 @@ mod tests {
 
     fn check(shape: &[u64], name: &str, order: Order, most: u64) {
         let element = Element::from_name(name).unwrap();
-        let array = Array { dtype: Dtype { element, endian: Endian::Little }, shape: shape.into(), order };
+        let array = Array::new(Dtype { element, endian: Endian::Little }, shape, order);
         let len = byte_len(element, shape).unwrap() as usize;
         let bytes: Vec<u8> = (0..len).map(|n| (n * 7 + n / 251) as u8).collect();
         let mut out = Vec::new();
         let mut input = bytes.as_slice();
         with_boxes(&mut input, &array, Path::new("."), most).unwrap().read_to_end(&mut out).unwrap();
         // Index by index.
-        let size = usize::from(element.size);
+        let size = element.size as usize;
         let c_shape: Vec<u64> =
             if order == Order::F { shape.iter().rev().copied().collect() } else { shape.to_vec() };
         let whole = Part { start: vec![0; shape.len()], size: c_shape };
@@ -262,7 +262,7 @@ mod tests {
     fn too_few_and_too_many_bytes() {
         let element = Element::from_name("uint8").unwrap();
         let dtype = Dtype { element, endian: Endian::Little };
-        let array = Array { dtype, shape: [4, 5].into(), order: Order::C };
+        let array = Array::new(dtype, [4, 5], Order::C);
         for (len, most) in [(19, 100), (21, 100), (19, 8), (21, 8)] {
             assert!(with_boxes(&mut vec![1; len].as_slice(), &array, Path::new("."), most).is_err());
         }

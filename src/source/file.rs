@@ -3,7 +3,8 @@
 //! final: from then on every check fails.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
+
+use rustix::fs::Advice;
+use rustix::io::ReadWriteFlags;
 
 use super::Source;
 use super::mapped::{Map, Mapped};
@@ -167,6 +171,22 @@ impl Source for FileSource {
         let there = |at: u64| is_byte_cached(&self.file, at);
         let last = range.end.saturating_sub(1);
         there(last) && (range.start / PAGE == last / PAGE || there(range.start))
+    }
+
+    /// Whatever the kernel cannot answer at once, or not in this way, is left to a read that waits.
+    fn read_if_cached(&self, buf: &mut [u8], offset: u64) -> Result<bool> {
+        let wanted = buf.len();
+        let read =
+            rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(buf)], offset, ReadWriteFlags::NOWAIT);
+        Ok(read.is_ok_and(|count| count == wanted))
+    }
+
+    /// Starts to read, and does not wait.
+    fn will_need(&self, range: Range<u64>) {
+        let len = NonZeroU64::new(range.end.saturating_sub(range.start));
+        if let Err(cause) = rustix::fs::fadvise(&self.file, range.start, len, Advice::WillNeed) {
+            log::debug!("nothing is read ahead: {cause}");
+        }
     }
 
     fn map(&self, range: Range<u64>) -> Option<Mapped> {

@@ -43,6 +43,16 @@ pub trait Source: Send + Sync {
         true
     }
 
+    /// Fills `buf` from `offset` if that needs no waiting for a disk or a network; or says that it would.
+    fn read_if_cached(&self, buf: &mut [u8], offset: u64) -> Result<bool> {
+        self.read_exact_at(buf, offset).map(|()| true)
+    }
+
+    /// The bytes of `range` will be read soon: they may be fetched meanwhile.
+    fn will_need(&self, range: Range<u64>) {
+        let _ = range;
+    }
+
     /// The bytes of `range` to be handed to the kernel, where they can be mapped: reading them is the
     /// kernel's business alone, see [`Mapped`].
     fn map(&self, range: Range<u64>) -> Option<Mapped> {

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
 use crate::content::Content;
+use crate::source::Source;
 use crate::{Error, Result};
 
 /// The datasets of a container by number, as its format knows them. `file_name` is the name that the
@@ -21,6 +23,10 @@ pub trait Datasets: Send + Sync {
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>>;
     fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
+    /// A mount shows them.
+    fn have_sidecars(&self) -> bool {
+        true
+    }
     /// Everything that the container says of it.
     fn describe(&self, dataset: u32) -> Result<Description>;
     /// As `describe`, quickly: metadata, codec and checksum may be left out.
@@ -31,7 +37,12 @@ pub trait Datasets: Send + Sync {
     fn memory(&self) -> u64 {
         64 * self.count()
     }
-    /// What there is of a dataset whose description makes no sense.
+    /// The file with its stored bytes, if that is not the one that the container was opened by.
+    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let _ = dataset;
+        None
+    }
+    /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
 
@@ -141,6 +152,12 @@ impl Datasets for &dyn Datasets {
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).content_at_once(dataset)
     }
+    fn have_sidecars(&self) -> bool {
+        (**self).have_sidecars()
+    }
+    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        (**self).file(dataset)
+    }
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).sidecar_at_once(dataset)
     }
@@ -247,7 +264,8 @@ impl<D: Datasets> Tree for Arena<D> {
             if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
                 return Ok(());
             }
-            if !node.directory && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
+            let has_sidecar = !node.directory && self.datasets.have_sidecars();
+            if has_sidecar && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
                 return Ok(());
             }
         }

@@ -44,9 +44,10 @@ impl Description {
     }
 }
 
-/// Of the stored bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
+    /// The bytes in the file that it is of: the stored ones, maybe with others around them.
+    pub range: Range<u64>,
     pub algorithm: String,
     /// In hexadecimal digits.
     pub value: String,

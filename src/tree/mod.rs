@@ -21,7 +21,7 @@ use crate::{Error, Result};
 pub use arena::{Arena, Datasets};
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Table};
-pub use names::NameList;
+pub use names::{NameList, Names};
 
 /// A node's number in its tree. The root is [`ROOT`].
 pub type NodeId = u64;
@@ -194,5 +194,10 @@ pub trait Tree: Send + Sync {
     /// Bytes of memory that it takes, roughly.
     fn memory(&self) -> u64 {
         0
+    }
+
+    /// Has it a directory so large that the kernel should not keep what a listing shows (a kilobyte each)?
+    fn is_vast(&self) -> bool {
+        false
     }
 }

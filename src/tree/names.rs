@@ -1,7 +1,33 @@
-//! The true names of a container's datasets, packed: needed until a tree is built, or to find
-//! datasets without one.
+//! The true names of a container's datasets: needed until a tree is built, or to find datasets without one.
+//! Kept packed in a [`NameList`], or computed where there is a rule.
 
-#[derive(Default)]
+use std::borrow::Cow;
+
+/// Names by the numbers of their datasets, in WTF-8.
+#[allow(clippy::len_without_is_empty)] // nobody asks
+pub trait Names: Send + Sync {
+    fn len(&self) -> usize;
+
+    fn get(&self, number: usize) -> Option<Cow<'_, [u8]>>;
+
+    /// Who can tell the dataset of a name without a search answers; None: look through all of them.
+    fn find(&self, name: &[u8]) -> Option<Option<usize>> {
+        let _ = name;
+        None
+    }
+}
+
+impl Names for NameList {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn get(&self, number: usize) -> Option<Cow<'_, [u8]>> {
+        self.get(number).map(Cow::Borrowed)
+    }
+}
+
+#[derive(Clone, Default)]
 pub struct NameList {
     bytes: Vec<u8>,
     ends: Vec<usize>,

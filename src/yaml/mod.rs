@@ -94,8 +94,7 @@ impl Node {
     }
 }
 
-/// For tests: what they expect, in few words.
-#[cfg(test)]
+/// Values in few words.
 impl Node {
     pub fn int(value: impl Into<i128>) -> Node {
         Node::Int(value.into().to_string().into())
@@ -112,6 +111,7 @@ impl Node {
         Node::Seq(items.into_iter().map(Arc::new).collect())
     }
 
+    #[cfg(test)]
     pub fn as_seq(&self) -> Option<&[Arc<Node>]> {
         if let Node::Seq(items) = self { Some(items) } else { None }
     }

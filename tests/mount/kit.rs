@@ -21,6 +21,11 @@ pub fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rab").join(name)
 }
 
+/// A file of tests/data/rawarray.
+pub fn rawarray(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rawarray").join(name)
+}
+
 pub fn scratch() -> TempDir {
     TempDir::with_prefix("rab-test-").expect("a scratch directory")
 }

@@ -1,5 +1,7 @@
 //! `rab get`: parts of arrays as numpy sees them, and as it prints them.
 
+use std::path::Path;
+
 use crate::kit::{bytes_entry, data, entry, python, rab as write};
 use crate::{RAB, good, rab};
 
@@ -53,7 +55,12 @@ print(done)
 "#;
 
 fn compare(sample: &str, count: &str) -> u32 {
-    python(&[&"-c", &COMPARE, &RAB, &data(sample), &count]).trim().parse().unwrap()
+    compare_with_numpy(&data(sample), count)
+}
+
+/// How many parts of its arrays are as numpy has them.
+pub fn compare_with_numpy(container: &Path, count: &str) -> u32 {
+    python(&[&"-c", &COMPARE, &RAB, &container, &count]).trim().parse().unwrap()
 }
 
 #[test]

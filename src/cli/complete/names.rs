@@ -32,8 +32,9 @@ fn container(words: &[OsString]) -> Option<Archive> {
 
 /// The names that begin so, in the container's order; of too many, how they go on: up to the next slash, else the
 /// next character.
-fn completions<'a>(names: impl Iterator<Item = &'a [u8]>, start: &[u8]) -> Vec<Vec<u8>> {
-    let found = names.map(typed).filter(|name| !name.is_empty() && name.starts_with(start));
+fn completions<N: AsRef<[u8]>>(names: impl Iterator<Item = N>, start: &[u8]) -> Vec<Vec<u8>> {
+    let found =
+        names.map(|name| typed(name.as_ref())).filter(|name| !name.is_empty() && name.starts_with(start));
     let found: Vec<Vec<u8>> = found.collect();
     if found.len() <= MANY {
         return found;

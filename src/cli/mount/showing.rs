@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::list::parsed;
+use crate::cli::reading::Reading;
 use crate::mirror::Filter;
 use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
 use crate::{Error, Result};
@@ -14,9 +15,8 @@ use crate::{Error, Result};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Containers and directories")]
 pub struct ShowingOptions {
-    /// The containers' format; without this each is told by its content
-    #[arg(long, value_name = "NAME")]
-    pub format: Option<String>,
+    #[command(flatten)]
+    pub reading: Reading,
 
     /// The sources' trees as one: of two files of one name that of the later source is shown
     ///
@@ -73,6 +73,7 @@ impl ShowingOptions {
         let flag = match name {
             "union" => Some(&mut self.union),
             "strip_ext" => Some(&mut self.strip_ext),
+            "no_verify" => Some(&mut self.reading.no_verify),
             "only_containers" => Some(&mut self.only_containers),
             "follow_outside" => Some(&mut self.follow_outside),
             _ => None,
@@ -84,7 +85,8 @@ impl ShowingOptions {
         }
         let text = |text: &str| Ok(text.to_owned());
         Some(match name {
-            "format" => parsed(key, value, text).map(|name| self.format = Some(name)),
+            "format" => parsed(key, value, text).map(|name| self.reading.format = Some(name)),
+            "dtype" => parsed(key, value, text).map(|dtype| self.reading.dtype = Some(dtype)),
             "include" => parsed(key, value, text).map(|pattern| self.include.push(pattern)),
             "exclude" => parsed(key, value, text).map(|pattern| self.exclude.push(pattern)),
             "max_depth" => parsed(key, value, depth).map(|depth| self.max_depth = Some(depth)),
@@ -97,7 +99,7 @@ impl ShowingOptions {
     /// These, and what is not said here from `list`.
     pub fn or(self, list: ShowingOptions) -> ShowingOptions {
         ShowingOptions {
-            format: self.format.or(list.format),
+            reading: self.reading.or(list.reading),
             union: self.union || list.union,
             strip_ext: self.strip_ext || list.strip_ext,
             only_containers: self.only_containers || list.only_containers,
@@ -111,12 +113,12 @@ impl ShowingOptions {
     }
 
     pub fn resolve(self) -> Result<Showing> {
-        if let Some(name) = &self.format {
+        if let Some(name) = &self.reading.format {
             crate::format::named(name)?;
         }
         Filter::new(&self.include, &self.exclude)?;
         Ok(Showing {
-            format: self.format,
+            formats: self.reading.options(),
             union: self.union,
             strip_ext: self.strip_ext,
             only_containers: self.only_containers,

@@ -9,8 +9,9 @@ use clap::Args;
 
 use super::output::{Done, Output};
 use super::select;
+use crate::Dataset;
+use crate::cli::reading::Reading;
 use crate::cli::{complete::dataset_names, values};
-use crate::{Archive, Dataset};
 
 /// Print the decoded bytes of a dataset
 ///
@@ -35,11 +36,14 @@ pub struct Cat {
     /// The bytes as they are stored: of a compressed dataset the compressed ones
     #[arg(long)]
     stored: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Cat {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         for number in select::select(&archive, &self.name)? {
             self.print(&archive.dataset_at(number)?, out)?;
         }

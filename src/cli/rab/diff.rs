@@ -11,6 +11,7 @@ use super::output::{Done, Failure, Output};
 use super::progress::Progress;
 use super::{complain, numbers, select};
 use crate::cli::complete::dataset_names;
+use crate::cli::reading::Reading;
 use crate::cli::values;
 use crate::diff::{self, Cell, ColumnDifference, Difference, Found, Options, Pair, Side, Values};
 use crate::{Archive, Error, Node, Result, yaml};
@@ -53,11 +54,14 @@ pub struct Diff {
     /// Print nothing, and end at the first difference
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Diff {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archives = [Archive::open(&self.first)?, Archive::open(&self.second)?];
+        let archives = [self.reading.open(&self.first)?, self.reading.open(&self.second)?];
         let [first, second] = &archives;
         let chosen = self.chosen(first, second)?;
         let [a, b] = [0, 1].map(|side| select::stored_len(&archives[side], Some(&chosen[side])));

@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::output::{Done, Output};
-use super::{numbers, print, select};
-use crate::array::{Slab, npy};
+use super::{numbers, opaque, print, select};
+use crate::array::{Order, Slab, npy};
 use crate::cli::complete::dataset_names;
+use crate::cli::reading::Reading;
 use crate::{AnyArray, Archive, Dataset, Error, Result};
 
 /// More elements are not printed one by one.
@@ -33,6 +34,9 @@ pub struct Get {
     /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order
     #[arg(long = "as", value_enum, value_name = "KIND", default_value = "text")]
     kind: As,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -44,7 +48,7 @@ enum As {
 
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let (name, index) = self.split(&archive);
         let numbers = select::select(&archive, &name)?;
         let [number] = *numbers.as_slice() else {
@@ -77,12 +81,12 @@ impl Get {
 }
 
 fn file(dataset: &Dataset<'_>, slab: &Slab, with_header: bool, out: &mut Output) -> Done {
-    let dtype = dataset.array_description()?.dtype;
+    let described = dataset.array_description()?;
     let array = dataset.part(slab)?;
     if with_header {
-        out.write_all(&npy::header(dtype, array.shape()))?;
+        out.write_all(&npy::header(&described.descr(), Order::C, array.shape()))?;
     }
-    Ok(array.write(dtype.endian, out)?)
+    Ok(array.write(described.dtype.endian, out)?)
 }
 
 fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
@@ -90,12 +94,18 @@ fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
     let cut: Vec<bool> =
         sizes.iter().map(|size| slab.len() > MANY && *size > 2 * print::EDGE as u64).collect();
     let array = edges(dataset, slab, &cut, 0)?;
-    let cells = array.scalars();
-    let texts = match cells.as_slice() {
-        [cell] if sizes.is_empty() => vec![numbers::alone(*cell)],
+    Ok(print::layout(&texts(&array, sizes.is_empty()), array.shape(), &cut))
+}
+
+/// Every element; one `by_itself` has as many digits as it needs.
+fn texts(array: &AnyArray, by_itself: bool) -> Vec<String> {
+    if let AnyArray::Opaque(opaque) = array {
+        return opaque.items().map(|item| opaque::text(item, opaque.record())).collect();
+    }
+    match array.scalars().as_slice() {
+        [cell] if by_itself => vec![numbers::alone(*cell)],
         cells => numbers::aligned(cells),
-    };
-    Ok(print::layout(&texts, array.shape(), &cut))
+    }
 }
 
 /// The part without what is cut out of its axes from `axis` on.

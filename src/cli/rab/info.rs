@@ -10,6 +10,7 @@ use super::output::{Done, Output};
 use super::report::{self, Fields, number};
 use super::select;
 use crate::cli::complete::dataset_names;
+use crate::cli::reading::Reading;
 use crate::yaml::{self, Node};
 use crate::{Archive, Error};
 
@@ -32,26 +33,32 @@ pub struct Info {
     /// JSON: one object a line
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Info {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let Some(name) = &self.name else { return self.print(&about(&archive), out) };
         let numbers = select::select(&archive, name)?;
         let mut arrays = 0;
         for (place, number) in numbers.iter().enumerate() {
             let dataset = archive.dataset_at(*number)?;
-            let is_array = dataset.description().array.is_some();
-            arrays += usize::from(is_array);
-            let stats = if self.stats && is_array { Some(dataset.stats()?) } else { None };
+            let has_stats = self.stats && dataset.has_stats();
+            arrays += usize::from(has_stats);
+            let stats = if has_stats { Some(dataset.stats()?) } else { None };
             if place > 0 && !self.json {
                 writeln!(out, "---")?;
             }
             self.print(&report::full(&dataset, stats.as_ref()), out)?;
         }
         if self.stats && arrays == 0 {
-            return Err(Error::Usage(format!("--stats is for arrays, and {name:?} is none")).into());
+            return Err(Error::Usage(format!(
+                "--stats is for arrays of numbers of up to 64 bits, and {name:?} is none"
+            ))
+            .into());
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use clap::Args;
 use super::output::{Done, Output};
 use super::{report, select};
 use crate::cli::complete::dataset_names;
+use crate::cli::reading::Reading;
 use crate::{Archive, Description, yaml};
 
 /// List the datasets of a container
@@ -28,11 +29,14 @@ pub struct Ls {
     /// A JSON list with an object for each dataset
     #[arg(long, conflicts_with = "long")]
     json: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Ls {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let numbers = select::select_or_all(&archive, self.glob.as_ref())?;
         if self.json {
             return json(&archive, &numbers, out);
@@ -51,7 +55,8 @@ impl Ls {
 }
 
 fn name(archive: &Archive, number: usize, out: &mut Output) -> Done {
-    let name = String::from_utf8_lossy(archive.raw_name(number));
+    let name = archive.raw_name(number);
+    let name = String::from_utf8_lossy(&name);
     let shown = out.shown(&name);
     Ok(writeln!(out, "{shown}")?)
 }

@@ -11,6 +11,7 @@ mod inputs;
 mod ls;
 mod mv;
 mod numbers;
+mod opaque;
 mod output;
 mod pack;
 mod print;
@@ -63,7 +64,8 @@ Exit codes:
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";
 
-/// Look into scientific container files (RAB), and edit them
+/// Look into scientific container files (RAB, NPZ, RawArray, FFRecord), and edit them
+/// Look into scientific container files (RAB, RawArray)
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
 /// name wins over a glob.

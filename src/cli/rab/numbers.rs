@@ -28,6 +28,7 @@ pub fn alone(cell: Scalar) -> String {
     match cell {
         Scalar::Bool(value) => if value { "True" } else { "False" }.into(),
         Scalar::Int(value) => value.to_string(),
+        Scalar::Big(value) => value.to_string(),
         Scalar::Float(value, width) => single(value, width, ".0"),
         Scalar::Complex(real, imaginary, width) => {
             let sign = if imaginary.is_sign_negative() && !imaginary.is_nan() { "" } else { "+" };
@@ -60,6 +61,7 @@ fn parts(cells: &[Scalar], part: impl Fn((f64, f64)) -> f64) -> Vec<f64> {
         Scalar::Float(value, _) => (value, 0.0),
         Scalar::Complex(real, imaginary, _) => (real, imaginary),
         Scalar::Int(value) => (value as f64, 0.0),
+        Scalar::Big(value) => (value as f64, 0.0),
         Scalar::Bool(value) => (f64::from(u8::from(value)), 0.0),
     });
     both.map(part).collect()
@@ -150,6 +152,11 @@ fn shortest(value: f64, width: Width) -> String {
 fn simplest(value: f64, width: Width) -> f64 {
     match width {
         Width::W64 => value,
+        Width::Bfloat => {
+            let short = (0..4).map(|digits| format!("{value:.digits$e}"));
+            let read = short.filter_map(|text| text.parse::<f64>().ok());
+            read.into_iter().find(|near| half::bf16::from_f64(*near).to_f64() == value).unwrap_or(value)
+        }
         Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
         Width::W16 => {
             let short = (0..5).map(|digits| format!("{value:.digits$e}"));

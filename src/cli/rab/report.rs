@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::array::Array;
 use crate::yaml::Node;
 use crate::{ColumnInfo, Dataset, Description, Extreme, Stats};
 
@@ -57,9 +56,9 @@ pub fn full(dataset: &Dataset<'_>, stats: Option<&Stats>) -> Node {
     let described = dataset.description();
     let mut fields = brief(described);
     fields.add("offset", or_null(dataset.stored_range().map(|range| range.start)));
-    if let Some(Array { dtype, order, .. }) = &described.array {
-        fields.add("dtype", Node::text(&dtype.to_string()));
-        fields.add("order", Node::text(&order.to_string()));
+    if let Some(array) = &described.array {
+        fields.add("dtype", Node::text(&array.numpy_type()));
+        fields.add("order", Node::text(&array.order.to_string()));
     }
     if let Some(table) = &described.table {
         fields.add("rows", number(table.rows));

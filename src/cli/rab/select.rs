@@ -15,9 +15,9 @@ pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
         return Ok(vec![number]);
     }
     let glob = glob(pattern)?;
-    let matches = |(_, name): &(usize, &[u8])| glob.is_match(Path::new(OsStr::from_bytes(name)));
-    let found: Vec<usize> =
-        archive.raw_names().enumerate().filter(matches).map(|(number, _)| number).collect();
+    let matches = |name: &[u8]| glob.is_match(Path::new(OsStr::from_bytes(name)));
+    let names = archive.raw_names().enumerate();
+    let found: Vec<usize> = names.filter(|(_, name)| matches(name)).map(|(number, _)| number).collect();
     if found.is_empty() { Err(archive.no_dataset(pattern.as_bytes())) } else { Ok(found) }
 }
 

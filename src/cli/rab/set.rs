@@ -46,15 +46,15 @@ impl Set {
             let name = archive.raw_name(number);
             let metadata = match &whole {
                 Some(whole) => whole.clone(),
-                None => editor.metadata(name)?,
+                None => editor.metadata(&name)?,
             };
             let changed = self.changed(metadata, &mut unset).ok_or_else(|| {
-                let place = Place::file(&self.file).dataset(&String::from_utf8_lossy(name));
+                let place = Place::file(&self.file).dataset(&String::from_utf8_lossy(&name));
                 Error::Usage(format!(
                     "{place}: its metadata is no mapping with keys: give all of it with --meta"
                 ))
             })?;
-            editor.set_metadata(name, changed)?;
+            editor.set_metadata(&name, changed)?;
         }
         if let Some((key, _)) = self.unset.iter().zip(unset).find(|(_, found)| !found) {
             let shown = self.file.display();

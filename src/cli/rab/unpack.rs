@@ -10,10 +10,11 @@ use super::output::{Done, Failure};
 use super::progress::Progress;
 use super::stop::Stop;
 use super::{complain, select};
+use crate::Error;
 use crate::cli::complete::dataset_names;
+use crate::cli::reading::Reading;
 use crate::cli::values;
 use crate::unpack::{self, Options, Watch};
-use crate::{Archive, Error};
 
 /// Write datasets as files into a directory, as a mount shows them
 ///
@@ -43,11 +44,14 @@ pub struct Unpack {
     /// Threads that copy and decode [default: as many as processors]
     #[arg(short, long, value_name = "N", value_parser = values::threads)]
     jobs: Option<usize>,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Unpack {
     pub fn run(&self) -> Done {
-        let archive = Archive::open(&self.file)?;
+        let archive = self.reading.open(&self.file)?;
         let chosen = match self.glob.as_slice() {
             [] => None,
             globs => Some(select::select_each(&archive, globs)?),

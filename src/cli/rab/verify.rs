@@ -13,16 +13,17 @@ use clap::Args;
 use super::complain;
 use super::output::{Done, Failure, Output, escaped};
 use super::progress::Progress;
+use crate::cli::reading::Reading;
 use crate::cli::values;
-use crate::{Archive, Checked, Error};
+use crate::{Checked, Error};
 
 const DAMAGED: u8 = 12;
 
 /// Check that every dataset is whole
 ///
-/// Reads and decodes everything, and compares lengths, the check values of compressed data, and SHA-256
-/// checksums where they are recorded. Prints a line for each damaged dataset and for each file that is whole;
-/// the exit code is 12 if anything is damaged.
+/// Reads and decodes everything, and compares lengths, the check values of compressed data, and the
+/// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset and for each
+/// file that is whole; the exit code is 12 if anything is damaged.
 #[derive(Args)]
 pub struct Verify {
     /// The containers
@@ -32,6 +33,9 @@ pub struct Verify {
     /// Only say what is damaged
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Verify {
@@ -60,7 +64,7 @@ impl Verify {
 
     /// Is anything in it damaged?
     fn file(&self, file: &Path, out: &mut Output) -> Done<bool> {
-        let archive = Archive::open(file)?;
+        let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
         let (mut damaged, mut sums, mut unknown) = (false, 0, 0);
         // Small, as a million of them may wait for the first.

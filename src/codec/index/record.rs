@@ -7,7 +7,8 @@
 //! | 4 + 4 n | number of blocks, and the check value of each |
 //! | 4 | number of seek points, and for each: |
 //! | 8, 8, 8 | its position, its offset in the container, where its member begins |
-//! | 4, 1, 1 | check value, bits, wrapper (0 zlib, 1 gzip) |
+//! | 4, 1, 1 | check value, bits, wrapper (0 zlib, 1 gzip, 2 none) |
+//! | 0 or 4 | without a wrapper, the CRC-32 that the container has |
 //! | 4, 4, n | window: length when unpacked, or all ones if it is not packed; number of bytes, and these |
 //!
 //! What always holds: nothing is taken from a record whose numbers contradict each other or the stream.
@@ -45,7 +46,14 @@ fn encode_point(point: &Point, out: &mut Vec<u8>) {
         out.extend(number.to_le_bytes());
     }
     out.extend(point.check.to_le_bytes());
-    out.extend([point.bits, u8::from(point.wrapper == Wrapper::Gzip)]);
+    match point.wrapper {
+        Wrapper::Zlib => out.extend([point.bits, 0]),
+        Wrapper::Gzip => out.extend([point.bits, 1]),
+        Wrapper::Bare { crc } => {
+            out.extend([point.bits, 2]);
+            out.extend(crc.to_le_bytes());
+        }
+    }
     let (len, bytes) = match &point.window {
         Window::Raw(bytes) => (NOT_PACKED, bytes),
         Window::Packed { len, deflated } => (*len, deflated),
@@ -132,7 +140,12 @@ impl<'a> Reader<'a> {
         let [position, stored, member] = [self.u64()?, self.u64()?, self.u64()?];
         let check = self.u32()?;
         let &[bits, wrapper] = self.take(2)? else { return None };
-        let wrapper = [Wrapper::Zlib, Wrapper::Gzip].get(usize::from(wrapper)).copied()?;
+        let wrapper = match wrapper {
+            0 => Wrapper::Zlib,
+            1 => Wrapper::Gzip,
+            2 => Wrapper::Bare { crc: self.u32()? },
+            _ => return None,
+        };
         let (len, count) = (self.u32()?, self.u32()?);
         let bytes = self.take(count as usize)?;
         let window = match len {
@@ -153,7 +166,7 @@ mod tests {
             position,
             stored: 100 + position / 2,
             bits: 3,
-            wrapper: Wrapper::Zlib,
+            wrapper: if position == 500_000 { Wrapper::Bare { crc: 99 } } else { Wrapper::Zlib },
             member: 0,
             check: 77,
             window,

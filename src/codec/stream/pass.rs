@@ -34,7 +34,7 @@ impl Stream {
     /// All decoded bytes, to be read once.
     pub fn once(self: &Arc<Stream>) -> Result<Pass> {
         let (source, parts) = (self.source.clone(), self.engine.parts());
-        let decoder = Inflater::new(source, self.stored.clone(), &self.place, parts)?;
+        let decoder = Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)?;
         Ok(Pass { stream: self.clone(), decoder: Some(decoder), end: None })
     }
 }

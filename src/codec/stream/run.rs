@@ -183,7 +183,7 @@ impl Stream {
         let (source, parts) = (self.source.clone(), self.engine.parts());
         match point {
             Some(point) => Inflater::resume(source, self.stored.end, &point, parts),
-            None => Inflater::new(source, self.stored.clone(), &self.place, parts)
+            None => Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)
                 .map_err(|error| self.condemn(start.version, 0, error)),
         }
     }

@@ -9,6 +9,7 @@ use super::entry::{self, Data};
 use super::layout::Layout;
 use super::records::{EntryText, Records};
 use super::sidecar;
+use crate::array::numpy;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::source::Source;
@@ -42,7 +43,7 @@ impl Archive {
         self.streams.get_or_make(number, || {
             let place = self.entry(number)?.place(&*self.source);
             let expected = data.decoded.or(self.streams.known_len(number));
-            Ok(Described { stored: data.stored, expected, place })
+            Ok(Described { stored: data.stored, wrapper: None, expected, place })
         })
     }
 
@@ -103,7 +104,7 @@ impl Datasets for Archive {
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
         let parts = self.records.sidecar_len(number);
-        let name = if parts.description > 0 { sidecar::literal_len(file_name) } else { 0 };
+        let name = if parts.description > 0 { numpy::literal_len(file_name) } else { 0 };
         let len = (parts.entry + parts.description + name) as u64;
         Size { len: Some(len), stored: len }
     }
@@ -135,6 +136,7 @@ impl Datasets for Archive {
         if compression.is_none() {
             return Ok(Content::Stored { source, range });
         }
-        Ok(Content::Decoded(Stream::kept_in(None, self.engine.clone(), source, range, None, place)))
+        let described = Described { stored: range, wrapper: None, expected: None, place };
+        Ok(Content::Decoded(Stream::kept_in(None, self.engine.clone(), source, described)))
     }
 }

@@ -20,6 +20,7 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
         Err(fault) => (Some(fault.problem), None),
     };
     let recorded_len = codec.get("decodedLength").and_then(Node::as_u64);
+    let stored = present(&codec, layout);
     Ok(Description {
         name: match node.get("name") {
             Some(Node::Str(text)) => text.clone(),
@@ -29,10 +30,10 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
         table: if kind == "dataframe" { table(&codec) } else { None },
         kind,
         compression: word(&codec, "compression"),
-        stored: present(&codec, layout),
         decoded_len: decoded.or(recorded_len),
         recorded_len,
-        checksum: codec.get("checksum").and_then(checksum),
+        checksum: codec.get("checksum").and_then(|node| checksum(node, stored.clone()?)),
+        stored,
         fault,
         metadata: node.get_shared("metadata").cloned().unwrap_or_else(null),
         codec,
@@ -74,8 +75,8 @@ fn present(codec: &Node, layout: Layout) -> Option<Range<u64>> {
     (layout.data <= start && start <= end).then_some(start..end)
 }
 
-fn checksum(node: &Node) -> Option<Checksum> {
-    Some(Checksum { algorithm: word(node, "algorithm")?, value: word(node, "value")? })
+fn checksum(node: &Node, range: Range<u64>) -> Option<Checksum> {
+    Some(Checksum { range, algorithm: word(node, "algorithm")?, value: word(node, "value")? })
 }
 
 pub fn table(codec: &Node) -> Option<Table> {

@@ -142,7 +142,7 @@ fn array_len(array: &mut Option<Array>, codec: &Node, kind: &str) -> Result<u64,
     let len = array::byte_len(element, &shape).ok_or_else(|| {
         format!("its shape {shape:?} times {} bytes does not fit into 64 bits", element.size)
     })?;
-    *array = layout_of(codec, element).map(|(dtype, order)| Array { dtype, shape, order });
+    *array = layout_of(codec, element).map(|(dtype, order)| Array::new(dtype, shape, order));
     Ok(len)
 }
 

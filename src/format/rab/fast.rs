@@ -166,7 +166,7 @@ impl<'t> Codec<'t> {
             b"F" => Order::F,
             _ => return None,
         };
-        Some(Array { dtype: Dtype { element, endian }, shape: self.shape?.into(), order })
+        Some(Array::new(Dtype { element, endian }, self.shape?, order))
     }
 }
 

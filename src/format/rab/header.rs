@@ -16,7 +16,7 @@ use super::layout::Layout;
 use super::records::{Records, SidecarLen, TextAt};
 use super::sidecar;
 use super::window::Window;
-use crate::array::Array;
+use crate::array::{Array, numpy};
 use crate::error::Place;
 use crate::source::Source;
 use crate::tree::NameList;
@@ -204,9 +204,7 @@ impl Collector {
             _ => written_len(self.measure.len(&item.node, anchors), own_text)?,
         };
         let description = match entry.array {
-            Some(array) if sidecar::has_own_description(&item.node) => {
-                sidecar::Parts::new(&array, true).len()
-            }
+            Some(array) if sidecar::has_own_description(&item.node) => numpy::Parts::of(&array, true).len(),
             Some(array) => self.description_len(array),
             None => 0,
         };
@@ -229,7 +227,7 @@ impl Collector {
         match &self.described {
             Some((last, len)) if *last == array => *len,
             _ => {
-                let len = sidecar::Parts::new(&array, false).len();
+                let len = numpy::Parts::of(&array, false).len();
                 self.described = Some((array, len));
                 len
             }

@@ -69,7 +69,7 @@ impl Format for Rab {
 
     fn list(&self, context: Context) -> Result<Listing> {
         let (names, archive) = read(context)?;
-        Ok(Listing { format: self.name(), names, datasets: Box::new(archive) })
+        Ok(Listing { format: self.name(), names: Box::new(names), datasets: Box::new(archive) })
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

@@ -10,7 +10,9 @@ fn with_store(dir: &std::path::Path) -> Arc<Engine> {
 fn kept<S: Source + 'static>(engine: &Arc<Engine>, source: &Arc<S>, expected: Option<usize>) -> Arc<Stream> {
     let file = engine.index_file(&**source, 0..0).map(Arc::new);
     let (range, place) = (0..source.len(), source.place().dataset("x"));
-    Stream::kept_in(file, engine.clone(), source.clone(), range, expected.map(|n| n as u64), place)
+    let expected = expected.map(|n| n as u64);
+    let described = Described { stored: range, wrapper: None, expected, place };
+    Stream::kept_in(file, engine.clone(), source.clone(), described)
 }
 
 /// All of it, so that its index is kept.

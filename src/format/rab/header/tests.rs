@@ -26,7 +26,7 @@ fn told(header: &Header, source: &MemorySource, layout: Layout) -> Vec<String> {
         let array = entry::entry(&text.node, layout).unwrap().array;
         let built = super::super::sidecar::build(&text, array.as_ref(), b"f\xC3\xA9");
         let parts = header.records.sidecar_len(number);
-        let literal = if parts.description > 0 { sidecar::literal_len(b"f\xC3\xA9") } else { 0 };
+        let literal = if parts.description > 0 { numpy::literal_len(b"f\xC3\xA9") } else { 0 };
         assert_eq!(built.len(), parts.entry + parts.description + literal, "{}", text.text);
         format!("{data:?} {array:?} {:?} {parts:?} {}", text.own, String::from_utf8(built).unwrap())
     });

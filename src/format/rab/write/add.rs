@@ -11,9 +11,10 @@ use super::array::{self, Item};
 use super::data::{self, Failure, Stored};
 use super::dataframe::{self, Column};
 use super::header::{self, Codec, int, list, map};
-use super::input::{Counted, Exactly, Utf8};
 use crate::array::{Array, Endian, Order, byte_len};
+use crate::codec::deflate;
 use crate::error::Place;
+use crate::format::target::input::{Counted, Exactly, Stretch, Utf8, set_aside};
 use crate::tree::Table;
 use crate::yaml::{self, Node, Text, Value};
 use crate::{Error, Result};
@@ -220,7 +221,8 @@ impl<'w> Add<'w> {
         if !only_if_smaller || stored.len < input.count {
             return Ok((stored, true));
         }
-        let decoded = data::decoded(output.file(), start, stored.len, output.directory());
+        let stream = Stretch { file: output.file(), at: start, end: start + stored.len };
+        let decoded = set_aside(deflate::decoded(stream), output.directory());
         Ok((data::store(output.file(), start, &mut decoded.map_err(Failure::Output)?)?, false))
     }
 }

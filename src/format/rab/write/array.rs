@@ -8,8 +8,8 @@ use half::f16;
 use ndarray::{ArrayView, Dimension};
 use num_complex::Complex;
 
-use super::input::Pieces;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
+use crate::format::target::input::Pieces;
 
 /// Items of a piece.
 const PIECE: usize = 16 << 10;
@@ -27,7 +27,7 @@ macro_rules! items {
     ($($type:ty => $kind:ident;)*) => {
         $(impl sealed::Sealed for $type {}
         impl Item for $type {
-            const ELEMENT: Element = Element { kind: Kind::$kind, size: size_of::<$type>() as u8 };
+            const ELEMENT: Element = Element { kind: Kind::$kind, size: size_of::<$type>() as u32 };
         })*
     };
 }
@@ -51,7 +51,7 @@ items! {
 
 pub fn describe<T: Item, D: Dimension>(view: &ArrayView<'_, T, D>, order: Order, endian: Endian) -> Array {
     let dtype = Dtype { element: T::ELEMENT, endian };
-    Array { dtype, shape: view.shape().iter().map(|size| *size as u64).collect(), order }
+    Array::new(dtype, view.shape().iter().map(|size| *size as u64).collect::<Vec<_>>(), order)
 }
 
 /// The bytes of an array.

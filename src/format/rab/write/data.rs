@@ -4,18 +4,14 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
 use rustix::fs::{Advice, fadvise};
 use sha2::{Digest, Sha256};
-use tempfile::SpooledTempFile;
-
-use crate::codec::deflate;
 
 /// Bytes of a buffer. What fits into one is not worth a thread.
 const PIECE: usize = 256 << 10;
@@ -93,31 +89,6 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
 fn start_writing(file: &File, at: u64) {
     // A hint: without it all is written as well.
     let _ = fadvise(file, at, NonZeroU64::new(STRETCH), Advice::DontNeed);
-}
-
-/// The bytes of a zlib stream of `len` bytes at `start` of `file`, decoded into a file of their own: they take no
-/// more room than the stream, but may overtake it.
-pub fn decoded(file: &File, start: u64, len: u64, directory: &Path) -> io::Result<impl Read + use<>> {
-    let mut decoded = SpooledTempFile::new_in(PIECE, directory);
-    io::copy(&mut deflate::decoded(Stretch { file, at: start, end: start + len }), &mut decoded)?;
-    decoded.rewind()?;
-    Ok(decoded)
-}
-
-/// A part of a file.
-struct Stretch<'f> {
-    file: &'f File,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Stretch<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let most = (into.len() as u64).min(self.end - self.at) as usize;
-        let count = self.file.read_at(into.get_mut(..most).unwrap_or_default(), self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
 }
 
 /// The next bytes, as many as a buffer takes; fewer only at the end.

@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use std::io::Read;
 
 use super::header::{Codec, int, list, map};
-use super::input::{Chain, Pieces};
 use crate::array::{Element, Endian};
+use crate::format::target::input::{Chain, Pieces};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 
@@ -156,7 +156,7 @@ fn width(cells: &[&str]) -> usize {
 fn narrowest(cells: impl Iterator<Item = i128>) -> (&'static str, usize) {
     let (least, most) = cells.fold((0, 0), |(least, most), cell| (cell.min(least), cell.max(most)));
     let found = Element::narrowest(least, most);
-    found.and_then(|element| Some((element.name()?, element.size.into()))).unwrap_or(("int64", 8))
+    found.and_then(|element| Some((element.name()?, element.size as usize))).unwrap_or(("int64", 8))
 }
 
 /// What the entry says of the table; the error is what makes it none.

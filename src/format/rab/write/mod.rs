@@ -4,11 +4,10 @@
 //! | from the outside in | |
 //! |---|---|
 //! | `add` | one dataset: what is said of it, and its many kinds |
-//! | `array`, `dataframe`, `input` | whatever is added, as a reader |
+//! | `array`, `dataframe` | whatever is added, as a reader |
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
 //! | `output` | the temporary file, and how it takes the target's place |
-//! | `temporary` | a file without a name yet |
 //! | `target` | all of it, as one of many formats |
 
 mod add;
@@ -16,10 +15,8 @@ mod array;
 mod data;
 mod dataframe;
 mod header;
-mod input;
 mod output;
 mod target;
-mod temporary;
 #[cfg(test)]
 mod tests;
 

@@ -217,7 +217,7 @@ fn data() -> impl Strategy<Value = Data> {
         let order = if fortran { Order::F } else { Order::C };
         let len = byte_len(element, &shape).unwrap();
         let bytes = (0..len).map(|n| (n as u8).wrapping_mul(seed)).collect();
-        Data::Array(Array { dtype: Dtype { element, endian }, shape: shape.into(), order }, bytes)
+        Data::Array(Array::new(Dtype { element, endian }, shape, order), bytes)
     });
     let long = (0usize..600_000, any::<u8>());
     let long = long.prop_map(|(len, seed)| Data::Bytes((0..len).map(|n| (n / 3) as u8 ^ seed).collect()));

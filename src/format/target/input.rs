@@ -2,7 +2,15 @@
 //! memory that was not before.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use tempfile::SpooledTempFile;
+
+/// What is set aside in memory, and not in a file.
+const IN_MEMORY: usize = 1 << 20;
 
 /// Bytes that are made a piece at a time: `fill` appends the next ones to an empty buffer, none at the end.
 pub struct Pieces<F> {
@@ -43,6 +51,30 @@ impl Read for Chain<'_> {
         }
         Ok(0)
     }
+}
+
+/// A part of a file.
+pub struct Stretch<'f> {
+    pub file: &'f File,
+    pub at: u64,
+    pub end: u64,
+}
+
+impl Read for Stretch<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = (into.len() as u64).min(self.end - self.at) as usize;
+        let count = self.file.read_at(into.get_mut(..most).unwrap_or_default(), self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// What is decoded from a stretch and is to be stored in its place: it takes no more room, but may overtake it.
+pub fn set_aside(mut decoded: impl Read, directory: &Path) -> io::Result<SpooledTempFile> {
+    let mut aside = SpooledTempFile::new_in(IN_MEMORY, directory);
+    io::copy(&mut decoded, &mut aside)?;
+    aside.rewind()?;
+    Ok(aside)
 }
 
 /// Counts what is read.

@@ -1,0 +1,220 @@
+//! The element types of .npy files: one type string (`<f4`, `|S3`, `<M8[ns]`), or a list of fields.
+
+use super::super::numpy::python_literal;
+use super::super::{Dtype, Element, Endian, Kind};
+use super::literal::Literal;
+
+/// An element type as a header names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descr {
+    /// As Python writes it: a type string without quotes, or a list of tuples.
+    pub text: String,
+    /// Bytes of an element.
+    pub size: u64,
+    /// For numbers that an [`crate::AnyArray`] can hold.
+    pub dtype: Option<Dtype>,
+    /// Its elements are Python objects, which are stored as a pickle.
+    pub has_objects: bool,
+}
+
+/// The error is what is wrong with it.
+pub fn descr(literal: &Literal) -> Result<Descr, String> {
+    match literal {
+        Literal::Str(text) => simple(text),
+        Literal::List(fields) => structure(fields),
+        // A type with a shape of its own, only within fields.
+        Literal::Tuple(pair) => match pair.as_slice() {
+            [of, sizes] => {
+                let inner = descr(of)?;
+                let size = times(inner.size, sizes)?;
+                Ok(Descr { text: tuple(&[quoted(&inner), shown(sizes)]), size, dtype: None, ..inner })
+            }
+            _ => Err("a type is a tuple of other than two items".into()),
+        },
+        _ => Err("its descr is neither a text nor a list of fields".into()),
+    }
+}
+
+fn simple(text: &str) -> Result<Descr, String> {
+    let unknown = || format!("its element type {text:?} is not known");
+    let bare = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
+    let mut chars = bare.chars();
+    let kind = chars.next().ok_or_else(unknown)?;
+    let (digits, unit) = match chars.as_str().split_once('[') {
+        Some((digits, unit)) => (digits, Some(unit)),
+        None => (chars.as_str(), None),
+    };
+    if matches!(kind, 'O' | 'T') && digits.bytes().all(|b| b.is_ascii_digit()) && unit.is_none() {
+        return Ok(Descr { text: text.into(), size: 0, dtype: None, has_objects: true });
+    }
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(unknown());
+    }
+    let count: u64 = digits.parse().map_err(|_| unknown())?;
+    let is_unit = |unit: &str| {
+        unit.strip_suffix(']')
+            .is_some_and(|unit| unit.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'/'))
+    };
+    let (size, known) = match (kind, count) {
+        ('b', 1) => (1, Some(Kind::Bool)),
+        ('i', 1 | 2 | 4 | 8) => (count, Some(Kind::Int)),
+        ('u', 1 | 2 | 4 | 8) => (count, Some(Kind::Uint)),
+        ('f', 2 | 4 | 8) => (count, Some(Kind::Float)),
+        ('c', 8 | 16) => (count, Some(Kind::Complex)),
+        // Extended precision of various machines.
+        ('f', 10 | 12 | 16) | ('c', 20 | 24 | 32) => (count, None),
+        ('U', _) => (count.checked_mul(4).ok_or_else(unknown)?, None),
+        ('S' | 'a' | 'V', _) => (count, None),
+        ('M' | 'm', 8) if unit.is_none_or(is_unit) => (8, None),
+        _ => return Err(unknown()),
+    };
+    if unit.is_some() && !matches!(kind, 'M' | 'm') {
+        return Err(unknown());
+    }
+    let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
+    let dtype = known.map(|kind| Dtype { element: Element { kind, size: size as u32 }, endian });
+    Ok(Descr { text: text.into(), size, dtype, has_objects: false })
+}
+
+fn structure(fields: &[Literal]) -> Result<Descr, String> {
+    let mut whole = Descr { text: String::new(), size: 0, dtype: None, has_objects: false };
+    let mut texts = Vec::with_capacity(fields.len());
+    for (number, field) in (1..).zip(fields) {
+        let (text, size, has_objects) =
+            self::field(field).map_err(|problem| format!("its field {number}: {problem}"))?;
+        whole.size = whole.size.checked_add(size).ok_or_else(too_large)?;
+        whole.has_objects |= has_objects;
+        texts.push(text);
+    }
+    whole.text = format!("[{}]", texts.join(", "));
+    Ok(whole)
+}
+
+/// Name (or title and name), type, and maybe a shape.
+fn field(field: &Literal) -> Result<(String, u64, bool), String> {
+    let Literal::Tuple(parts) = field else { return Err("it is not a tuple".into()) };
+    let (name, of, sizes) = match parts.as_slice() {
+        [name, of] => (name, of, None),
+        [name, of, sizes] => (name, of, Some(sizes)),
+        _ => return Err("it has neither two nor three items".into()),
+    };
+    let is_text = |name: &Literal| matches!(name, Literal::Str(_));
+    match name {
+        name if is_text(name) => {}
+        Literal::Tuple(names) if names.iter().all(is_text) => {}
+        _ => return Err("its name is not a text".into()),
+    }
+    let inner = descr(of)?;
+    let size = sizes.map_or(Ok(inner.size), |sizes| times(inner.size, sizes))?;
+    let texts = [Some(shown(name)), Some(quoted(&inner)), sizes.map(shown)];
+    Ok((tuple(&texts.into_iter().flatten().collect::<Vec<_>>()), size, inner.has_objects))
+}
+
+fn times(size: u64, shape: &Literal) -> Result<u64, String> {
+    let sizes = match shape {
+        Literal::Tuple(sizes) => sizes.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    sizes.iter().try_fold(size, |product, size| match size {
+        Literal::Int(size) => {
+            let size = u64::try_from(*size).map_err(|_| "a shape has a size that is negative".to_owned())?;
+            product.checked_mul(size).ok_or_else(too_large)
+        }
+        _ => Err("a shape has a size that is not a number".into()),
+    })
+}
+
+fn too_large() -> String {
+    "an element takes more bytes than any file has".into()
+}
+
+fn quoted(descr: &Descr) -> String {
+    let is_literal = descr.text.starts_with(['[', '(']);
+    if is_literal { descr.text.clone() } else { python_literal(&descr.text) }
+}
+
+fn tuple(parts: &[String]) -> String {
+    format!("({})", parts.join(", "))
+}
+
+fn shown(literal: &Literal) -> String {
+    let all = |items: &[Literal]| items.iter().map(shown).collect::<Vec<_>>().join(", ");
+    match literal {
+        Literal::Str(text) => python_literal(text),
+        Literal::Int(number) => number.to_string(),
+        Literal::Tuple(items) if items.len() == 1 => format!("({},)", all(items)),
+        Literal::Tuple(items) => format!("({})", all(items)),
+        Literal::List(items) => format!("[{}]", all(items)),
+        Literal::Bool(_) | Literal::None | Literal::Dict(_) => "None".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::literal::parse;
+    use super::*;
+
+    fn of(text: &str) -> Result<(String, u64, bool), String> {
+        descr(&parse(text).unwrap()).map(|found| (found.text, found.size, found.has_objects))
+    }
+
+    #[test]
+    fn type_strings() {
+        for (text, size) in [
+            ("<f4", 4),
+            (">c16", 16),
+            ("|b1", 1),
+            ("<U5", 20),
+            ("|S3", 3),
+            ("|V7", 7),
+            ("<M8[ns]", 8),
+            ("<m8[25us]", 8),
+            ("i4", 4),
+            ("<f16", 16),
+            ("<U0", 0),
+        ] {
+            assert_eq!(of(&format!("'{text}'")), Ok((text.into(), size, false)));
+        }
+        assert_eq!(of("'|O'").map(|found| found.2), Ok(true));
+        assert!(simple(">i2").unwrap().dtype.is_some_and(|dtype| dtype.to_string() == ">i2"));
+        for text in [
+            "",
+            "<",
+            "<f3",
+            "<f",
+            "<q8",
+            "<i4[ns]",
+            "<M8[ns",
+            "<M8[n\"]",
+            "<U99999999999999999999",
+            "<U9999999999999999999",
+            "f4 ",
+            "\u{e9}1",
+        ] {
+            assert!(simple(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn structures() {
+        let text =
+            "[('x', '<f4'), ('y\"', [('a', '|u1', (2,)), ('b', '<U2')], (3, 2)), (('title', 'z'), '>i2')]";
+        let want =
+            r#"[("x", "<f4"), ("y\"", [("a", "|u1", (2,)), ("b", "<U2")], (3, 2)), (("title", "z"), ">i2")]"#;
+        assert_eq!(of(text), Ok((want.into(), 4 + 6 * 10 + 2, false)));
+        assert_eq!(of("[('x', '<f4'), ('y', '|O')]").map(|found| found.2), Ok(true));
+        assert_eq!(of("[('x', ('<f4', (2, 2)))]").map(|found| found.1), Ok(16));
+        for text in [
+            "[('x',)]",
+            "[(1, '<f4')]",
+            "['<f4']",
+            "[('x', '<f4', 'y')]",
+            "[('x', '<f4', (-1,))]",
+            "7",
+            "{}",
+            "[('x', '<f8', (4294967296, 4294967296))]",
+        ] {
+            assert!(of(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What users of numpy are told of an array beside its bytes: a description for programs, and a line to paste.
+
+use super::{Array, Order};
+
+/// What is added for an array, before and after the name of its file.
+pub struct Parts {
+    before: String,
+    after: String,
+}
+
+impl Parts {
+    pub fn of(array: &Array, has_own: bool) -> Parts {
+        Parts::new(&array.numpy_type(), &array.shape, array.order, has_own)
+    }
+
+    /// `dtype` is a type string, or for structures a list as Python writes it; `has_own` leaves out the mapping
+    /// `numpy`, where there is one of that name already.
+    pub fn new(dtype: &str, shape: &[u64], order: Order, has_own: bool) -> Parts {
+        let sizes = shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let mapping = match has_own {
+            true => String::new(),
+            false => {
+                let quoted = dtype.replace('\'', "''");
+                format!("numpy:\n  dtype: '{quoted}'\n  shape: [{sizes}]\n  order: {order}\n")
+            }
+        };
+        let tuple = if shape.len() == 1 { format!("({sizes},)") } else { format!("({sizes})") };
+        let quote = if dtype.starts_with('[') { "" } else { "\"" };
+        let array = format!("dtype={quote}{dtype}{quote}, shape={tuple}, order=\"{order}\")");
+        if shape.contains(&0) {
+            // A file without bytes cannot be mapped.
+            let before = format!("{mapping}# np.empty({array}  # ");
+            return Parts { before, after: " has no bytes to map\n".into() };
+        }
+        Parts { before: format!("{mapping}# np.memmap("), after: format!(", mode=\"r\", {array}\n") }
+    }
+
+    /// All of it, for an array whose file is called `file_name`.
+    pub fn text(&self, file_name: &[u8]) -> String {
+        [&self.before, python_literal(&String::from_utf8_lossy(file_name)).as_str(), &self.after].concat()
+    }
+
+    /// The length without the name.
+    pub fn len(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
+/// The length of [`python_literal`].
+pub fn literal_len(name: &[u8]) -> usize {
+    let is_simple = name.iter().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\'));
+    if is_simple { name.len() + 2 } else { python_literal(&String::from_utf8_lossy(name)).len() }
+}
+
+/// A Python string literal; characters that YAML does not allow in a comment, or that would end it or
+/// disguise it, are escaped.
+pub fn python_literal(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\0'..='\x1f' | '\x7f'..='\u{a0}' => out.push_str(&format!("\\x{:02x}", c as u32)),
+            '\u{ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Dtype, Element, Endian};
+
+    fn line(shape: &[u64], name: &str) -> String {
+        let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Little };
+        let array = Array::new(dtype, shape, Order::F);
+        let parts = Parts::of(&array, true);
+        assert_eq!(parts.len() + literal_len(name.as_bytes()), parts.text(name.as_bytes()).len());
+        parts.text(name.as_bytes())
+    }
+
+    #[test]
+    fn the_line_to_paste() {
+        let want = "# np.memmap(\"NAME\", mode=\"r\", dtype=\"<i2\", shape=(2, 3, 4), order=\"F\")\n";
+        assert_eq!(line(&[2, 3, 4], "NAME"), want);
+        assert!(line(&[7], "a").contains("shape=(7,)"));
+        assert!(line(&[], "a").contains("shape=()"));
+        let empty = "# np.empty(dtype=\"<i2\", shape=(0, 3), order=\"F\")  # \"a\" has no bytes to map\n";
+        assert_eq!(line(&[0, 3], "a"), empty);
+    }
+
+    #[test]
+    fn names_are_python_literals_that_stay_on_the_line() {
+        assert!(line(&[1], "q\"s\\ \u{85}\u{2028}\u{202e}é").contains(r#""q\"s\\ \x85\u2028\u202eé""#));
+    }
+}

@@ -1,0 +1,231 @@
+//! Records: elements made of fields, as numpy's comma syntax says them: `S12,u4,8f8` is twelve bytes of text, a
+//! whole number and eight floating-point ones.
+
+use std::fmt;
+
+use super::{Dtype, Element, Endian, Kind};
+
+/// More bytes or fields have no elements.
+const MOST_BYTES: u64 = u32::MAX as u64;
+const MOST_FIELDS: usize = 1 << 12;
+
+/// What an opaque element consists of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    fields: Vec<Field>,
+    /// Is it one value, without a name?
+    is_plain: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// `f0`, `f1`, ... as numpy names them.
+    pub name: String,
+    pub cell: Cell,
+    /// How many of them follow each other; None if that was not said.
+    pub repeat: Option<u64>,
+    /// Where it begins in the element, in bytes.
+    pub offset: u64,
+}
+
+/// One value of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cell {
+    Number(Dtype),
+    /// Bytes, filled up with NULs.
+    Text(u32),
+    /// Characters of four bytes, filled up with NULs.
+    Unicode(u32, Endian),
+    Void(u32),
+}
+
+impl Cell {
+    /// In bytes.
+    pub fn size(self) -> u64 {
+        match self {
+            Cell::Number(dtype) => dtype.element.size.into(),
+            Cell::Text(size) | Cell::Void(size) => size.into(),
+            Cell::Unicode(count, _) => 4 * u64::from(count),
+        }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cell::Number(dtype) => dtype.fmt(f),
+            Cell::Text(size) => write!(f, "S{size}"),
+            Cell::Unicode(count, Endian::Little) => write!(f, "<U{count}"),
+            Cell::Unicode(count, Endian::Big) => write!(f, ">U{count}"),
+            Cell::Void(size) => write!(f, "V{size}"),
+        }
+    }
+}
+
+impl Field {
+    /// In bytes.
+    pub fn size(&self) -> u64 {
+        self.cell.size() * self.repeat.unwrap_or(1)
+    }
+}
+
+impl Record {
+    /// What `text` says; where it tells no byte order, it is `endian`. The error says what is wrong with it.
+    pub fn parse(text: &str, endian: Endian) -> Result<Record, String> {
+        let list = text.trim();
+        let items = list.strip_suffix(',').unwrap_or(list);
+        let mut record = Record { fields: Vec::new(), is_plain: false };
+        let mut offset = 0;
+        for item in items.split(',') {
+            if record.fields.len() == MOST_FIELDS {
+                return Err(format!("{MOST_FIELDS} fields are the most that are understood"));
+            }
+            let (cell, repeat) = cell(item.trim(), endian)?;
+            let field = Field { name: format!("f{}", record.fields.len()), cell, repeat, offset };
+            let size = cell.size().checked_mul(repeat.unwrap_or(1)).filter(|size| *size <= MOST_BYTES);
+            offset += size.ok_or_else(|| format!("{item:?} takes more than {MOST_BYTES} bytes"))?;
+            record.fields.push(field);
+        }
+        record.is_plain = items == list && matches!(record.fields.as_slice(), [Field { repeat: None, .. }]);
+        Ok(record)
+    }
+
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// In bytes.
+    pub fn size(&self) -> u64 {
+        self.fields.iter().map(Field::size).sum()
+    }
+
+    /// Is it one value, without a name?
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// The number that it is, if it is nothing else.
+    pub fn number(&self) -> Option<Dtype> {
+        match self.fields.as_slice() {
+            [Field { cell: Cell::Number(dtype), .. }] if self.is_plain => Some(*dtype),
+            _ => None,
+        }
+    }
+
+    /// As .npy files have it.
+    pub fn descr(&self) -> String {
+        if self.is_plain {
+            return format!("'{self}'");
+        }
+        let field = |field: &Field| {
+            let repeat = field.repeat.map_or(String::new(), |count| format!(", ({count},)"));
+            format!("('{}', '{}'{repeat})", field.name, field.cell)
+        };
+        format!("[{}]", self.fields.iter().map(field).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// numpy's comma syntax, with byte orders.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, field) in self.fields.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            let repeat = field.repeat.map_or(String::new(), |count| count.to_string());
+            write!(f, "{comma}{repeat}{}", field.cell)?;
+        }
+        if self.fields.len() == 1 && !self.is_plain { f.write_str(",") } else { Ok(()) }
+    }
+}
+
+/// `8f8`, `<u4`, `8<f8`, `S12`, `float32`, `?`.
+fn cell(text: &str, default: Endian) -> Result<(Cell, Option<u64>), String> {
+    let unknown = || {
+        format!(
+            "{text:?} is no type that is understood: numpy's are, as in 'S12,u4,8f8' (types b1, i1 to i8, u1 to u8, f2 to f8, c8, c16, S, U and V)"
+        )
+    };
+    let (first, rest) = order(text);
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (count, rest) = rest.split_at(digits);
+    let (second, name) = order(rest);
+    let repeat = if count.is_empty() { None } else { Some(count.parse().map_err(|_| unknown())?) };
+    let endian = match second.or(first) {
+        Some('<') => Endian::Little,
+        Some('>') => Endian::Big,
+        Some('=') => Endian::NATIVE,
+        _ => default,
+    };
+    let sized = |letters: &[char]| name.strip_prefix(letters).and_then(|size| size.parse::<u32>().ok());
+    let cell = match (sized(&['S', 'a']), sized(&['U']), sized(&['V'])) {
+        (Some(size), ..) => Cell::Text(size),
+        (_, Some(count), _) => Cell::Unicode(count, endian),
+        (.., Some(size)) => Cell::Void(size),
+        _ => {
+            let element = number(name).ok_or_else(unknown)?;
+            // One byte has no order.
+            let endian = if element.size == 1 { Endian::Little } else { endian };
+            Cell::Number(Dtype { element, endian })
+        }
+    };
+    Ok((cell, repeat))
+}
+
+fn order(text: &str) -> (Option<char>, &str) {
+    let first = text.chars().next().filter(|c| matches!(c, '<' | '>' | '=' | '|'));
+    (first, text.get(first.map_or(0, char::len_utf8)..).unwrap_or_default())
+}
+
+fn number(name: &str) -> Option<Element> {
+    let letter = |kind, size: &str| {
+        let element = Element { kind, size: size.parse().ok()? };
+        element.name().map(|_| element)
+    };
+    let lettered = match name.split_at_checked(1)? {
+        ("?", "") => Some(Element { kind: Kind::Bool, size: 1 }),
+        ("b", "1") => letter(Kind::Bool, "1"),
+        ("i", size) => letter(Kind::Int, size),
+        ("u", size) => letter(Kind::Uint, size),
+        ("f", size) => letter(Kind::Float, size),
+        ("c", size) => letter(Kind::Complex, size),
+        _ => None,
+    };
+    lettered.or_else(|| Element::from_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Record {
+        Record::parse(text, Endian::Little).unwrap()
+    }
+
+    #[test]
+    fn numpys_comma_syntax() {
+        let record = parsed("S12, u4 ,8f8");
+        assert_eq!((record.size(), record.to_string().as_str()), (80, "S12,<u4,8<f8"));
+        assert_eq!(record.descr(), "[('f0', 'S12'), ('f1', '<u4'), ('f2', '<f8', (8,))]");
+        let offsets: Vec<u64> = record.fields().iter().map(|field| field.offset).collect();
+        assert_eq!(offsets, [0, 12, 16]);
+        assert_eq!(parsed(">i2,3>f4,=u8,|u1,?").to_string(), ">i2,3>f4,<u8,|u1,|b1");
+        assert_eq!(Record::parse("U3,<U2,float32", Endian::Big).unwrap().to_string(), ">U3,<U2,>f4");
+        assert_eq!((parsed("S5").descr(), parsed("S5,").descr()), ("'S5'".into(), "[('f0', 'S5')]".into()));
+        assert_eq!((parsed("4u2").to_string(), parsed("4u2").size()), ("4<u2,".into(), 8));
+        assert_eq!(parsed(&parsed("4u2").to_string()), Record { is_plain: false, ..parsed("4u2") });
+        assert_eq!(parsed("f4").number().unwrap().to_string(), "<f4");
+        assert_eq!(parsed("f4,").number(), None);
+    }
+
+    #[test]
+    fn what_is_not_understood() {
+        for text in
+            ["", "u4,,f8", "q", "f3", "i16", "S", "Sx", "-1f8", "(2,3)f8", "99999999999999999999u1", "é"]
+        {
+            assert!(Record::parse(text, Endian::Little).unwrap_err().contains("no type"), "{text}");
+        }
+        for text in ["4294967296u1", "18446744073709551615f8", "U4294967295"] {
+            assert!(Record::parse(text, Endian::Little).unwrap_err().contains("takes more than"), "{text}");
+        }
+        assert!(Record::parse(&"u1,".repeat(5000), Endian::Little).unwrap_err().contains("4096 fields"));
+    }
+}

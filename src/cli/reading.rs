@@ -1,0 +1,47 @@
+//! What a user may say about containers that are read: the same words for every verb and for mounts.
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::{Archive, Options, Result};
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct Reading {
+    /// The container's format, which is then not looked for: FFRecord, NPZ, RAB, RawArray
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+
+    /// What elements are where the container does not tell (RawArray's user structs): 'S12,u4,8f8'
+    ///
+    /// NumPy's comma syntax: types with their sizes in bytes (b1, i1 to i8, u1 to u8, f2 to f8, c8, c16), texts (S12
+    /// of bytes, U12 of characters) and V12 for anything else, each with a number before it if it is repeated. Byte
+    /// orders are < and >; without one it is the container's.
+    #[arg(long, value_name = "TYPE")]
+    pub dtype: Option<String>,
+
+    /// Do not compare checksums when data is read (FFRecord's, of each record)
+    ///
+    /// What is not right is then handed out as it is.
+    #[arg(long)]
+    pub no_verify: bool,
+}
+
+impl Reading {
+    pub fn options(&self) -> Options {
+        Options { format: self.format.clone(), dtype: self.dtype.clone(), no_verify: self.no_verify }
+    }
+
+    pub fn open(&self, path: &Path) -> Result<Archive> {
+        Archive::open_with(path, self.options())
+    }
+
+    /// What is not said here may be said there.
+    pub fn or(self, other: Reading) -> Reading {
+        Reading {
+            format: self.format.or(other.format),
+            dtype: self.dtype.or(other.dtype),
+            no_verify: self.no_verify || other.no_verify,
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Streams without check values that can only be decoded from front to back (LZ4 blocks, LEB128 numbers), read at any
+//! offset. What was decoded goes into the block cache; where a span ends, a decoder is kept now and then, and the
+//! last few that stopped wait for whoever reads on.
+//!
+//! What always holds:
+//! - A span is decoded by one reader; who wants it meanwhile waits for it. No lock is held while decoding.
+//! - Memory is that of the spans being decoded and of at most [`Decoder::POINTS`] + [`PARKED`] kept decoders, whatever
+//!   the length.
+//! - The last span is handed out only when the stream ended right behind it. After damage at decoded position p,
+//!   reads that end before p are served, all others fail; a wrong end condemns all of it (p = 0). Said once in the log.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::{BLOCK, Engine, SPAN};
+use crate::error::Place;
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// Decoders that wait where a reader stopped: for so many who read on.
+const PARKED: usize = 4;
+
+/// Decodes from front to back. A clone goes on from the same place by itself.
+pub trait Decoder: Clone + Send + Sync + 'static {
+    /// How many may be kept of one stream.
+    const POINTS: u64;
+
+    /// Appends the next `count` decoded bytes to `out`, or those before damage. There are so many, says who asks.
+    fn decode(&mut self, source: &dyn Source, out: &mut Vec<u8>, count: usize) -> Result<(), Fault>;
+
+    /// To be asked after the last byte: is this the end of the stored ones?
+    fn finish(&mut self, source: &dyn Source) -> Result<(), Fault>;
+
+    /// Drops what can be fetched again.
+    fn rest(&mut self);
+}
+
+/// Why decoding stops.
+#[derive(Debug)]
+pub enum Fault {
+    Source(Error),
+    /// What is wrong with the data, and at which byte of the file.
+    Data(String, u64),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Source(error)
+    }
+}
+
+/// Does the whole of it decode to `len` bytes, and ends there?
+pub fn decodes<D: Decoder>(start: &D, source: &dyn Source, len: u64) -> Result<bool> {
+    let (mut decoder, mut out, mut left) = (start.clone(), Vec::new(), len);
+    let mut run = || {
+        while left > 0 {
+            out.clear();
+            let count = left.min(SPAN);
+            decoder.decode(source, &mut out, count as usize)?;
+            left -= count;
+        }
+        decoder.finish(source)
+    };
+    match run() {
+        Ok(()) => source.check().map(|()| true),
+        Err(Fault::Data(..)) => source.check().map(|()| false),
+        Err(Fault::Source(error)) => Err(error),
+    }
+}
+
+pub struct Walk<D> {
+    engine: Arc<Engine>,
+    source: Arc<dyn Source>,
+    /// The number of its blocks in the cache.
+    id: u64,
+    len: u64,
+    place: Place,
+    start: D,
+    /// A decoder is kept at each so many spans.
+    stride: u64,
+    state: Mutex<State<D>>,
+    progress: Condvar,
+}
+
+struct State<D> {
+    /// By the span that they decode next.
+    points: BTreeMap<u64, D>,
+    parked: VecDeque<(u64, D)>,
+    running: Vec<u64>,
+    /// The decoded position that it begins at.
+    damage: Option<(u64, Error)>,
+}
+
+impl<D: Decoder> Walk<D> {
+    /// The stream that `start` decodes to `len` bytes.
+    pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, start: D, len: u64, place: Place) -> Walk<D> {
+        let stride = len.div_ceil(SPAN).div_ceil(D::POINTS).max(1);
+        let state =
+            State { points: BTreeMap::new(), parked: VecDeque::new(), running: Vec::new(), damage: None };
+        let id = engine.cache.new_stream();
+        let (state, progress) = (Mutex::new(state), Condvar::new());
+        Walk { engine, source, id, len, place, start, stride, state, progress }
+    }
+
+    /// The decoded length in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// As far as it is not known to be damaged.
+    pub fn sound_len(&self) -> u64 {
+        self.lock().damage.as_ref().map_or(self.len, |(from, _)| *from)
+    }
+
+    /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
+    pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let (mut rest, mut at) = (buf, offset);
+        while !rest.is_empty() {
+            self.check(at, rest.len())?;
+            let block = self.engine.cache.get(self.id, at / BLOCK);
+            let (bytes, start) = match block {
+                Some(block) => (block, at - at % BLOCK),
+                None => match self.span(at / SPAN)? {
+                    Some(bytes) => (bytes, at - at % SPAN),
+                    None => continue,
+                },
+            };
+            self.check(at, rest.len())?;
+            let from = bytes.get((at - start) as usize..).unwrap_or_default();
+            let count = from.len().min(rest.len());
+            if count == 0 {
+                return Err(self.error(self.start_of_data(), "it ends early"));
+            }
+            let (filled, after) = rest.split_at_mut(count);
+            filled.copy_from_slice(from.get(..count).unwrap_or_default());
+            (rest, at) = (after, at + count as u64);
+        }
+        self.source.check()
+    }
+
+    /// As [`Walk::read_exact_at`] if nothing has to be decoded for it, or None.
+    pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
+        self.check(offset, len)?;
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let at = offset + bytes.len() as u64;
+            let Some(block) = self.engine.cache.get(self.id, at / BLOCK) else { return Ok(None) };
+            let from = block.get((at % BLOCK) as usize..).unwrap_or_default();
+            if from.is_empty() {
+                return Ok(None);
+            }
+            bytes.extend(from.iter().take(len - bytes.len()));
+        }
+        self.source.check().map(|()| Some(bytes))
+    }
+
+    /// The error of damage before the end of these bytes.
+    fn check(&self, offset: u64, len: usize) -> Result<()> {
+        match &self.lock().damage {
+            Some((from, error)) if offset + len as u64 > *from => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The bytes of a span, decoded now; None if another reader did it meanwhile.
+    fn span(&self, number: u64) -> Result<Option<Arc<[u8]>>> {
+        let mut state = self.lock();
+        if state.running.contains(&number) {
+            drop(self.progress.wait(state).unwrap_or_else(PoisonError::into_inner));
+            return Ok(None);
+        }
+        let (from, decoder) = state.nearest(number).unwrap_or_else(|| (0, self.start.clone()));
+        state.running.push(number);
+        drop(state);
+        let running = Running { walk: self, number };
+        let decoded = self.decode(from, decoder, number);
+        drop(running);
+        decoded.map(Some)
+    }
+
+    /// Decodes from one span through another, and returns the last one; of a damaged one what is before the damage.
+    fn decode(&self, from: u64, mut decoder: D, to: u64) -> Result<Arc<[u8]>> {
+        let mut out = Vec::new();
+        for span in from..=to {
+            if span > from && span.is_multiple_of(self.stride) {
+                self.keep(span, &decoder);
+            }
+            out.clear();
+            let count = SPAN.min(self.len - span * SPAN);
+            let is_last = (span + 1) * SPAN >= self.len;
+            let decoded = decoder.decode(&*self.source, &mut out, count as usize);
+            self.engine.count_decoded(out.len() as u64);
+            let ended = decoded.map_err(|fault| (fault, span * SPAN + out.len() as u64)).and_then(|()| {
+                if is_last { decoder.finish(&*self.source).map_err(|fault| (fault, 0)) } else { Ok(()) }
+            });
+            // What was read of a file that changed says nothing of it.
+            self.source.check()?;
+            match ended {
+                Ok(()) => {}
+                Err((Fault::Source(error), _)) => return Err(error),
+                Err((Fault::Data(problem, at), position)) => {
+                    self.condemn(position, self.error(at, &problem));
+                    // What comes before the damage may still be wanted.
+                    return if span == to { Ok(out.into()) } else { Err(self.error(at, &problem)) };
+                }
+            }
+        }
+        for (block, bytes) in (to * SPAN / BLOCK..).zip(out.chunks(BLOCK as usize)) {
+            self.engine.cache.insert(self.id, block, bytes);
+        }
+        self.park(to + 1, decoder);
+        Ok(out.into())
+    }
+
+    fn keep(&self, span: u64, decoder: &D) {
+        let is_known = self.lock().points.contains_key(&span);
+        if !is_known {
+            let mut kept = decoder.clone();
+            kept.rest();
+            self.lock().points.insert(span, kept);
+        }
+    }
+
+    fn park(&self, span: u64, decoder: D) {
+        if span * SPAN >= self.len {
+            return;
+        }
+        if span.is_multiple_of(self.stride) {
+            self.keep(span, &decoder);
+        }
+        let mut state = self.lock();
+        state.parked.push_back((span, decoder));
+        let oldest = if state.parked.len() > PARKED { state.parked.pop_front() } else { None };
+        drop(state);
+        drop(oldest);
+    }
+
+    fn condemn(&self, position: u64, error: Error) {
+        let mut state = self.lock();
+        let is_first = state.damage.is_none();
+        if state.damage.as_ref().is_none_or(|(known, _)| position < *known) {
+            state.damage = Some((position, error.clone()));
+        }
+        drop(state);
+        if is_first {
+            log::error!("{error}; reads of what comes before it are served, others give that error");
+        }
+    }
+
+    fn error(&self, at: u64, problem: &str) -> Error {
+        Error::damaged(self.place.at(at), problem)
+    }
+
+    fn start_of_data(&self) -> u64 {
+        self.place.offset.unwrap_or(0)
+    }
+
+    /// A poisoned lock is used on: no critical section leaves the state half changed.
+    fn lock(&self) -> MutexGuard<'_, State<D>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<D: Decoder> State<D> {
+    /// The decoder that comes nearest before the span `number`: a parked one is taken, others are copied.
+    fn nearest(&mut self, number: u64) -> Option<(u64, D)> {
+        let point = self.points.range(..=number).next_back();
+        let parked = self.parked.iter().enumerate().filter(|(_, (span, _))| *span <= number);
+        let parked = parked.max_by_key(|(_, (span, _))| *span).map(|(at, (span, _))| (at, *span));
+        match (point, parked) {
+            (Some((span, decoder)), None) => Some((*span, decoder.clone())),
+            (Some((span, decoder)), Some((_, other))) if *span > other => Some((*span, decoder.clone())),
+            (_, Some((at, _))) => self.parked.remove(at),
+            (None, None) => None,
+        }
+    }
+}
+
+/// A span is being decoded; also when that panics, those who wait are woken.
+struct Running<'w, D: Decoder> {
+    walk: &'w Walk<D>,
+    number: u64,
+}
+
+impl<D: Decoder> Drop for Running<'_, D> {
+    fn drop(&mut self) {
+        self.walk.lock().running.retain(|number| *number != self.number);
+        self.walk.progress.notify_all();
+    }
+}
+
+/// Stored bytes fetched from front to back.
+#[derive(Clone)]
+pub struct Fetched {
+    /// Where in the file the next byte is.
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+/// So much is fetched at once.
+const PIECE: u64 = 64 << 10;
+
+impl Fetched {
+    /// The bytes of a range of the file.
+    pub fn new(range: std::ops::Range<u64>) -> Fetched {
+        Fetched { at: range.start, end: range.end, buffer: Vec::new(), used: 0 }
+    }
+
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// The bytes at hand, fetching more if there are none; empty only at the end.
+    pub fn peek(&mut self, source: &dyn Source) -> Result<&[u8]> {
+        if self.used == self.buffer.len() && self.at < self.end {
+            let size = (self.end - self.at).min(PIECE);
+            self.buffer.resize(size as usize, 0);
+            // Until they are there, none of the bytes counts.
+            self.used = self.buffer.len();
+            source.read_exact_at(&mut self.buffer, self.at)?;
+            self.used = 0;
+        }
+        Ok(self.buffer.get(self.used..).unwrap_or_default())
+    }
+
+    /// `count` of the bytes that [`Fetched::peek`] showed are done with.
+    pub fn consume(&mut self, count: usize) {
+        self.used += count;
+        self.at += count as u64;
+    }
+
+    /// The next byte; None at the end.
+    pub fn next(&mut self, source: &dyn Source) -> Result<Option<u8>> {
+        let byte = self.peek(source)?.first().copied();
+        if byte.is_some() {
+            self.consume(1);
+        }
+        Ok(byte)
+    }
+
+    pub fn rest(&mut self) {
+        (self.buffer, self.used) = (Vec::new(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Records as datasets: of a plain file `records/000000 ...`, of a packed folder by their paths.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::folder::{Folder, What};
+use super::records::{FOLDER, Records};
+use crate::content::Content;
+use crate::source::Source;
+use crate::tree::{Checksum, Datasets, Description, Names, Size};
+use crate::yaml::{Node, Text};
+use crate::{Error, Result};
+
+#[derive(Clone)]
+pub struct Archive {
+    records: Arc<Records>,
+    folder: Option<Arc<Folder>>,
+}
+
+impl Archive {
+    pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> Archive {
+        Archive { records, folder }
+    }
+
+    fn datasets(&self) -> u32 {
+        self.folder.as_ref().map_or(self.records.count(), |folder| folder.files())
+    }
+
+    /// The record of a dataset.
+    fn record(&self, dataset: u32) -> Result<u32> {
+        match &self.folder {
+            Some(folder) => folder.file(dataset).map(|(record, _)| record).ok_or(Error::NotFound),
+            None => Ok(dataset),
+        }
+    }
+}
+
+impl Names for Archive {
+    fn len(&self) -> usize {
+        self.datasets() as usize
+    }
+
+    fn get(&self, number: usize) -> Option<Cow<'_, [u8]>> {
+        let number = u32::try_from(number).ok().filter(|number| *number < self.datasets())?;
+        Some(Cow::Owned(match &self.folder {
+            Some(folder) => folder.file(number)?.1,
+            None => self.records.name(number),
+        }))
+    }
+
+    fn find(&self, name: &[u8]) -> Option<Option<usize>> {
+        let found = match &self.folder {
+            Some(folder) => folder.at_path(name).and_then(|node| match folder.what(node)? {
+                What::File { file, .. } => Some(*file),
+                What::Directory { .. } => None,
+            }),
+            None => {
+                let file_name = name.strip_prefix(FOLDER.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+                file_name.and_then(|file_name| self.records.number_of(file_name))
+            }
+        };
+        Some(found.map(|number| number as usize))
+    }
+}
+
+impl Datasets for Archive {
+    fn count(&self) -> u64 {
+        self.datasets().into()
+    }
+
+    fn size(&self, dataset: u32) -> Size {
+        let size = self.record(dataset).and_then(|record| self.records.size(record));
+        size.unwrap_or(Size { len: None, stored: 0 })
+    }
+
+    fn content(&self, dataset: u32) -> Result<Content> {
+        self.records.content(self.record(dataset)?)
+    }
+
+    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        self.records.content_at_once(self.record(dataset)?)
+    }
+
+    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
+        Err(Error::NotFound)
+    }
+
+    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
+        Size { len: Some(0), stored: 0 }
+    }
+
+    fn have_sidecars(&self) -> bool {
+        false
+    }
+
+    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
+        Err(Error::NotFound)
+    }
+
+    fn describe(&self, dataset: u32) -> Result<Description> {
+        let number = self.record(dataset)?;
+        let found = self.records.find(number)?;
+        let name = Names::get(self, dataset as usize).unwrap_or_default();
+        let verifies = self.records.verifies();
+        let checksum = Checksum {
+            range: found.record.range.clone(),
+            algorithm: "crc32".into(),
+            value: format!("{:08x}", found.record.crc),
+        };
+        let codec = [
+            ("record", Node::Int(number.to_string().into())),
+            ("crc32", Node::text(&checksum.value)),
+            ("file", Node::text(&found.shard.source.path().to_string_lossy())),
+        ];
+        let codec = codec.into_iter().map(|(key, value)| (Node::text(key).into(), value.into())).collect();
+        Ok(Description {
+            name: text(&name),
+            kind: "bytes".into(),
+            array: None,
+            table: None,
+            compression: None,
+            decoded_len: Some(found.len()),
+            stored: Some(found.record.range),
+            recorded_len: None,
+            checksum: verifies.then_some(checksum),
+            fault: None,
+            metadata: Arc::new(Node::Map(Vec::new())),
+            codec: Arc::new(Node::Map(codec)),
+        })
+    }
+
+    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let (shard, _) = self.records.shard(self.record(dataset).ok()?)?;
+        Some(shard.source.clone())
+    }
+
+    fn remains(&self, dataset: u32) -> Result<Content> {
+        self.records.stored(self.record(dataset)?)
+    }
+}
+
+/// A path as a text: bytes that are no UTF-8 become surrogates, as in Python.
+fn text(name: &[u8]) -> Text {
+    let wtf8 = super::write::surrogates(name);
+    Text::from_wtf8(&wtf8).unwrap_or_else(|| Text::from(&*String::from_utf8_lossy(name)))
+}

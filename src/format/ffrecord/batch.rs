@@ -1,0 +1,184 @@
+//! Many records in one go: sorted by place, neighbours in one read, each record once however often it is wanted.
+//! What is in the page cache is copied at once; for the rest all reads are started before the first is waited
+//! for, so that a disk or a network works on many of them at a time. Large batches are read by several threads.
+
+use std::ops::Range;
+
+use super::records::Records;
+use super::shard::Shard;
+use super::table::Record;
+use crate::codec::Check;
+use crate::{Error, Result};
+
+/// Records in the order in which they were asked for.
+///
+/// ```
+/// let reader = rab::ffrecord::Reader::open("tests/data/ffrecord/text_lines.ffr")?;
+/// let batch = reader.read(&[9, 0, 9])?;
+/// assert_eq!(batch.len(), 3);
+/// assert_eq!(batch.get(0), batch.get(2));
+/// assert_eq!(batch.iter().map(<[u8]>::len).sum::<usize>(), 39);
+/// # Ok::<(), rab::Error>(())
+/// ```
+pub struct Batch {
+    bytes: Vec<u8>,
+    places: Vec<Range<usize>>,
+}
+
+impl Batch {
+    /// How many records were asked for.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The record that was asked for at this place.
+    pub fn get(&self, at: usize) -> Option<&[u8]> {
+        self.bytes.get(self.places.get(at)?.clone())
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.places.iter().map(|place| self.bytes.get(place.clone()).unwrap_or_default())
+    }
+}
+
+/// A record that is to be read.
+struct Wanted<'r> {
+    number: u32,
+    shard: &'r Shard,
+    record: Record,
+    /// Its place in the batch.
+    place: Range<usize>,
+}
+
+/// Neighbours in one file, and in the batch.
+struct Run<'w, 'r> {
+    shard: &'r Shard,
+    from: u64,
+    wanted: &'w [Wanted<'r>],
+    bytes: &'w mut [u8],
+    done: bool,
+}
+
+/// A read has at most so many bytes, unless a record is longer.
+const LONGEST_RUN: u64 = 1 << 20;
+/// From so many bytes on several threads read.
+const MANY: usize = 2 << 20;
+const MOST_THREADS: usize = 16;
+
+/// Reads records; their CRCs are compared if `records` does so.
+pub fn read(records: &Records, numbers: &[u64]) -> Result<Batch> {
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_unstable_by_key(|at| numbers.get(*at));
+    let mut places = vec![0..0; numbers.len()];
+    let mut wanted: Vec<Wanted<'_>> = Vec::with_capacity(numbers.len());
+    let mut end = 0usize;
+    for at in order {
+        let number = number(records, numbers.get(at).copied().unwrap_or(u64::MAX))?;
+        if wanted.last().is_none_or(|last| last.number != number) {
+            let found = records.find(number)?;
+            let next = usize::try_from(found.len()).ok().and_then(|len| end.checked_add(len));
+            let next = next.ok_or_else(too_large)?;
+            wanted.push(Wanted { number, shard: found.shard, record: found.record, place: end..next });
+            end = next;
+        }
+        if let (Some(place), Some(last)) = (places.get_mut(at), wanted.last()) {
+            *place = last.place.clone();
+        }
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(end).map_err(|_| too_large())?;
+    bytes.resize(end, 0);
+    let mut runs = runs(&wanted, &mut bytes);
+    fill(records, &mut runs)?;
+    Ok(Batch { bytes, places })
+}
+
+/// A record's number, if there is such a record.
+pub fn number(records: &Records, number: u64) -> Result<u32> {
+    let known = u32::try_from(number).ok().filter(|number| *number < records.count());
+    known.ok_or_else(|| {
+        let file = records.shards().next().map(|shard| shard.source.path().to_owned()).unwrap_or_default();
+        Error::NoDataset { file, name: format!("record {number} (there are {})", records.count()) }
+    })
+}
+
+fn too_large() -> Error {
+    Error::Other("the records of the batch do not fit into memory".into())
+}
+
+fn runs<'w, 'r>(mut wanted: &'w [Wanted<'r>], mut bytes: &'w mut [u8]) -> Vec<Run<'w, 'r>> {
+    let mut runs = Vec::with_capacity(wanted.len());
+    while let Some(first) = wanted.first() {
+        let (from, mut end) = (first.record.range.start, first.record.range.end);
+        let follows = |next: &Wanted<'_>, end: u64| {
+            let range = &next.record.range;
+            std::ptr::eq(next.shard, first.shard) && range.start == end && range.end - from <= LONGEST_RUN
+        };
+        let mut count = 1;
+        while let Some(next) = wanted.get(count).filter(|next| follows(next, end)) {
+            end = next.record.range.end;
+            count += 1;
+        }
+        let (own, rest) = wanted.split_at(count);
+        let (into, left) = bytes.split_at_mut(((end - from) as usize).min(bytes.len()));
+        runs.push(Run { shard: first.shard, from, wanted: own, bytes: into, done: false });
+        (wanted, bytes) = (rest, left);
+    }
+    runs
+}
+
+fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
+    let total: usize = runs.iter().map(|run| run.bytes.len()).sum();
+    if total < MANY || runs.len() < 2 {
+        return fill_here(records, runs);
+    }
+    // Asking takes longer than reading a small batch.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(MOST_THREADS).min(runs.len());
+    let share = runs.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let fill = |part| scope.spawn(move || fill_here(records, part));
+        let threads: Vec<_> = runs.chunks_mut(share).map(fill).collect();
+        let panicked = |_| Err(Error::Other("a thread that read records ended too early".into()));
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(panicked))
+    })
+}
+
+fn fill_here(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
+    for run in runs.iter_mut() {
+        run.done = run.shard.source.read_if_cached(run.bytes, run.from)?;
+        if !run.done {
+            run.shard.source.will_need(run.from..run.from + run.bytes.len() as u64);
+        }
+    }
+    for run in runs.iter_mut() {
+        if !run.done {
+            run.shard.source.read_exact_at(run.bytes, run.from)?;
+        }
+    }
+    let mut checked: Option<&Shard> = None;
+    for run in runs.iter() {
+        if !checked.is_some_and(|shard| std::ptr::eq(shard, run.shard)) {
+            run.shard.source.check()?;
+            checked = Some(run.shard);
+        }
+        compare(records, run)?;
+    }
+    Ok(())
+}
+
+fn compare(records: &Records, run: &Run<'_, '_>) -> Result<()> {
+    let start = run.wanted.first().map_or(0, |first| first.place.start);
+    for wanted in run.wanted.iter().filter(|_| records.verifies()) {
+        let bytes = run.bytes.get(wanted.place.start - start..wanted.place.end - start);
+        let computed = Check::Crc.update(Check::Crc.of_nothing(), bytes.unwrap_or_default());
+        if computed != wanted.record.crc {
+            return Err(records.damaged(wanted.number, &records.find(wanted.number)?, computed));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! The tables of a mount, for readers that want speed: all records' bytes, where each begins in them, and the
+//! CRCs; each bare, and as a .npy file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::records::Records;
+use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
+use crate::content::{Bytes, Computed, Content, joined};
+use crate::{Error, Result};
+
+/// Names of the files, in the order of their listing.
+pub const NAMES: [&str; 6] = ["data", "data.npy", "offsets", "offsets.npy", "checksums", "checksums.npy"];
+
+/// The contents of the files, in the order of [`NAMES`].
+pub fn all(records: &Arc<Records>) -> Vec<Content> {
+    let count = u64::from(records.count());
+    let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
+    let bare = [
+        (Kind::Uint, 1, records.data_len(), joined(records.data())),
+        (Kind::Int, 8, count + 1, offsets),
+        (Kind::Uint, 4, count, joined(records.checksums())),
+    ];
+    let both = bare.into_iter().map(|(kind, size, len, bare)| {
+        let dtype = Dtype { element: Element { kind, size }, endian: Endian::Little };
+        let header = Content::Inline(npy::described(&Array::new(dtype, [len], Order::C)).into());
+        [bare.clone(), joined(vec![header, bare])]
+    });
+    both.flatten().collect()
+}
+
+/// N + 1 numbers: where each record begins, counted from the first one's beginning and across files, and the end.
+struct Offsets {
+    records: Arc<Records>,
+}
+
+/// So many offsets are made at once.
+const CHUNK: usize = 4096;
+
+impl Offsets {
+    /// The offsets from number `first` on, as many as there is room for, but of one file at most.
+    fn some(&self, first: u64, buf: &mut [u8]) -> Result<usize> {
+        let found = u32::try_from(first).ok().and_then(|first| self.records.shard(first));
+        let Some((shard, own)) = found else {
+            buf.copy_from_slice(self.records.data_len().to_le_bytes().get(..buf.len()).unwrap_or_default());
+            return Ok(buf.len());
+        };
+        let before = self.records.shards().take_while(|other| !std::ptr::eq(*other, shard));
+        let before: u64 = before.map(|other| other.data.end - other.data.start).sum();
+        let count = buf.len().min(8 * (shard.count - own) as usize);
+        let made = buf.get_mut(..count).unwrap_or_default();
+        shard.table.fill_offsets(made, own)?;
+        for bytes in made.chunks_exact_mut(8) {
+            let stored = u64::from_le_bytes((&*bytes).try_into().unwrap_or_default());
+            let offset = stored.wrapping_sub(shard.data.start).wrapping_add(before);
+            bytes.copy_from_slice(&offset.to_le_bytes());
+        }
+        Ok(count)
+    }
+}
+
+impl Computed for Offsets {
+    fn len(&self) -> u64 {
+        8 * (u64::from(self.records.count()) + 1)
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let mut chunk = vec![0; 8 * CHUNK];
+        let (mut at, end) = (offset, offset + buf.len() as u64);
+        while at < end {
+            let (first, skip) = (at / 8, (at % 8) as usize);
+            let wanted = (8 * CHUNK as u64).min((end.min(self.len()) - 8 * first).next_multiple_of(8));
+            let count = self.some(first, chunk.get_mut(..wanted as usize).unwrap_or_default())?;
+            let fresh = chunk.get(skip..count).unwrap_or_default();
+            let from = (at - offset) as usize;
+            let to = buf.get_mut(from..).unwrap_or_default();
+            let count = fresh.len().min(to.len());
+            to.iter_mut().zip(fresh).for_each(|(to, from)| *to = *from);
+            if count == 0 {
+                return Err(Error::Other("read past the end".into()));
+            }
+            at += count as u64;
+        }
+        Ok(())
+    }
+
+    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        let at_once = self.records.shards().all(|shard| shard.table.is_kept());
+        if at_once { self.read(range).map(Some) } else { Ok(None) }
+    }
+}

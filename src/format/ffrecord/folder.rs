@@ -1,0 +1,277 @@
+//! The directory tree of a packed folder. Nodes of one directory lie together, sorted by name (as bytes), so
+//! that a name is found by bisection; the root is node 0.
+
+use std::ops::Range;
+
+use super::pickle::{self, Directory, Item, Wrong};
+use super::records::Records;
+use crate::content::Content;
+use crate::{Error, Result};
+
+/// What the index record begins with.
+pub const MAGIC: &[u8; 9] = b"piouhjgbr";
+/// The longest index that is read.
+const LONGEST: u64 = 2 << 30;
+/// The most directories inside each other.
+pub const DEEPEST: usize = 512;
+/// The longest name of a file, in bytes.
+const LONGEST_NAME: usize = 255;
+
+#[derive(Debug)]
+pub struct Folder {
+    /// All names, one after the other.
+    names: Vec<u8>,
+    nodes: Vec<Node>,
+    /// The nodes that are files, as they are in the index.
+    files: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    name: u32,
+    name_len: u8,
+    parent: u32,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    /// The number of its record, and of its file among all of them.
+    File { record: u32, file: u32 },
+    /// Its nodes, and how many of them are directories.
+    Directory { nodes: Range<u32>, subdirectories: u32 },
+}
+
+/// The tree of records whose last one is an index; None if it is not.
+pub fn of(records: &Records) -> Result<Option<Folder>> {
+    let (Some(last), 1) = (records.count().checked_sub(1), records.shards().count()) else { return Ok(None) };
+    let found = records.find(last)?;
+    let mut magic = [0; MAGIC.len()];
+    if found.len() <= magic.len() as u64 {
+        return Ok(None);
+    }
+    let start = found.record.range.start;
+    found.shard.source.read_exact_at(&mut magic, start)?;
+    found.shard.source.check()?;
+    if magic != *MAGIC {
+        return Ok(None);
+    }
+    if found.len() > LONGEST {
+        let problem = format!("the index has {} bytes, {LONGEST} are the most that are read", found.len());
+        return Err(Error::damaged(records.place(last, &found), problem));
+    }
+    if let Content::Broken { error, .. } = records.content(last)? {
+        return Err(error);
+    }
+    let index = found.shard.source.read_range(start + MAGIC.len() as u64..found.record.range.end)?;
+    let folder = Folder::parse(&index, last.into()).map_err(|(at, problem)| {
+        let place = found.shard.source.place().at(start + (MAGIC.len() + at) as u64);
+        Error::damaged(place, format!("the index of the packed folder: {problem}"))
+    })?;
+    Ok(Some(folder))
+}
+
+impl Folder {
+    /// The tree that the pickle describes, of so many files.
+    fn parse(pickle: &[u8], records: u64) -> Result<Folder, Wrong> {
+        let (mut directories, root) = pickle::parse(pickle)?;
+        let mut folder = Folder { names: Vec::new(), nodes: Vec::new(), files: Vec::new() };
+        let nothing = What::Directory { nodes: 0..0, subdirectories: 0 };
+        folder.nodes.push(Node { name: 0, name_len: 0, parent: 0, what: nothing });
+        let mut level = vec![(0, root)];
+        for depth in 0.. {
+            if level.is_empty() {
+                break;
+            }
+            if depth > DEEPEST {
+                let problem = format!("more than {DEEPEST} directories are inside each other");
+                return Err((0, problem));
+            }
+            let mut next = Vec::new();
+            for (node, number) in level {
+                let directory = directories.get_mut(number).map(std::mem::take).unwrap_or_default();
+                folder.fill(node, directory, pickle, records, &mut next)?;
+            }
+            level = next;
+        }
+        folder.number_files();
+        Ok(folder)
+    }
+
+    /// Adds what is in one directory; directories in it go to `next` with their nodes.
+    fn fill(
+        &mut self,
+        parent: u32,
+        directory: Directory,
+        pickle: &[u8],
+        records: u64,
+        next: &mut Vec<(u32, usize)>,
+    ) -> Result<(), Wrong> {
+        let (first, earlier) = (self.nodes.len(), next.len());
+        for (name, item) in directory {
+            let place = name.start;
+            let wrong = |problem: String| (place, problem);
+            let text = pickle.get(name).unwrap_or_default();
+            let bytes = file_name(text).map_err(wrong)?;
+            let too_much = |_| wrong("its names take more than 4 GiB".into());
+            let id = u32::try_from(self.nodes.len()).map_err(too_much)?;
+            let what = match item {
+                Item::File(record) => What::File { record: own(record, records).map_err(wrong)?, file: 0 },
+                Item::Directory(number) => {
+                    next.push((id, number));
+                    What::Directory { nodes: 0..0, subdirectories: 0 }
+                }
+            };
+            let start = u32::try_from(self.names.len()).map_err(too_much)?;
+            self.names.extend_from_slice(&bytes);
+            self.nodes.push(Node { name: start, name_len: bytes.len() as u8, parent, what });
+        }
+        let own = next.get_mut(earlier..).unwrap_or_default();
+        self.sort(parent, first, own)
+            .map_err(|name| (0, format!("the name \"{}\" is in one directory twice", name.escape_ascii())))
+    }
+
+    /// Sorts the nodes from `first` on, which are those of `parent`; the error is a name that two of them have.
+    fn sort(&mut self, parent: u32, first: usize, next: &mut [(u32, usize)]) -> Result<(), Vec<u8>> {
+        let names = &self.names;
+        let fresh = self.nodes.get_mut(first..).unwrap_or_default();
+        let mut order: Vec<u32> = (0..fresh.len() as u32).collect();
+        let name = |at: u32| fresh.get(at as usize).map_or(&[][..], |node| name_in(names, node));
+        order.sort_unstable_by(|a, b| name(*a).cmp(name(*b)));
+        if let Some(pair) = order.windows(2).find(|pair| matches!(pair, [a, b] if name(*a) == name(*b))) {
+            return Err(pair.first().map_or(&[][..], |at| name(*at)).to_vec());
+        }
+        let sorted: Vec<Node> = order.iter().filter_map(|at| fresh.get(*at as usize).cloned()).collect();
+        let mut moved = vec![0; order.len()];
+        for (to, from) in (0u32..).zip(&order) {
+            if let Some(place) = moved.get_mut(*from as usize) {
+                *place = first as u32 + to;
+            }
+        }
+        fresh.clone_from_slice(&sorted);
+        let subdirectories = sorted.iter().filter(|node| matches!(node.what, What::Directory { .. })).count();
+        for (node, _) in next {
+            if let Some(place) = moved.get(*node as usize - first) {
+                *node = *place;
+            }
+        }
+        let nodes = first as u32..self.nodes.len() as u32;
+        if let Some(node) = self.nodes.get_mut(parent as usize) {
+            node.what = What::Directory { nodes, subdirectories: subdirectories as u32 };
+        }
+        Ok(())
+    }
+
+    /// Files are datasets in the order of their paths: depth first.
+    fn number_files(&mut self) {
+        let mut stack = vec![0u32];
+        while let Some(node) = stack.pop() {
+            match self.nodes.get_mut(node as usize).map(|node| &mut node.what) {
+                Some(What::Directory { nodes, .. }) => stack.extend(nodes.clone().rev()),
+                Some(What::File { file, .. }) => {
+                    *file = self.files.len() as u32;
+                    self.files.push(node);
+                }
+                None => {}
+            }
+        }
+    }
+
+    pub fn len(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    pub fn what(&self, node: u32) -> Option<&What> {
+        self.nodes.get(node as usize).map(|node| &node.what)
+    }
+
+    pub fn name(&self, node: u32) -> &[u8] {
+        self.nodes.get(node as usize).map_or(&[], |node| name_in(&self.names, node))
+    }
+
+    pub fn parent(&self, node: u32) -> u32 {
+        self.nodes.get(node as usize).map_or(0, |node| node.parent)
+    }
+
+    /// The node of this name in a directory.
+    pub fn find(&self, directory: u32, name: &[u8]) -> Option<u32> {
+        let What::Directory { nodes, .. } = self.what(directory)? else { return None };
+        let inside = self.nodes.get(nodes.start as usize..nodes.end as usize)?;
+        let at = inside.binary_search_by(|node| name_in(&self.names, node).cmp(name)).ok()?;
+        Some(nodes.start + at as u32)
+    }
+
+    /// The node at a path of names between slashes; empty names and `.` stay where they are.
+    pub fn at_path(&self, path: &[u8]) -> Option<u32> {
+        let mut names = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+        names.try_fold(0, |node, name| self.find(node, name))
+    }
+
+    /// How many files there are.
+    pub fn files(&self) -> u32 {
+        self.files.len() as u32
+    }
+
+    /// The record of a file, and the path.
+    pub fn file(&self, number: u32) -> Option<(u32, Vec<u8>)> {
+        let node = *self.files.get(number as usize)?;
+        let What::File { record, .. } = self.what(node)? else { return None };
+        Some((*record, self.path(node)))
+    }
+
+    fn path(&self, node: u32) -> Vec<u8> {
+        let mut names = vec![self.name(node)];
+        let mut at = self.parent(node);
+        while at != 0 {
+            names.push(self.name(at));
+            at = self.parent(at);
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
+}
+
+fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
+    names.get(node.name as usize..).and_then(|rest| rest.get(..node.name_len.into())).unwrap_or_default()
+}
+
+/// The record of a file, which is not the index.
+fn own(record: u64, index: u64) -> Result<u32, String> {
+    let known = u32::try_from(record).ok().filter(|_| record < index);
+    known.ok_or_else(|| format!("a name stands for record {record}; files are in records below {index}"))
+}
+
+/// The file's name as bytes: Python writes bytes that are no UTF-8 as surrogates U+DC80 to U+DCFF.
+fn file_name(text: &[u8]) -> Result<Vec<u8>, String> {
+    let shown = || text.get(..text.len().min(100)).unwrap_or_default().escape_ascii();
+    let mut name = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let valid = match std::str::from_utf8(rest) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let (before, after) = rest.split_at(valid);
+        name.extend_from_slice(before);
+        rest = match after {
+            [] => after,
+            [0xED, 0xB2..=0xB3, 0x80..=0xBF, left @ ..] => {
+                let [second, third] = [after.get(1), after.get(2)].map(|byte| byte.copied().unwrap_or(0));
+                name.push((second & 3) << 6 | third & 0x3F);
+                left
+            }
+            _ => return Err(format!("the name \"{}\" is no text", shown())),
+        };
+    }
+    match name.as_slice() {
+        b"" => Err("a name is empty".into()),
+        b"." | b".." => Err(format!("\"{}\" is no name", shown())),
+        long if long.len() > LONGEST_NAME => {
+            Err(format!("the name \"{}...\" has {} bytes, {LONGEST_NAME} are the most", shown(), long.len()))
+        }
+        other if other.iter().any(|byte| matches!(byte, 0 | b'/')) => {
+            Err(format!("the name \"{}\" has a slash or a NUL byte", shown()))
+        }
+        _ => Ok(name),
+    }
+}

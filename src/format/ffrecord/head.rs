@@ -1,0 +1,203 @@
+//! The header: its fixed part, and one pass over both tables that compares the checksum and finds offsets that
+//! make no sense. Nothing is allocated for a number of records before the file is known to be as long as that.
+
+use crate::codec::Check;
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// Checksum and number of records.
+pub const FIXED: u64 = 12;
+/// What the tables take for a record: a CRC and an offset.
+pub const PER_RECORD: u64 = 12;
+/// Tables up to this length stay in memory; of longer ones entries are read again when they are needed.
+const KEPT: u64 = 16 << 20;
+/// So much is read at once; a multiple of the size of an offset.
+const WINDOW: u64 = 1 << 20;
+
+/// What is known of the header's checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeaderChecksum {
+    Valid,
+    /// Written in 2021, without one.
+    Absent,
+    /// It was asked for not to compare.
+    NotCompared,
+}
+
+impl HeaderChecksum {
+    pub fn name(self) -> &'static str {
+        match self {
+            HeaderChecksum::Valid => "valid",
+            HeaderChecksum::Absent => "absent",
+            HeaderChecksum::NotCompared => "not compared",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Head {
+    pub count: u32,
+    pub checksum: HeaderChecksum,
+    /// Where the first record begins.
+    pub data: u64,
+    /// Both tables, if they are small.
+    pub kept: Option<Vec<u8>>,
+}
+
+impl Head {
+    pub fn read(source: &dyn Source, verify: bool) -> Result<Head> {
+        let (stored, count) = fixed(source)?;
+        let checksum = match (stored, verify) {
+            (0, _) => HeaderChecksum::Absent,
+            (_, true) => HeaderChecksum::Valid,
+            (_, false) => HeaderChecksum::NotCompared,
+        };
+        let mut pass = Pass::new(source, count);
+        let end = tables_end(count.into());
+        let kept = (end - FIXED <= KEPT).then(|| vec![0; (end - FIXED) as usize]);
+        let kept = pass.run(kept, checksum == HeaderChecksum::Valid)?;
+        if checksum == HeaderChecksum::Valid && pass.crc != stored {
+            let found = pass.crc;
+            let problem =
+                format!("the header checksum is {stored:#010x}, bytes 4 to {end} have {found:#010x}");
+            return Err(Error::damaged(source.place().at(0), problem));
+        }
+        pass.finish()?;
+        Ok(Head { count, checksum, data: pass.first, kept })
+    }
+}
+
+/// Where the tables of so many records end.
+pub fn tables_end(count: u64) -> u64 {
+    FIXED + PER_RECORD * count
+}
+
+/// The checksum and the number of records, for which the file is long enough.
+fn fixed(source: &dyn Source) -> Result<(u32, u32)> {
+    let len = source.len();
+    let wrong = |offset, problem: String| Err(Error::damaged(source.place().at(offset), problem));
+    if len < FIXED {
+        return wrong(0, format!("the header takes {FIXED} bytes, the file has {len}"));
+    }
+    let mut bytes = [0; FIXED as usize];
+    source.read_exact_at(&mut bytes, 0)?;
+    source.check()?;
+    let [a, b, c, d, number @ ..] = bytes;
+    let (stored, number) = (u32::from_le_bytes([a, b, c, d]), i64::from_le_bytes(number));
+    let Ok(count) = u64::try_from(number) else {
+        return wrong(4, format!("the number of records is {number}"));
+    };
+    let needed = count.checked_mul(PER_RECORD).and_then(|tables| tables.checked_add(FIXED));
+    if needed.is_none_or(|needed| needed > len) {
+        let needed = needed.map_or("more than 2^64".into(), |needed| needed.to_string());
+        return wrong(
+            4,
+            format!(
+                "the number of records is {count}: header and tables take {needed} bytes, the file has {len}"
+            ),
+        );
+    }
+    if count == 0 && len != FIXED {
+        let why = if stored == 0 { ": its writer did not finish it" } else { "" };
+        return wrong(4, format!("the number of records is 0, but {} bytes follow{why}", len - FIXED));
+    }
+    match u32::try_from(count) {
+        Ok(count) if count < u32::MAX => Ok((stored, count)),
+        _ => {
+            wrong(4, format!("the number of records is {count}: {} are the most that are read", u32::MAX - 1))
+        }
+    }
+}
+
+/// One pass over both tables.
+struct Pass<'s> {
+    source: &'s dyn Source,
+    count: u32,
+    crc: u32,
+    first: u64,
+    last: u64,
+    /// The first offset that makes no sense, with its place.
+    wrong: Option<(u64, String)>,
+}
+
+impl<'s> Pass<'s> {
+    fn new(source: &'s dyn Source, count: u32) -> Pass<'s> {
+        let crc = Check::Crc.update(Check::Crc.of_nothing(), &u64::from(count).to_le_bytes());
+        let first = tables_end(count.into());
+        Pass { source, count, crc, first, last: first, wrong: None }
+    }
+
+    /// Through `kept`, which has room for all, or through a window.
+    fn run(&mut self, mut kept: Option<Vec<u8>>, sum: bool) -> Result<Option<Vec<u8>>> {
+        let offsets = FIXED + 4 * u64::from(self.count);
+        let end = tables_end(self.count.into());
+        let mut window = vec![0; (end - FIXED).min(WINDOW) as usize];
+        let mut at = FIXED;
+        while at < end {
+            // A window never has parts of both tables, nor of an offset.
+            let limit = if at < offsets { offsets } else { end };
+            let count = (limit - at).min(WINDOW) as usize;
+            let from = (at - FIXED) as usize;
+            let piece = match &mut kept {
+                Some(kept) => kept.get_mut(from..from + count),
+                None => window.get_mut(..count),
+            };
+            let piece = piece.unwrap_or_default();
+            self.source.read_exact_at(piece, at)?;
+            self.source.check()?;
+            if sum {
+                self.crc = Check::Crc.update(self.crc, piece);
+            }
+            if at >= offsets {
+                self.offsets(piece, at);
+            }
+            at += count as u64;
+        }
+        Ok(kept)
+    }
+
+    /// Looks at the offsets in `piece`, which stands at byte `at`.
+    fn offsets(&mut self, piece: &[u8], at: u64) {
+        let begin = tables_end(self.count.into());
+        let start = at - (FIXED + 4 * u64::from(self.count));
+        if self.wrong.is_some() {
+            return;
+        }
+        let (len, first_place) = (self.source.len(), at);
+        for (place, bytes) in (first_place..).step_by(8).zip(piece.chunks_exact(8)) {
+            let raw = bytes.try_into().map_or(-1, i64::from_le_bytes);
+            let number = (start + place - first_place) / 8;
+            let problem = match u64::try_from(raw) {
+                Err(_) => "which is negative".into(),
+                Ok(offset) if offset > len => format!("past the end of the file at byte {len}"),
+                Ok(offset) if number == 0 && offset < begin => {
+                    format!("inside the header, which ends at byte {begin}")
+                }
+                Ok(offset) if number > 0 && offset < self.last => {
+                    format!("before the record ahead of it, at {}", self.last)
+                }
+                Ok(offset) => {
+                    if number == 0 {
+                        self.first = offset;
+                    }
+                    self.last = offset;
+                    continue;
+                }
+            };
+            self.wrong = Some((place, format!("the offset of record {number} is {raw}, {problem}")));
+            return;
+        }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if let Some((place, problem)) = self.wrong.take() {
+            return Err(Error::damaged(self.source.place().at(place), problem));
+        }
+        let end = tables_end(self.count.into());
+        if self.first > end {
+            let (file, gap) = (self.source.path().display(), self.first - end);
+            log::warn!("{file}: {gap} bytes between the header and record 0 belong to no record");
+        }
+        Ok(())
+    }
+}

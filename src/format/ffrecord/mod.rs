@@ -1,0 +1,95 @@
+//! FFRecord (`.ffr`): records, which are bytes by number. All numbers little-endian, nothing aligned:
+//! ```text
+//! offset    bytes
+//! 0         4      CRC-32 of bytes 4 to 12 + 12 N; 0: there is none (files of 2021)
+//! 4         8      N, the number of records, i64
+//! 12        4 N    CRC-32 of each record
+//! 12 + 4 N  8 N    where each record begins in the file, i64
+//! 12 + 12 N        the records, one after the other; each ends where the next begins, the last with the file
+//! ```
+//! There is no magic. A packed folder is a file whose last record begins with one and holds, as a Python pickle,
+//! names and directories for the others.
+//!
+//! | from the bytes up | |
+//! |---|---|
+//! | `head`, `table` | the header checked in one pass, and where and how long each record is |
+//! | `shard`, `records` | one file, and several as one; records as contents |
+//! | `verified` | which records have been compared with their CRC |
+//! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directories that it makes |
+//! | `tree`, `faces`, `archive` | what a mount shows, its tables, and the datasets by name |
+//! | `reader`, `batch` | the library: records by number, many at once |
+//! | `write` | writing |
+
+mod archive;
+mod batch;
+mod faces;
+mod folder;
+mod head;
+mod pickle;
+mod reader;
+mod records;
+mod shard;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod verified;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::target::{NewContainer, WriteOptions};
+use super::{Candidate, Context, Format, Listing};
+use crate::Result;
+use crate::tree::Tree;
+use archive::Archive;
+use folder::Folder;
+use records::Records;
+use tree::RecordTree;
+
+pub use batch::Batch;
+pub use reader::Reader;
+pub use write::{Packing, Writer, pack_files, pack_folder};
+
+/// The format, for [`super::FORMATS`].
+pub(super) struct FFRecord;
+
+const EXTENSION: &str = "ffr";
+
+impl Format for FFRecord {
+    fn name(&self) -> &'static str {
+        "FFRecord"
+    }
+
+    /// The name alone tells; whether the header is one is then said with the field that is wrong.
+    fn detect(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.has_extension(EXTENSION) && candidate.len > 0
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &[EXTENSION]
+    }
+
+    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+        let (records, folder) = read(context)?;
+        Ok(Arc::new(RecordTree::new(records, folder)))
+    }
+
+    fn list(&self, context: Context) -> Result<Listing> {
+        let (records, folder) = read(context)?;
+        let archive = Archive::new(records, folder);
+        Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
+    }
+
+    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(write::Container::create(path)?))
+    }
+}
+
+fn read(context: Context) -> Result<(Arc<Records>, Option<Arc<Folder>>)> {
+    let Context { source, others, options, .. } = context;
+    let records = Records::open([vec![source], others].concat(), !options.no_verify)?;
+    let folder = folder::of(&records)?;
+    Ok((Arc::new(records), folder.map(Arc::new)))
+}

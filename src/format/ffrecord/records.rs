@@ -1,0 +1,191 @@
+//! The records of one or several files, numbered across them in their order, as contents. A record is compared
+//! with its CRC before its first byte is given out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::shard::Shard;
+use super::table::Record;
+use super::verified::Verified;
+use crate::codec::Check;
+use crate::content::Content;
+use crate::error::Place;
+use crate::source::Source;
+use crate::tree::Size;
+use crate::{Error, Result};
+
+/// Records up to this length are compared and given out in one reading.
+const SMALL: u64 = 256 << 10;
+
+pub struct Records {
+    /// Each with the number of its first record.
+    shards: Vec<(u32, Shard)>,
+    count: u32,
+    /// None: nothing is compared.
+    verified: Option<Verified>,
+}
+
+/// A record, and the file it is in.
+pub struct Found<'a> {
+    pub shard: &'a Shard,
+    pub record: Record,
+}
+
+impl Found<'_> {
+    pub fn len(&self) -> u64 {
+        self.record.range.end - self.record.range.start
+    }
+
+    fn stored(&self) -> Content {
+        Content::Stored { source: self.shard.source.clone(), range: self.record.range.clone() }
+    }
+}
+
+impl Records {
+    /// The files' headers are read, and compared with their checksums if `verify`.
+    pub fn open(sources: Vec<Arc<dyn Source>>, verify: bool) -> Result<Records> {
+        let (mut shards, mut count) = (Vec::with_capacity(sources.len()), 0u32);
+        for source in sources {
+            let shard = Shard::open(source, verify)?;
+            let too_many = || {
+                let problem = format!("with those before, it has more than {} records", u32::MAX - 1);
+                Error::damaged(shard.source.place().at(4), problem)
+            };
+            let next = count.checked_add(shard.count).filter(|count| *count < u32::MAX);
+            let next = next.ok_or_else(too_many)?;
+            shards.push((count, shard));
+            count = next;
+        }
+        Ok(Records { shards, count, verified: verify.then(|| Verified::new(count.into())) })
+    }
+
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub fn verifies(&self) -> bool {
+        self.verified.is_some()
+    }
+
+    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.shards.iter().map(|(_, shard)| shard)
+    }
+
+    /// The file that has this record, and the record's number in it.
+    pub fn shard(&self, number: u32) -> Option<(&Shard, u32)> {
+        let at = self.shards.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
+        // The last of those that begin here: others before it are empty.
+        let (first, shard) = self.shards.get(at)?;
+        (number - first < shard.count).then_some((shard, number - first))
+    }
+
+    pub fn find(&self, number: u32) -> Result<Found<'_>> {
+        let (shard, own) = self.shard(number).ok_or(Error::NotFound)?;
+        Ok(Found { shard, record: shard.table.record(own)? })
+    }
+
+    pub fn size(&self, number: u32) -> Result<Size> {
+        let found = self.find(number)?;
+        let len = found.len();
+        // The content of a damaged record has a byte at least.
+        let claims = self.verifies() && len == 0 && found.record.crc != Check::Crc.of_nothing();
+        Ok(Size { len: Some(len.max(claims.into())), stored: len })
+    }
+
+    /// The bytes of a record, or what answers every read with the damage.
+    pub fn content(&self, number: u32) -> Result<Content> {
+        let found = self.find(number)?;
+        let Some(verified) = &self.verified else { return Ok(found.stored()) };
+        if verified.is_right(number.into()) {
+            return Ok(found.stored());
+        }
+        let mut small = None;
+        let compared = verified.once(number.into(), || {
+            let Record { range, crc } = &found.record;
+            let computed = match found.len() <= SMALL {
+                true => {
+                    let bytes = found.shard.source.read_range(range.clone())?;
+                    let crc = Check::Crc.update(Check::Crc.of_nothing(), &bytes);
+                    small = Some(Content::Inline(bytes.into()));
+                    crc
+                }
+                false => found.shard.crc(range.clone())?,
+            };
+            if computed == *crc { Ok(()) } else { Err(self.damaged(number, &found, computed)) }
+        });
+        match compared {
+            Ok(()) => Ok(small.unwrap_or_else(|| found.stored())),
+            Err(error @ Error::Damaged { .. }) => Ok(Content::Broken { claimed: found.len().max(1), error }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`Records::content`] if that does not wait for a disk, nor for many bytes to be read.
+    pub fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        let Some(verified) = &self.verified else { return self.content(number).map(Some) };
+        if verified.is_right(number.into()) {
+            return self.content(number).map(Some);
+        }
+        let found = self.find(number)?;
+        let at_once = found.len() <= SMALL && found.shard.source.is_cached(&found.record.range);
+        if at_once { self.content(number).map(Some) } else { Ok(None) }
+    }
+
+    /// The bytes of a record as they are, whatever its CRC says.
+    pub fn stored(&self, number: u32) -> Result<Content> {
+        self.find(number).map(|found| found.stored())
+    }
+
+    /// All records' bytes, one after the other.
+    pub fn data(&self) -> Vec<Content> {
+        let stored =
+            |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
+        self.shards().map(|shard| stored(shard, shard.data.clone())).collect()
+    }
+
+    /// The number of bytes of all records.
+    pub fn data_len(&self) -> u64 {
+        self.shards().map(|shard| shard.data.end - shard.data.start).fold(0, u64::saturating_add)
+    }
+
+    pub fn checksums(&self) -> Vec<Content> {
+        let stored =
+            |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
+        self.shards().map(|shard| stored(shard, shard.table.checksums())).collect()
+    }
+
+    pub fn place(&self, number: u32, found: &Found<'_>) -> Place {
+        let place = found.shard.source.place().at(found.record.range.start);
+        place.dataset(&String::from_utf8_lossy(&self.name(number)))
+    }
+
+    pub fn damaged(&self, number: u32, found: &Found<'_>, computed: u32) -> Error {
+        let stored = found.record.crc;
+        let problem = format!("its CRC-32 is {computed:#010x}, recorded is {stored:#010x}");
+        Error::damaged(self.place(number, found), problem)
+    }
+
+    /// The name of a record's dataset. File names are what follows [`FOLDER`].
+    pub fn name(&self, number: u32) -> Vec<u8> {
+        format!("{FOLDER}/{number:0width$}", width = self.width()).into_bytes()
+    }
+
+    pub fn file_name(&self, number: u32) -> Vec<u8> {
+        format!("{number:0width$}", width = self.width()).into_bytes()
+    }
+
+    /// The record that has this file name.
+    pub fn number_of(&self, file_name: &[u8]) -> Option<u32> {
+        let is_one = file_name.len() == self.width() && file_name.iter().all(u8::is_ascii_digit);
+        let number = std::str::from_utf8(file_name).ok().filter(|_| is_one)?.parse().ok()?;
+        (number < self.count).then_some(number)
+    }
+
+    /// The digits of the highest number.
+    fn width(&self) -> usize {
+        self.count.saturating_sub(1).checked_ilog10().map_or(1, |log| log as usize + 1)
+    }
+}
+
+/// The directory of the records.
+pub const FOLDER: &str = "records";

@@ -1,0 +1,53 @@
+//! One file of records.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::head::{Head, HeaderChecksum};
+use super::table::Table;
+use crate::Result;
+use crate::codec::Check;
+use crate::source::Source;
+
+pub struct Shard {
+    pub source: Arc<dyn Source>,
+    pub table: Table,
+    pub checksum: HeaderChecksum,
+    pub count: u32,
+    /// All records; from the first one's beginning to the end of the file.
+    pub data: Range<u64>,
+}
+
+/// So much of a record is in memory at a time.
+const PIECE: u64 = 256 << 10;
+
+impl Shard {
+    pub fn open(source: Arc<dyn Source>, verify: bool) -> Result<Shard> {
+        let mut head = Head::read(&*source, verify)?;
+        let table = Table::new(source.clone(), &mut head);
+        let Head { count, checksum, data, .. } = head;
+        if checksum == HeaderChecksum::Absent {
+            let file = source.path().display();
+            log::warn!(
+                "{file}: has no header checksum (as files of 2021): only its records' can be compared"
+            );
+        }
+        Ok(Shard { data: data..source.len(), source, table, checksum, count })
+    }
+
+    /// The CRC of bytes of the file, read piece by piece.
+    pub fn crc(&self, range: Range<u64>) -> Result<u32> {
+        let mut buffer = vec![0; (range.end - range.start).min(PIECE) as usize];
+        let mut crc = Check::Crc.of_nothing();
+        let mut at = range.start;
+        while at < range.end {
+            let count = (range.end - at).min(PIECE);
+            let piece = buffer.get_mut(..count as usize).unwrap_or_default();
+            self.source.read_exact_at(piece, at)?;
+            crc = Check::Crc.update(crc, piece);
+            at += count;
+        }
+        self.source.check()?;
+        Ok(crc)
+    }
+}

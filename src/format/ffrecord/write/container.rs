@@ -1,0 +1,88 @@
+//! The writer as one of those of all formats: datasets become records, in their order. Of everything else that
+//! they have, what gets lost is said at the first dataset that loses it.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::Writer;
+use crate::Result;
+use crate::format::ffrecord::records::FOLDER;
+use crate::format::target::{NewContainer, NewDataset, What};
+use crate::yaml::Node;
+
+pub struct Container {
+    writer: Writer,
+    /// What was said to be lost.
+    said: Vec<&'static str>,
+}
+
+const NAMES: &str =
+    "names are left out: an FFRecord file knows its records by number (this and later datasets)";
+const METADATA: &str = "metadata is left out: an FFRecord file has no place for it (this and later datasets)";
+const TYPES: &str = "types and shapes are left out: FFRecord's records are bytes (this and later datasets)";
+
+impl Container {
+    pub fn create(path: &Path) -> Result<Container> {
+        Ok(Container { writer: Writer::create(path)?, said: Vec::new() })
+    }
+}
+
+impl NewContainer for Container {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let number = self.writer.add_from(data)?;
+        let lost = [
+            (!is_number(dataset.name.as_bytes(), number)).then_some(NAMES),
+            (!is_empty(dataset.metadata)).then_some(METADATA),
+            (dataset.what != What::Bytes).then_some(TYPES),
+        ];
+        let fresh = lost.into_iter().flatten().filter(|lost| !self.said.contains(lost));
+        let fresh: Vec<_> = fresh.collect();
+        self.said.extend(&fresh);
+        Ok(fresh.into_iter().map(str::to_owned).collect())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish()
+    }
+}
+
+/// Is this the name that the record would have anyway?
+fn is_number(name: &[u8], number: u64) -> bool {
+    let digits = name.strip_prefix(FOLDER.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+    let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+    digits.and_then(|digits| digits.parse().ok()) == Some(number)
+}
+
+fn is_empty(metadata: &Node) -> bool {
+    match metadata {
+        Node::Null => true,
+        Node::Map(pairs) => pairs.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Compression;
+    use crate::yaml::Text;
+
+    #[test]
+    fn what_gets_lost_is_said_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.ffr");
+        let mut container = Container::create(&path).unwrap();
+        let mut add = |name: &str, metadata: &Node, what: What<'_>| {
+            let name = &Text::from(name);
+            let dataset = NewDataset { name, metadata, what, compression: Compression::None, origin: None };
+            container.add(&dataset, &mut &b"bytes"[..]).unwrap()
+        };
+        let some = Node::Map(vec![(Node::text("unit").into(), Node::text("mV").into())]);
+        assert!(add("records/0", &Node::Null, What::Bytes).is_empty());
+        assert_eq!(add("notes", &Node::Map(Vec::new()), What::Bytes), [NAMES]);
+        assert_eq!(add("more", &some, What::Text), [METADATA, TYPES]);
+        assert!(add("again", &some, What::Object).is_empty());
+        Box::new(container).finish().unwrap();
+        assert_eq!(crate::ffrecord::Reader::open(&path).unwrap().get(3).unwrap(), b"bytes");
+    }
+}

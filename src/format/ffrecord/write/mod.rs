@@ -1,0 +1,184 @@
+//! Writing FFRecord files, strictly: a header checksum, the first record right behind the tables, nothing after
+//! the last. The tables stand before the data and grow with every record, so where the number of records is not
+//! known before, the data goes into a temporary file of its own and is copied behind them in the end (by the
+//! kernel, which shares the blocks where it can).
+//!
+//! `container` is the writer as one of those of all formats; `pack` makes files of files; `folder` of a directory.
+
+mod container;
+mod folder;
+mod input;
+mod pack;
+mod tables;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::EXTENSION;
+use super::head::tables_end;
+use crate::codec::Check;
+use crate::error::Place;
+use crate::format::target::file::Target;
+use crate::format::target::temporary::Temporary;
+use crate::{Error, Result};
+
+pub use container::Container;
+pub use folder::{pack_folder, surrogates};
+pub use pack::{Packing, pack_files};
+use tables::Tables;
+
+/// Writes an FFRecord file that the format's own readers open.
+///
+/// Nothing of the target is touched before [`Writer::finish`]: it then holds the whole new file, or still what it
+/// held before. Records may be larger than memory. A record that could not be added leaves no trace.
+///
+/// ```
+/// use rab::ffrecord::{Reader, Writer};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("new.ffr");
+/// let mut writer = Writer::create(&path)?;
+/// writer.add(b"first")?;
+/// writer.add_from(&mut &b"second"[..])?;
+/// writer.finish()?;
+///
+/// let reader = Reader::open(&path)?;
+/// assert_eq!((reader.len(), reader.get(1)?), (2, b"second".to_vec()));
+/// # Ok::<(), rab::Error>(())
+/// ```
+pub struct Writer {
+    path: PathBuf,
+    target: Target,
+    data: BufWriter<File>,
+    temporary: Temporary,
+    /// Where the data begins in the temporary file.
+    begin: u64,
+    /// Bytes of records that were added.
+    len: u64,
+    /// How many were announced.
+    announced: Option<u64>,
+    tables: Tables,
+}
+
+const BUFFER: usize = 256 << 10;
+
+impl Writer {
+    /// For a file at `path`, whose name must end in `.ffr`, and which may be there already.
+    pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
+        Writer::new(path.as_ref(), None)
+    }
+
+    /// As [`Writer::create`] for exactly `count` records: their bytes are then written once, at their place.
+    pub fn create_for(path: impl AsRef<Path>, count: u64) -> Result<Writer> {
+        Writer::new(path.as_ref(), Some(count))
+    }
+
+    fn new(path: &Path, announced: Option<u64>) -> Result<Writer> {
+        if path.extension().is_none_or(|extension| extension != EXTENSION) {
+            return Err(Error::Usage(format!("{}: an FFRecord file's name ends in .ffr", path.display())));
+        }
+        if announced.is_some_and(|count| count >= u32::MAX.into()) {
+            return Err(Error::Usage(format!("{}: {} records are the most", path.display(), u32::MAX - 1)));
+        }
+        let open = || -> io::Result<Writer> {
+            let target = Target::new(path)?;
+            let temporary = target.temporary()?;
+            let mut data = BufWriter::with_capacity(BUFFER, temporary.file.try_clone()?);
+            let begin = announced.map_or(0, tables_end);
+            data.seek(SeekFrom::Start(begin))?;
+            let (path, tables) = (path.to_owned(), Tables::new(target.directory()));
+            Ok(Writer { path, target, data, temporary, begin, len: 0, announced, tables })
+        };
+        open().map_err(|cause| Error::write(Place::file(path), cause))
+    }
+
+    /// How many records have been added.
+    pub fn len(&self) -> u64 {
+        self.tables.count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a record; returns its number.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<u64> {
+        self.add_from(&mut { bytes })
+    }
+
+    /// Adds a record of all bytes that `from` has; returns its number.
+    pub fn add_from(&mut self, from: &mut dyn Read) -> Result<u64> {
+        let number = self.len();
+        if self.announced.is_some_and(|count| number >= count) {
+            return Err(self.wrong(format!("{number} records were announced, and one more is added")));
+        }
+        match self.copy(from) {
+            Ok(()) => Ok(number),
+            Err(cause) => {
+                let _ = self.data.seek(SeekFrom::Start(self.begin + self.len));
+                Err(self.failed(cause))
+            }
+        }
+    }
+
+    fn copy(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let mut buffer = [0; 16 << 10];
+        let (mut crc, mut len) = (Check::Crc.of_nothing(), 0u64);
+        loop {
+            let count = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+                Err(cause) => return Err(cause),
+            };
+            let piece = buffer.get(..count).unwrap_or_default();
+            crc = Check::Crc.update(crc, piece);
+            self.data.write_all(piece)?;
+            len += count as u64;
+        }
+        self.tables.push(crc, self.len + len)?;
+        self.len += len;
+        Ok(())
+    }
+
+    /// Puts the file in the target's place, once all of it is on disk. Without this, nothing is left.
+    pub fn finish(self) -> Result<()> {
+        let (count, announced) = (self.len(), self.announced);
+        if let Some(announced) = announced.filter(|announced| *announced != count) {
+            return Err(self.wrong(format!("{announced} records were announced, {count} were added")));
+        }
+        let path = self.path.clone();
+        self.write().map_err(|cause| Error::write(Place::file(&path), cause))
+    }
+
+    fn write(mut self) -> io::Result<()> {
+        self.data.flush()?;
+        let data = self.temporary;
+        data.file.set_len(self.begin + self.len)?;
+        let whole = match self.announced {
+            Some(_) => data,
+            None => copied(&data.file, tables_end(self.tables.count()), &self.target)?,
+        };
+        self.tables.write(&whole.file)?;
+        self.target.replace(whole)
+    }
+
+    fn wrong(&self, problem: String) -> Error {
+        Error::Usage(format!("{}: {problem}", self.path.display()))
+    }
+
+    fn failed(&self, cause: io::Error) -> Error {
+        Error::write(Place::file(&self.path), cause)
+    }
+}
+
+/// All of `data` behind `room` bytes of a new file beside `target`.
+fn copied(mut data: &File, room: u64, target: &Target) -> io::Result<Temporary> {
+    let whole = target.temporary()?;
+    let mut to = &whole.file;
+    data.seek(SeekFrom::Start(0))?;
+    to.seek(SeekFrom::Start(room))?;
+    io::copy(&mut data, &mut to)?;
+    Ok(whole)
+}

@@ -1,0 +1,191 @@
+//! Files as records: one of each file, or one of each of its lines; into one FFRecord file or several.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use super::{Writer, input};
+use crate::error::Place;
+use crate::format::target::file::directory;
+use crate::{Error, Result};
+
+/// How files become records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packing {
+    /// A record for each line, without its line break, in place of one for each file.
+    pub lines: bool,
+    /// So many files `PART_00000.ffr`, ... in a new directory, in place of one file.
+    pub shards: Option<u32>,
+}
+
+/// Makes an FFRecord file at `target` (or a directory of them) of `inputs`, in their order; `passed` is told now
+/// and then how many bytes more were read. Returns how many records there are. If it fails nothing is left.
+///
+/// With shards, each gets the same number of records but the last, which may get fewer; as in the reference
+/// writer they can be fewer than was asked for. The target must not be there, or be an empty directory.
+pub fn pack_files(
+    target: &Path,
+    inputs: &[PathBuf],
+    packing: &Packing,
+    passed: &mut dyn FnMut(u64),
+) -> Result<u64> {
+    match packing.shards {
+        None => {
+            let writer = match packing.lines {
+                true => Writer::create(target)?,
+                false => Writer::create_for(target, inputs.len() as u64)?,
+            };
+            let mut to = To { writer: Some(writer), parts: None, count: 0, passed };
+            to.all(inputs, packing.lines)?;
+            to.finish()
+        }
+        Some(shards) => pack_shards(target, inputs, packing.lines, shards, passed),
+    }
+}
+
+fn pack_shards(
+    target: &Path,
+    inputs: &[PathBuf],
+    lines: bool,
+    shards: u32,
+    passed: &mut dyn FnMut(u64),
+) -> Result<u64> {
+    let failed = |cause| Error::write(Place::file(target), cause);
+    if shards == 0 || shards > 100_000 {
+        return Err(Error::Usage(format!("{shards} shards: 1 to 100000 can be made")));
+    }
+    let count = if lines { count_lines(inputs)? } else { inputs.len() as u64 };
+    let scratch = tempfile::Builder::new().prefix(".rab-").tempdir_in(directory(target)).map_err(failed)?;
+    let parts =
+        Parts { directory: scratch.path().to_owned(), each: count.div_ceil(shards.into()).max(1), count };
+    let mut to = To { writer: None, parts: Some(parts), count: 0, passed };
+    to.all(inputs, lines)?;
+    if to.count == 0 {
+        to.next_part()?;
+    }
+    let added = to.finish()?;
+    if added != count {
+        let problem = format!("{count} lines were counted, {added} came: the input changed meanwhile");
+        return Err(failed(io::Error::other(problem)));
+    }
+    fs::rename(scratch.path(), target).map_err(failed)?;
+    // It has another name now.
+    let _ = scratch.keep();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777 & !umask());
+    fs::set_permissions(target, mode).map_err(failed)?;
+    Ok(added)
+}
+
+/// What the umask takes from new directories: only a new one tells, without a moment in which it is another.
+fn umask() -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    let probe = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir();
+    let mode = probe.ok().and_then(|probe| fs::metadata(probe.path()).ok());
+    mode.map_or(0o022, |meta| !meta.permissions().mode() & 0o777)
+}
+
+fn count_lines(inputs: &[PathBuf]) -> Result<u64> {
+    let mut count = 0;
+    for input in inputs {
+        let failed = |cause| Error::read(Place::file(input), cause);
+        let mut file = open(input)?;
+        if !file.get_ref().metadata().map_err(failed)?.is_file() {
+            let shown = input.display();
+            let problem = "its lines cannot be counted before they are read, which shards need";
+            return Err(Error::Usage(format!("{shown}: {problem}; it is not a regular file")));
+        }
+        while next_line(&mut file, &mut Vec::new()).map_err(failed)? {
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn open(input: &Path) -> Result<BufReader<File>> {
+    let file = File::open(input).map_err(|cause| Error::open(input, cause))?;
+    Ok(BufReader::with_capacity(256 << 10, file))
+}
+
+/// The next line without its line break; false at the end.
+fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let count = from.read_until(b'\n', line)?;
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    }
+    Ok(count > 0)
+}
+
+/// Where records go.
+struct To<'p> {
+    writer: Option<Writer>,
+    parts: Option<Parts>,
+    count: u64,
+    passed: &'p mut dyn FnMut(u64),
+}
+
+struct Parts {
+    directory: PathBuf,
+    /// Records of a part.
+    each: u64,
+    /// Of all parts.
+    count: u64,
+}
+
+impl To<'_> {
+    fn all(&mut self, inputs: &[PathBuf], lines: bool) -> Result<()> {
+        for input in inputs {
+            let mut file = open(input)?;
+            let failed = |cause| Error::read(Place::file(input), cause);
+            if lines {
+                let mut line = Vec::new();
+                while next_line(&mut file, &mut line).map_err(failed)? {
+                    self.writer()?.add(&line)?;
+                    (self.passed)(line.len() as u64 + 1);
+                }
+            } else {
+                if file.get_ref().metadata().map_err(failed)?.is_dir() {
+                    return Err(failed(io::ErrorKind::IsADirectory.into()));
+                }
+                let writer = next_writer(&mut self.writer, &self.parts, &mut self.count)?;
+                input::add(writer, input, &mut file, self.passed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn writer(&mut self) -> Result<&mut Writer> {
+        next_writer(&mut self.writer, &self.parts, &mut self.count)
+    }
+
+    fn next_part(&mut self) -> Result<()> {
+        self.writer = next_part(self.parts.as_ref(), 0)?;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<u64> {
+        self.writer.map_or(Ok(()), Writer::finish)?;
+        Ok(self.count)
+    }
+}
+
+/// The writer of the record with number `count`, which is counted.
+fn next_writer<'w>(
+    writer: &'w mut Option<Writer>,
+    parts: &Option<Parts>,
+    count: &mut u64,
+) -> Result<&'w mut Writer> {
+    if let Some(parts) = parts.as_ref().filter(|parts| count.is_multiple_of(parts.each)) {
+        writer.take().map_or(Ok(()), Writer::finish)?;
+        *writer = next_part(Some(parts), *count)?;
+    }
+    *count += 1;
+    writer.as_mut().ok_or_else(|| Error::Other("there is no file for the record".into()))
+}
+
+/// The writer of the part that begins with the record `first`.
+fn next_part(parts: Option<&Parts>, first: u64) -> Result<Option<Writer>> {
+    let Some(parts) = parts else { return Ok(None) };
+    let path = parts.directory.join(format!("PART_{:05}.ffr", first / parts.each));
+    Writer::create_for(path, parts.each.min(parts.count.saturating_sub(first))).map(Some)
+}

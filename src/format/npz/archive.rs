@@ -1,0 +1,249 @@
+//! An opened archive: answers for its datasets by number. A member is looked at when something of it is asked for
+//! that the directory does not tell, and remembered for a while; its lengths for good, since the size of a file does
+//! not change.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use lru::LruCache;
+
+use super::super::Context;
+use super::directory::{Directory, Record};
+use super::member::{self, Body, Fault, Member};
+use super::sidecar;
+use crate::array::{Array, numpy};
+use crate::codec::{Described, Engine, Stream, Streams};
+use crate::content::Content;
+use crate::error::Place;
+use crate::source::Source;
+use crate::tree::{Checksum, Datasets, Description, NameList, Size};
+use crate::yaml::{Node, Text};
+use crate::{Error, Result};
+
+/// A member takes about half a kilobyte.
+const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+
+pub struct Archive {
+    source: Arc<dyn Source>,
+    engine: Arc<Engine>,
+    names: Arc<NameList>,
+    records: Vec<Record>,
+    streams: Streams,
+    recent: Mutex<LruCache<u32, Arc<Member>>>,
+    lengths: Vec<OnceLock<Lengths>>,
+}
+
+/// What a member's files have.
+#[derive(Clone, Copy)]
+struct Lengths {
+    data: u64,
+    /// Without the name of the file.
+    sidecar: u32,
+    has_name: bool,
+}
+
+impl Archive {
+    pub fn new(context: Context, directory: Directory) -> Archive {
+        let Context { source, engine, .. } = context;
+        let Directory { names, records, start } = directory;
+        let header = start..source.len();
+        let streams = Streams::new(engine.clone(), source.clone(), header);
+        let lengths = (0..records.len()).map(|_| OnceLock::new()).collect();
+        let recent = Mutex::new(LruCache::new(RECENT));
+        Archive { source, engine, names, records, streams, recent, lengths }
+    }
+
+    fn record(&self, number: u32) -> Result<&Record> {
+        self.records.get(number as usize).ok_or(Error::NotFound)
+    }
+
+    fn raw_name(&self, number: u32) -> &[u8] {
+        self.names.get(number as usize).unwrap_or_default()
+    }
+
+    fn name(&self, number: u32) -> String {
+        String::from_utf8_lossy(self.raw_name(number)).into_owned()
+    }
+
+    fn place(&self, number: u32) -> Place {
+        self.source.place().dataset(&self.name(number))
+    }
+
+    fn recent(&self) -> MutexGuard<'_, LruCache<u32, Arc<Member>>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The member, looked at if it was not lately; without the lock.
+    fn member(&self, number: u32) -> Result<Arc<Member>> {
+        if let Some(known) = self.recent().get(&number) {
+            return Ok(known.clone());
+        }
+        let (record, place) = (self.record(number)?, self.place(number));
+        let found = member::read(record, self.raw_name(number), &self.source, &self.engine, &place)?;
+        self.remember(number, record, &found);
+        let found = Arc::new(found);
+        self.recent().put(number, found.clone());
+        Ok(found)
+    }
+
+    /// Keeps its lengths; what is wrong with it is said in the log, once.
+    fn remember(&self, number: u32, record: &Record, member: &Member) {
+        let Some(lengths) = self.lengths.get(number as usize) else { return };
+        let mut is_new = false;
+        lengths.get_or_init(|| {
+            is_new = true;
+            let (text, parts) = sidecar::build(record, &self.name(number), member);
+            let sidecar = text.len() + parts.as_ref().map_or(0, numpy::Parts::len);
+            Lengths {
+                data: self.data_len(record, member),
+                sidecar: u32::try_from(sidecar).unwrap_or(u32::MAX),
+                has_name: parts.is_some(),
+            }
+        });
+        if let (true, Err(fault @ Fault { is_unsupported: false, .. })) = (is_new, &member.body) {
+            log::error!("{}; reads of it give an input/output error", fault.error(self.place(number)));
+        }
+    }
+
+    /// Of one that cannot be read what it claims to have, up to the length of the file: a program that makes room
+    /// for it before it reads should come to see the error.
+    fn data_len(&self, record: &Record, member: &Member) -> u64 {
+        match &member.body {
+            Ok(body) => record.len - body.skip(),
+            Err(_) => record.len.clamp(1, self.source.len().max(1)),
+        }
+    }
+
+    fn lengths(&self, number: u32) -> Option<Lengths> {
+        self.lengths.get(number as usize)?.get().copied()
+    }
+
+    fn stream(&self, number: u32, record: &Record, member: &Member) -> Result<Arc<Stream>> {
+        self.streams.get_or_make(number, || {
+            let (stored, wrapper) = (member.stored.clone(), Some(record.wrapper()));
+            Ok(Described { stored, wrapper, expected: Some(record.len), place: self.place(number) })
+        })
+    }
+
+    fn elements(&self, number: u32, record: &Record, member: &Member, body: &Body) -> Result<Content> {
+        let skip = body.skip();
+        Ok(match record.is_deflated() {
+            false => {
+                let range = member.stored.start + skip..member.stored.end;
+                Content::Stored { source: self.source.clone(), range }
+            }
+            true if record.len == 0 => Content::Inline(Arc::default()),
+            true => {
+                let whole = Content::Decoded(self.stream(number, record, member)?);
+                Content::Part { whole: Arc::new(whole), range: skip..record.len }
+            }
+        })
+    }
+
+    fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<String> {
+        let member = self.member(number)?;
+        let (mut text, parts) = sidecar::build(self.record(number)?, &self.name(number), &member);
+        text.extend(parts.map(|parts| parts.text(file_name)));
+        Ok(text)
+    }
+}
+
+impl Datasets for Archive {
+    fn count(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    fn size(&self, number: u32) -> Size {
+        let stored = self.records.get(number as usize).map_or(0, |record| record.stored_len);
+        Size { len: self.lengths(number).map(|lengths| lengths.data), stored: stored.min(self.source.len()) }
+    }
+
+    fn content(&self, number: u32) -> Result<Content> {
+        let (record, member) = (self.record(number)?, self.member(number)?);
+        match &member.body {
+            Ok(body) => self.elements(number, record, &member, body),
+            Err(fault) => {
+                let claimed = self.data_len(record, &member);
+                Ok(Content::Broken { claimed, error: fault.error(self.place(number)) })
+            }
+        }
+    }
+
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        let Some(member) = self.recent().get(&number).cloned() else { return Ok(None) };
+        match &member.body {
+            Ok(body) => self.elements(number, self.record(number)?, &member, body).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
+        Ok(None)
+    }
+
+    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
+        let len = self.lengths(number).map(|Lengths { sidecar, has_name, .. }| {
+            u64::from(sidecar) + if has_name { numpy::literal_len(file_name) as u64 } else { 0 }
+        });
+        Size { len, stored: len.unwrap_or(0) }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        self.source.check()?;
+        Ok(Content::Inline(self.build_sidecar(number, file_name)?.into_bytes().into()))
+    }
+
+    fn describe(&self, number: u32) -> Result<Description> {
+        let (record, member) = (self.record(number)?, self.member(number)?);
+        let name = self.name(number);
+        let (body, fault) = match &member.body {
+            Ok(body) => (Some(body), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        let npy = body.and_then(|body| body.npy.as_ref());
+        let array =
+            npy.and_then(|header| Some(Array::new(header.descr.dtype?, header.shape.clone(), header.order)));
+        let element = array.as_ref().and_then(|array| array.dtype.element.name());
+        let kind = match (element, npy, fault) {
+            (Some(name), ..) => name,
+            (_, Some(header), _) if header.descr.text.starts_with('[') => "structure",
+            (_, Some(header), _) => &header.descr.text,
+            (_, _, Some(Fault { is_unsupported: true, .. })) if record.is_readable() => "pickle",
+            _ => "bytes",
+        };
+        let is_plain = record.compression().is_none();
+        let skip = body.filter(|_| is_plain).map_or(0, Body::skip);
+        let checksum = is_plain.then(|| Checksum {
+            range: member.stored.clone(),
+            algorithm: "crc32".into(),
+            value: format!("{:08x}", record.crc),
+        });
+        Ok(Description {
+            kind: kind.into(),
+            array,
+            table: None,
+            compression: record.compression(),
+            stored: Some(member.stored.start + skip..member.stored.end),
+            decoded_len: body.map(|body| record.len - body.skip()),
+            recorded_len: None,
+            checksum,
+            fault: fault.filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone()),
+            metadata: Arc::new(Node::Null),
+            codec: Arc::new(sidecar::zip(record, &name, body)),
+            name: Text::from(&*name),
+        })
+    }
+
+    fn memory(&self) -> u64 {
+        128 * self.count()
+    }
+
+    /// All data of the member, decoded if we can.
+    fn remains(&self, number: u32) -> Result<Content> {
+        let (record, member) = (self.record(number)?, self.member(number)?);
+        if !record.is_deflated() || !record.is_readable() || member.stored.is_empty() {
+            return Ok(Content::Stored { source: self.source.clone(), range: member.stored.clone() });
+        }
+        self.stream(number, record, &member).map(Content::Decoded)
+    }
+}

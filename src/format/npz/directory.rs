@@ -1,0 +1,150 @@
+//! The directory at the end of a ZIP file, read once. In memory a member takes 56 bytes and its name.
+//!
+//! The crate rawzip reads it and not the better known `zip`: that keeps members by name, so that of two of one name
+//! one is gone, takes ten times the memory, and refuses a whole archive for one bad member.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+use rawzip::{ErrorKind, ReaderAt, ZipArchive, ZipLocator};
+
+use super::{NPY, names};
+use crate::error::Place;
+use crate::source::Source;
+use crate::tree::NameList;
+use crate::{Error, Result};
+
+/// An entry with the longest name, extra field and comment fits.
+const BUFFER: usize = 256 << 10;
+
+pub struct Directory {
+    /// Of the datasets.
+    pub names: Arc<NameList>,
+    pub records: Vec<Record>,
+    /// Where it begins.
+    pub start: u64,
+}
+
+/// What the directory says of a member.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Offset of its local header.
+    pub header: u64,
+    /// Offset of the next thing in the file: it must end before.
+    pub limit: u64,
+    /// Bytes of its data, in the file and decoded.
+    pub stored_len: u64,
+    pub len: u64,
+    pub crc: u32,
+    pub method: u16,
+    pub flags: u16,
+    /// Its name ends in `.npy`.
+    pub is_npy: bool,
+}
+
+pub fn read(source: &dyn Source) -> Result<Directory> {
+    let reader = Reader { source, failure: RefCell::default() };
+    let mut buffer = vec![0; BUFFER];
+    let found = ZipLocator::new().locate_in_reader(&reader, &mut buffer, source.len());
+    let archive = found.map_err(|(_, error)| reader.explain(&error))?;
+    if archive.directory_offset() > source.len() {
+        let problem = format!(
+            "the ZIP directory is said to begin at byte {}, behind the end",
+            archive.directory_offset()
+        );
+        return Err(Error::damaged(source.place(), problem));
+    }
+    let (names, mut records) = entries(&archive, &mut buffer)?;
+    limit(&mut records, archive.directory_offset());
+    source.check()?;
+    Ok(Directory { names: Arc::new(names), records, start: archive.directory_offset() })
+}
+
+fn entries(archive: &ZipArchive<&Reader<'_>>, buffer: &mut [u8]) -> Result<(NameList, Vec<Record>)> {
+    let reader = archive.get_ref();
+    let (mut names, mut records, mut count) = (NameList::default(), Vec::new(), 0u64);
+    let mut entries = archive.entries(buffer);
+    while let Some(entry) = entries.next_entry().map_err(|error| reader.explain(&error))? {
+        count += 1;
+        let (path, flags) = (entry.file_path(), entry.flags().bits());
+        let name = names::decode(path.as_ref(), flags);
+        let len = entry.uncompressed_size_hint();
+        if name.ends_with('/') && len == 0 {
+            continue;
+        }
+        let dataset = name.as_bytes().strip_suffix(NPY);
+        names.push(dataset.unwrap_or(name.as_bytes()));
+        records.push(Record {
+            header: entry.local_header_offset(),
+            limit: 0,
+            stored_len: entry.compressed_size_hint(),
+            len,
+            crc: entry.crc32(),
+            method: entry.compression_method().as_u16(),
+            flags,
+            is_npy: dataset.is_some(),
+        });
+    }
+    // Without ZIP64 the number has 16 bits, and some writers let it overflow.
+    let told = archive.entries_hint();
+    if told != count && told != count & 0xffff {
+        let problem = format!("the ZIP directory has {count} members, its end says {told}");
+        return Err(Error::damaged(reader.source.place().at(archive.directory_offset()), problem));
+    }
+    u32::try_from(records.len())
+        .map_err(|_| Error::damaged(reader.source.place(), "it has more than 2^32 members"))?;
+    records.shrink_to_fit();
+    Ok((names, records))
+}
+
+/// Members follow each other, and then the directory.
+fn limit(records: &mut [Record], directory: u64) {
+    let mut order: Vec<u32> = (0..records.len() as u32).collect();
+    order.sort_by_key(|number| records.get(*number as usize).map(|record| record.header));
+    let mut limit = directory;
+    for number in order.into_iter().rev() {
+        if let Some(record) = records.get_mut(number as usize) {
+            record.limit = limit;
+            limit = record.header;
+        }
+    }
+}
+
+/// A source as the crate reads it. Keeps the first error as we know it.
+struct Reader<'s> {
+    source: &'s dyn Source,
+    failure: RefCell<Option<Error>>,
+}
+
+impl ReaderAt for Reader<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let count = self.source.len().saturating_sub(offset).min(buf.len() as u64) as usize;
+        let part = buf.get_mut(..count).unwrap_or_default();
+        self.source.read_exact_at(part, offset).map_err(|error| {
+            let told = io::Error::other(error.to_string());
+            self.failure.borrow_mut().get_or_insert(error);
+            told
+        })?;
+        Ok(count)
+    }
+}
+
+impl Reader<'_> {
+    fn explain(&self, error: &rawzip::Error) -> Error {
+        if let Some(failure) = self.failure.take() {
+            return failure;
+        }
+        let place: Place = self.source.place();
+        let problem = match error.kind() {
+            ErrorKind::MissingEndOfCentralDirectory => {
+                "it has no ZIP directory, which stands at the end: the file is cut off, or still being written".into()
+            }
+            ErrorKind::InvalidSignature { .. } => "the ZIP directory is not where the end of the file says".into(),
+            ErrorKind::InvalidEndOfCentralDirectory | ErrorKind::Eof => "the ZIP directory does not fit the file".into(),
+            ErrorKind::IO(_) => "the ZIP directory ends early".into(),
+            _ => format!("the ZIP directory cannot be read: {}", error.to_string().to_lowercase()),
+        };
+        Error::damaged(place, problem)
+    }
+}

@@ -1,0 +1,45 @@
+//! What is said of a member: what the directory has, what its NPY header says, and for arrays numpy's description
+//! and a line to paste.
+
+use super::directory::Record;
+use super::member::{Body, Member};
+use crate::array::npy::Header;
+use crate::array::numpy::Parts;
+use crate::yaml::{self, Node};
+
+/// The member as a mapping.
+pub fn zip(record: &Record, name: &str, body: Option<&Body>) -> Node {
+    let member = if record.is_npy { format!("{name}.npy") } else { name.into() };
+    let fixed = [
+        ("member", Node::text(&member)),
+        ("compression", record.compression().map_or(Node::Null, |name| Node::text(&name))),
+        ("compressedSize", Node::int(record.stored_len)),
+        ("size", Node::int(record.len)),
+        ("crc32", Node::text(&format!("{:08x}", record.crc))),
+    ];
+    let npy = body.and_then(|body| body.npy.as_ref()).map(|header| ("npy", npy(header)));
+    Node::map(fixed.into_iter().chain(npy))
+}
+
+fn npy(header: &Header) -> Node {
+    let Header { version: [major, minor], len, descr, .. } = header;
+    Node::map([
+        ("version", Node::text(&format!("{major}.{minor}"))),
+        ("headerLength", Node::int(*len)),
+        ("itemSize", Node::int(descr.size)),
+    ])
+}
+
+/// The bytes of the sidecar file but for those of the file's name: in the parts around it for an array.
+pub fn build(record: &Record, name: &str, member: &Member) -> (String, Option<Parts>) {
+    let body = member.body.as_ref().ok();
+    let fixed = [("name", Node::text(name)), ("zip", zip(record, name, body))];
+    let problem = member.body.as_ref().err().map(|fault| ("problem", Node::text(&fault.problem)));
+    let mut text = String::new();
+    yaml::write(&Node::map(fixed.into_iter().chain(problem)), 0, &mut text);
+    let parts = body.and_then(|body| body.npy.as_ref()).map(|header| {
+        let Header { descr, shape, order, .. } = header;
+        Parts::new(&descr.text, shape, *order, false)
+    });
+    (text, parts)
+}

@@ -1,0 +1,134 @@
+//! Writing an archive: members one after the other into a temporary file, then the directory. np.load opens it, and
+//! what is stored begins at a multiple of 64, so that it can be mapped.
+//!
+//! Arrays become .npy files. Tables become arrays of structures, with a field for each column. Texts, objects and
+//! bytes become members of plain bytes, which np.load gives as `bytes`; a text as a 0-d array of `<U` would take four
+//! times the room, lose NULs at its end, and be no text for any other program.
+
+mod member;
+mod table;
+
+use std::collections::HashSet;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use self::member::{Body, Written};
+use super::NPY;
+use crate::array::{byte_len, npy};
+use crate::codec::deflate::Compressor;
+use crate::error::Place;
+use crate::format::Compression;
+use crate::format::target::file::Target;
+use crate::format::target::input::{Exactly, Utf8};
+use crate::format::target::temporary::Temporary;
+use crate::format::target::{NewContainer, NewDataset, What};
+use crate::{Error, Result};
+
+pub struct Writer {
+    path: PathBuf,
+    target: Target,
+    file: Temporary,
+    compressor: Compressor,
+    /// Bytes that are to stay.
+    len: u64,
+    names: HashSet<String>,
+    directory: Vec<u8>,
+    count: u64,
+}
+
+impl Writer {
+    pub fn create(path: &Path, jobs: usize) -> Result<Writer> {
+        let failed = |cause| Error::write(Place::file(path), cause);
+        let target = Target::new(path).map_err(failed)?;
+        let file = target.temporary().map_err(failed)?;
+        let (names, directory) = (HashSet::new(), Vec::new());
+        let (path, compressor) = (path.to_owned(), Compressor::new(jobs));
+        Ok(Writer { path, target, file, compressor, len: 0, names, directory, count: 0 })
+    }
+
+    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
+        let compression = dataset.compression;
+        let mut left_out = Vec::new();
+        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
+            left_out.push("its metadata is left out".into());
+        }
+        match dataset.what {
+            What::Array(array) => {
+                let need = byte_len(array.dtype.element, &array.shape);
+                let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
+                let head = npy::described(array);
+                self.member(name, true, head, &mut Exactly::new(data, need), compression)?;
+            }
+            What::Table(table) => {
+                let descr = table::descr(table).map_err(io::Error::other)?;
+                let head = npy::header(&descr, crate::array::Order::C, &[table.rows]);
+                let mut rows = table::Rows::new(table, data, self.target.directory())?;
+                self.member(name, true, head, &mut rows, compression)?;
+                left_out.extend(table::left_out(table));
+            }
+            What::Text => {
+                self.member(name, false, Vec::new(), &mut Utf8::new(data), compression)?;
+                left_out.push("that it is a text is left out: it becomes plain bytes".into());
+            }
+            What::Object => {
+                self.member(name, false, Vec::new(), &mut Utf8::new(data), compression)?;
+                left_out.push("that it is an object is left out: it becomes plain bytes".into());
+            }
+            What::Bytes => self.member(name, false, Vec::new(), data, compression)?,
+        }
+        Ok(left_out)
+    }
+
+    /// Adds a member; one that fails leaves no trace.
+    fn member(
+        &mut self,
+        name: &str,
+        is_npy: bool,
+        head: Vec<u8>,
+        data: &mut dyn Read,
+        compression: Compression,
+    ) -> io::Result<()> {
+        if !is_npy && name.as_bytes().ends_with(NPY) {
+            return Err(io::Error::other("its name ends in .npy, which only arrays may"));
+        }
+        let name = if is_npy { format!("{name}.npy") } else { name.to_owned() };
+        if self.names.contains(&name) {
+            return Err(io::Error::other("there is a dataset of this name already"));
+        }
+        let body = Body { head, data, compression };
+        let (file, directory) = (&self.file.file, self.target.directory());
+        let place = member::Place { file, directory, compressor: &self.compressor };
+        let Written { entry, end } = member::write(&place, self.len, &name, body)?;
+        self.names.insert(name);
+        self.directory.extend(entry);
+        self.len = end;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn close(self) -> io::Result<()> {
+        let Writer { target, file, len, directory, count, .. } = self;
+        let end = member::end(len, directory.len() as u64, count);
+        file.file.set_len(len)?;
+        let mut to = member::At { file: &file.file, at: len };
+        to.write_all(&directory)?;
+        to.write_all(&end)?;
+        target.replace(file)
+    }
+}
+
+impl NewContainer for Writer {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let place = Place::file(&self.path).dataset(&dataset.name.lossy());
+        self.put(dataset, data).map_err(|cause| Error::write(place, cause))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let place = Place::file(&self.path);
+        self.close().map_err(|cause| Error::write(place, cause))
+    }
+}
+
+#[cfg(test)]
+mod tests;

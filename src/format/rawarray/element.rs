@@ -1,0 +1,125 @@
+//! What eltype and elbyte mean together. Writers disagree about code 5, which its size settles; sizes that nobody
+//! computes with are bytes without a meaning.
+
+use super::header::{BITS, ELBYTE, ELTYPE, FLAGS, Header};
+use crate::Result;
+use crate::array::{Element, Kind};
+
+/// The classes of elements.
+const STRUCT: u64 = 0;
+const INT: u64 = 1;
+const UINT: u64 = 2;
+const FLOAT: u64 = 3;
+const COMPLEX: u64 = 4;
+const BOOL_OR_BFLOAT: u64 = 5;
+
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// As users call it.
+    pub name: String,
+    /// None if it is larger than any element in memory.
+    pub element: Option<Element>,
+    /// Bytes of a decoded element.
+    pub size: u64,
+    /// What numpy cannot tell of it, or what was taken for granted.
+    pub note: Option<String>,
+}
+
+impl Type {
+    /// What the header says; an error if it says what no writer means.
+    pub fn of(header: &Header) -> Result<Type> {
+        let Header { eltype, elbyte, .. } = *header;
+        if header.has(BITS) && (eltype, elbyte) != (BOOL_OR_BFLOAT, 8) {
+            let problem = format!(
+                "flags say bits (4), of which eltype is 5 and elbyte 8, and they are {eltype} and {elbyte}"
+            );
+            return Err(header.damaged(FLAGS, problem));
+        }
+        if elbyte == 0 && (header.size != 0 || header.count()? != 0 && !header.dims.is_empty()) {
+            return Err(header.damaged(ELBYTE, "elbyte is 0, and the array has elements"));
+        }
+        if elbyte == 0 {
+            let mut assumed = Type::sized(header, usual_size(eltype))?;
+            let size = assumed.size;
+            assumed.note = Some(format!("elbyte is 0 in an array without elements: {size} is assumed"));
+            return Ok(assumed);
+        }
+        Type::sized(header, elbyte)
+    }
+
+    fn sized(header: &Header, elbyte: u64) -> Result<Type> {
+        let bits = elbyte.saturating_mul(8);
+        let eltype = header.eltype;
+        let refused = |problem: &str| Err(header.damaged(ELBYTE, format!("elbyte is {elbyte}: {problem}")));
+        match (eltype, elbyte) {
+            (STRUCT, _) => Ok(Type::opaque("struct".into(), elbyte, None)),
+            (INT, 1 | 2 | 4 | 8) => Ok(Type::number(Kind::Int, format!("int{bits}"), elbyte)),
+            (UINT, 1 | 2 | 4 | 8) => Ok(Type::number(Kind::Uint, format!("uint{bits}"), elbyte)),
+            (INT, 16) => Ok(Type::foreign(Kind::Int, "int128", elbyte, "whole numbers with a sign")),
+            (UINT, 16) => Ok(Type::foreign(Kind::Uint, "uint128", elbyte, "whole numbers")),
+            (INT, _) => Ok(Type::unnamed(format!("int{bits}"), elbyte)),
+            (UINT, _) => Ok(Type::unnamed(format!("uint{bits}"), elbyte)),
+            (FLOAT, 2 | 4 | 8) => Ok(Type::number(Kind::Float, format!("float{bits}"), elbyte)),
+            (FLOAT, 10 | 16) => Ok(Type::opaque(format!("float{bits}"), elbyte, Some(long_double("floats")))),
+            (FLOAT, _) => refused("floats (eltype 3) have 2, 4, 8, 10 or 16 bytes"),
+            (COMPLEX, 4) => {
+                Ok(Type::foreign(Kind::Complex, "complex32", elbyte, "pairs of float16, real and imaginary"))
+            }
+            (COMPLEX, 8 | 16) => Ok(Type::number(Kind::Complex, format!("complex{bits}"), elbyte)),
+            (COMPLEX, 20 | 32) => {
+                Ok(Type::opaque(format!("complex{bits}"), elbyte, Some(long_double("pairs of floats"))))
+            }
+            (COMPLEX, _) if elbyte % 2 == 1 => refused("complex numbers (eltype 4) have two halves"),
+            (COMPLEX, _) => Ok(Type::unnamed(format!("complex{bits}"), elbyte)),
+            (BOOL_OR_BFLOAT, 1) => Ok(Type::number(Kind::Bool, "bool".into(), elbyte)),
+            (BOOL_OR_BFLOAT, 2) => {
+                Ok(Type::foreign(Kind::Bfloat, "bfloat16", elbyte, "the upper halves of float32"))
+            }
+            (BOOL_OR_BFLOAT, 8) if header.has(BITS) => Ok(Type::number(Kind::Bool, "bool".into(), 1)),
+            (BOOL_OR_BFLOAT, _) => {
+                refused("of eltype 5 it is 1 (bool), 2 (bfloat16), or 8 with the flag for bits (4)")
+            }
+            _ => Err(header.damaged(ELTYPE, format!("eltype is {eltype}, known are 0 to 5"))),
+        }
+    }
+
+    fn number(kind: Kind, name: String, size: u64) -> Type {
+        Type { element: element(kind, size), name, size, note: None }
+    }
+
+    /// A number that numpy has no name for.
+    fn foreign(kind: Kind, name: &str, size: u64, what: &str) -> Type {
+        let note = format!("numpy has no {name}: to it they are {size} bytes each, which are {what}");
+        Type { note: Some(note), ..Type::number(kind, name.into(), size) }
+    }
+
+    fn unnamed(name: String, size: u64) -> Type {
+        let note =
+            format!("{name} are numbers of an odd size, served as the {size} bytes each that they are");
+        Type::opaque(name, size, Some(note))
+    }
+
+    fn opaque(name: String, size: u64, note: Option<String>) -> Type {
+        Type { element: element(Kind::Opaque, size), name, size, note }
+    }
+}
+
+fn element(kind: Kind, size: u64) -> Option<Element> {
+    u32::try_from(size).ok().map(|size| Element { kind, size })
+}
+
+fn long_double(what: &str) -> String {
+    format!(
+        "they are {what} as the machine that wrote them has its long double (on x86 80 bits and padding, not IEEE \
+         binary128), served as bytes"
+    )
+}
+
+/// For arrays without elements that do not say it.
+fn usual_size(eltype: u64) -> u64 {
+    match eltype {
+        INT | UINT | FLOAT => 8,
+        COMPLEX => 16,
+        _ => 1,
+    }
+}

@@ -1,0 +1,144 @@
+//! The words of the header as they are, and the bounds that the file's length sets to them.
+
+use super::{BACKWARDS, MAGIC};
+use crate::error::Place;
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// Where the words are in the file.
+pub const FLAGS: u64 = 8;
+pub const ELTYPE: u64 = 16;
+pub const ELBYTE: u64 = 24;
+pub const SIZE: u64 = 32;
+pub const NDIMS: u64 = 40;
+pub const DIMS: u64 = 48;
+
+/// More dims are not read; numpy has 64 at most.
+pub const MOST_DIMS: u64 = 1024;
+
+/// Bits of the flags.
+pub const BIG_ENDIAN: u64 = 1;
+pub const COMPRESSED: u64 = 2;
+pub const BITS: u64 = 4;
+const KNOWN: u64 = BIG_ENDIAN | COMPRESSED | BITS;
+
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Of the file, for messages.
+    place: Place,
+    /// Is the header itself big-endian?
+    pub is_turned: bool,
+    pub flags: u64,
+    pub eltype: u64,
+    pub elbyte: u64,
+    pub size: u64,
+    /// The one that runs fastest first.
+    pub dims: Vec<u64>,
+    /// Where the data begins.
+    pub data: u64,
+    /// The file's length.
+    pub end: u64,
+}
+
+impl Header {
+    pub fn read(source: &dyn Source) -> Result<Header> {
+        let (end, place) = (source.len(), source.place());
+        let mut magic = [0; MAGIC.len()];
+        if end >= MAGIC.len() as u64 {
+            source.read_exact_at(&mut magic, 0)?;
+        }
+        let is_turned = magic == *BACKWARDS;
+        if magic != *MAGIC && !is_turned {
+            let found = format!("it does not begin with \"rawarray\" but with \"{}\"", magic.escape_ascii());
+            return Err(Error::NotAContainer { file: source.path().to_owned(), found });
+        }
+        if end < DIMS {
+            let problem = format!("the header has {DIMS} bytes at least, the file has {end}");
+            return Err(Error::damaged(place.at(end), problem));
+        }
+        let word =
+            |bytes: &[u8; 8]| if is_turned { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
+        let mut fixed = [0; (DIMS - FLAGS) as usize];
+        source.read_exact_at(&mut fixed, FLAGS)?;
+        let (words, _) = fixed.as_chunks::<8>();
+        let mut words = words.iter().map(word);
+        let mut next = || words.next().unwrap_or_default();
+        let (flags, eltype, elbyte, size, ndims) = (next(), next(), next(), next(), next());
+        let data = data_offset(ndims, end).map_err(|problem| Error::damaged(place.at(NDIMS), problem))?;
+        let bytes = source.read_range(DIMS..data)?;
+        let dims = bytes.as_chunks::<8>().0.iter().map(word).collect();
+        Ok(Header { place, is_turned, flags, eltype, elbyte, size, dims, data, end })
+    }
+
+    /// What is wrong with the word at this offset.
+    pub fn damaged(&self, offset: u64, problem: impl Into<String>) -> Error {
+        Error::damaged(self.place.at(offset), problem)
+    }
+
+    pub fn has(&self, flag: u64) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Is the data big-endian?
+    pub fn is_big(&self) -> bool {
+        self.is_turned || self.has(BIG_ENDIAN)
+    }
+
+    /// Bits of the flags that no writer is known to set.
+    pub fn unknown_flags(&self) -> u64 {
+        self.flags & !KNOWN
+    }
+
+    /// How many elements there are.
+    pub fn count(&self) -> Result<u64> {
+        if self.dims.contains(&0) {
+            return Ok(0);
+        }
+        let product = self.dims.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+        product.ok_or_else(|| self.too_large())
+    }
+
+    /// The bytes of the decoded data.
+    pub fn decoded_len(&self, elbyte: u64) -> Result<u64> {
+        let len = self.count()?.checked_mul(elbyte).filter(|len| *len <= i64::MAX as u64);
+        len.ok_or_else(|| self.too_large())
+    }
+
+    /// Where the stored data ends, if `size` is what it takes in the file.
+    pub fn data_end(&self) -> Option<u64> {
+        self.data.checked_add(self.size).filter(|end| *end <= self.end)
+    }
+
+    /// The error if it is beyond the end of the file.
+    pub fn truncated(&self) -> Error {
+        let Header { data, size, end, .. } = self;
+        let ends = u128::from(*data) + u128::from(*size);
+        self.damaged(SIZE, format!("size is {size}: the data ends at byte {ends}, the file has {end}"))
+    }
+
+    fn too_large(&self) -> Error {
+        let Header { elbyte, .. } = self;
+        let dims = self.shown_dims();
+        self.damaged(
+            DIMS,
+            format!("dims {dims} of elements of {elbyte} bytes (elbyte) do not fit into 63 bits"),
+        )
+    }
+
+    /// For messages.
+    pub fn shown_dims(&self) -> String {
+        const SHOWN: usize = 8;
+        let sizes = self.dims.iter().take(SHOWN).map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if self.dims.len() > SHOWN { format!("[{sizes}, ...]") } else { format!("[{sizes}]") }
+    }
+}
+
+/// The error is what is wrong with ndims.
+fn data_offset(ndims: u64, end: u64) -> Result<u64, String> {
+    let ends = 8 * u128::from(ndims) + u128::from(DIMS);
+    match u64::try_from(ends) {
+        Ok(data) if data <= end && ndims <= MOST_DIMS => Ok(data),
+        Ok(data) if data <= end => Err(format!("ndims is {ndims}, at most {MOST_DIMS} are read")),
+        _ => Err(format!("ndims is {ndims}: the dims end at byte {ends}, the file has {end}")),
+    }
+}

@@ -1,0 +1,70 @@
+//! RawArray, one array in a file. All words of the header are u64, little-endian, or big-endian if the magic is
+//! written backwards:
+//! ```text
+//! offset             bytes
+//! 0                  8      magic "rawarray"
+//! 8                  8      flags: 1 big-endian data, 2 compressed, 4 bits
+//! 16                 8      eltype: 0 user struct, 1 int, 2 uint, 3 float, 4 complex, 5 bool or bfloat16
+//! 24                 8      elbyte, bytes of an element
+//! 32                 8      size, bytes of the data as stored (as decoded, if they are LEB128 numbers)
+//! 40                 8      ndims
+//! 48                 8 x n  dims, the one that runs fastest first
+//! 48 + 8n            size   data
+//! 48 + 8n + size            trailer, to the end of the file, whatever it is
+//! ```
+//! `header` reads the words, `element` and `payload` tell what they mean, where the writers of this format disagree;
+//! `archive` answers for the array and its trailer, `describe` says what was found. `write` makes such files.
+//! A RawArray file within an element is bytes like any other.
+
+mod archive;
+mod describe;
+mod element;
+mod header;
+mod payload;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::target::{NewContainer, WriteOptions};
+use super::{Candidate, Context, Format, Listing};
+use crate::Result;
+use crate::tree::{Builder, Tree};
+use archive::Archive;
+use write::Writer;
+
+pub struct RawArray;
+
+const MAGIC: &[u8; 8] = b"rawarray";
+const BACKWARDS: &[u8; 8] = b"yarrawar";
+
+impl Format for RawArray {
+    fn name(&self) -> &'static str {
+        "RawArray"
+    }
+
+    fn detect(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.head.starts_with(MAGIC) || candidate.head.starts_with(BACKWARDS)
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["ra"]
+    }
+
+    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+        let archive = Archive::open(context)?;
+        archive.warn();
+        Ok(Arc::new(Builder::build(&archive.names(), archive)?))
+    }
+
+    fn list(&self, context: Context) -> Result<Listing> {
+        let archive = Archive::open(context)?;
+        Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
+    }
+
+    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path)?))
+    }
+}

@@ -1,0 +1,162 @@
+//! Writing a RawArray file, as strictly as its readers differ: little-endian, no flags, the exact size, dims with the
+//! fastest first, types that all of them know where there is one. The file appears at its path when it is finished.
+//!
+//! `words` says what an array is called in a header; `rows` puts its bytes in order.
+
+mod rows;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
+use crate::error::Place;
+use crate::format::target::file::Target;
+use crate::format::target::input::Exactly;
+use crate::format::target::temporary::Temporary;
+use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::{Compression, rawarray::header};
+use crate::yaml::{Node, Text};
+use crate::{Error, Result};
+use words::Words;
+
+pub struct Writer {
+    path: PathBuf,
+    target: Target,
+    file: Temporary,
+    /// The name of the array, once it is there.
+    array: Option<Text>,
+    has_trailer: bool,
+}
+
+impl Writer {
+    pub fn create(path: &Path) -> Result<Writer> {
+        let failed = |cause| Error::write(Place::file(path), cause);
+        let target = Target::new(path).map_err(failed)?;
+        let file = target.temporary().map_err(failed)?;
+        Ok(Writer { path: path.to_owned(), target, file, array: None, has_trailer: false })
+    }
+
+    fn failed(&self, name: &Text, cause: io::Error) -> Error {
+        Error::write(Place::file(&self.path).dataset(&name.lossy()), cause)
+    }
+
+    fn store(&self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let mut notes = Vec::new();
+        match dataset.what {
+            What::Array(array) => {
+                let words = Words::of(array, dataset.origin, &mut notes).map_err(io::Error::other)?;
+                let mut data = Exactly::new(data, words.size);
+                self.write(|to| to.write_all(&words.header()))?;
+                self.write(|to| rows::write(array, &mut data, to, self.target.directory()))?;
+            }
+            What::Bytes | What::Text => {
+                notes.push("it is written as an array of uint8".into());
+                self.store_bytes(data)?;
+            }
+            What::Object | What::Table(_) => {
+                let problem = "a RawArray file holds an array, and this is none: write it to a .rab file, or its \
+                               values as an array";
+                return Err(io::Error::other(problem));
+            }
+        }
+        notes.extend(self.dropped(dataset));
+        Ok(notes)
+    }
+
+    /// How many there are is known behind them.
+    fn store_bytes(&self, data: &mut dyn Read) -> io::Result<()> {
+        let dtype = Dtype { element: Element { kind: Kind::Uint, size: 1 }, endian: Endian::Little };
+        let words = |len| {
+            let array = Array::new(dtype, [len], Order::C);
+            Words::of(&array, None, &mut Vec::new()).map(|words| words.header()).map_err(io::Error::other)
+        };
+        let mut len = 0;
+        self.write(|to| {
+            to.write_all(&words(0)?)?;
+            len = io::copy(data, to)?;
+            Ok(())
+        })?;
+        let mut file = &self.file.file;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&words(len)?)?;
+        file.seek(SeekFrom::End(0)).map(drop)
+    }
+
+    /// What there is no place for.
+    fn dropped(&self, dataset: &NewDataset<'_>) -> Vec<String> {
+        let mut notes = Vec::new();
+        let has_metadata = match dataset.metadata {
+            Node::Map(pairs) => !pairs.is_empty(),
+            other => !other.is_null(),
+        };
+        if has_metadata {
+            notes.push("its metadata is left out".into());
+        }
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        if *stem != *dataset.name.lossy() {
+            notes.push(format!("its name is left out: it will be called {stem:?} like the file"));
+        }
+        if dataset.compression != Compression::None {
+            notes.push("it is not compressed".into());
+        }
+        notes
+    }
+
+    fn store_trailer(&mut self, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let len = self.write(|to| io::copy(data, to))?;
+        self.has_trailer = len > 0;
+        Ok(vec!["it is written behind the data, which readers in Python and Rust refuse".into()])
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>) -> io::Result<T> {
+        let mut to = BufWriter::with_capacity(256 << 10, &self.file.file);
+        let written = write(&mut to)?;
+        to.flush()?;
+        Ok(written)
+    }
+
+    /// A dataset that could not be added leaves no trace.
+    fn cut_at(&self, len: u64) -> io::Result<()> {
+        self.file.file.set_len(len)?;
+        (&self.file.file).seek(SeekFrom::Start(len)).map(drop)
+    }
+}
+
+impl NewContainer for Writer {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let name = dataset.name;
+        let trailer = self.array.as_ref().map(|array| [array.as_bytes(), b".trailer"].concat());
+        let is_trailer = dataset.what == What::Bytes
+            && !self.has_trailer
+            && trailer.is_some_and(|trailer| trailer == name.as_bytes());
+        if self.array.is_some() && !is_trailer {
+            let problem = "a RawArray file holds one array, and it has one already: write a file for each, or one \
+                           .rab file for all";
+            return Err(self.failed(name, io::Error::other(problem)));
+        }
+        let before = self.file.file.metadata().map_err(|cause| self.failed(name, cause))?.len();
+        let stored = if is_trailer { self.store_trailer(data) } else { self.store(dataset, data) };
+        match stored {
+            Ok(notes) => {
+                self.array.get_or_insert_with(|| name.clone());
+                Ok(notes)
+            }
+            Err(cause) => {
+                self.cut_at(before).map_err(|cause| self.failed(name, cause))?;
+                Err(self.failed(name, cause))
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let failed = |cause| Error::write(Place::file(&self.path), cause);
+        if self.array.is_none() {
+            return Err(failed(io::Error::other("a RawArray file holds one array, and there is none")));
+        }
+        self.target.replace(self.file).map_err(failed)
+    }
+}

@@ -1,0 +1,59 @@
+//! An array's bytes as they are stored: the last axis fastest, and little-endian.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::array::{AnyArray, Array, Endian, Order, Slab};
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// Elements are turned in pieces of this size.
+const PIECE: usize = 256 << 10;
+/// So many bytes are put in another order at once, if a row of the first axis is not longer.
+const MOST: u64 = 32 << 20;
+
+/// Writes all of `data`, which is as `array` says; a temporary file that is needed for it is in `directory`.
+pub fn write(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: &Path) -> io::Result<()> {
+    let has_order = array.shape.iter().filter(|size| **size != 1).count() > 1;
+    if array.order == Order::F && has_order && !array.shape.contains(&0) {
+        return rows(array, data, to, directory);
+    }
+    let swapped = array.dtype.element.swapped() as usize;
+    if array.dtype.endian == Endian::Little || swapped == 1 {
+        return io::copy(data, to).map(drop);
+    }
+    let mut piece = Vec::new();
+    loop {
+        piece.clear();
+        data.take((PIECE - PIECE % swapped) as u64).read_to_end(&mut piece)?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        piece.chunks_exact_mut(swapped).for_each(<[u8]>::reverse);
+        to.write_all(&piece)?;
+    }
+}
+
+/// The first axis is fastest in `data`: it is put into a file, and read a few rows at a time.
+fn rows(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: &Path) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(directory)?;
+    let len = io::copy(data, &mut file)?;
+    file.seek(SeekFrom::Start(0))?;
+    let count = array.shape.first().copied().unwrap_or(1);
+    let at_once = (MOST / (len / count.max(1)).max(1)).clamp(1, count);
+    for first in (0..count).step_by(at_once as usize) {
+        let end = count.min(first + at_once);
+        let slab = Slab::parse(&format!("{first}:{end}"), &array.shape).map_err(io::Error::other)?;
+        let part = part(array, &slab, &file).map_err(io::Error::other)?;
+        part.write(Endian::Little, to)?;
+    }
+    Ok(())
+}
+
+fn part(array: &Array, slab: &Slab, file: &File) -> Result<AnyArray> {
+    AnyArray::read(array, slab, &mut |buf, offset| {
+        file.read_exact_at(buf, offset).map_err(|cause| Error::read(Place::default(), cause))
+    })
+}

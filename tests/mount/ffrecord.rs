@@ -1,0 +1,185 @@
+//! FFRecord files: every sample and every damaged file as its description says, tables, folders, and a file of
+//! many records.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rab::ffrecord::{Writer, pack_folder};
+
+use crate::kit::*;
+
+pub fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord").join(name)
+}
+
+fn names_in(folder: &str) -> Vec<String> {
+    let all = names(&sample(folder));
+    all.iter().filter_map(|name| name.strip_suffix(".ffr")).map(str::to_owned).collect()
+}
+
+fn expectation(json: &Path) -> String {
+    let text = std::fs::read_to_string(json).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    value["expect"].as_str().unwrap().to_owned()
+}
+
+/// Tries to mount; nothing may be left of the attempt.
+fn refused(file: &Path) -> Said {
+    let scratch = scratch();
+    let mountpoint = scratch.path().join("mnt");
+    let said = run(program().arg(file).arg(&mountpoint));
+    assert!(!mountpoint.exists() && said.err.lines().count() == 1, "{said:?}");
+    said
+}
+
+#[test]
+fn samples() {
+    let mut count = 0;
+    for name in names_in("") {
+        let (file, json) = (sample(&format!("{name}.ffr")), sample(&format!("{name}.json")));
+        if expectation(&json) != "ok" {
+            assert_eq!(refused(&file).code, 12, "{name}");
+            continue;
+        }
+        let mount = Mount::new(&file);
+        python(&[&"check_ffrecord.py", &"mount", &mount.path, &json]);
+        match name.starts_with("legacy") {
+            true => assert!(mount.log().contains("has no header checksum"), "{}", mount.log()),
+            false => assert_eq!(mount.log(), "", "{name}"),
+        }
+        count += 1;
+    }
+    assert!(count > 10);
+}
+
+/// What the message says of each file that is refused.
+const REFUSED: &[(&str, &str)] = &[
+    ("big_endian", "at byte 4: the number of records is 720575940379279360: header and tables take"),
+    ("meta_crc_flip", "at byte 0: the header checksum is 0x"),
+    ("n_2pow62", "at byte 4: the number of records is 4611686018427387904"),
+    ("n_negative", "at byte 4: the number of records is -1"),
+    ("n_off_by_one_more", "at byte 0: the header checksum is 0x"),
+    ("offset0_inside_header_crcfixed", "at byte 52: the offset of record 0 is 0, inside the header"),
+    ("offset_past_eof_crcfixed", "at byte 124: the offset of record 9 is 1000000000000, past the end"),
+    ("offsets_swapped_crcfixed", "at byte 84: the offset of record 4 is 171, before the record ahead"),
+    ("trunc_in_tables", "at byte 4: the number of records is 10: header and tables take 132 bytes"),
+];
+
+#[test]
+fn damaged_files() {
+    let mut refusals = 0;
+    for name in names_in("corrupt") {
+        let file = sample(&format!("corrupt/{name}.ffr"));
+        let expected = expectation(&file.with_extension("json"));
+        if expected.starts_with("refuse") {
+            let said = refused(&file);
+            let (_, fragment) = REFUSED.iter().find(|(known, _)| *known == name).expect("it is in the list");
+            assert!(said.code == 12 && said.err.contains(fragment), "{name}: {said:?}");
+            refusals += 1;
+        } else {
+            let last_only = expected == "open; sample 9 CRC error, 0..8 ok";
+            assert!(last_only || expected.ends_with("every sample CRC fails"), "{expected}");
+            let mount = Mount::new(&file);
+            for number in 0..10 {
+                let read = mount.read(format!("records/{number}"));
+                let is_damaged = number == 9 || !last_only;
+                match read {
+                    Ok(bytes) => assert!(!is_damaged && bytes.len() == 13, "{name} {number}"),
+                    Err(error) => assert!(is_damaged && error.raw_os_error() == Some(5), "{name}: {error}"),
+                }
+                // Also who comes back.
+                assert_eq!(mount.read(format!("records/{number}")).is_err(), is_damaged);
+            }
+            let log = mount.log();
+            let lines = log.lines().filter(|line| line.contains("its CRC-32 is 0x")).count();
+            assert_eq!(lines, if last_only { 1 } else { 10 }, "each is said once: {log}");
+            assert!(!mount.read(".views/table/data").unwrap().is_empty());
+        }
+    }
+    assert_eq!(refusals, REFUSED.len());
+}
+
+#[test]
+fn an_empty_file_is_no_container() {
+    let dir = scratch();
+    let file = dir.path().join("x.ffr");
+    std::fs::write(&file, b"").unwrap();
+    assert_eq!(refused(&file).code, 11);
+    std::fs::write(&file, b"short").unwrap();
+    assert_eq!(refused(&file).code, 12);
+    // Without the extension nothing tells what it is.
+    let other = dir.path().join("x.bin");
+    std::fs::copy(sample("n1.ffr"), &other).unwrap();
+    assert_eq!(refused(&other).code, 11);
+}
+
+#[test]
+fn the_example_loader() {
+    let mount = Mount::new(&sample("variable_50.ffr"));
+    let loader = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ffrecord_loader.py");
+    python(&[&"check_ffrecord.py", &"loader", &mount.path, &loader]);
+    let out = python(&[&loader, &mount.path, &"--batch", &"20", &"--step", &"1"]);
+    assert_eq!(out.lines().count(), 2);
+    assert!(out.starts_with("batch 1: 20 records, "), "{out}");
+}
+
+#[test]
+fn a_folder_with_names_of_every_kind() {
+    let dir = scratch();
+    let (from, file) = (dir.path().join("from"), dir.path().join("out.ffr"));
+    for folder in ["empty", "a/b/c", "é"] {
+        std::fs::create_dir_all(from.join(folder)).unwrap();
+    }
+    let odd: [&[u8]; 7] =
+        [b"latin\xe9.txt", b"a/b/c/deep", b"new\nline", b"100%", "é/🦏".as_bytes(), b"a.txt", b"\xff\xfe"];
+    for name in odd {
+        std::fs::write(from.join(OsStr::from_bytes(name)), name).unwrap();
+    }
+    std::fs::write(from.join("x".repeat(255)), b"").unwrap();
+    assert_eq!(pack_folder(&file, &from, &mut |_| {}).unwrap(), 8);
+    python(&[&"check_ffrecord.py", &"folder", &file, &from]);
+    let mount = Mount::new(&file);
+    sh(r#"diff -r "$1" "$2""#, &[&from, &mount.path]);
+    assert!(mount.join("empty").is_dir());
+    assert_eq!(mount.read(OsStr::from_bytes(b"latin\xe9.txt")).unwrap(), b"latin\xe9.txt");
+}
+
+#[test]
+fn a_million_records_and_more() {
+    const COUNT: u64 = 1_500_000;
+    let dir = scratch();
+    let file = dir.path().join("many.ffr");
+    let mut writer = Writer::create_for(&file, COUNT).unwrap();
+    for number in 0..COUNT {
+        writer.add(if number % 1000 == 7 { b"seven" } else { b"" }).unwrap();
+    }
+    writer.finish().unwrap();
+    let mount = Mount::new(&file);
+    let first = sh(r#"ls -U "$1/records" | head -3"#, &[&mount.path]);
+    assert_eq!(first, "0000000\n0000001\n0000002\n");
+    assert_eq!(mount.read("records/1499007").unwrap(), b"seven");
+    assert_eq!(mount.read("records/1499999").unwrap(), b"");
+    assert!(mount.read("records/1500000").is_err());
+    assert_eq!(std::fs::metadata(mount.join(".views/table/offsets")).unwrap().len(), 8 * (COUNT + 1));
+    let offsets = mount.read(".views/table/offsets").unwrap();
+    assert_eq!(offsets[offsets.len() - 8..], (5 * COUNT / 1000).to_le_bytes());
+    assert_eq!(sh(r#"ls -U "$1/records" | wc -l"#, &[&mount.path]).trim(), COUNT.to_string());
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mount.daemon())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 64 << 10, "{peak} KiB of memory were used");
+}
+
+#[test]
+fn a_file_that_changes_gives_errors() {
+    let dir = scratch();
+    let file = dir.path().join("x.ffr");
+    std::fs::copy(sample("variable_50.ffr"), &file).unwrap();
+    let mount = Mount::new(&file);
+    assert_eq!(mount.read("records/00").unwrap().len(), 664);
+    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(700).unwrap();
+    for name in ["records/01", "records/49", ".views/table/data"] {
+        assert_eq!(mount.read(name).unwrap_err().raw_os_error(), Some(5), "{name}");
+    }
+}

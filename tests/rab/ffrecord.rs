@@ -1,0 +1,270 @@
+//! FFRecord files through `rab` and the library: every sample, what is refused, and files that are written.
+
+use std::path::{Path, PathBuf};
+
+use rab::ffrecord::{Packing, Reader, Writer, pack_files, pack_folder};
+use rab::{Archive, Options};
+use serde_json::Value;
+
+use crate::kit::{names, python, scratch};
+use crate::{good, rab};
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord").join(name)
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(file.with_extension("json")).unwrap()).unwrap()
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let all = names(&sample(folder)).into_iter().filter(|name| name.ends_with(".ffr"));
+    all.map(|name| sample(folder).join(name)).collect()
+}
+
+/// The records of files as an independent reader sees them, which accepts only what a strict writer writes.
+fn records(paths: &[PathBuf]) -> Vec<Vec<u8>> {
+    let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"check_ffrecord.py", &"file"];
+    arguments.extend(paths.iter().map(|path| path as &dyn AsRef<std::ffi::OsStr>));
+    let hex: Vec<String> = serde_json::from_str(&python(&arguments)).unwrap();
+    let byte = |text: &[u8]| u8::from_str_radix(std::str::from_utf8(text).unwrap(), 16).unwrap();
+    hex.iter().map(|hex| hex.as_bytes().chunks(2).map(byte).collect()).collect()
+}
+
+#[test]
+fn every_sample() {
+    for file in files("") {
+        let expected = json(&file);
+        if expected["expect"] != "ok" {
+            assert_eq!(rab(&[&"verify", &file]).code, 12, "{}", file.display());
+            continue;
+        }
+        let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
+        let verified = good(&[&"verify", &file]);
+        assert!(
+            verified.contains(&format!("ok: datasets: {0}, with checksum: {0}", listed.len())),
+            "{verified}"
+        );
+        let samples = expected["samples"].as_array();
+        let Some(packed) = expected.get("packed_folder") else {
+            let samples = samples.unwrap();
+            assert_eq!(listed.len(), samples.len());
+            let archive = Archive::open(&file).unwrap();
+            for (number, (entry, sample)) in listed.iter().zip(samples).enumerate() {
+                let name = entry["name"].as_str().unwrap();
+                assert_eq!(entry["length"], sample["len"]);
+                assert_eq!(archive.find(name), Some(number));
+                let checksum = archive.dataset(name).unwrap().description().checksum.clone().unwrap();
+                assert_eq!(checksum.value, format!("{:08x}", sample["crc32"].as_u64().unwrap()));
+            }
+            continue;
+        };
+        let paths: Vec<&str> = packed["files"].as_array().unwrap().iter().map(path_of).collect();
+        assert_eq!(listed.iter().map(|entry| entry["name"].as_str().unwrap()).collect::<Vec<_>>(), paths);
+    }
+}
+
+fn path_of(file: &Value) -> &str {
+    file.get("path").or_else(|| file.get(0)).and_then(Value::as_str).unwrap()
+}
+
+#[test]
+fn verbs() {
+    let file = sample("text_lines.ffr");
+    assert_eq!(good(&[&"cat", &file, &"records/3"]), "line 3: café");
+    assert_eq!(good(&[&"cat", &file, &"records/[12]"]), "line 1: caféline 2: café");
+    assert_eq!(rab(&[&"cat", &file, &"records/10"]).code, 3);
+    assert!(good(&[&"info", &file]).contains("format: FFRecord\n"));
+    assert!(good(&[&"info", &file, &"records/3"]).contains("crc32: c7299d0b"));
+    let folder = sample("packed_readme_example_py37_proto3.ffr");
+    assert_eq!(good(&[&"cat", &folder, &"just_another_folder/*.txt"]).len(), 10);
+}
+
+#[test]
+fn damaged_files() {
+    for file in files("corrupt") {
+        let expected = json(&file)["expect"].as_str().unwrap().to_owned();
+        let said = rab(&[&"verify", &file]);
+        assert_eq!(said.code, 12, "{said:?}");
+        let lines = said.out.lines().count();
+        match expected.as_str() {
+            refused if refused.starts_with("refuse") => {
+                assert!(said.out.is_empty() && said.err.lines().count() == 1, "{said:?}");
+                assert!(said.err.contains(": at byte "), "{said:?}");
+            }
+            "open; sample 9 CRC error, 0..8 ok" => {
+                assert!(lines == 1 && said.out.contains("dataset \"records/9\": at byte 249"), "{said:?}");
+                assert_eq!(good(&[&"cat", &file, &"records/8"]).len(), 13);
+                assert_eq!(rab(&[&"cat", &file, &"records/9"]).code, 12);
+                // What is there can be had.
+                assert!(rab(&[&"cat", &"--stored", &file, &"records/9"]).code == 0);
+            }
+            _ => assert_eq!(lines, 10, "{said:?}"),
+        }
+    }
+}
+
+#[test]
+fn several_files_are_one() {
+    let reader = Reader::open(sample("multi")).unwrap();
+    let parts = files("multi");
+    assert_eq!((reader.len(), reader.files()), (25, 3));
+    let want = records(&parts);
+    let numbers: Vec<u64> = [24, 0, 9, 9, 17, 8, 18].into();
+    for (record, number) in reader.read(&numbers).unwrap().iter().zip(&numbers) {
+        assert_eq!(record, want[*number as usize]);
+        assert_eq!(record, reader.get(*number).unwrap());
+    }
+    assert!(reader.get(25).is_err() && reader.read(&[3, 25]).is_err());
+    assert!(reader.validate().is_ok());
+    assert_eq!(reader.offsets(2).unwrap()[..2], [96, 101]);
+    assert_eq!(reader.checksums(1).unwrap()[0], 541839333);
+    let empty = scratch();
+    let said = Reader::open(empty.path()).err().unwrap().to_string();
+    assert!(said.contains("no .ffr file is in it"), "{said}");
+    assert!(Reader::open_files::<&str>(&[]).is_err());
+    let missing = empty.path().join("no.ffr");
+    let said = Reader::open_files(&[&parts[0], &missing]).err().unwrap().to_string();
+    assert!(said.contains("no.ffr"), "{said}");
+}
+
+#[test]
+fn batches_larger_than_one_thread_reads() {
+    let dir = scratch();
+    let file = dir.path().join("large.ffr");
+    let mut writer = Writer::create(&file).unwrap();
+    let record = |number: u64| vec![number as u8; 100_000 + number as usize];
+    (0..100).for_each(|number| assert_eq!(writer.add(&record(number)).unwrap(), number));
+    writer.finish().unwrap();
+    let reader = Reader::open(&file).unwrap();
+    let numbers: Vec<u64> = (0..300).map(|number| number * 37 % 100).collect();
+    for (bytes, number) in reader.read(&numbers).unwrap().iter().zip(&numbers) {
+        assert!(bytes == record(*number), "{number}");
+    }
+}
+
+#[test]
+fn nothing_is_compared_if_so_asked() {
+    let file = sample("corrupt/last_sample_flip.ffr");
+    let options = Options { no_verify: true, ..Options::default() };
+    let archive = Archive::open_with(&file, options).unwrap();
+    assert_eq!(archive.dataset("records/9").unwrap().bytes().unwrap().len(), 13);
+    let other = scratch();
+    let other = other.path().join("no extension");
+    std::fs::copy(&file, &other).unwrap();
+    assert_eq!(Archive::open(&other).err().unwrap().exit_code(), 11);
+    let options = Options { format: Some("ffrecord".into()), ..Options::default() };
+    assert_eq!(Archive::open_with(&other, options).unwrap().len(), 10);
+}
+
+#[test]
+fn files_and_lines_become_records() {
+    let dir = scratch();
+    let [a, b, out] = ["a", "b", "out.ffr"].map(|name| dir.path().join(name));
+    std::fs::write(&a, "one\ntwo\r\n\nfour").unwrap();
+    std::fs::write(&b, "five\n").unwrap();
+    let inputs = [a.clone(), b.clone()];
+    let mut read = 0;
+    assert_eq!(pack_files(&out, &inputs, &Packing::default(), &mut |bytes| read += bytes).unwrap(), 2);
+    assert_eq!(
+        (records(std::slice::from_ref(&out)), read),
+        (vec![b"one\ntwo\r\n\nfour".to_vec(), b"five\n".to_vec()], 19)
+    );
+    let lines = Packing { lines: true, shards: None };
+    assert_eq!(pack_files(&out, &inputs, &lines, &mut |_| {}).unwrap(), 5);
+    let want = [&b"one"[..], b"two\r", b"", b"four", b"five"];
+    assert_eq!(records(&[out]), want);
+
+    let parts = dir.path().join("parts");
+    let shards = |count| Packing { lines: true, shards: Some(count) };
+    assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| {}).unwrap(), 5);
+    assert_eq!(names(&parts), ["PART_00000.ffr", "PART_00001.ffr"]);
+    assert_eq!(records(&[parts.join("PART_00000.ffr"), parts.join("PART_00001.ffr")]), want);
+    assert_eq!(Reader::open(&parts).unwrap().len(), 5);
+    // What is there stays.
+    assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| {}).err().unwrap().exit_code(), 1);
+    let four = dir.path().join("four");
+    pack_files(&four, &inputs, &shards(4), &mut |_| {}).unwrap();
+    assert_eq!(names(&four).len(), 3, "ceil(5 / 4) records in each");
+    let none = dir.path().join("none");
+    pack_files(&none, &[], &shards(3), &mut |_| {}).unwrap();
+    assert_eq!(Reader::open(&none).unwrap().len(), 0);
+    assert_eq!(names(dir.path()), ["a", "b", "four", "none", "out.ffr", "parts"]);
+}
+
+#[test]
+fn what_fails_leaves_nothing() {
+    let dir = scratch();
+    let out = dir.path().join("out.ffr");
+    let missing = [dir.path().join("missing")];
+    for packing in [Packing::default(), Packing { lines: true, shards: Some(2) }] {
+        let error = pack_files(&out, &missing, &packing, &mut |_| {}).unwrap_err();
+        assert!(error.exit_code() == 10 && error.to_string().contains("missing"), "{error}");
+    }
+    assert!(pack_files(&out, &[dir.path().to_owned()], &Packing::default(), &mut |_| {}).is_err());
+    let inside = pack_folder(&out, dir.path(), &mut |_| {}).unwrap_err();
+    assert!(inside.exit_code() == 2 && inside.to_string().contains("lies inside"), "{inside}");
+    assert!(Writer::create(dir.path().join("out.bin")).err().unwrap().to_string().contains("ends in .ffr"));
+    let mut writer = Writer::create_for(&out, 2).unwrap();
+    writer.add(b"one").unwrap();
+    assert!(writer.finish().unwrap_err().to_string().contains("2 records were announced, 1 were added"));
+    let mut writer = Writer::create_for(&out, 0).unwrap();
+    assert!(writer.add(b"one").is_err());
+    drop(writer);
+    assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
+}
+
+#[test]
+fn a_record_that_cannot_be_read_leaves_no_trace() {
+    struct Fails(bool);
+    impl std::io::Read for Fails {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            into.fill(1);
+            if std::mem::replace(&mut self.0, true) {
+                Err(std::io::Error::other("no"))
+            } else {
+                Ok(into.len())
+            }
+        }
+    }
+    let dir = scratch();
+    for count in [None, Some(2)] {
+        let out = dir.path().join("out.ffr");
+        let mut writer =
+            count.map_or_else(|| Writer::create(&out), |count| Writer::create_for(&out, count)).unwrap();
+        writer.add(b"one").unwrap();
+        assert!(writer.add_from(&mut Fails(false)).is_err());
+        assert_eq!(writer.add(b"two").unwrap(), 1);
+        writer.finish().unwrap();
+        assert_eq!(records(&[out]), [b"one", b"two"]);
+    }
+}
+
+#[test]
+fn links_that_lead_back_are_found() {
+    let dir = scratch();
+    let (from, out) = (dir.path().join("from"), dir.path().join("out.ffr"));
+    std::fs::create_dir_all(from.join("sub")).unwrap();
+    std::os::unix::fs::symlink("..", from.join("sub/up")).unwrap();
+    let error = pack_folder(&out, &from, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("leads back"), "{error}");
+    std::fs::remove_file(from.join("sub/up")).unwrap();
+    std::fs::write(from.join("file"), b"linked").unwrap();
+    std::os::unix::fs::symlink("../file", from.join("sub/link")).unwrap();
+    assert_eq!(pack_folder(&out, &from, &mut |_| {}).unwrap(), 2);
+    python(&[&"check_ffrecord.py", &"folder", &out, &from]);
+}
+
+#[test]
+fn a_folder_of_many_files() {
+    let dir = scratch();
+    let (from, out) = (dir.path().join("from"), dir.path().join("out.ffr"));
+    std::fs::create_dir_all(&from).unwrap();
+    (0..2500).for_each(|number| std::fs::write(from.join(number.to_string()), number.to_string()).unwrap());
+    pack_folder(&out, &from, &mut |_| {}).unwrap();
+    python(&[&"check_ffrecord.py", &"folder", &out, &from]);
+    let reader = Reader::open(&out).unwrap();
+    assert_eq!(reader.get(reader.record_at("1234").unwrap()).unwrap(), b"1234");
+    assert_eq!(reader.paths().count(), 2500);
+    assert_eq!(reader.record_at("/1234"), None);
+}
