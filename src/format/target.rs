@@ -14,7 +14,6 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Threads that compress. What is written does not depend on it.
-    #[allow(dead_code, reason = "the RAB writer compresses on the calling thread so far")]
     pub jobs: usize,
 }
 

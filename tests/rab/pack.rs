@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::kit::{Mount, Said, data, names, python, run, scratch, sh, try_sh};
-use crate::{RAB, SAMPLES, good, rab};
+use crate::{RAB, SAMPLES, good, of_many_aliases, rab};
 
 /// The datasets as `rab ls --json` tells them.
 fn listed(file: &Path) -> Vec<Value> {
@@ -120,6 +120,15 @@ fn sidecars_that_fit_nothing_or_contradict() {
     refused(1, &["x.meta.yaml: describes 8 bytes, ", "/x has 7"], &[&dir.path()]);
     fs::write(dir.path().join("x.meta.yaml"), "codecMeta: {type: float128, shape: [1]}\nname: x\n").unwrap();
     refused(1, &["x.meta.yaml: its codecMeta: its type \"float128\" is not known"], &[&dir.path()]);
+
+    let bomb = of_many_aliases().replace('a', "  a").replace("*  a", "*a").replace("&  a", "&a");
+    let text = format!("codecMeta: {{type: bytes}}\nname: x\nmetadata:\n{bomb}");
+    fs::write(dir.path().join("x.meta.yaml"), text).unwrap();
+    let said = rab(&[&"pack", &out, &dir.path()]);
+    assert!(
+        said.code == 0 && said.err.contains("x.meta.yaml: looks like a sidecar, but cannot be read"),
+        "{said:?}"
+    );
 }
 
 /// Compares every array with what numpy saved.
@@ -267,6 +276,13 @@ fn standard_input_names_and_metadata() {
     assert_eq!(good(&[&"cat", &out, &"a/ b"]), "hello");
     let x = dir.path().join("x");
     refused(1, &["bad.yaml: is not a mapping"], &[&x, &"--meta", &dir.path().join("bad.yaml")]);
+    let bomb = dir.path().join("bomb.yaml");
+    fs::write(&bomb, of_many_aliases()).unwrap();
+    refused(
+        12,
+        &["bomb.yaml: takes more than 64 MiB once its aliases are written out"],
+        &[&x, &"--meta", &bomb],
+    );
     refused(2, &["--name is for a single input"], &[&x, &x, &"--name", &"y"]);
     refused(2, &["--name is for a single input"], &[&dir.path(), &"--name", &"y"]);
 }
