@@ -425,6 +425,20 @@ fn targets() {
 }
 
 #[test]
+fn a_target_that_appears_meanwhile_stays() {
+    let dir = scratch();
+    let out = dir.path().join("out.rab");
+    // More than a pipe holds: by then it reads.
+    let script = r#"{ head -c 1000000 /dev/zero; echo mine > "$2"; } | "$1" pack "$2" - $3"#;
+    let said = try_sh(script, &[&RAB, &out, &""]);
+    assert!(said.code == 1 && said.err.contains("out.rab: cannot be written: File exists"), "{said:?}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), "mine\n");
+    good(&[&"pack", &"-f", &out, &"/etc/passwd"]);
+    assert_eq!(try_sh(script, &[&RAB, &out, &"-f"]).code, 0);
+    assert_eq!((types(&out)[0].0.as_str(), names(dir.path()).len()), ("stdin", 1));
+}
+
+#[test]
 fn a_disk_that_is_full() {
     let dir = folder(&[("x", &vec![7; 3 << 20])]);
     let small = dir.path().join("small");

@@ -34,7 +34,8 @@ impl Pack {
     pub fn run(&self) -> Done {
         self.check_target()?;
         let plan = self.inputs.plan(&self.out)?;
-        let mut to = target::create(&self.out, &WriteOptions { jobs: self.inputs.jobs() })?;
+        let options = WriteOptions { jobs: self.inputs.jobs(), force: self.force };
+        let mut to = target::create(&self.out, &options)?;
         inputs::write(&plan, &mut *to, &self.out)?;
         Ok(to.finish()?)
     }

@@ -8,7 +8,6 @@
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
 //! | `output` | the temporary file, and how it takes the target's place |
-//! | `temporary` | a file without a name yet |
 //! | `target` | all of it, as one of many formats |
 
 mod add;
@@ -19,7 +18,6 @@ mod header;
 mod input;
 mod output;
 mod target;
-mod temporary;
 #[cfg(test)]
 mod tests;
 
@@ -100,6 +98,12 @@ impl Writer {
     /// With so many threads that compress. The file does not depend on it.
     pub fn jobs(self, jobs: usize) -> Writer {
         Writer { compressor: Compressor::new(jobs), ..self }
+    }
+
+    /// A file that is made at the path meanwhile, by someone else, is not replaced.
+    pub(super) fn without_force(mut self) -> Writer {
+        self.output.without_force();
+        self
     }
 
     /// A new dataset, to be described and then given its data. Its name is any text that no other has.

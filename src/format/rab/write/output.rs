@@ -9,14 +9,13 @@
 //!
 //! The target is not touched before it is replaced, in one step, by a file that is whole and on disk.
 
-use std::fs::{self, File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{FallocateFlags, Gid, Uid, fallocate, fchown};
+use rustix::fs::{FallocateFlags, fallocate};
 
-use super::temporary::Temporary;
+use crate::format::target::Temporary;
 
 /// What the data begins at a multiple of.
 const ALIGN: u64 = 4096;
@@ -26,7 +25,6 @@ pub const ROUNDING: u64 = ALIGN - 1;
 const SMALL: u64 = 1 << 20;
 
 pub struct Output {
-    target: PathBuf,
     data: Temporary,
     /// Bytes of the data that are to stay.
     pub len: u64,
@@ -43,22 +41,19 @@ pub struct Piece<'f> {
     pub at: u64,
 }
 
-/// A file that is whole and on disk, and not in the target's place yet.
-pub struct Whole {
-    target: PathBuf,
-    file: Temporary,
-}
-
 impl Output {
     pub fn create(target: &Path) -> io::Result<Output> {
-        let target = resolved(target)?;
-        let data = Temporary::create(directory(&target))?;
-        Ok(Output { target, data, len: 0 })
+        Ok(Output { data: Temporary::create(target, true)?, len: 0 })
     }
 
     /// Where the target is, and temporary files are.
     pub fn directory(&self) -> &Path {
-        directory(&self.target)
+        self.data.directory()
+    }
+
+    /// A file that comes to the target from now on is not replaced.
+    pub fn without_force(&mut self) {
+        self.data.without_force();
     }
 
     /// Where the data goes, from byte 0 on.
@@ -71,9 +66,9 @@ impl Output {
         [Piece { from: None, start: 0, len: self.len, at: 0 }]
     }
 
-    /// Puts the header and all the data together.
-    pub fn assemble(self, pieces: &[Piece<'_>], text: &mut dyn Read, text_len: u64) -> io::Result<Whole> {
-        let Output { target, data, .. } = self;
+    /// Puts the header and all the data together, on disk, and not in the target's place yet.
+    pub fn assemble(self, pieces: &[Piece<'_>], text: &mut dyn Read, text_len: u64) -> io::Result<Temporary> {
+        let Output { data, .. } = self;
         let len = pieces.last().map_or(0, |piece| piece.at + piece.len);
         let room = room(text_len, len);
         let header_len = u32::try_from(room - FIXED).map_err(|_| too_long(room - FIXED, u32::MAX.into()))?;
@@ -81,7 +76,7 @@ impl Output {
             copy(pieces.iter().filter(|piece| piece.from.is_some()), room, &data.file, &data.file)?;
             data
         } else {
-            let whole = Temporary::create(directory(&target))?;
+            let whole = data.another()?;
             copy(pieces.iter(), room, &data.file, &whole.file)?;
             whole
         };
@@ -95,26 +90,8 @@ impl Output {
         io::copy(&mut io::repeat(b'\n').take(room - FIXED - copied), &mut to)?;
         to.flush()?;
         drop(to);
-        keep_owner_and_mode(&target, &file.file)?;
-        file.file.sync_all()?;
-        Ok(Whole { target, file })
-    }
-}
-
-impl Whole {
-    /// Where it is to go, symbolic links resolved.
-    pub fn target(&self) -> &Path {
-        &self.target
-    }
-
-    /// Puts it in the target's place.
-    pub fn replace(self) -> io::Result<()> {
-        self.file.persist(&self.target)?;
-        // Some file systems cannot sync a directory, and say so in this way.
-        match File::open(directory(&self.target))?.sync_all() {
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            result => result,
-        }
+        file.sync()?;
+        Ok(file)
     }
 }
 
@@ -131,24 +108,6 @@ pub fn too_long(len: u64, limit: u64) -> io::Error {
     io::Error::other(format!(
         "the header would take {len} bytes, {limit} are the most that a RAB file can have"
     ))
-}
-
-/// The file that `target` names: of a symbolic link, what it points at.
-fn resolved(target: &Path) -> io::Result<PathBuf> {
-    match fs::metadata(target) {
-        Ok(meta) if meta.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        Ok(meta) if !meta.is_file() => Err(io::Error::other("it is not a regular file")),
-        Ok(meta) if meta.permissions().readonly() => Err(io::Error::other("it is read-only")),
-        Ok(_) => fs::canonicalize(target),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && target.file_name().is_some() => {
-            Ok(target.to_owned())
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn directory(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Moves the data up by `room` bytes; false if some of it is not where it has to be, or if the file system
@@ -179,17 +138,10 @@ fn copy<'p, 'f: 'p>(
     Ok(())
 }
 
-/// Those of the file that is at the target; the owner only as far as the user may give files away.
-fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
-    let Ok(old) = fs::metadata(target) else { return Ok(()) };
-    let (owner, group) = (Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid())));
-    let _ = fchown(file, owner, group).or_else(|_| fchown(file, None, group));
-    file.set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn written(len: u64, text: &str) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,220 @@
+//! A file that is being written, to be put in a target's place in one step once it is whole. Where the file system
+//! can, it has no name before, so that a process that is killed leaves nothing behind; elsewhere its name is
+//! `.rab-XXXXXX.tmp`, beside the target. It belongs to whom the file at the target belongs, and may be read by whom
+//! that may be, from its first byte on.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, fchown};
+use tempfile::{Builder, NamedTempFile, TempPath};
+
+/// What the umask leaves of it is the mode of new files.
+const MODE: u32 = 0o666;
+
+pub struct Temporary {
+    pub file: File,
+    target: PathBuf,
+    /// A file that is at the target may be replaced.
+    force: bool,
+    name: Option<TempPath>,
+}
+
+impl Temporary {
+    /// For a target that is a regular file that may be written, or nothing yet.
+    pub fn create(target: &Path, force: bool) -> io::Result<Temporary> {
+        Temporary::beside(resolved(target)?, force)
+    }
+
+    /// Another one for the same target.
+    pub fn another(&self) -> io::Result<Temporary> {
+        Temporary::beside(self.target.clone(), self.force)
+    }
+
+    fn beside(target: PathBuf, force: bool) -> io::Result<Temporary> {
+        let (file, name) = match unnamed(directory(&target)) {
+            Some(file) => (file, None),
+            None => {
+                let (file, name) = named(directory(&target))?.into_parts();
+                (file, Some(name))
+            }
+        };
+        keep_owner_and_mode(&target, &file)?;
+        Ok(Temporary { file, target, force, name })
+    }
+
+    /// Where it is to go, symbolic links resolved.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where the target is.
+    pub fn directory(&self) -> &Path {
+        directory(&self.target)
+    }
+
+    /// A file that comes to the target from now on is not replaced.
+    pub fn without_force(&mut self) {
+        self.force = false;
+    }
+
+    /// Waits until all of it is on disk.
+    pub fn sync(&self) -> io::Result<()> {
+        keep_owner_and_mode(&self.target, &self.file)?;
+        self.file.sync_all()
+    }
+
+    /// Puts it, which is on disk already, in the target's place.
+    pub fn replace(self) -> io::Result<()> {
+        let directory = directory(&self.target);
+        let name = match self.name {
+            Some(name) => name,
+            None => match link(&self.file, directory) {
+                Ok(name) => name,
+                Err(_) => copy(&self.file, directory)?,
+            },
+        };
+        let put = if self.force { TempPath::persist } else { TempPath::persist_noclobber };
+        put(name, &self.target).map_err(|error| error.error)?;
+        // Some file systems cannot sync a directory, and say so in this way.
+        match File::open(directory)?.sync_all() {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            result => result,
+        }
+    }
+}
+
+/// The file that `target` names: of a symbolic link, what it points at.
+fn resolved(target: &Path) -> io::Result<PathBuf> {
+    let refused = |problem: &str| Err(io::Error::other(problem));
+    match fs::metadata(target) {
+        Ok(meta) if meta.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Ok(meta) if !meta.is_file() => refused("it is not a regular file"),
+        Ok(meta) if meta.permissions().readonly() => refused("it is read-only"),
+        Ok(_) => fs::canonicalize(target),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && target.file_name().is_some() => {
+            match fs::symlink_metadata(target) {
+                Ok(_) => {
+                    refused("it is a symbolic link that leads nowhere: remove it, or make what it leads to")
+                }
+                Err(_) => Ok(target.to_owned()),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn directory(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Those of the file that is at the target; the owner only as far as the user may give files away.
+fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
+    let Ok(old) = fs::metadata(target) else { return Ok(()) };
+    let (owner, group) = (Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid())));
+    let _ = fchown(file, owner, group).or_else(|_| fchown(file, None, group));
+    file.set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))
+}
+
+/// It is given its name through /proc.
+fn unnamed(directory: &Path) -> Option<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)).ok()?;
+    let file = File::from(file);
+    proc_path(&file).exists().then_some(file)
+}
+
+fn proc_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
+}
+
+fn builder() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".rab-").suffix(".tmp");
+    builder
+}
+
+fn named(directory: &Path) -> io::Result<NamedTempFile> {
+    builder().permissions(Permissions::from_mode(MODE)).tempfile_in(directory)
+}
+
+fn link(file: &File, directory: &Path) -> io::Result<TempPath> {
+    let from = proc_path(file);
+    let link = |to: &Path| Ok(rustix::fs::linkat(CWD, &from, CWD, to, AtFlags::SYMLINK_FOLLOW)?);
+    Ok(builder().make_in(directory, link)?.into_temp_path())
+}
+
+/// For a file system that has files without a name, but cannot give them one.
+fn copy(file: &File, directory: &Path) -> io::Result<TempPath> {
+    let (mut from, copy) = (file, named(directory)?);
+    io::Seek::rewind(&mut from)?;
+    io::copy(&mut from, &mut copy.as_file())?;
+    copy.as_file().set_permissions(file.metadata()?.permissions())?;
+    copy.as_file().sync_all()?;
+    Ok(copy.into_temp_path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn with_and_without_a_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, plain) = (dir.path().join("x"), dir.path().join("plain"));
+        fs::write(&plain, "").unwrap();
+        fs::write(&target, "old").unwrap();
+        let count = || fs::read_dir(dir.path()).unwrap().count();
+        let by_name = |force| {
+            let (file, name) = named(dir.path()).unwrap().into_parts();
+            Temporary { file, target: target.clone(), force, name: Some(name) }
+        };
+        for has_name in [false, true] {
+            let create =
+                |force| if has_name { by_name(force) } else { Temporary::create(&target, force).unwrap() };
+            let mut temporary = create(true);
+            temporary.file.write_all(b"new").unwrap();
+            assert_eq!(
+                (fs::read(&target).unwrap(), count()),
+                (b"old".to_vec(), 2 + usize::from(temporary.name.is_some()))
+            );
+            temporary.replace().unwrap();
+            assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
+            assert_eq!(fs::metadata(&target).unwrap().mode(), fs::metadata(&plain).unwrap().mode());
+            let refused = create(false).replace().unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
+            fs::write(&target, "old").unwrap();
+        }
+        let mut temporary = by_name(true);
+        temporary.file.write_all(b"new").unwrap();
+        copy(&temporary.file, dir.path()).unwrap().persist(&target).unwrap();
+        drop(temporary);
+        assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
+    }
+
+    #[test]
+    fn who_may_not_read_the_target_may_not_read_what_replaces_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        fs::write(&target, "").unwrap();
+        fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+        let temporary = Temporary::create(&target, true).unwrap();
+        for file in [&temporary.file, &temporary.another().unwrap().file] {
+            assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        std::os::unix::fs::symlink("nothing", &target).unwrap();
+        let said = Temporary::create(&target, true).err().unwrap().to_string();
+        assert!(said.contains("leads nowhere"), "{said}");
+    }
+}
