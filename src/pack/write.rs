@@ -45,7 +45,10 @@ fn add(
     let added = match &dataset.turned {
         None => to.add(&described(dataset), &mut watched),
         Some(array) => transpose::turned(&mut watched, array, scratch)
-            .map_err(|cause| Error::write(Place::file(scratch), cause))
+            .map_err(|cause| match cause.raw_os_error() {
+                Some(_) => Error::write(Place::file(scratch), cause),
+                None => unread(&dataset.input, cause),
+            })
             .and_then(|mut turned| to.add(&described(dataset), &mut turned)),
     };
     match failure.take() {

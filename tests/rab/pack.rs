@@ -313,6 +313,20 @@ fn the_same_file_whatever_the_number_of_jobs() {
 }
 
 #[test]
+fn arrays_without_elements_have_any_shape() {
+    let mut npy = b"\x93NUMPY\x01\0\x76\0".to_vec();
+    let shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0), }";
+    npy.extend(format!("{shape:117}\n").bytes());
+    let dir = folder(&[("x.npy", &npy)]);
+    let out = dir.path().join("out.rab");
+    good(&[&"pack", &out, &dir.path().join("x.npy"), &"--order", &"F"]);
+    assert_eq!(
+        (&info(&out, "x")["shape"][0], &info(&out, "x")["order"]),
+        (&4294967296u64.into(), &"F".into())
+    );
+}
+
+#[test]
 fn arrays_that_are_none() {
     let work = scratch();
     let make = r#"
