@@ -312,6 +312,20 @@ fn the_same_file_whatever_the_number_of_jobs() {
     }
 }
 
+/// Without /proc a new file has a name from its beginning.
+#[test]
+fn nothing_is_left_when_it_is_stopped() {
+    let dir = scratch();
+    let script = r#"unshare -rm sh -c '
+        mount -t tmpfs none /proc; mkfifo "$2/fifo"; touch "$2/x.rab"
+        "$1" pack "$2/x.rab" -f - < "$2/fifo" & exec 3> "$2/fifo"
+        head -c 1000000 /dev/zero >&3; ls -A "$2" | grep -c tmp
+        kill -TERM $!; head -c 1000000 /dev/zero >&3 2>/dev/null; exec 3>&-; wait $!; echo $?' sh "$@""#;
+    let said = try_sh(script, &[&RAB, &dir.path()]);
+    assert_eq!(said.out, "1\n143\n", "{said:?}");
+    assert_eq!(names(dir.path()), ["fifo", "x.rab"]);
+}
+
 #[test]
 fn arrays_without_elements_have_any_shape() {
     let mut npy = b"\x93NUMPY\x01\0\x76\0".to_vec();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::progress::Progress;
+use super::stop::Stop;
 use super::warn;
 use crate::cli::values;
 use crate::error::Place;
@@ -115,10 +116,14 @@ impl Inputs {
 }
 
 /// Puts everything into a container that will be at `target`.
-pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path) -> Result<()> {
+pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: &Stop) -> Result<()> {
     plan.notes.iter().for_each(|note| warn(note));
     let progress = Progress::new(plan.len());
-    let written = pack::write(plan, to, directory(target), &mut |bytes| progress.add(bytes));
+    let step = &mut |bytes| {
+        progress.add(bytes);
+        stop.go_on()
+    };
+    let written = pack::write(plan, to, directory(target), step);
     drop(progress);
     written?.iter().for_each(|note| warn(note));
     Ok(())
