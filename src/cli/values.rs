@@ -25,7 +25,7 @@ pub fn umask(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Threads that receive requests.
+/// Threads that receive requests, decode or compress.
 pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=256) => Ok(count),

@@ -21,6 +21,9 @@ pub const MAX_LEVEL: u32 = 9;
 /// Bytes of a block. Larger ones lose less where blocks meet, smaller ones are better shared between threads.
 pub const BLOCK: usize = 128 << 10;
 
+/// More threads are of no use, and each has blocks in memory.
+const MOST_JOBS: usize = 256;
+
 /// What a zlib stream decodes to, from its start to its end.
 pub fn decoded(stream: impl Read) -> impl Read {
     ZlibDecoder::new(stream)
@@ -39,7 +42,9 @@ pub struct Compressor {
 }
 
 impl Compressor {
+    /// With at most 256 of them.
     pub fn new(jobs: usize) -> Compressor {
+        let jobs = jobs.min(MOST_JOBS);
         let pool = (jobs > 1).then(|| Pool::new("deflate", jobs));
         Compressor { pool, in_flight: if jobs > 1 { 2 * jobs } else { 1 } }
     }
@@ -207,7 +212,9 @@ mod tests {
             for level in 0..=MAX_LEVEL {
                 let one = packed(1, bytes.as_slice(), level).unwrap();
                 assert_eq!(u16::from_be_bytes([one[0], one[1]]) % 31, 0);
-                assert_eq!(packed(3, bytes.as_slice(), level).unwrap(), one, "{len} {level}");
+                for jobs in [3, usize::MAX / 2 + 1] {
+                    assert_eq!(packed(jobs, bytes.as_slice(), level).unwrap(), one, "{len} {level}");
+                }
                 let mut back = Vec::new();
                 let mut decoder = ZlibDecoder::new(one.as_slice());
                 decoder.read_to_end(&mut back).unwrap();

@@ -129,8 +129,8 @@ fn create(source: &FileSource, out: &Path, options: Options) -> Result<Box<dyn N
         }
     }
     match is_npy(out) {
-        true => Ok(Box::new(npy::NewArray::create(out)?)),
-        false => target::create(out, &WriteOptions { jobs: options.jobs }),
+        true => Ok(Box::new(npy::NewArray::create(out, options.force)?)),
+        false => target::create(out, &WriteOptions { jobs: options.jobs, force: options.force }),
     }
 }
 

@@ -1,17 +1,13 @@
 //! numpy's .npy files, each of one array: read, and written as something like a container.
 
-use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use crate::array::npy::{self, Refused};
 use crate::array::{self, Array};
 use crate::error::Place;
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::target::{NewContainer, NewDataset, Temporary, What};
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -55,18 +51,13 @@ impl Read for Begin<'_> {
 /// A .npy file that is being written.
 pub struct NewArray {
     path: PathBuf,
-    file: NamedTempFile,
+    file: Temporary,
     is_there: bool,
 }
 
 impl NewArray {
-    pub fn create(path: &Path) -> Result<NewArray> {
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mode = Permissions::from_mode(0o666);
-        let file =
-            tempfile::Builder::new().prefix(".rab-").suffix(".tmp").permissions(mode).tempfile_in(directory);
-        let file = file.map_err(|cause| Error::write(Place::file(path), cause))?;
+    pub fn create(path: &Path, force: bool) -> Result<NewArray> {
+        let file = Temporary::create(path, force).map_err(|cause| Error::write(Place::file(path), cause))?;
         Ok(NewArray { path: path.to_owned(), file, is_there: false })
     }
 
@@ -87,7 +78,7 @@ impl NewContainer for NewArray {
         if std::mem::replace(&mut self.is_there, true) {
             return Err(self.refused("a .npy file holds one array; name one"));
         }
-        let mut file = self.file.as_file();
+        let mut file = &self.file.file;
         let written = file.write_all(&npy::described(array)).and_then(|()| io::copy(data, &mut file));
         let count = written.map_err(|cause| self.failed(cause))?;
         if array::byte_len(array.dtype.element, &array.shape) != Some(count) {
@@ -102,10 +93,7 @@ impl NewContainer for NewArray {
             return Err(self.refused("a .npy file holds one array, and there is none"));
         }
         let NewArray { path, file, .. } = *self;
-        let finish = || {
-            file.as_file().sync_all()?;
-            file.persist(&path).map(|_: File| ()).map_err(|error| error.error)
-        };
-        finish().map_err(|cause| Error::write(Place::file(&path), cause))
+        let finished = file.sync().and_then(|()| file.replace());
+        finished.map_err(|cause| Error::write(Place::file(&path), cause))
     }
 }

@@ -1,9 +1,8 @@
 //! Writing a container of any format that can be written: datasets come one after the other, each described
 //! and with its bytes to be read once. What a format cannot hold is named, not lost in silence.
 
-pub mod file;
 pub mod input;
-pub mod temporary;
+mod temporary;
 
 use std::io::Read;
 use std::path::Path;
@@ -14,11 +13,15 @@ use crate::tree::Table;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
+pub use temporary::{Temporary, directory};
+
 /// How a container is written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Threads that compress. What is written does not depend on it.
     pub jobs: usize,
+    /// What is at its path when it is finished may be replaced.
+    pub force: bool,
 }
 
 /// What is said of a dataset that is to be written.

@@ -169,7 +169,9 @@ impl Meaning {
         if MISSING.contains(&cell) {
             return Meaning::Missing;
         }
-        bare.parse().map_or(Meaning::Text, Meaning::Number)
+        // Other spellings of NaN, such as the name Nan, are texts for pandas.
+        let number = bare.parse().ok().filter(|number: &f64| !number.is_nan());
+        number.map_or(Meaning::Text, Meaning::Number)
     }
 }
 
@@ -343,7 +345,7 @@ mod tests {
 
     #[test]
     fn types_as_pandas_finds_them() {
-        let cases: [(&[&str], &str, &str); 21] = [
+        let cases: [(&[&str], &str, &str); 23] = [
             (&["1", "200"], "uint8", "int64"),
             (&["-1", "+5", " 7 "], "int8", "int64"),
             (&["0", "9223372036854775807"], "uint64", "int64"),
@@ -358,6 +360,8 @@ mod tests {
             (&["", ""], "float64", "float64"),
             (&["NA", ""], "text", "text"),
             (&["NA", "DE"], "text", "text"),
+            (&["1.5", "Nan"], "text", "text"),
+            (&["1.5", "-NAN"], "text", "text"),
             (&["True", "false"], "uint8", "bool"),
             (&["True", ""], "text", "text"),
             (&["True", "1"], "text", "text"),

@@ -45,7 +45,8 @@ pub struct Planned {
 impl Plan {
     /// Bytes that will be read.
     pub fn len(&self) -> u64 {
-        self.datasets.iter().map(|dataset| dataset.input.len()).sum()
+        // What archives claim of their members adds up to anything.
+        self.datasets.iter().map(|dataset| dataset.input.len()).fold(0, u64::saturating_add)
     }
 
     /// The input that is the file `target` itself.
@@ -178,10 +179,10 @@ impl Plan {
     }
 }
 
-/// The array as it is, if it has to be turned: with one axis both orders are the same.
+/// The array as it is, if it has to be turned: with one axis, or without elements, both orders are the same.
 fn turned(array: &Array, order: Order) -> Option<Array> {
     let axes = array.shape.iter().filter(|size| **size != 1).count();
-    (array.order != order && axes > 1).then(|| array.clone())
+    (array.order != order && axes > 1 && !array.shape.contains(&0)).then(|| array.clone())
 }
 
 fn from_sidecar(file: &Found, path: &Path, sidecar: &Sidecar, options: &Options) -> Result<Planned> {

@@ -95,7 +95,7 @@ enum Judged {
 
 fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
     let Some(text) = text(own)?.filter(|text| text.contains("codecMeta")) else { return Ok(Judged::Other) };
-    let node = match yaml::value(&text) {
+    let node = match yaml::value_to_write(&text) {
         Ok(node) => node,
         Err(problem) => {
             return Ok(Judged::Odd(format!("looks like a sidecar, but cannot be read: {problem}")));

@@ -30,16 +30,18 @@ fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) ->
     if len <= most {
         let whole = Part { start: vec![0; shape.len()], size: shape };
         let mut bytes = vec![0; len as usize];
-        input.read_exact(&mut bytes)?;
+        read(input, &mut bytes)?;
         check_end(input)?;
         return Ok(Box::new(Cursor::new(turn(&bytes, &whole, size)?)));
     }
     let mut file = tempfile::tempfile_in(scratch)?;
-    let boxes: Vec<Part> = boxes(&shape, most / size).collect();
-    for one in &boxes {
+    // One by one: there may be less to read than a shape claims.
+    let mut boxes: Vec<Part> = Vec::new();
+    for one in self::boxes(&shape, most / size) {
         let mut bytes = vec![0; (one.count() * size) as usize];
-        input.read_exact(&mut bytes)?;
-        file.write_all(&turn(&bytes, one, size)?)?;
+        read(input, &mut bytes)?;
+        file.write_all(&turn(&bytes, &one, size)?)?;
+        boxes.push(one);
     }
     check_end(input)?;
     shape.reverse();
@@ -48,8 +50,14 @@ fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) ->
         one.size.reverse();
         one
     });
-    let results = results.collect::<Vec<_>>().into_iter();
     Ok(Box::new(Turned { file, boxes, size, results, ready: Cursor::default() }))
+}
+
+fn read(input: &mut dyn Read, bytes: &mut [u8]) -> io::Result<()> {
+    input.read_exact(bytes).map_err(|cause| match cause.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::other("it has fewer bytes than its elements"),
+        _ => cause,
+    })
 }
 
 fn check_end(input: &mut dyn Read) -> io::Result<()> {
@@ -90,7 +98,7 @@ impl Part {
 }
 
 /// All of an array, in boxes of at most `most` elements that are contiguous in C order.
-fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> {
+fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> + use<> {
     let shape = shape.to_vec();
     // Axes from `split` + 1 on are whole in a box; along `split` it has so many indexes.
     let (mut split, mut inner) = (shape.len() - 1, 1);
@@ -266,5 +274,9 @@ mod tests {
         for (len, most) in [(19, 100), (21, 100), (19, 8), (21, 8)] {
             assert!(with_boxes(&mut vec![1; len].as_slice(), &array, Path::new("."), most).is_err());
         }
+        // As a member of an archive claims it.
+        let array = Array { shape: [1 << 31, 1 << 32].into(), ..array };
+        let said = turned(&mut vec![1; 100].as_slice(), &array, Path::new(".")).err().unwrap();
+        assert!(said.to_string().contains("fewer bytes"), "{said}");
     }
 }

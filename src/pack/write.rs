@@ -13,18 +13,16 @@ use crate::error::Place;
 use crate::format::target::{NewContainer, NewDataset};
 use crate::{Error, Result};
 
+/// Gets the numbers of bytes that were read, and may end it.
+pub type Step<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
+
 /// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
-/// `read` is told how many bytes were read. Returns what the container cannot hold.
-pub fn write(
-    plan: &Plan,
-    to: &mut dyn NewContainer,
-    scratch: &Path,
-    read: &mut dyn FnMut(u64),
-) -> Result<Vec<String>> {
+/// `step` is told how many bytes were read, and may end it. Returns what the container cannot hold.
+pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<'_>) -> Result<Vec<String>> {
     let mut npz = None;
     let mut notes = Vec::new();
     for dataset in &plan.datasets {
-        let said = add(dataset, to, scratch, read, &mut npz);
+        let said = add(dataset, to, scratch, step, &mut npz);
         // If the input changed, that is what went wrong.
         dataset.input.origin().map_or(Ok(()), |origin| origin.check())?;
         notes.extend(said?.into_iter().map(|note| format!("{}: {note}", dataset.input)));
@@ -36,20 +34,23 @@ fn add(
     dataset: &Planned,
     to: &mut dyn NewContainer,
     scratch: &Path,
-    read: &mut dyn FnMut(u64),
+    step: Step<'_>,
     npz: &mut Option<Npz>,
 ) -> Result<Vec<String>> {
     let failure = RefCell::new(None);
     let bytes = open(&dataset.input, scratch, npz)?;
-    let mut watched = Watched { input: bytes, failure: &failure, read };
+    let mut watched = Watched { input: bytes, failure: &failure, step };
     let added = match &dataset.turned {
         None => to.add(&described(dataset), &mut watched),
         Some(array) => transpose::turned(&mut watched, array, scratch)
-            .map_err(|cause| Error::write(Place::file(scratch), cause))
+            .map_err(|cause| match cause.raw_os_error() {
+                Some(_) => Error::write(Place::file(scratch), cause),
+                None => unread(&dataset.input, cause),
+            })
             .and_then(|mut turned| to.add(&described(dataset), &mut turned)),
     };
     match failure.take() {
-        Some(cause) => Err(unread(&dataset.input, cause)),
+        Some(cause) => Err(Error::inside(&cause).cloned().unwrap_or_else(|| unread(&dataset.input, cause))),
         None => added,
     }
 }
@@ -103,22 +104,19 @@ fn open<'a>(input: &'a Input, scratch: &Path, npz: &'a mut Option<Npz>) -> Resul
 struct Watched<'a> {
     input: Box<dyn Read + 'a>,
     failure: &'a RefCell<Option<io::Error>>,
-    read: &'a mut dyn FnMut(u64),
+    step: Step<'a>,
 }
 
 impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.input.read(into) {
-            Ok(count) => {
-                (self.read)(count as u64);
-                Ok(count)
-            }
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => Err(cause),
-            Err(cause) => {
+        let read = self.input.read(into);
+        match read.and_then(|count| (self.step)(count as u64).map(|()| count).map_err(io::Error::other)) {
+            Err(cause) if cause.kind() != io::ErrorKind::Interrupted => {
                 let told = io::Error::new(cause.kind(), cause.to_string());
                 *self.failure.borrow_mut() = Some(cause);
                 Err(told)
             }
+            read => read,
         }
     }
 }

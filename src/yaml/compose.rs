@@ -12,7 +12,7 @@ use libyaml_safer::{Event, EventData, MappingStyle, ScalarStyle, SequenceStyle};
 
 use super::events::Events;
 use super::portable::Watch;
-use super::{Form, Item, Node, Problem, Stop, reread, resolve, surrogates};
+use super::{Form, Item, Measure, Node, Problem, Stop, reread, resolve, surrogates, written_len};
 
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;
@@ -74,16 +74,29 @@ pub fn each_item(
 
 /// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
 pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
+    value_with(text, &mut Anchors::default())
+}
+
+/// As [`value`], for who writes it anew, where every alias becomes all that it stands for: what would then be too
+/// long is refused.
+pub fn value_to_write(text: &str) -> Result<Arc<Node>, Problem> {
     let mut anchors = Anchors::default();
+    let node = value_with(text, &mut anchors)?;
+    let len = Measure::new().len(&node, &anchors);
+    written_len(len, text).map_err(|problem| Problem::new(0, problem))?;
+    Ok(node)
+}
+
+fn value_with(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
     // PyYAML refuses tabs before a token, so that its users go on to JSON; our parser would take them.
     if text.trim_start().starts_with(['[', '{'])
         && text.contains('\t')
-        && let Ok(node) = reread(text, Form::Json, &anchors)
+        && let Ok(node) = reread(text, Form::Json, anchors)
     {
         return Ok(node);
     }
-    let read = one_document(text, &mut anchors);
-    read.or_else(|problem| reread(text, Form::Json, &anchors).map_err(|_| problem))
+    let read = one_document(text, anchors);
+    read.or_else(|problem| reread(text, Form::Json, anchors).map_err(|_| problem))
 }
 
 fn one_document(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {

@@ -29,6 +29,17 @@ pub(super) fn base64_of(bytes: &[u8]) -> String {
     out
 }
 
+/// What aliases may make of any text.
+const LONGEST: usize = 64 << 20;
+
+/// Aliases may make what is written longer than the text that it comes from, but not without bound.
+pub fn written_len(len: u64, own_text: &str) -> Result<usize, String> {
+    match usize::try_from(len) {
+        Ok(len) if len <= LONGEST.max(8 * own_text.len()) => Ok(len),
+        _ => Err(format!("takes more than {} MiB once its aliases are written out", LONGEST >> 20)),
+    }
+}
+
 /// The length of what [`write()`] would append at column 0, without building it: what aliases stand for is
 /// measured once, however often it would be written.
 pub struct Measure {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::kit::{bytes_entry, data, names, python, rab as write, scratch};
+use crate::kit::{bytes_entry, data, names, python, rab as write, scratch, sh};
 use crate::{SAMPLES, good, rab};
 
 /// What `ls --json` says, without where things are.
@@ -97,6 +97,36 @@ fn a_npy_file_holds_one_array() {
     let said = rab(&[&"convert", &data("readme.rab"), &out, &"Some text"]);
     assert!(said.code == 1 && said.err.contains("holds an array"), "{said:?}");
     assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn a_npy_file_takes_its_target_s_place_as_a_container_does() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    let convert = |out: &str, options: &[&str]| {
+        let (from, to) = (data("readme.rab"), at(out));
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&"convert", &from, &to, &"my second array"];
+        arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        rab(&arguments)
+    };
+    sh(
+        r#"cd "$1"; mkfifo fifo.npy; mkdir dir.npy; ln -s none dangling.npy; echo old > old; ln -s old link.npy
+        chmod 600 old"#,
+        &[&dir.path()],
+    );
+    for (name, problem) in [
+        ("fifo.npy", "it is not a regular file"),
+        ("dir.npy", "is a directory"),
+        ("dangling.npy", "it is a symbolic link that leads nowhere"),
+    ] {
+        let said = convert(name, &["-f"]);
+        assert!(said.code == 1 && said.err.contains(problem), "{said:?}");
+    }
+    assert_eq!(convert("link.npy", &["-f"]).code, 0);
+    assert!(fs::read(at("old")).unwrap().starts_with(b"\x93NUMPY"));
+    assert_eq!(sh(r#"cd "$1"; stat -c %a old; readlink link.npy"#, &[&dir.path()]), "600\nold\n");
+    assert_eq!(names(dir.path()), ["dangling.npy", "dir.npy", "fifo.npy", "link.npy", "old"]);
 }
 
 #[test]

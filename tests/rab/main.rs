@@ -57,6 +57,14 @@ pub fn good(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     said.out
 }
 
+/// A mapping of a few hundred bytes that its aliases make longer than any memory.
+pub fn of_many_aliases() -> String {
+    let first = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    (1..12).fold(first, |text, n| {
+        text + &format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", "))
+    })
+}
+
 /// What a correct reader sees in a sample.
 pub fn expected(sample: &str) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(kit::data(&format!("{sample}.json"))).expect("the expectations");

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::kit::{Mount, Said, data, names, python, run, scratch, sh, try_sh};
-use crate::{RAB, SAMPLES, good, rab};
+use crate::{RAB, SAMPLES, good, of_many_aliases, rab};
 
 /// The datasets as `rab ls --json` tells them.
 fn listed(file: &Path) -> Vec<Value> {
@@ -120,6 +120,15 @@ fn sidecars_that_fit_nothing_or_contradict() {
     refused(1, &["x.meta.yaml: describes 8 bytes, ", "/x has 7"], &[&dir.path()]);
     fs::write(dir.path().join("x.meta.yaml"), "codecMeta: {type: float128, shape: [1]}\nname: x\n").unwrap();
     refused(1, &["x.meta.yaml: its codecMeta: its type \"float128\" is not known"], &[&dir.path()]);
+
+    let bomb = of_many_aliases().replace('a', "  a").replace("*  a", "*a").replace("&  a", "&a");
+    let text = format!("codecMeta: {{type: bytes}}\nname: x\nmetadata:\n{bomb}");
+    fs::write(dir.path().join("x.meta.yaml"), text).unwrap();
+    let said = rab(&[&"pack", &out, &dir.path()]);
+    assert!(
+        said.code == 0 && said.err.contains("x.meta.yaml: looks like a sidecar, but cannot be read"),
+        "{said:?}"
+    );
 }
 
 /// Compares every array with what numpy saved.
@@ -267,6 +276,13 @@ fn standard_input_names_and_metadata() {
     assert_eq!(good(&[&"cat", &out, &"a/ b"]), "hello");
     let x = dir.path().join("x");
     refused(1, &["bad.yaml: is not a mapping"], &[&x, &"--meta", &dir.path().join("bad.yaml")]);
+    let bomb = dir.path().join("bomb.yaml");
+    fs::write(&bomb, of_many_aliases()).unwrap();
+    refused(
+        12,
+        &["bomb.yaml: takes more than 64 MiB once its aliases are written out"],
+        &[&x, &"--meta", &bomb],
+    );
     refused(2, &["--name is for a single input"], &[&x, &x, &"--name", &"y"]);
     refused(2, &["--name is for a single input"], &[&dir.path(), &"--name", &"y"]);
 }
@@ -294,6 +310,34 @@ fn the_same_file_whatever_the_number_of_jobs() {
     for file in [one, many] {
         fs::remove_file(file).unwrap();
     }
+}
+
+/// Without /proc a new file has a name from its beginning.
+#[test]
+fn nothing_is_left_when_it_is_stopped() {
+    let dir = scratch();
+    let script = r#"unshare -rm sh -c '
+        mount -t tmpfs none /proc; mkfifo "$2/fifo"; touch "$2/x.rab"
+        "$1" pack "$2/x.rab" -f - < "$2/fifo" & exec 3> "$2/fifo"
+        head -c 1000000 /dev/zero >&3; ls -A "$2" | grep -c tmp
+        kill -TERM $!; head -c 1000000 /dev/zero >&3 2>/dev/null; exec 3>&-; wait $!; echo $?' sh "$@""#;
+    let said = try_sh(script, &[&RAB, &dir.path()]);
+    assert_eq!(said.out, "1\n143\n", "{said:?}");
+    assert_eq!(names(dir.path()), ["fifo", "x.rab"]);
+}
+
+#[test]
+fn arrays_without_elements_have_any_shape() {
+    let mut npy = b"\x93NUMPY\x01\0\x76\0".to_vec();
+    let shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0), }";
+    npy.extend(format!("{shape:117}\n").bytes());
+    let dir = folder(&[("x.npy", &npy)]);
+    let out = dir.path().join("out.rab");
+    good(&[&"pack", &out, &dir.path().join("x.npy"), &"--order", &"F"]);
+    assert_eq!(
+        (&info(&out, "x")["shape"][0], &info(&out, "x")["order"]),
+        (&4294967296u64.into(), &"F".into())
+    );
 }
 
 #[test]
@@ -406,6 +450,20 @@ fn targets() {
     good(&[&"pack", &"-f", &out, &dir.path().join("in")]);
     assert_eq!(types(&out)[0].0, "y");
     assert_eq!(names(dir.path()), ["dir.rab", "in", "out.rab", "x"]);
+}
+
+#[test]
+fn a_target_that_appears_meanwhile_stays() {
+    let dir = scratch();
+    let out = dir.path().join("out.rab");
+    // More than a pipe holds: by then it reads.
+    let script = r#"{ head -c 1000000 /dev/zero; echo mine > "$2"; } | "$1" pack "$2" - $3"#;
+    let said = try_sh(script, &[&RAB, &out, &""]);
+    assert!(said.code == 1 && said.err.contains("out.rab: cannot be written: File exists"), "{said:?}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), "mine\n");
+    good(&[&"pack", &"-f", &out, &"/etc/passwd"]);
+    assert_eq!(try_sh(script, &[&RAB, &out, &"-f"]).code, 0);
+    assert_eq!((types(&out)[0].0.as_str(), names(dir.path()).len()), ("stdin", 1));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::kit::{bytes_entry, rab as write, try_sh};
-use crate::{RAB, good, rab};
+use crate::{RAB, good, of_many_aliases, rab};
 
 fn two() -> String {
     bytes_entry("a", 0, 1) + &bytes_entry("b", 1, 1).replace("{}", "\n    old: 1\n    unit: mV")
@@ -72,7 +72,8 @@ fn what_cannot_be_metadata() {
         assert!(said.code == code && said.err.contains(problem), "{said:?}");
     };
     refused(b"[1, 2]", 2, "holds no mapping, which metadata have to be");
-    refused(b"{a: [", 2, "is neither YAML nor JSON");
+    refused(b"{a: [", 2, "cannot be read as YAML or JSON");
+    refused(of_many_aliases().as_bytes(), 2, "takes more than 64 MiB once its aliases are written out");
     refused(b"a: \xff", 10, "cannot be opened: stream did not contain valid UTF-8");
     refused(b"? [1]\n: 2", 1, "a key is itself a list or a mapping, which PyYAML cannot read");
     assert_eq!(rab(&[&"set", &file, &"b"]).code, 2);

@@ -1,8 +1,10 @@
 //! `rab verify`: what is whole is said to be, and everything that is not is named, one line each.
 
+use std::io::Write;
+
 use sha2::{Digest, Sha256};
 
-use crate::kit::{bytes_entry, data, entry, rab as write, scratch};
+use crate::kit::{Mount, bytes_entry, data, entry, rab as write, scratch, write_rab};
 use crate::{SAMPLES, rab};
 
 #[test]
@@ -110,4 +112,32 @@ fn a_file_that_ends_early_and_one_that_is_none() {
     let said = rab(&[&"verify", &none, &data("readme.rab")]);
     assert!(said.code == 11 && said.err.starts_with("rab: ") && said.out.contains("ok"), "{said:?}");
     assert_eq!(rab(&[&"verify", &none, &short]).code, 12);
+}
+
+/// A file that its disk gives in part: one that is mounted out of a container which is cut short.
+#[test]
+fn what_cannot_be_read_hides_no_damage() {
+    let mut state = 1u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as u8
+    };
+    let bytes: Vec<u8> = (0..4 << 20).map(|_| noise()).collect();
+    let dir = scratch();
+    let inner = dir.path().join("inner.rab");
+    let header = bytes_entry("last", (4 << 20) - 9, 9) + &with_sum("wrong", "sha256", &sha256(b"Data"));
+    write_rab(&inner, &header, &bytes);
+    let inner = std::fs::read(inner).unwrap();
+    let mut stored = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    stored.write_all(&inner).unwrap();
+    let stored = stored.finish().unwrap();
+    let half = format!("byteLength: {}", stored.len() / 2);
+    let len = format!("decodedLength: {}", inner.len());
+    let codec = [&half, "byteOffset: 0", "compression: gzip", &len, "type: bytes"];
+    let (_dir, outer) = write(&entry("inner.rab", &codec), &stored);
+    let mount = Mount::new(&outer);
+    let said = rab(&[&"verify", &mount.join("inner.rab")]);
+    assert_eq!(said.code, 12, "{said:?}");
+    assert!(said.out.contains("dataset \"wrong\"") && said.out.lines().count() == 1, "{said:?}");
+    assert!(said.err.contains("cannot be read: ") && said.err.lines().count() == 1, "{said:?}");
 }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::inputs::{self, Inputs};
 use super::output::Done;
+use super::stop::Stop;
 use crate::format::target::NewContainer;
 use crate::{Editor, Error, Result, pack};
 
@@ -31,8 +32,10 @@ impl Add {
         let mut editor = Editor::open(&self.file)?.jobs(self.inputs.jobs());
         let plan = self.inputs.plan(&self.file)?;
         self.check_names(&mut editor, &plan)?;
-        inputs::write(&plan, &mut editor, &self.file)?;
-        Ok(NewContainer::finish(Box::new(editor))?)
+        Stop::heard(|stop| {
+            inputs::write(&plan, &mut editor, &self.file, stop)?;
+            Ok(NewContainer::finish(Box::new(editor))?)
+        })
     }
 
     fn check_names(&self, editor: &mut Editor, plan: &pack::Plan) -> Result<()> {

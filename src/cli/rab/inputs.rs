@@ -2,15 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use clap::{Args, ValueEnum};
 
 use super::progress::Progress;
+use super::stop::Stop;
 use super::warn;
+use crate::cli::values;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::NewContainer;
@@ -58,8 +58,8 @@ pub struct Inputs {
     meta: Option<PathBuf>,
 
     /// Threads that compress (default: as many as there are processors)
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = values::threads)]
+    jobs: Option<usize>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -72,8 +72,7 @@ enum Layout {
 
 impl Inputs {
     pub fn jobs(&self) -> usize {
-        let all = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.jobs.map_or_else(all, NonZeroUsize::get)
+        values::jobs_or_all(self.jobs)
     }
 
     fn compression(&self) -> Option<Compression> {
@@ -117,10 +116,14 @@ impl Inputs {
 }
 
 /// Puts everything into a container that will be at `target`.
-pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path) -> Result<()> {
+pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: &Stop) -> Result<()> {
     plan.notes.iter().for_each(|note| warn(note));
     let progress = Progress::new(plan.len());
-    let written = pack::write(plan, to, directory(target), &mut |bytes| progress.add(bytes));
+    let step = &mut |bytes| {
+        progress.add(bytes);
+        stop.go_on()
+    };
+    let written = pack::write(plan, to, directory(target), step);
     drop(progress);
     written?.iter().for_each(|note| warn(note));
     Ok(())
@@ -135,8 +138,8 @@ fn metadata(file: &Path) -> Result<Arc<Node>> {
     let text = fs::read(file).map_err(|cause| Error::open(file, cause))?;
     let refused = |problem: String| Error::Other(format!("{}: {problem}", file.display()));
     let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8".into()))?;
-    let node =
-        yaml::value(&text).map_err(|problem| Error::damaged(Place::file(file), problem.to_string()))?;
+    let node = yaml::value_to_write(&text)
+        .map_err(|problem| Error::damaged(Place::file(file), problem.to_string()))?;
     match *node {
         Node::Map(_) | Node::Null => Ok(node),
         _ => Err(refused("is not a mapping, which metadata is".into())),

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::inputs::{self, Inputs};
 use super::output::Done;
+use super::stop::Stop;
 use crate::error::Place;
 use crate::format::target::{self, WriteOptions};
 use crate::{Error, Result};
@@ -34,9 +35,12 @@ impl Pack {
     pub fn run(&self) -> Done {
         self.check_target()?;
         let plan = self.inputs.plan(&self.out)?;
-        let mut to = target::create(&self.out, &WriteOptions { jobs: self.inputs.jobs() })?;
-        inputs::write(&plan, &mut *to, &self.out)?;
-        Ok(to.finish()?)
+        let options = WriteOptions { jobs: self.inputs.jobs(), force: self.force };
+        Stop::heard(|stop| {
+            let mut to = target::create(&self.out, &options)?;
+            inputs::write(&plan, &mut *to, &self.out, stop)?;
+            Ok(to.finish()?)
+        })
     }
 
     fn check_target(&self) -> Result<()> {

@@ -93,7 +93,7 @@ fn is(key: &Value, text: &str) -> bool {
 
 fn assignment(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or("it needs the form KEY=VALUE")?;
-    let value = yaml::value(value).map_err(|problem| problem.to_string())?;
+    let value = yaml::value_to_write(value).map_err(|problem| problem.to_string())?;
     Ok((key.to_owned(), Value::from(&*value)))
 }
 
@@ -106,8 +106,8 @@ fn mapping(path: &Path) -> Result<Value> {
     };
     read.map_err(|cause| Error::open(path, cause))?;
     let wrong = |what: String| Error::Usage(format!("{}: {what}", path.display()));
-    let value =
-        yaml::value(&text).map_err(|problem| wrong(format!("is neither YAML nor JSON: {problem}")))?;
+    let value = yaml::value_to_write(&text)
+        .map_err(|problem| wrong(format!("cannot be read as YAML or JSON: {problem}")))?;
     match Value::from(&*value) {
         value @ (Value::Map(_) | Value::Null) => Ok(value),
         _ => Err(wrong("holds no mapping, which metadata have to be".into())),

@@ -7,12 +7,23 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
+use super::output::Done;
+use crate::{Error, Result};
+
 pub struct Stop {
     pub asked: Arc<AtomicBool>,
     signal: Arc<AtomicI32>,
 }
 
 impl Stop {
+    /// Does what can be stopped, and all that it has begun is gone before the program ends.
+    pub fn heard(work: impl FnOnce(&Stop) -> Done) -> Done {
+        let stop = Stop::listen();
+        let done = work(&stop);
+        stop.obey();
+        done
+    }
+
     /// Listens from now on.
     pub fn listen() -> Stop {
         let stop = Stop { asked: Arc::default(), signal: Arc::default() };
@@ -25,6 +36,14 @@ impl Stop {
             let _ = flag::register(number, stop.asked.clone());
         }
         stop
+    }
+
+    /// Fails once it is asked for.
+    pub fn go_on(&self) -> Result<()> {
+        match self.asked.load(Ordering::Relaxed) {
+            true => Err(Error::Other("interrupted".into())),
+            false => Ok(()),
+        }
     }
 
     /// Ends the program if that was asked for.

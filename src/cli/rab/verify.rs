@@ -42,31 +42,22 @@ impl Verify {
     pub fn run(&self, out: &mut Output) -> Done {
         let mut worst = 0;
         for file in &self.files {
-            let code = match self.file(file, out) {
-                Ok(damaged) => {
-                    if damaged {
-                        DAMAGED
-                    } else {
-                        0
-                    }
-                }
+            match self.file(file, out, &mut worst) {
                 Err(Failure::Error(error)) => {
                     complain(&error);
-                    error.exit_code()
+                    note(&mut worst, error.exit_code());
                 }
-                Err(other) => return Err(other),
-            };
-            // Damage says more than a file that could not be looked at.
-            worst = if worst == 0 || code == DAMAGED { code } else { worst };
+                done => done?,
+            }
         }
         if worst == 0 { Ok(()) } else { Err(Failure::Said(worst)) }
     }
 
-    /// Is anything in it damaged?
-    fn file(&self, file: &Path, out: &mut Output) -> Done<bool> {
+    /// Says what is wrong with its datasets; an error is that of the whole file.
+    fn file(&self, file: &Path, out: &mut Output, worst: &mut u8) -> Done {
         let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
-        let (mut damaged, mut sums, mut unknown) = (false, 0, 0);
+        let (mut is_whole, mut sums, mut unknown) = (true, 0, 0);
         // Small, as a million of them may wait for the first.
         let verify = |number| -> Result<Checked, Box<Error>> {
             Ok(archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?)
@@ -78,17 +69,23 @@ impl Verify {
                     unknown += usize::from(checked == Checked::UnknownChecksum);
                 }
                 Err(error) if matches!(*error, Error::Damaged { .. }) => {
-                    damaged = true;
+                    (is_whole, *worst) = (false, DAMAGED);
                     progress.hidden(|| {
                         writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
                     })?;
+                }
+                // A disk may still give what the others need.
+                Err(error) if matches!(*error, Error::Read { .. }) => {
+                    is_whole = false;
+                    note(worst, error.exit_code());
+                    progress.hidden(|| complain(&error));
                 }
                 Err(error) => return Err((*error).into()),
             }
             Ok(())
         })?;
         drop(progress);
-        if !damaged && !self.quiet {
+        if is_whole && !self.quiet {
             let shown = file.display().to_string();
             write!(out, "{}: ok: datasets: {}, with checksum: {sums}", escaped(&shown), archive.len())?;
             if unknown > 0 {
@@ -96,7 +93,14 @@ impl Verify {
             }
             writeln!(out)?;
         }
-        Ok(damaged)
+        Ok(())
+    }
+}
+
+/// Damage says more than what could not be looked at.
+fn note(worst: &mut u8, code: u8) {
+    if *worst == 0 || code == DAMAGED {
+        *worst = code;
     }
 }
 

@@ -83,7 +83,7 @@ impl Format for Npz {
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(write::Writer::create(path, options.jobs)?))
+        Ok(Box::new(write::Writer::create(path, options)?))
     }
 }
 

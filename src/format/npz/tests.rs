@@ -10,7 +10,7 @@ use crate::format::target::{self, NewDataset, What};
 use crate::yaml::{Node, Text};
 
 fn write(path: &Path) {
-    let mut writer = target::create(path, &WriteOptions { jobs: 1 }).unwrap();
+    let mut writer = target::create(path, &WriteOptions { jobs: 1, force: true }).unwrap();
     let mut add = |name: &str, what: What<'_>, compression, data: &[u8]| {
         let (name, metadata) = (Text::from(name), Node::Null);
         let dataset = NewDataset { name: &name, metadata: &metadata, what, compression, origin: None };

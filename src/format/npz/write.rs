@@ -18,15 +18,12 @@ use crate::array::{byte_len, npy};
 use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::file::Target;
 use crate::format::target::input::{Exactly, Utf8};
-use crate::format::target::temporary::Temporary;
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::{Error, Result};
 
 pub struct Writer {
     path: PathBuf,
-    target: Target,
     file: Temporary,
     compressor: Compressor,
     /// Bytes that are to stay.
@@ -37,13 +34,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn create(path: &Path, jobs: usize) -> Result<Writer> {
+    pub fn create(path: &Path, options: &WriteOptions) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
-        let target = Target::new(path).map_err(failed)?;
-        let file = target.temporary().map_err(failed)?;
+        let file = Temporary::create(path, options.force).map_err(failed)?;
         let (names, directory) = (HashSet::new(), Vec::new());
-        let (path, compressor) = (path.to_owned(), Compressor::new(jobs));
-        Ok(Writer { path, target, file, compressor, len: 0, names, directory, count: 0 })
+        let (path, compressor) = (path.to_owned(), Compressor::new(options.jobs));
+        Ok(Writer { path, file, compressor, len: 0, names, directory, count: 0 })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
@@ -63,7 +59,7 @@ impl Writer {
             What::Table(table) => {
                 let descr = table::descr(table).map_err(io::Error::other)?;
                 let head = npy::header(&descr, crate::array::Order::C, &[table.rows]);
-                let mut rows = table::Rows::new(table, data, self.target.directory())?;
+                let mut rows = table::Rows::new(table, data, self.file.directory())?;
                 self.member(name, true, head, &mut rows, compression)?;
                 left_out.extend(table::left_out(table));
             }
@@ -97,7 +93,7 @@ impl Writer {
             return Err(io::Error::other("there is a dataset of this name already"));
         }
         let body = Body { head, data, compression };
-        let (file, directory) = (&self.file.file, self.target.directory());
+        let (file, directory) = (&self.file.file, self.file.directory());
         let place = member::Place { file, directory, compressor: &self.compressor };
         let Written { entry, end } = member::write(&place, self.len, &name, body)?;
         self.names.insert(name);
@@ -108,13 +104,13 @@ impl Writer {
     }
 
     fn close(self) -> io::Result<()> {
-        let Writer { target, file, len, directory, count, .. } = self;
+        let Writer { file, len, directory, count, .. } = self;
         let end = member::end(len, directory.len() as u64, count);
         file.file.set_len(len)?;
         let mut to = member::At { file: &file.file, at: len };
         to.write_all(&directory)?;
         to.write_all(&end)?;
-        target.replace(file)
+        file.finish()
     }
 }
 

@@ -26,7 +26,6 @@ use crate::{Error, Result};
 /// So many damaged entries are named in the log one by one.
 const NAMED: usize = 1000;
 const LONGEST_WHOLE: u64 = 1 << 30;
-const LONGEST_SIDECAR: usize = 64 << 20;
 
 /// The names and datasets of a container, in the header's order.
 pub struct Header {
@@ -201,7 +200,7 @@ impl Collector {
         let own_text = text.get(item.span.clone()).unwrap_or_default();
         let len = match item.form {
             yaml::Form::Block { column } if item.portable => yaml::dedented_len(own_text, column),
-            _ => written_len(self.measure.len(&item.node, anchors), own_text)?,
+            _ => yaml::written_len(self.measure.len(&item.node, anchors), own_text)?,
         };
         let description = match entry.array {
             Some(array) if sidecar::has_own_description(&item.node) => numpy::Parts::of(&array, true).len(),
@@ -232,14 +231,6 @@ impl Collector {
                 len
             }
         }
-    }
-}
-
-/// Aliases may make a sidecar longer than its entry, but not without bound.
-fn written_len(len: u64, own_text: &str) -> Result<usize, String> {
-    match usize::try_from(len) {
-        Ok(len) if len <= LONGEST_SIDECAR.max(8 * own_text.len()) => Ok(len),
-        _ => Err(format!("takes more than {} MiB once its aliases are written out", LONGEST_SIDECAR >> 20)),
     }
 }
 

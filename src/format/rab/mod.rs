@@ -73,7 +73,8 @@ impl Format for Rab {
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(Writer::create(path)?.jobs(options.jobs)))
+        let writer = Writer::create(path)?.jobs(options.jobs);
+        Ok(Box::new(if options.force { writer } else { writer.without_force() }))
     }
 }
 

@@ -64,7 +64,7 @@ impl Format for RawArray {
         Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(Writer::create(path)?))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path, options.force)?))
     }
 }

@@ -1,13 +1,15 @@
-//! A file that is being written. Where the file system can, it has no name before it is whole, so that a process
-//! that is killed leaves nothing behind; elsewhere its name is `.rab-XXXXXX.tmp`, beside the target.
+//! A file that is being written, to be put in a target's place in one step once it is whole. Where the file system
+//! can, it has no name before, so that a process that is killed leaves nothing behind; elsewhere its name is
+//! `.rab-XXXXXX.tmp`, beside the target. It belongs to whom the file at the target belongs, and may be read by whom
+//! that may be, from its first byte on.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, fchown};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// What the umask leaves of it is the mode of new files.
@@ -15,33 +17,113 @@ const MODE: u32 = 0o666;
 
 pub struct Temporary {
     pub file: File,
-    directory: PathBuf,
+    target: PathBuf,
+    /// A file that is at the target may be replaced.
+    force: bool,
     name: Option<TempPath>,
 }
 
 impl Temporary {
-    pub fn create(directory: &Path) -> io::Result<Temporary> {
-        let (file, name) = match unnamed(directory) {
+    /// For a target that is a regular file that may be written, or nothing yet.
+    pub fn create(target: &Path, force: bool) -> io::Result<Temporary> {
+        Temporary::beside(resolved(target)?, force)
+    }
+
+    /// Another one for the same target.
+    pub fn another(&self) -> io::Result<Temporary> {
+        Temporary::beside(self.target.clone(), self.force)
+    }
+
+    fn beside(target: PathBuf, force: bool) -> io::Result<Temporary> {
+        let (file, name) = match unnamed(directory(&target)) {
             Some(file) => (file, None),
             None => {
-                let (file, name) = named(directory)?.into_parts();
+                let (file, name) = named(directory(&target))?.into_parts();
                 (file, Some(name))
             }
         };
-        Ok(Temporary { file, directory: directory.to_owned(), name })
+        keep_owner_and_mode(&target, &file)?;
+        Ok(Temporary { file, target, force, name })
+    }
+
+    /// Where it is to go, symbolic links resolved.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where the target is.
+    pub fn directory(&self) -> &Path {
+        directory(&self.target)
+    }
+
+    /// A file that comes to the target from now on is not replaced.
+    pub fn without_force(&mut self) {
+        self.force = false;
+    }
+
+    /// Waits until all of it is on disk.
+    pub fn sync(&self) -> io::Result<()> {
+        keep_owner_and_mode(&self.target, &self.file)?;
+        self.file.sync_all()
+    }
+
+    /// Sees all of it on disk and puts it in the target's place.
+    pub fn finish(self) -> io::Result<()> {
+        self.sync()?;
+        self.replace()
     }
 
     /// Puts it, which is on disk already, in the target's place.
-    pub fn persist(self, target: &Path) -> io::Result<()> {
+    pub fn replace(self) -> io::Result<()> {
+        let directory = directory(&self.target);
         let name = match self.name {
             Some(name) => name,
-            None => match link(&self.file, &self.directory) {
+            None => match link(&self.file, directory) {
                 Ok(name) => name,
-                Err(_) => copy(&self.file, &self.directory)?,
+                Err(_) => copy(&self.file, directory)?,
             },
         };
-        name.persist(target).map_err(|error| error.error)
+        let put = if self.force { TempPath::persist } else { TempPath::persist_noclobber };
+        put(name, &self.target).map_err(|error| error.error)?;
+        // Some file systems cannot sync a directory, and say so in this way.
+        match File::open(directory)?.sync_all() {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            result => result,
+        }
     }
+}
+
+/// The file that `target` names: of a symbolic link, what it points at.
+fn resolved(target: &Path) -> io::Result<PathBuf> {
+    let refused = |problem: &str| Err(io::Error::other(problem));
+    match fs::metadata(target) {
+        Ok(meta) if meta.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Ok(meta) if !meta.is_file() => refused("it is not a regular file"),
+        Ok(meta) if meta.permissions().readonly() => refused("it is read-only"),
+        Ok(_) => fs::canonicalize(target),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && target.file_name().is_some() => {
+            match fs::symlink_metadata(target) {
+                Ok(_) => {
+                    refused("it is a symbolic link that leads nowhere: remove it, or make what it leads to")
+                }
+                Err(_) => Ok(target.to_owned()),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The directory that a file is in.
+pub fn directory(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Those of the file that is at the target; the owner only as far as the user may give files away.
+fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
+    let Ok(old) = fs::metadata(target) else { return Ok(()) };
+    let (owner, group) = (Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid())));
+    let _ = fchown(file, owner, group).or_else(|_| fchown(file, None, group));
+    file.set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))
 }
 
 /// It is given its name through /proc.
@@ -85,9 +167,7 @@ fn copy(file: &File, directory: &Path) -> io::Result<TempPath> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::io::Write;
-    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn with_and_without_a_name() {
@@ -96,26 +176,52 @@ mod tests {
         fs::write(&plain, "").unwrap();
         fs::write(&target, "old").unwrap();
         let count = || fs::read_dir(dir.path()).unwrap().count();
-        let by_name = || {
+        let by_name = |force| {
             let (file, name) = named(dir.path()).unwrap().into_parts();
-            Temporary { file, directory: dir.path().to_owned(), name: Some(name) }
+            Temporary { file, target: target.clone(), force, name: Some(name) }
         };
         for has_name in [false, true] {
-            let mut temporary = if has_name { by_name() } else { Temporary::create(dir.path()).unwrap() };
+            let create =
+                |force| if has_name { by_name(force) } else { Temporary::create(&target, force).unwrap() };
+            let mut temporary = create(true);
             temporary.file.write_all(b"new").unwrap();
             assert_eq!(
                 (fs::read(&target).unwrap(), count()),
                 (b"old".to_vec(), 2 + usize::from(temporary.name.is_some()))
             );
-            temporary.persist(&target).unwrap();
+            temporary.replace().unwrap();
             assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
             assert_eq!(fs::metadata(&target).unwrap().mode(), fs::metadata(&plain).unwrap().mode());
+            let refused = create(false).replace().unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
             fs::write(&target, "old").unwrap();
         }
-        let mut temporary = by_name();
+        let mut temporary = by_name(true);
         temporary.file.write_all(b"new").unwrap();
         copy(&temporary.file, dir.path()).unwrap().persist(&target).unwrap();
         drop(temporary);
         assert_eq!((fs::read(&target).unwrap(), count()), (b"new".to_vec(), 2));
+    }
+
+    #[test]
+    fn who_may_not_read_the_target_may_not_read_what_replaces_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        fs::write(&target, "").unwrap();
+        fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+        let temporary = Temporary::create(&target, true).unwrap();
+        for file in [&temporary.file, &temporary.another().unwrap().file] {
+            assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        std::os::unix::fs::symlink("nothing", &target).unwrap();
+        let said = Temporary::create(&target, true).err().unwrap().to_string();
+        assert!(said.contains("leads nowhere"), "{said}");
     }
 }

@@ -19,8 +19,7 @@ use super::EXTENSION;
 use super::head::tables_end;
 use crate::codec::Check;
 use crate::error::Place;
-use crate::format::target::file::Target;
-use crate::format::target::temporary::Temporary;
+use crate::format::target::Temporary;
 use crate::{Error, Result};
 
 pub use container::Container;
@@ -49,7 +48,6 @@ use tables::Tables;
 /// ```
 pub struct Writer {
     path: PathBuf,
-    target: Target,
     data: BufWriter<File>,
     temporary: Temporary,
     /// Where the data begins in the temporary file.
@@ -82,13 +80,12 @@ impl Writer {
             return Err(Error::Usage(format!("{}: {} records are the most", path.display(), u32::MAX - 1)));
         }
         let open = || -> io::Result<Writer> {
-            let target = Target::new(path)?;
-            let temporary = target.temporary()?;
+            let temporary = Temporary::create(path, true)?;
             let mut data = BufWriter::with_capacity(BUFFER, temporary.file.try_clone()?);
             let begin = announced.map_or(0, tables_end);
             data.seek(SeekFrom::Start(begin))?;
-            let (path, tables) = (path.to_owned(), Tables::new(target.directory()));
-            Ok(Writer { path, target, data, temporary, begin, len: 0, announced, tables })
+            let (path, tables) = (path.to_owned(), Tables::new(temporary.directory()));
+            Ok(Writer { path, data, temporary, begin, len: 0, announced, tables })
         };
         open().map_err(|cause| Error::write(Place::file(path), cause))
     }
@@ -158,10 +155,10 @@ impl Writer {
         data.file.set_len(self.begin + self.len)?;
         let whole = match self.announced {
             Some(_) => data,
-            None => copied(&data.file, tables_end(self.tables.count()), &self.target)?,
+            None => copied(&data, tables_end(self.tables.count()))?,
         };
         self.tables.write(&whole.file)?;
-        self.target.replace(whole)
+        whole.finish()
     }
 
     fn wrong(&self, problem: String) -> Error {
@@ -173,10 +170,10 @@ impl Writer {
     }
 }
 
-/// All of `data` behind `room` bytes of a new file beside `target`.
-fn copied(mut data: &File, room: u64, target: &Target) -> io::Result<Temporary> {
-    let whole = target.temporary()?;
-    let mut to = &whole.file;
+/// All of `data` behind `room` bytes of a new file.
+fn copied(data: &Temporary, room: u64) -> io::Result<Temporary> {
+    let whole = data.another()?;
+    let (mut data, mut to) = (&data.file, &whole.file);
     data.seek(SeekFrom::Start(0))?;
     to.seek(SeekFrom::Start(room))?;
     io::copy(&mut data, &mut to)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Writer, input};
 use crate::error::Place;
-use crate::format::target::file::directory;
+use crate::format::target::directory;
 use crate::{Error, Result};
 
 /// How files become records.

@@ -24,7 +24,7 @@ fn array(name: &str, shape: &[u64], order: Order) -> Array {
 }
 
 fn create(path: &Path) -> Box<dyn NewContainer> {
-    target::create(path, &WriteOptions { jobs: 1 }).unwrap()
+    target::create(path, &WriteOptions { jobs: 1, force: true }).unwrap()
 }
 
 #[test]

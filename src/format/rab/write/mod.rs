@@ -99,6 +99,12 @@ impl Writer {
         Writer { compressor: Compressor::new(jobs), ..self }
     }
 
+    /// A file that is made at the path meanwhile, by someone else, is not replaced.
+    pub(super) fn without_force(mut self) -> Writer {
+        self.output.without_force();
+        self
+    }
+
     /// A new dataset, to be described and then given its data. Its name is any text that no other has.
     pub fn add(&mut self, name: impl Into<Text>) -> Add<'_> {
         Add::new(self, name.into())

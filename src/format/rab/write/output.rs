@@ -15,8 +15,7 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::format::target::file::{Target, Whole};
-use crate::format::target::temporary::Temporary;
+use crate::format::target::Temporary;
 
 /// What the data begins at a multiple of.
 const ALIGN: u64 = 4096;
@@ -26,7 +25,6 @@ pub const ROUNDING: u64 = ALIGN - 1;
 const SMALL: u64 = 1 << 20;
 
 pub struct Output {
-    target: Target,
     data: Temporary,
     /// Bytes of the data that are to stay.
     pub len: u64,
@@ -45,14 +43,17 @@ pub struct Piece<'f> {
 
 impl Output {
     pub fn create(target: &Path) -> io::Result<Output> {
-        let target = Target::new(target)?;
-        let data = target.temporary()?;
-        Ok(Output { target, data, len: 0 })
+        Ok(Output { data: Temporary::create(target, true)?, len: 0 })
     }
 
     /// Where the target is, and temporary files are.
     pub fn directory(&self) -> &Path {
-        self.target.directory()
+        self.data.directory()
+    }
+
+    /// A file that comes to the target from now on is not replaced.
+    pub fn without_force(&mut self) {
+        self.data.without_force();
     }
 
     /// Where the data goes, from byte 0 on.
@@ -65,9 +66,9 @@ impl Output {
         [Piece { from: None, start: 0, len: self.len, at: 0 }]
     }
 
-    /// Puts the header and all the data together.
-    pub fn assemble(self, pieces: &[Piece<'_>], text: &mut dyn Read, text_len: u64) -> io::Result<Whole> {
-        let Output { target, data, .. } = self;
+    /// Puts the header and all the data together, on disk, and not in the target's place yet.
+    pub fn assemble(self, pieces: &[Piece<'_>], text: &mut dyn Read, text_len: u64) -> io::Result<Temporary> {
+        let Output { data, .. } = self;
         let len = pieces.last().map_or(0, |piece| piece.at + piece.len);
         let room = room(text_len, len);
         let header_len = u32::try_from(room - FIXED).map_err(|_| too_long(room - FIXED, u32::MAX.into()))?;
@@ -75,7 +76,7 @@ impl Output {
             copy(pieces.iter().filter(|piece| piece.from.is_some()), room, &data.file, &data.file)?;
             data
         } else {
-            let whole = target.temporary()?;
+            let whole = data.another()?;
             copy(pieces.iter(), room, &data.file, &whole.file)?;
             whole
         };
@@ -89,7 +90,8 @@ impl Output {
         io::copy(&mut io::repeat(b'\n').take(room - FIXED - copied), &mut to)?;
         to.flush()?;
         drop(to);
-        target.whole(file)
+        file.sync()?;
+        Ok(file)
     }
 }
 

@@ -14,10 +14,8 @@ use std::path::{Path, PathBuf};
 
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
 use crate::error::Place;
-use crate::format::target::file::Target;
 use crate::format::target::input::Exactly;
-use crate::format::target::temporary::Temporary;
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::target::{NewContainer, NewDataset, Temporary, What};
 use crate::format::{Compression, rawarray::header};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
@@ -25,7 +23,6 @@ use words::Words;
 
 pub struct Writer {
     path: PathBuf,
-    target: Target,
     file: Temporary,
     /// The name of the array, once it is there.
     array: Option<Text>,
@@ -33,11 +30,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn create(path: &Path) -> Result<Writer> {
+    pub fn create(path: &Path, force: bool) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
-        let target = Target::new(path).map_err(failed)?;
-        let file = target.temporary().map_err(failed)?;
-        Ok(Writer { path: path.to_owned(), target, file, array: None, has_trailer: false })
+        let file = Temporary::create(path, force).map_err(failed)?;
+        Ok(Writer { path: path.to_owned(), file, array: None, has_trailer: false })
     }
 
     fn failed(&self, name: &Text, cause: io::Error) -> Error {
@@ -51,7 +47,7 @@ impl Writer {
                 let words = Words::of(array, dataset.origin, &mut notes).map_err(io::Error::other)?;
                 let mut data = Exactly::new(data, words.size);
                 self.write(|to| to.write_all(&words.header()))?;
-                self.write(|to| rows::write(array, &mut data, to, self.target.directory()))?;
+                self.write(|to| rows::write(array, &mut data, to, self.file.directory()))?;
             }
             What::Bytes | What::Text => {
                 notes.push("it is written as an array of uint8".into());
@@ -157,6 +153,6 @@ impl NewContainer for Writer {
         if self.array.is_none() {
             return Err(failed(io::Error::other("a RawArray file holds one array, and there is none")));
         }
-        self.target.replace(self.file).map_err(failed)
+        self.file.finish().map_err(failed)
     }
 }

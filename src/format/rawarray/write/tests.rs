@@ -29,7 +29,7 @@ impl Written {
 
 fn write(what: What<'_>, data: &[u8]) -> Result<Written> {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Box::new(Writer::create(&dir.path().join("x.ra"))?);
+    let mut writer = Box::new(Writer::create(&dir.path().join("x.ra"), true)?);
     let notes = writer.add(&dataset(&"x".into(), what, &Node::Null), &mut &*data)?;
     assert!(fs::read_dir(dir.path()).unwrap().all(|entry| entry.unwrap().file_name() != "x.ra"));
     writer.finish()?;
@@ -117,7 +117,7 @@ fn bytes_and_texts_are_arrays_of_uint8() {
 #[test]
 fn what_is_left_out_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::create(&dir.path().join("x.ra")).unwrap();
+    let mut writer = Writer::create(&dir.path().join("x.ra"), true).unwrap();
     let record = Record::parse("u1,u1", Endian::Little).unwrap();
     let array =
         Array { record: Some(Arc::new(record)), ..array(Kind::Opaque, 2, Endian::Little, &[1], Order::C) };
@@ -136,7 +136,7 @@ fn what_is_left_out_is_named() {
 fn one_array_and_its_trailer() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.ra");
-    let mut writer = Box::new(Writer::create(&path).unwrap());
+    let mut writer = Box::new(Writer::create(&path, true).unwrap());
     let array = array(Kind::Uint, 1, Endian::Little, &[4], Order::C);
     let mut add = |name: &str, what, data: &[u8]| {
         writer.add(&dataset(&name.into(), what, &Node::Null), &mut &*data).map_err(|error| error.to_string())
@@ -152,7 +152,7 @@ fn one_array_and_its_trailer() {
     assert!(add("x.trailer", What::Bytes, b"more").is_err());
     writer.finish().unwrap();
     assert_eq!(fs::read(path).unwrap()[56..], *b"abcdmore");
-    let nothing = Box::new(Writer::create(&dir.path().join("y.ra")).unwrap()).finish().unwrap_err();
+    let nothing = Box::new(Writer::create(&dir.path().join("y.ra"), true).unwrap()).finish().unwrap_err();
     assert!(nothing.to_string().contains("there is none"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
@@ -161,7 +161,7 @@ fn one_array_and_its_trailer() {
 fn odd_numbers_keep_their_class() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.ra");
-    let mut writer = Box::new(Writer::create(&path).unwrap());
+    let mut writer = Box::new(Writer::create(&path, true).unwrap());
     let array = array(Kind::Opaque, 16, Endian::Little, &[1], Order::C);
     let origin = Node::map([("eltype", Node::int(3)), ("elbyte", Node::int(16))]);
     let name = "x".into();
