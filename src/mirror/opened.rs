@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::failed::Failed;
-use super::judge::{Judged, What};
+use super::judge::What;
 use super::nodes::Node;
 use crate::codec::Engine;
 use crate::content::Content;
@@ -101,7 +101,7 @@ impl Opened {
     /// What a file is now, also if its name is another file's by now.
     pub fn stat_if_open(&self, node: &Node) -> Option<Stat> {
         match self.opened(node)? {
-            Open::File(source) => Judged::of_open(node.what, &*source).map(|judged| judged.stat()),
+            Open::File(source) => node.found.now_open(&*source).map(|judged| judged.stat()),
             Open::Tree(_) => None,
         }
     }
@@ -169,7 +169,9 @@ impl Opened {
         same(&source, node)?;
         let context =
             Context { options: self.formats.clone(), ..Context::new(Arc::new(source), self.engine.clone()) };
-        opened_or_failed(format, context).map(Open::Tree)
+        let tree = opened_or_failed(format, context)?;
+        node.inner.store(tree.nodes(), Ordering::Relaxed);
+        Ok(Open::Tree(tree))
     }
 
     /// Closes what was not used for longest, but for `new`; what is held only if there is nothing else.
