@@ -112,6 +112,11 @@ impl FileSystem {
         decompose(inode).is_ok_and(|(node, _)| self.tree.is_ready(node))
     }
 
+    /// How long answers about it hold.
+    pub fn lifetime(&self, inode: u64) -> Lifetime {
+        decompose(inode).map_or(Lifetime::Refresh, |(node, _)| self.tree.lifetime(node))
+    }
+
     /// What is found is remembered until it is forgotten.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attributes> {
         let (node, face) = self.tree.lookup(self.directory(parent)?, name)?.ok_or(Error::NotFound)?;

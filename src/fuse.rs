@@ -6,6 +6,7 @@
 //! it learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again. In a
 //! mounted directory ([`Behaviour::changing`]) the kernel asks again after a while, and tells us what it opens.
 
+mod listed;
 mod passthrough;
 
 use std::collections::HashSet;
@@ -23,6 +24,7 @@ use fuser::{
     ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 
+use self::listed::Listed;
 use self::passthrough::Passthrough;
 use crate::content::Bytes;
 use crate::fs::{Attributes, FileSystem, Line};
@@ -69,6 +71,7 @@ struct Shared {
     forgotten: Mutex<HashSet<u64>>,
     /// How long answers hold that may change.
     refresh: Duration,
+    listed: Arc<Listed>,
 }
 
 impl Fuse {
@@ -81,6 +84,7 @@ impl Fuse {
             passthrough: Passthrough::new(),
             forgotten: Mutex::default(),
             refresh,
+            listed: Arc::new(Listed::new(refresh)),
         };
         Fuse {
             shared: Arc::new(shared),
@@ -94,9 +98,10 @@ impl Fuse {
 
     /// To be called with the session's notifier once it is mounted.
     pub fn on_mounted(&self) -> impl FnOnce(Notifier) + Send + 'static {
-        let shared = self.shared.clone();
+        let (shared, is_changing) = (self.shared.clone(), self.behaviour.changing.is_some());
         move |notifier| {
-            if shared.notifier.set(notifier.clone()).is_ok() {
+            if shared.notifier.set(notifier.clone()).is_ok() && is_changing {
+                shared.forget_listings(notifier.clone());
                 shared.fs.watch(move |dir, name| {
                     // What the kernel does not know it need not forget.
                     if let Some(name) = name {
@@ -133,6 +138,23 @@ impl Fuse {
     ) {
         if self.shared.fs.is_ready(inode) {
             return answer(&self.shared, reply);
+        }
+        let shared = self.shared.clone();
+        self.pool.submit(move || answer(&shared, reply));
+    }
+}
+
+impl Fuse {
+    /// As [`Fuse::answer`]; a directory on disk, in which each file may have to be looked at, is read in the pool.
+    fn answer_listing<R: Send + 'static>(
+        &self,
+        inode: u64,
+        cursor: u64,
+        reply: R,
+        answer: impl FnOnce(&Arc<Shared>, R) + Send + 'static,
+    ) {
+        if cursor > 0 || self.shared.fs.lifetime(inode) == Lifetime::Forever {
+            return self.answer(inode, reply, answer);
         }
         let shared = self.shared.clone();
         self.pool.submit(move || answer(&shared, reply));
@@ -187,6 +209,15 @@ impl Shared {
         if attributes.len.is_some() { self.lifetime(attributes.lifetime) } else { NO_TIME }
     }
 
+    /// From now on listings are forgotten in time.
+    fn forget_listings(&self, notifier: Notifier) {
+        let listed = self.listed.clone();
+        let work = move || listed.work(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
+        if let Err(cause) = std::thread::Builder::new().name("rab-refresh".into()).spawn(work) {
+            log::warn!("files that become containers may be listed as files for long: {cause}");
+        }
+    }
+
     fn look_up(&self, parent: u64, name: &OsStr, reply: ReplyEntry) {
         match self.guard(parent, |fs| fs.lookup(parent, name.as_bytes())) {
             Ok(found) => {
@@ -203,7 +234,11 @@ impl Shared {
             let kind = file_type(line.kind);
             !reply.add(INodeNo(line.inode), line.cursor, kind, OsStr::from_bytes(line.name))
         };
-        match self.guard(inode, |fs| fs.list(inode, cursor, &mut add)) {
+        let answer = self.guard(inode, |fs| fs.list(inode, cursor, &mut add));
+        if self.fs.lifetime(inode) == Lifetime::Refresh {
+            self.listed.note(inode);
+        }
+        match answer {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
         }
@@ -222,7 +257,11 @@ impl Shared {
             }
             !is_full
         };
-        match self.guard(inode, |fs| fs.list(inode, cursor, &mut add)) {
+        let answer = self.guard(inode, |fs| fs.list(inode, cursor, &mut add));
+        if self.fs.lifetime(inode) == Lifetime::Refresh {
+            self.listed.note(inode);
+        }
+        match answer {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
         }
@@ -422,7 +461,7 @@ impl Filesystem for Fuse {
     }
 
     fn readdir(&self, _: &Request, inode: INodeNo, _: FileHandle, cursor: u64, reply: ReplyDirectory) {
-        self.answer(inode.0, reply, move |shared, reply| shared.list(inode.0, cursor, reply));
+        self.answer_listing(inode.0, cursor, reply, move |shared, reply| shared.list(inode.0, cursor, reply));
     }
 
     fn readdirplus(
@@ -433,7 +472,9 @@ impl Filesystem for Fuse {
         cursor: u64,
         reply: ReplyDirectoryPlus,
     ) {
-        self.answer(inode.0, reply, move |shared, reply| shared.list_with_attributes(inode.0, cursor, reply));
+        self.answer_listing(inode.0, cursor, reply, move |shared, reply| {
+            shared.list_with_attributes(inode.0, cursor, reply);
+        });
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {

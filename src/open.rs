@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::codec::{Engine, IndexStore, Limits};
 use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
@@ -14,6 +16,9 @@ use crate::mount::{Config, Opened, Showing};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
 use crate::{Error, Result};
+
+/// Descriptors for all but the containers and files of a directory: those that are being opened or listed among them.
+const OTHER_DESCRIPTORS: u64 = 200;
 
 /// A tree, and what is to be said of all of it.
 struct Root {
@@ -61,7 +66,7 @@ fn container(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root>
 }
 
 fn directory(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
-    let options = showing(&config.showing)?;
+    let options = showing(config)?;
     let tree = Arc::new(Mirror::of_directory(path.to_owned(), options, engine.clone())?);
     let (modified, mode) = looked_at(path)?;
     let summary = format!("the containers in {}", path.display());
@@ -82,7 +87,7 @@ fn union(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
 }
 
 fn several(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
-    let options = showing(&config.showing)?;
+    let options = showing(config)?;
     for file in config.sources.iter().filter(|path| !path.is_dir()) {
         let context = Context::new(Arc::new(FileSource::open(file)?), engine.clone());
         format::chosen(&Context { options: options.formats.clone(), ..context })?;
@@ -105,17 +110,38 @@ fn capacity(path: &Path) -> u64 {
     rustix::fs::statvfs(path).map_or(0, |about| about.f_blocks.saturating_mul(about.f_frsize))
 }
 
-fn showing(showing: &Showing) -> Result<mirror::Options> {
+fn showing(config: &Config) -> Result<mirror::Options> {
+    let showing = &config.showing;
     Ok(mirror::Options {
-        max_open: showing.max_open,
+        max_open: affordable(showing.max_open),
         formats: showing.formats.clone(),
         strip_ext: showing.strip_ext,
         only_containers: showing.only_containers,
         follow_outside: showing.follow_outside,
         max_depth: showing.max_depth,
         filter: Filter::new(&showing.include, &showing.exclude)?,
+        mountpoint: config.mountpoint.clone(),
         ..mirror::Options::default()
     })
+}
+
+/// How many files may be open: the limit of descriptors is raised for them if it can be.
+fn affordable(most: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = most as u64 + OTHER_DESCRIPTORS;
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return most;
+    }
+    let current = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
+    let current = if raised.is_ok() { current } else { limit.current.unwrap_or(current) };
+    let affordable = current.saturating_sub(OTHER_DESCRIPTORS).max(current / 4).max(1);
+    if affordable < most as u64 {
+        log::warn!(
+            "{affordable} files are open at a time, not {most}: the limit of descriptors is {current}"
+        );
+    }
+    most.min(affordable as usize)
 }
 
 fn engine(config: &Config) -> Engine {

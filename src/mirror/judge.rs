@@ -3,6 +3,7 @@
 //! rename things below the root leads us out of it.
 
 use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 
 use super::nodes::Node;
 use super::options::Options;
+use super::resolve::resolve;
 use crate::error::Place;
 use crate::format::{self, Candidate, Format, HEAD};
 use crate::tree::{Kind, Size, Stat};
@@ -75,23 +77,54 @@ pub struct Judged {
     /// Bytes on disk.
     stored: u64,
     mode: u32,
+    /// What the directories leave of it that a link leads through.
+    allowed: u16,
 }
 
 impl Default for Judged {
     /// A directory that is on no disk.
     fn default() -> Judged {
-        Judged { what: What::Directory, identity: Identity::default(), stored: 0, mode: 0o555 }
+        Judged {
+            what: What::Directory,
+            identity: Identity::default(),
+            stored: 0,
+            mode: 0o555,
+            allowed: 0o777,
+        }
     }
 }
 
 impl Judged {
     fn new(what: What, stat: &rustix::fs::Stat) -> Judged {
-        Judged { what, identity: identity(stat), stored: 512 * stat.st_blocks as u64, mode: stat.st_mode }
+        let stored = 512 * stat.st_blocks as u64;
+        Judged { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
     }
 
-    /// The file as it is now, wherever it is.
-    pub fn of_open(what: What, file: impl AsFd) -> Option<Judged> {
-        fstat(file).ok().map(|stat| Judged::new(what, &stat))
+    /// The same file as it is now.
+    fn now(&self, stat: &rustix::fs::Stat) -> Judged {
+        Judged { allowed: self.allowed, ..Judged::new(self.what, stat) }
+    }
+
+    /// The same file as it is now, wherever it is.
+    pub fn now_open(&self, file: impl AsFd) -> Option<Judged> {
+        fstat(file).ok().map(|stat| self.now(&stat))
+    }
+
+    /// Is it the same in everything that a node keeps?
+    pub fn is_same(&self, other: &Judged) -> bool {
+        let is_unchanged = match self.what {
+            What::Container(_) => (self.identity, self.mode) == (other.identity, other.mode),
+            _ => self.identity.same_file(&other.identity),
+        };
+        is_unchanged && self.what.number() == other.what.number() && self.allowed == other.allowed
+    }
+
+    /// What two that are the same have in common, and is in a directory's listing already.
+    pub fn hash(&self, hasher: &mut impl Hasher) {
+        (self.what.number(), self.identity.inode, self.allowed).hash(hasher);
+        if let What::Container(_) = self.what {
+            (self.identity.len, self.identity.modified, self.mode).hash(hasher);
+        }
     }
 
     /// A directory of which only the inode number is known.
@@ -115,7 +148,7 @@ impl Judged {
 
     /// Who may read a container may look into it.
     fn permissions(&self) -> u16 {
-        let bits = (self.mode & 0o777) as u16;
+        let bits = self.mode as u16 & self.allowed;
         match self.what {
             What::Container(_) => (bits & 0o444) | (bits & 0o444) >> 2,
             What::Link => 0o777,
@@ -152,8 +185,8 @@ pub fn root(path: &Path) -> Result<Node> {
 
 pub struct Judge {
     pub options: Options,
-    /// Is a file of this identity a container?
-    verdicts: Mutex<LruCache<Identity, Option<&'static dyn Format>>>,
+    /// Is a file of this identity and (the hash of) this name a container?
+    verdicts: Mutex<LruCache<(Identity, u64), Option<&'static dyn Format>>>,
 }
 
 impl Judge {
@@ -178,67 +211,58 @@ impl Judge {
             Err(errno) => return Err(failed(errno)),
         };
         let judged = match FileType::from_raw_mode(stat.st_mode) {
-            // A source that the user names is what it leads to.
-            FileType::Symlink => self.follow(dir, &fd, name, &stat)?,
-            _ => self.of_stat(dir, &fd, name, &stat, OFlags::NOFOLLOW)?,
+            FileType::Symlink => self.follow(dir, name, &stat)?,
+            _ => self.of_stat(dir, &fd, name, name, &stat)?,
         };
         Ok(judged.filter(|judged| self.shows(dir, name, judged.what)))
     }
 
-    /// What `stat` says is in the directory.
+    /// What `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
     fn of_stat(
         &self,
         dir: &Node,
         fd: impl AsFd,
+        path: &OsStr,
         name: &OsStr,
         stat: &rustix::fs::Stat,
-        flags: OFlags,
     ) -> Result<Option<Judged>> {
         Ok(match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Some(Judged::new(What::Directory, stat)),
             FileType::RegularFile => {
-                let format = self.format(dir, fd, name, stat, flags)?;
+                let format = self.format(dir, fd, path, name, stat)?;
                 Some(Judged::new(format.map_or(What::File, What::Container), stat))
             }
             _ => None,
         })
     }
 
-    /// A link is followed if it leads to something below the root (not to a directory that it is in itself).
-    fn follow(
-        &self,
-        dir: &Arc<Node>,
-        fd: impl AsFd,
-        name: &OsStr,
-        link: &rustix::fs::Stat,
-    ) -> Result<Option<Judged>> {
-        let itself = Judged::new(What::Link, link);
-        let Ok(stat) = statat(&fd, name, AtFlags::empty()) else { return Ok(Some(itself)) };
-        let is_given = dir.parent.is_none() && dir.name.is_empty();
-        if !(is_given || self.options.follow_outside || self.is_below_root(dir, name)) {
-            return Ok(Some(itself));
+    /// A link is followed if it leads to something below the root (not to a directory that it is in itself). Who may
+    /// not go the way that it leads may not read what is there either.
+    fn follow(&self, dir: &Arc<Node>, name: &OsStr, link: &rustix::fs::Stat) -> Result<Option<Judged>> {
+        let itself = Ok(Some(Judged::new(What::Link, link)));
+        let Ok(target) = resolve(&dir.path().join(name), self.options.mountpoint.as_deref()) else {
+            return itself;
+        };
+        let identity = identity(&target.stat);
+        if dir.ancestors().any(|node| node.found.identity.same_file(&identity)) {
+            return itself;
         }
-        let target = identity(&stat);
-        let leads_up = dir.ancestors().any(|node| node.found.identity.same_file(&target));
-        if leads_up {
-            return Ok(Some(itself));
-        }
-        self.of_stat(dir, fd, name, &stat, OFlags::empty())
-    }
-
-    fn is_below_root(&self, dir: &Arc<Node>, name: &OsStr) -> bool {
-        // Of several sources each is a root of its own.
-        let root = dir.ancestors().filter(|node| !node.name.is_empty()).last();
-        let root = root.and_then(|root| root.path().canonicalize().ok());
-        let target = dir.path().join(name).canonicalize();
-        target.is_ok_and(|target| root.is_some_and(|root| target.starts_with(root)))
+        let allowed = match root_of(dir) {
+            // A source that the user names is what it leads to.
+            _ if dir.is_sources() => 0o777,
+            Some(root) if target.path.starts_with(&root) => target.permissions(Some(&root)),
+            _ if self.options.follow_outside => target.permissions(None),
+            _ => return itself,
+        };
+        let found = self.of_stat(dir, CWD, target.path.as_os_str(), name, &target.stat)?;
+        Ok(found.map(|found| Judged { allowed, ..found }))
     }
 
     /// Is it shown by its name, its depth and what it is?
     pub fn shows(&self, dir: &Node, name: &OsStr, what: What) -> bool {
         let options = &self.options;
         let is_directory = matches!(what, What::Directory);
-        if is_directory && options.max_depth.is_some_and(|most| dir.depth + 1 >= most) {
+        if is_directory && options.max_depth.is_some_and(|most| !dir.is_sources() && dir.level() >= most) {
             return false;
         }
         if options.only_containers && matches!(what, What::File | What::Link) {
@@ -253,20 +277,30 @@ impl Judge {
         &self,
         dir: &Node,
         fd: impl AsFd,
+        path: &OsStr,
         name: &OsStr,
         stat: &rustix::fs::Stat,
-        flags: OFlags,
     ) -> Result<Option<&'static dyn Format>> {
         let identity = identity(stat);
         if identity.len == 0 {
             return Ok(None);
         }
-        let known = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).get(&identity).copied();
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        let key = (identity, hasher.finish());
+        let known = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         if let Some(known) = known {
             return Ok(known);
         }
-        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let Ok(file) = openat(fd, name, flags, Mode::empty()) else { return Ok(None) };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = match openat(fd, path, flags, Mode::empty()) {
+            Ok(file) => file,
+            // That says nothing of the file.
+            Err(errno @ (rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOMEM)) => {
+                return Err(Error::read(place(dir, name), errno.into()));
+            }
+            Err(_) => return Ok(None),
+        };
         let mut head = [0; HEAD];
         let mut have = 0;
         // One read, but for file systems that give less than there is.
@@ -289,7 +323,10 @@ impl Judge {
             Some(name) => Some(format::named(name)?).filter(|format| format.detect(&candidate)),
             None => format::detect(&candidate),
         };
-        self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).put(identity, format);
+        // It may be another file by now.
+        if fstat(&file).is_ok_and(|stat| self::identity(&stat) == identity) {
+            self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).put(key, format);
+        }
         Ok(format)
     }
 
@@ -299,8 +336,10 @@ impl Judge {
             if node.name.is_empty() {
                 return Ok(node.found.stat());
             }
-            let stat = statat(CWD, Path::new(&node.name), AtFlags::empty())
-                .map_err(|errno| Error::read(Place::file(&node.path()), errno.into()))?;
+            let stat = statat(CWD, Path::new(&node.name), AtFlags::empty()).map_err(|errno| match errno {
+                rustix::io::Errno::NOENT => Error::NotFound,
+                errno => Error::read(Place::file(&node.path()), errno.into()),
+            })?;
             return Ok(Judged::new(What::Directory, &stat).stat());
         };
         if let What::Link = node.what {
@@ -315,7 +354,7 @@ impl Judge {
         if !identity(&stat).same_file(&node.found.identity) {
             return Err(Error::NotFound);
         }
-        Ok(Judged::new(node.what, &stat).stat())
+        Ok(node.found.now(&stat).stat())
     }
 
     pub fn link(&self, node: &Node) -> Result<Vec<u8>> {
@@ -323,6 +362,12 @@ impl Judge {
         let target = fs::read_link(&path).map_err(|cause| Error::read(Place::file(&path), cause))?;
         Ok(OsString::from(target).into_vec())
     }
+}
+
+/// Of several sources each is a root of its own.
+fn root_of(dir: &Arc<Node>) -> Option<PathBuf> {
+    let root = dir.ancestors().filter(|node| !node.is_sources()).last()?;
+    root.path().canonicalize().ok()
 }
 
 fn place(dir: &Node, name: &OsStr) -> Place {

@@ -91,7 +91,9 @@ impl Listings {
     fn of_root(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Vec<Line>> {
         let mut lines = Vec::new();
         for (shown, path) in &self.sources {
-            if let Some(found) = judge.look_at(dir, path)? {
+            // One that cannot be looked at does not hide the others.
+            let found = judge.look_at(dir, path).inspect_err(|error| log::debug!("not listed: {error}"));
+            if let Ok(Some(found)) = found {
                 lines.push(Line { shown: shown.clone(), ..line(dir, path.clone(), &found) });
             }
         }
@@ -167,7 +169,7 @@ fn in_order(mut lines: Vec<Line>) -> Vec<Line> {
 }
 
 fn line(dir: &Node, name: OsString, found: &Judged) -> Line {
-    let id = id_of(dir.id, &name, found.what, &found.identity);
+    let id = id_of(dir.id, &name, found);
     Line { cursor: cursor_of(&name), shown: name, true_name: None, kind: found.what.kind(), id }
 }
 

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `options` | what is shown |
 //! | `judge` | what a file on disk is shown as |
+//! | `resolve` | where a link leads |
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
 //! | `opened` | the containers and files that are open |
@@ -24,6 +25,7 @@ mod listing;
 mod nodes;
 mod opened;
 mod options;
+mod resolve;
 mod union;
 mod watch;
 
@@ -32,6 +34,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub use options::{Filter, Options};
 pub use union::Union;
@@ -297,8 +300,7 @@ impl Tree for Mirror {
         match self.at(id) {
             Ok(At::Inner(container, _)) => {
                 let first = u64::from(container.slot) << INNER;
-                let count = self.opened.tree_if_open(&container).map_or(1 << 20, |tree| tree.nodes());
-                first..first + count
+                first..first + container.inner.load(Ordering::Relaxed)
             }
             _ => id..id + 1,
         }

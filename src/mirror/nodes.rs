@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::judge::{Identity, Judged, What};
+use super::judge::{Judged, What};
 use crate::tree::{NodeId, ROOT};
 
 /// The bit that all outer nodes but the root have, and none other.
@@ -32,7 +32,9 @@ pub struct Node {
     pub found: Judged,
     /// Of a container: what the numbers of its inner nodes begin with; else 0.
     pub slot: u32,
-    pub depth: u32,
+    depth: u32,
+    /// Of a container: how many nodes it had when it was opened.
+    pub inner: AtomicU64,
     lookups: AtomicU64,
 }
 
@@ -47,12 +49,28 @@ impl Node {
             found: found.unwrap_or_default(),
             slot: 0,
             depth: 0,
+            inner: AtomicU64::new(0),
             lookups: AtomicU64::new(1),
         }
     }
 
     pub fn is_container(&self) -> bool {
         matches!(self.what, What::Container(_))
+    }
+
+    /// Is it the root of several sources, which is on no disk?
+    pub fn is_sources(&self) -> bool {
+        self.parent.is_none() && self.name.is_empty()
+    }
+
+    /// How many levels it shows if its own files are the last: 1 for a directory that was given.
+    pub fn level(&self) -> u32 {
+        let is_below_sources = self.root_name_is_empty();
+        self.depth + 1 - u32::from(is_below_sources && self.depth > 0)
+    }
+
+    fn root_name_is_empty(&self) -> bool {
+        self.parent.as_ref().map_or(self.name.is_empty(), |parent| parent.root_name_is_empty())
     }
 
     /// Where it is on disk.
@@ -64,9 +82,10 @@ impl Node {
         }
     }
 
-    /// The path below the root, for patterns.
+    /// The path below the source that it is in, for patterns.
     pub fn below_root(&self) -> PathBuf {
         match &self.parent {
+            Some(parent) if parent.is_sources() => PathBuf::new(),
             Some(parent) => parent.below_root().join(Path::new(&self.name).file_name().unwrap_or_default()),
             None => PathBuf::new(),
         }
@@ -79,22 +98,16 @@ impl Node {
 
     /// Is this what was found?
     fn is(&self, parent: NodeId, name: &OsStr, found: &Judged) -> bool {
-        let same = match found.what {
-            What::Container(_) => self.found.identity == found.identity,
-            _ => self.found.identity.same_file(&found.identity),
-        };
         let is_child = self.parent.as_ref().is_some_and(|own| own.id == parent);
-        same && is_child && self.name == name && self.what.number() == found.what.number()
+        is_child && self.name == name && self.found.is_same(found)
     }
 }
 
-/// The number of a node: another one if a file is replaced, and for a container also if its content changes.
-pub fn id_of(parent: NodeId, name: &OsStr, what: What, identity: &Identity) -> NodeId {
+/// The number of a node: another one if a file is replaced, and for a container also if its content or mode changes.
+pub fn id_of(parent: NodeId, name: &OsStr, found: &Judged) -> NodeId {
     let mut hasher = DefaultHasher::new();
-    (parent, name, what.number(), identity.inode).hash(&mut hasher);
-    if let What::Container(_) = what {
-        (identity.len, identity.modified).hash(&mut hasher);
-    }
+    (parent, name).hash(&mut hasher);
+    found.hash(&mut hasher);
     OUTER | (hasher.finish() & (OUTER - 1))
 }
 
@@ -128,7 +141,7 @@ impl Nodes {
 
     /// The node of what was found, once more remembered.
     pub fn remember(&self, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
-        let first = id_of(parent.id, &name, found.what, &found.identity);
+        let first = id_of(parent.id, &name, &found);
         let mut table = self.write();
         let mut id = first;
         // Two names of one number are as good as impossible, and then the second takes the next one.
@@ -185,6 +198,7 @@ impl Table {
             what: found.what,
             slot,
             depth: parent.depth + 1,
+            inner: AtomicU64::new(0),
             found,
             lookups: AtomicU64::new(1),
         });
@@ -195,8 +209,11 @@ impl Table {
         node
     }
 
-    /// The number that was not used for longest.
+    /// The number that was not used for longest; 0, in which nothing is found, if there is none.
     fn free_slot(&mut self) -> u32 {
+        if self.by_slot.len() + 1 >= SLOTS as usize {
+            return 0;
+        }
         loop {
             let slot = self.next_slot;
             self.next_slot = if slot + 1 == SLOTS { 1 } else { slot + 1 };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lru::LruCache;
 
 use super::failed::Failed;
-use super::judge::{Judged, What};
+use super::judge::What;
 use super::nodes::Node;
 use crate::codec::Engine;
 use crate::content::Content;
@@ -119,7 +119,7 @@ impl Opened {
     /// What a file is now, also if its name is another file's by now.
     pub fn stat_if_open(&self, node: &Node) -> Option<Stat> {
         match self.opened(node)? {
-            Open::File(source) => Judged::of_open(node.what, &*source).map(|judged| judged.stat()),
+            Open::File(source) => node.found.now_open(&*source).map(|judged| judged.stat()),
             Open::Tree(_) => None,
         }
     }
@@ -185,7 +185,9 @@ impl Opened {
         same(&source, node)?;
         let context =
             Context { options: self.formats.clone(), ..Context::new(Arc::new(source), self.engine.clone()) };
-        opened_or_failed(format, context).map(Open::Tree)
+        let tree = opened_or_failed(format, context)?;
+        node.inner.store(tree.nodes(), Ordering::Relaxed);
+        Ok(Open::Tree(tree))
     }
 
     /// Closes what is too much once `new` is open.

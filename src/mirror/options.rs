@@ -1,7 +1,7 @@
 //! What of a directory is shown, and how.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -27,6 +27,8 @@ pub struct Options {
     /// Directories below the first that are shown; None: all.
     pub max_depth: Option<u32>,
     pub filter: Filter,
+    /// Where it will be mounted, absolute and without links: never looked into.
+    pub mountpoint: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
             follow_outside: false,
             max_depth: None,
             filter: Filter::default(),
+            mountpoint: None,
         }
     }
 }

@@ -89,19 +89,35 @@ impl Union {
     fn find(&self, parts: &[Part], name: &[u8]) -> Result<Option<(Vec<Part>, Face)>> {
         let mut shown: Option<(Vec<Part>, Face, bool)> = None;
         for (tree, dir) in parts.iter().copied() {
-            let trees = self.tree(tree)?;
-            let Some((node, face)) = trees.lookup(dir, name)? else { continue };
-            let is_directory = matches!(trees.kind(node)?, Kind::Directory { .. });
+            let looked = self.look(tree, dir, name).inspect_err(|_| {
+                let all = shown.iter().flat_map(|(all, ..)| all);
+                all.for_each(|(tree, node)| self.forget_in(*tree, *node, 1));
+            });
+            let Some((node, face, is_directory)) = looked? else { continue };
             match &mut shown {
                 None => shown = Some((vec![(tree, node)], face, is_directory)),
                 Some((all, _, true)) if is_directory => all.push((tree, node)),
                 Some(_) => {
-                    trees.forget(node, 1);
+                    self.forget_in(tree, node, 1);
                     self.tell(tree, name);
                 }
             }
         }
         Ok(shown.map(|(all, face, _)| (all, face)))
+    }
+
+    /// Looks for a name in a directory of one tree, and says whether it is a directory.
+    fn look(&self, tree: usize, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face, bool)>> {
+        let trees = self.tree(tree)?;
+        let Some((node, face)) = or_gone(trees.lookup(dir, name), None)? else { return Ok(None) };
+        let kind = trees.kind(node).inspect_err(|_| trees.forget(node, 1))?;
+        Ok(Some((node, face, matches!(kind, Kind::Directory { .. }))))
+    }
+
+    fn forget_in(&self, tree: usize, node: NodeId, lookups: u64) {
+        if let Ok(tree) = self.tree(tree) {
+            tree.forget(node, lookups);
+        }
     }
 
     fn tell(&self, tree: usize, name: &[u8]) {
@@ -137,8 +153,8 @@ impl Union {
     /// Is something of this name in a later tree than the one at `place`?
     fn is_hidden(&self, parts: &[Part], place: usize, name: &[u8]) -> Result<bool> {
         for (tree, dir) in parts.iter().take(place).copied() {
-            if let Some((node, _)) = self.tree(tree)?.lookup(dir, name)? {
-                self.tree(tree)?.forget(node, 1);
+            if let Some((node, _)) = or_gone(self.tree(tree)?.lookup(dir, name), None)? {
+                self.forget_in(tree, node, 1);
                 return Ok(true);
             }
         }
@@ -147,6 +163,14 @@ impl Union {
 
     fn lock(&self) -> MutexGuard<'_, Merged> {
         lock(&self.merged)
+    }
+}
+
+/// A directory that is gone from one tree has nothing there; the others do not suffer.
+fn or_gone<T>(answer: Result<T>, nothing: T) -> Result<T> {
+    match answer {
+        Err(Error::NotFound) => Ok(nothing),
+        other => other,
     }
 }
 
@@ -187,7 +211,7 @@ impl Tree for Union {
         for (place, (tree, node)) in parts.iter().copied().enumerate().skip(first) {
             let from = if place == first { cursor & ((1 << OWN) - 1) } else { 0 };
             let mut outcome = Ok(true);
-            self.tree(tree)?.list(node, from, &mut |name, entry| {
+            let listed = self.tree(tree)?.list(node, from, &mut |name, entry| {
                 match self.is_hidden(&parts, place, name) {
                     Ok(false) => {}
                     Ok(true) => return true,
@@ -200,7 +224,8 @@ impl Tree for Union {
                 let goes_on = each(name, Entry { node: Union::own(tree, entry.node), cursor, ..entry });
                 outcome = Ok(goes_on);
                 goes_on
-            })?;
+            });
+            or_gone(listed, ())?;
             if !outcome? {
                 return Ok(());
             }
@@ -218,7 +243,7 @@ impl Tree for Union {
         let parts = self.parts(id)?;
         let mut newest: Option<Stat> = None;
         for (tree, node) in parts.iter() {
-            let stat = self.tree(*tree)?.stat(*node, face)?;
+            let Some(stat) = or_gone(self.tree(*tree)?.stat(*node, face).map(Some), None)? else { continue };
             let is_newer = newest.as_ref().is_none_or(|other| stat.modified > other.modified);
             // What is in one of them changes the listing of all.
             let first = newest.unwrap_or(stat);
@@ -268,11 +293,7 @@ impl Tree for Union {
 
     fn forget(&self, id: NodeId, lookups: u64) {
         let Ok(parts) = self.parts(id) else { return };
-        for (tree, node) in parts.iter() {
-            if let Ok(tree) = self.tree(*tree) {
-                tree.forget(*node, lookups);
-            }
-        }
+        parts.iter().for_each(|(tree, node)| self.forget_in(*tree, *node, lookups));
         let mut merged = self.lock();
         if let Some(directory) = merged.by_id.get_mut(&id).filter(|_| id != ROOT) {
             directory.lookups = directory.lookups.saturating_sub(lookups);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 
 use super::nodes::Node;
 use crate::tree::{Changed, NodeId};
@@ -95,12 +95,19 @@ impl Shared {
             let told: HashSet<_> = {
                 let watched = lock(&self.watched);
                 let dir = |descriptor| watched.nodes.get(&descriptor).copied();
-                events.into_iter().filter_map(|event| Some((dir(event.wd)?, event.name))).collect()
+                let events = events.into_iter().filter(|event| !is_of_directory_itself(event));
+                events.filter_map(|event| Some((dir(event.wd)?, event.name))).collect()
             };
             told.into_iter().for_each(|(dir, name)| changed(dir, name));
             thread::sleep(PAUSE);
         }
     }
+}
+
+/// A directory with other attributes is still that one: its name need not be forgotten, with the mounts on it and the
+/// processes in it. Its own watch, if it has one, tells the same.
+fn is_of_directory_itself(event: &InotifyEvent) -> bool {
+    event.name.is_some() && event.mask.contains(AddWatchFlags::IN_ATTRIB | AddWatchFlags::IN_ISDIR)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -67,7 +67,8 @@ impl Default for Showing {
 pub struct Config {
     /// The containers and directories, absolute.
     pub sources: Vec<PathBuf>,
-    /// The mountpoint as it was typed. None: named after the source, or private for a command.
+    /// The mountpoint as it was typed, and to who opens the sources as it is. None: named after the source, or private
+    /// for a command.
     pub mountpoint: Option<PathBuf>,
     pub mode: Mode,
     /// Bytes, never less than [`MIN_CACHE`].

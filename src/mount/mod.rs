@@ -57,6 +57,8 @@ pub fn run<F: fuser::Filesystem>(
         Mode::Command(_) => preflight::check(config).map(|()| None),
         _ => mountpoint::choose(config).and_then(|place| preflight::check(config).map(|()| Some(place))),
     });
+    let place = ready.as_ref().ok().and_then(Option::as_ref).map(|place| place.path.clone());
+    let config = &Config { mountpoint: place, ..config.clone() };
     match (ready, &config.mode) {
         (Err(error), _) => fail(&error),
         (Ok(_), Mode::Command(words)) => command::run(config, words, open),
