@@ -1,7 +1,7 @@
 //! From the paths of sources to a file system that can be mounted: source, format, tree, FUSE. One container is its
-//! own tree; a directory, or several sources, are mirrored.
+//! own tree, as are the files of a format that takes several as one; a directory, or several sources, are mirrored.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use crate::format::{self, Context};
 use crate::fs::{FileSystem, Owner};
 use crate::fuse::{Behaviour, Fuse};
 use crate::mirror::{self, Filter, Mirror, Union};
-use crate::mount::{Config, Opened, Showing};
+use crate::mount::{Config, Opened};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
 use crate::{Error, Result};
@@ -37,6 +37,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let root = match config.sources.as_slice() {
         [path] => one(path, config, &engine)?,
         _ if config.showing.union => union(config, &engine)?,
+        files if make_one(files, config, &engine)? => container(files, config, &engine)?,
         _ => several(config, &engine)?,
     };
     let behaviour = Behaviour {
@@ -50,14 +51,62 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
 }
 
 fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
-    if path.is_dir() { directory(path, config, engine) } else { container(path, config, engine) }
+    if !path.is_dir() {
+        return container(&[path.to_owned()], config, engine);
+    }
+    match parts(path, config)? {
+        Some(files) => container(&files, config, engine),
+        None => directory(path, config, engine),
+    }
 }
 
-fn container(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
-    let source = Arc::new(FileSource::open(path)?);
-    let (modified, stored, mode) = (source.modified(), source.len(), source.mode());
-    let context = Context { options: config.showing.formats.clone(), ..Context::new(source, engine.clone()) };
-    let tree = format::open(context)?;
+/// Is each of these a file of one format, which takes several as one container?
+fn make_one(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result<bool> {
+    let mut found = Vec::new();
+    for file in files {
+        if file.is_dir() {
+            return Ok(false);
+        }
+        let context = Context::new(Arc::new(FileSource::open(file)?), engine.clone());
+        found.push(format::chosen(&Context { options: config.showing.formats.clone(), ..context })?);
+    }
+    let [first, others @ ..] = found.as_slice() else { return Ok(false) };
+    Ok(first.takes_several() && others.iter().all(|format| format.name() == first.name()))
+}
+
+/// The files in a directory that the user says is a container, by their names; None if it has anything else.
+fn parts(directory: &Path, config: &Config) -> Result<Option<Vec<PathBuf>>> {
+    let Some(name) = &config.showing.formats.format else { return Ok(None) };
+    let format = format::named(name)?;
+    if !format.takes_several() {
+        return Ok(None);
+    }
+    let failed = |cause| Error::open(directory, cause);
+    let mut files = Vec::new();
+    for entry in directory.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        let is_part = extension.is_some_and(|extension| format.extensions().contains(&extension.as_str()));
+        if !is_part || !path.is_file() {
+            return Ok(None);
+        }
+        files.push(path);
+    }
+    files.sort();
+    Ok(Some(files).filter(|files| !files.is_empty()))
+}
+
+/// Of one file, or of several that make one container.
+fn container(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let sources = files.iter().map(|file| FileSource::open(file).map(Arc::new));
+    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let Some((first, others)) = sources.split_first() else { return Err(Error::NotFound) };
+    let modified = sources.iter().map(|source| source.modified()).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    let stored = sources.iter().map(|source| source.len()).sum();
+    let mode = sources.iter().fold(first.mode(), |mode, source| mode & source.mode());
+    let others = others.iter().map(|source| source.clone() as Arc<dyn Source>).collect();
+    let options = config.showing.formats.clone();
+    let tree = format::open(Context { others, options, ..Context::new(first.clone(), engine.clone()) })?;
     let summary = match tree.datasets() {
         1 => "1 dataset".into(),
         count => format!("{count} datasets"),

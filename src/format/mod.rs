@@ -78,6 +78,11 @@ pub trait Format: Sync {
     /// The extensions of files of this format that can be written, in small letters.
     fn extensions(&self) -> &'static [&'static str];
 
+    /// Several files make one container, in their order.
+    fn takes_several(&self) -> bool {
+        false
+    }
+
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
 
     /// What can be read of a container that cannot be opened, if there is anything.

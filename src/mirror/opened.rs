@@ -2,6 +2,7 @@
 //! or their indexes take too much memory, and opened again when it is needed: then it has to be the same still.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lru::LruCache;

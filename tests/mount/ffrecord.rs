@@ -183,3 +183,53 @@ fn a_file_that_changes_gives_errors() {
         assert_eq!(mount.read(name).unwrap_err().raw_os_error(), Some(5), "{name}");
     }
 }
+
+#[test]
+fn several_files_are_one_container() {
+    let parts = ["PART_00000.ffr", "PART_00001.ffr", "PART_00002.ffr"];
+    let (shards, scratch) = (scratch(), scratch());
+    let point = scratch.path().join("m");
+    for part in parts {
+        std::fs::copy(sample("multi").join(part), shards.path().join(part)).unwrap();
+    }
+    let files: Vec<PathBuf> = parts.iter().map(|part| shards.path().join(part)).collect();
+    let want: Vec<Vec<u8>> = files
+        .iter()
+        .flat_map(|file| {
+            let reader = rab::ffrecord::Reader::open(file).unwrap();
+            (0..reader.len()).map(move |number| reader.get(number).unwrap()).collect::<Vec<_>>()
+        })
+        .collect();
+    let unmount = || run(program().arg("-u").arg(&point));
+    for arguments in [files.clone(), vec!["--format".into(), "ffrecord".into(), shards.path().into()]] {
+        let said = run(program().args(&arguments).arg(&point));
+        assert_eq!(said.code, 0, "{said:?}");
+        let found: Vec<_> = names(&point.join("records"));
+        let read = found.iter().map(|name| std::fs::read(point.join("records").join(name)).unwrap());
+        let read: Vec<Vec<u8>> = read.collect();
+        unmount();
+        assert_eq!(read.len(), 25);
+        assert_eq!(read, want);
+    }
+    let said = run(program().arg("--union").args(&files).arg(&point));
+    assert_eq!(said.code, 0, "{said:?}");
+    let count = names(&point.join("records")).len();
+    unmount();
+    assert_eq!(count, 9);
+    // Without the format a directory is a directory.
+    let mount = Mount::new(shards.path());
+    assert_eq!(names(&mount.path), parts);
+}
+
+#[test]
+fn checksums_may_be_left_alone() {
+    let damaged = sample("corrupt/last_sample_flip.ffr");
+    let last = |mount: &Mount| {
+        let last = names(&mount.join("records")).pop().unwrap();
+        mount.read(&format!("records/{last}"))
+    };
+    assert_eq!(last(&Mount::new(&damaged)).unwrap_err().raw_os_error(), Some(5));
+    for options in [&["--no-verify"][..], &["-o", "no_verify"]] {
+        assert!(last(&Mount::with(&damaged, options)).is_ok());
+    }
+}

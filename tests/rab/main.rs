@@ -13,6 +13,7 @@ mod diff;
 mod docs;
 mod edit;
 mod ffrecord;
+mod formats;
 mod get;
 mod info;
 mod library;

@@ -82,6 +82,20 @@ impl Inputs {
         }
     }
 
+    /// The paths, if nothing is said of what they become.
+    pub fn only_paths(&self) -> Result<&[PathBuf]> {
+        let is_said =
+            self.name.is_some() || self.text || self.objects || self.dataframe || self.meta.is_some();
+        if is_said || self.compression().is_some() || self.order.is_some() {
+            return Err(Error::Usage(
+                "an FFRecord file has bytes without names or types, not compressed: only --lines, --packed-folder, \
+                 --shards and --force can be said of it"
+                    .into(),
+            ));
+        }
+        Ok(&self.paths)
+    }
+
     /// What is to be written to `target`.
     pub fn plan(&self, target: &Path) -> Result<pack::Plan> {
         let plan = self.planned()?;

@@ -16,6 +16,7 @@ mod output;
 mod pack;
 mod print;
 mod progress;
+mod records;
 mod report;
 mod rm;
 mod select;

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::inputs::{self, Inputs};
 use super::output::Done;
+use super::records::Records;
 use super::stop::Stop;
 use crate::error::Place;
 use crate::format::target::{self, WriteOptions};
@@ -15,18 +16,22 @@ use crate::{Error, Result};
 
 /// Make a container of files and directories
 ///
-/// .npy become arrays, .npz an array for each member, everything else bytes. Files with a sidecar of a mount
+/// OUT is RAB, NPZ, RawArray or FFRecord by its extension. .npy become arrays, .npz an array for each member,
+/// everything else bytes; the records of an FFRecord file are the inputs as they are. Files with a sidecar of a mount
 /// (NAME.meta.yaml) become what the sidecar says. Names are relative to the directory given.
 #[derive(Args)]
 pub struct Pack {
     /// The container to be made; its extension tells the format
-    #[arg(value_name = "OUT.rab")]
+    #[arg(value_name = "OUT")]
     out: PathBuf,
 
     #[command(flatten)]
     inputs: Inputs,
 
-    /// Replace OUT.rab if it exists
+    #[command(flatten)]
+    records: Records,
+
+    /// Replace OUT if it exists
     #[arg(short, long)]
     force: bool,
 }
@@ -34,6 +39,9 @@ pub struct Pack {
 impl Pack {
     pub fn run(&self) -> Done {
         self.check_target()?;
+        if self.records.are_meant(&self.out) {
+            return Ok(self.records.pack(&self.out, self.inputs.only_paths()?)?);
+        }
         let plan = self.inputs.plan(&self.out)?;
         let options = WriteOptions { jobs: self.inputs.jobs(), force: self.force };
         Stop::heard(|stop| {
@@ -45,10 +53,10 @@ impl Pack {
 
     fn check_target(&self) -> Result<()> {
         match fs::metadata(&self.out) {
-            Ok(meta) if meta.is_dir() => {
+            Ok(meta) if meta.is_dir() && !self.records.is_directory() => {
                 Err(Error::write(Place::file(&self.out), io::ErrorKind::IsADirectory.into()))
             }
-            Ok(_) if !self.force => {
+            Ok(meta) if !self.force && !meta.is_dir() => {
                 Err(Error::Other(format!("{}: exists: --force replaces it", self.out.display())))
             }
             _ => Ok(()),

@@ -71,6 +71,10 @@ impl Format for FFRecord {
         &[EXTENSION]
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
         let (records, folder) = read(context)?;
         Ok(Arc::new(RecordTree::new(records, folder)))

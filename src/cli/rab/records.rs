@@ -1,0 +1,75 @@
+//! `rab pack out.ffr`: files as they are, or their lines, become the records of an FFRecord file, or of several.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::progress::Progress;
+use crate::ffrecord::{Packing, pack_files, pack_folder};
+use crate::{Error, Result};
+
+#[derive(Args)]
+pub struct Records {
+    /// FFRecord: a record for each line of the inputs, without its line break, not for each input
+    #[arg(long, conflicts_with = "packed_folder")]
+    lines: bool,
+
+    /// FFRecord: a packed folder of the one directory given
+    #[arg(long)]
+    packed_folder: bool,
+
+    /// FFRecord: OUT becomes a directory of K files, PART_00000.ffr and so on
+    #[arg(long, value_name = "K", conflicts_with = "packed_folder")]
+    shards: Option<u32>,
+}
+
+impl Records {
+    /// Is this what is to be written?
+    pub fn are_meant(&self, out: &Path) -> bool {
+        let is_file = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ffr"));
+        is_file || self.lines || self.packed_folder || self.is_directory()
+    }
+
+    /// Is a directory made?
+    pub fn is_directory(&self) -> bool {
+        self.shards.is_some()
+    }
+
+    pub fn pack(&self, out: &Path, inputs: &[PathBuf]) -> Result<()> {
+        let mut len = 0;
+        for input in inputs {
+            len += self.check(out, input)?;
+        }
+        let progress = Progress::new(len);
+        let mut passed = |bytes| progress.add(bytes);
+        if !self.packed_folder {
+            let packing = Packing { lines: self.lines, shards: self.shards };
+            return pack_files(out, inputs, &packing, &mut passed).map(drop);
+        }
+        match inputs {
+            [directory] => pack_folder(out, directory, &mut passed).map(drop),
+            _ => Err(Error::Usage("--packed-folder takes one directory".into())),
+        }
+    }
+
+    /// Can the input become what is asked for? Tells its length.
+    fn check(&self, out: &Path, input: &Path) -> Result<u64> {
+        let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", input.display())));
+        if input == Path::new("-") {
+            return refused("standard input cannot become a record: save it in a file first");
+        }
+        let meta = fs::metadata(input).map_err(|cause| Error::open(input, cause))?;
+        match (meta.is_dir(), self.packed_folder) {
+            (true, false) => {
+                return refused("a directory is no record: --packed-folder packs it with its names");
+            }
+            (false, true) => return refused("is no directory, which --packed-folder takes"),
+            _ => {}
+        }
+        match out.canonicalize().ok().zip(input.canonicalize().ok()) {
+            Some((out, input)) if out == input => refused("is to be written, and is among what is packed"),
+            _ => Ok(meta.len()),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Containers of every format are made by `rab pack`, and made of each other by `rab convert`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::kit::{names, scratch};
+use crate::{good, rab};
+
+/// An array as numpy saves it.
+fn npy(descr: &str, is_fortran: bool, shape: &str, elements: &[u8]) -> Vec<u8> {
+    let order = if is_fortran { "True" } else { "False" };
+    let text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    let text = format!("{text:<117}\n");
+    [b"\x93NUMPY\x01\0", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), elements].concat()
+}
+
+fn elements(len: usize) -> Vec<u8> {
+    (0..len).map(|n| (n * 37 % 251) as u8).collect()
+}
+
+#[test]
+fn arrays_go_from_each_format_to_each() {
+    let formats = ["rab", "npz", "ra", "npy"];
+    for (descr, is_fortran, shape, len) in [
+        ("<f4", false, "(2, 3)", 24),
+        (">c16", false, "(5,)", 80),
+        ("<i2", true, "(3, 4)", 24),
+        ("<u8", false, "()", 8),
+    ] {
+        let dir = scratch();
+        let bytes = elements(len);
+        let first = dir.path().join("a.npy");
+        fs::write(&first, npy(descr, is_fortran, shape, &bytes)).unwrap();
+        for from in formats {
+            let start = dir.path().join(from).join(format!("a.{from}"));
+            fs::create_dir(start.parent().unwrap()).unwrap();
+            good(&[&"convert", &first, &start]);
+            for to in formats {
+                let folder = dir.path().join(format!("{from}-{to}"));
+                fs::create_dir(&folder).unwrap();
+                let (next, last) = (folder.join(format!("a.{to}")), folder.join("last.npz"));
+                assert_eq!(good(&[&"convert", &start, &next]), "");
+                good(&[&"convert", &next, &last]);
+                let want = dir.path().join("want.npz");
+                good(&[&"convert", &"-f", &first, &want]);
+                assert_eq!(good(&[&"diff", &last, &want]), "", "{descr} {from} {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_refused_or_named() {
+    let dir = scratch();
+    let sample = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let out = dir.path().join("x.rab");
+    let said = rab(&[&"convert", &sample("rawarray/c/c_i16_1d_7.ra"), &out]);
+    assert!(said.code != 0 && said.err.contains("c_i16_1d_7") && !out.exists(), "{said:?}");
+    let said = rab(&[&"convert", &sample("rab/readme.rab"), &dir.path().join("x.ra")]);
+    assert!(said.code != 0 && said.err.contains("a RawArray file holds"), "{said:?}");
+    let said = rab(&[&"convert", &sample("rab/metadata.rab"), &dir.path().join("x.npz")]);
+    assert!(said.code == 0 && said.err.contains("its metadata is left out"), "{said:?}");
+}
+
+#[test]
+fn arrays_are_packed() {
+    let dir = scratch();
+    let in_dir = |name: &str| dir.path().join(name);
+    for name in ["a", "b"] {
+        fs::write(in_dir(&format!("{name}.npy")), npy("<f4", false, "(2, 3)", &elements(24))).unwrap();
+    }
+    good(&[&"pack", &in_dir("out.npz"), &in_dir("a.npy"), &in_dir("b.npy")]);
+    assert_eq!(good(&[&"ls", &in_dir("out.npz")]), "a\nb\n");
+    good(&[&"verify", &"-q", &in_dir("out.npz")]);
+    good(&[&"pack", &in_dir("a.ra"), &in_dir("a.npy")]);
+    assert_eq!(good(&[&"get", &in_dir("a.ra"), &"a[1, 2]"]), good(&[&"get", &in_dir("out.npz"), &"b[1, 2]"]));
+    let said = rab(&[&"pack", &in_dir("c.ra"), &in_dir("a.npy"), &in_dir("b.npy")]);
+    assert!(said.code != 0 && said.err.contains("one array") && !in_dir("c.ra").exists(), "{said:?}");
+}
+
+#[test]
+fn records_are_packed() {
+    let dir = scratch();
+    let in_dir = |name: &str| dir.path().join(name);
+    let text = "one\ntwo\nthree\n";
+    fs::create_dir(in_dir("in")).unwrap();
+    let inputs: [PathBuf; 2] = [in_dir("in/a.txt"), in_dir("in/b.npy")];
+    fs::write(&inputs[0], text).unwrap();
+    fs::write(&inputs[1], npy("<f4", false, "(2, 3)", &elements(24))).unwrap();
+    good(&[&"pack", &in_dir("x.ffr"), &inputs[0], &inputs[1]]);
+    assert_eq!(good(&[&"ls", &in_dir("x.ffr")]), "records/0\nrecords/1\n");
+    assert_eq!(good(&[&"cat", &in_dir("x.ffr"), &"records/0"]), text);
+    good(&[&"unpack", &in_dir("x.ffr"), &in_dir("out")]);
+    assert_eq!(names(&in_dir("out/records")), ["0", "1"]);
+    assert_eq!(fs::read(in_dir("out/records/1")).unwrap(), fs::read(&inputs[1]).unwrap());
+    good(&[&"pack", &"--lines", &in_dir("lines.ffr"), &inputs[0]]);
+    assert_eq!(good(&[&"cat", &in_dir("lines.ffr"), &"records/2"]), "three");
+    good(&[&"pack", &"--packed-folder", &in_dir("folder.ffr"), &in_dir("in")]);
+    assert_eq!(good(&[&"ls", &in_dir("folder.ffr")]), "a.txt\nb.npy\n");
+    good(&[&"pack", &"--lines", &"--shards", &"2", &in_dir("shards"), &inputs[0]]);
+    assert_eq!(names(&in_dir("shards")), ["PART_00000.ffr", "PART_00001.ffr"]);
+    for (words, arguments) in [
+        ("exists", &[&in_dir("x.ffr") as &dyn AsRef<std::ffi::OsStr>, &inputs[0]][..]),
+        ("is among what is packed", &[&"-f", &in_dir("x.ffr"), &in_dir("x.ffr")]),
+        ("--packed-folder packs it", &[&in_dir("y.ffr"), &in_dir("in")]),
+        ("--packed-folder takes", &[&"--packed-folder", &in_dir("y.ffr"), &inputs[0]]),
+        ("without names or types", &[&"--text", &in_dir("y.ffr"), &inputs[0]]),
+        ("standard input", &[&in_dir("y.ffr"), &"-"]),
+        ("ends in .ffr", &[&"--lines", &in_dir("y.rab"), &inputs[0]]),
+    ] {
+        let said = rab(&[&[&"pack" as &dyn AsRef<std::ffi::OsStr>][..], arguments].concat());
+        assert!(said.code != 0 && said.err.contains(words), "{words}: {said:?}");
+    }
+    assert!(!in_dir("y.ffr").exists());
+}
