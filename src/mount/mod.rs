@@ -26,7 +26,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use config::{Config, Mode, Showing};
+pub use config::{Config, Mode};
 use mountpoint::Place;
 
 /// A container ready to be mounted.
