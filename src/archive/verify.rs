@@ -29,6 +29,9 @@ impl Dataset<'_> {
     /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let described = self.description();
+        if self.archive.find(described.name.as_bytes()) != Some(self.number as usize) {
+            return Err(self.wrong("there is another dataset of this name before it".into()));
+        }
         if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
         } else {
@@ -57,6 +60,14 @@ impl Dataset<'_> {
             ControlFlow::Continue(())
         })?;
         self.expect_len(len)
+    }
+
+    /// Compares the checksum of the stored bytes, if there is one.
+    pub fn verify_checksum(&self) -> Result<()> {
+        match self.description().checksum.as_ref().is_some_and(is_known) {
+            true => self.verify_stored(&|_| ()),
+            false => Ok(()),
+        }
     }
 
     fn verify_stored(&self, passed: &dyn Fn(u64)) -> Result<()> {

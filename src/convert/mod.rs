@@ -57,6 +57,8 @@ pub fn convert(
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
+        // Or damage would get a checksum of its own, and be right from then on.
+        dataset.verify_checksum()?;
         let content = Input {
             reader: dataset.reader()?,
             meter: Meter::new(described.stored_len(), described.decoded_len, watch.passed),

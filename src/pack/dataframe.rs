@@ -51,6 +51,7 @@ pub fn infer(path: &Path) -> Result<Table> {
             }
         }
     }
+    lines.is_closed()?;
     let columns = names.into_iter().zip(&columns).map(|(name, seen)| seen.column(name)).collect();
     let table = Table { rows, columns };
     match table.byte_len() {
@@ -246,6 +247,8 @@ struct Lines<'a> {
     path: &'a Path,
     reader: Reader<Bounded>,
     record: ByteRecord,
+    /// The last record in which a cell has line breaks.
+    broken: Option<Position>,
 }
 
 impl<'a> Lines<'a> {
@@ -253,7 +256,7 @@ impl<'a> Lines<'a> {
         let file = File::open(path).map_err(|cause| Error::open(path, cause))?;
         let input = Bounded { file, since: Cell::new(0) };
         let reader = ReaderBuilder::new().buffer_capacity(64 << 10).from_reader(input);
-        Ok(Lines { path, reader, record: ByteRecord::new() })
+        Ok(Lines { path, reader, record: ByteRecord::new(), broken: None })
     }
 
     fn names(&mut self) -> Result<Vec<String>> {
@@ -276,7 +279,31 @@ impl<'a> Lines<'a> {
     /// False at the end.
     fn next(&mut self) -> Result<bool> {
         self.reader.get_ref().since.set(0);
-        self.reader.read_byte_record(&mut self.record).map_err(|problem| failed(self.path, problem))
+        let is_there =
+            self.reader.read_byte_record(&mut self.record).map_err(|problem| failed(self.path, problem))?;
+        if is_there && self.record.iter().any(|cell| cell.contains(&b'\n')) {
+            self.broken = self.record.position().cloned();
+        }
+        Ok(is_there)
+    }
+
+    /// The parser takes the end of the file for the end of a quoted cell, and with it all lines that came after the
+    /// quote. Then one quote has no other.
+    fn is_closed(&self) -> Result<()> {
+        let Some(position) = &self.broken else { return Ok(()) };
+        let file = File::open(self.path).map_err(|cause| Error::open(self.path, cause))?;
+        let mut quotes = 0u64;
+        for byte in io::BufReader::new(file).bytes() {
+            let byte = byte.map_err(|cause| Error::read(Place::file(self.path), cause))?;
+            quotes += u64::from(byte == b'"');
+        }
+        if quotes.is_multiple_of(2) {
+            return Ok(());
+        }
+        let (shown, line) = (self.path.display(), line(self.path, position));
+        Err(Error::Other(format!(
+            "{shown}: line {line}: a quote that is opened here or before is never closed"
+        )))
     }
 
     fn text<'c>(&self, cell: &'c [u8]) -> Result<&'c str> {

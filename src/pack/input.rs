@@ -16,6 +16,11 @@ pub enum Input {
         origin: Origin,
         from: u64,
     },
+    /// What was made of a file.
+    Made {
+        origin: Origin,
+        text: String,
+    },
     /// The bytes from `from` on of a member of a .npz file.
     Member {
         origin: Origin,
@@ -69,9 +74,10 @@ impl Input {
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Input::Stdin => None,
-            Input::File { origin, .. } | Input::Member { origin, .. } | Input::Csv { origin, .. } => {
-                Some(origin)
-            }
+            Input::File { origin, .. }
+            | Input::Made { origin, .. }
+            | Input::Member { origin, .. }
+            | Input::Csv { origin, .. } => Some(origin),
         }
     }
 
@@ -80,6 +86,7 @@ impl Input {
         match self {
             Input::Stdin => 0,
             Input::File { origin, from } => origin.len.saturating_sub(*from),
+            Input::Made { text, .. } => text.len() as u64,
             Input::Member { len, .. } => *len,
             Input::Csv { table, .. } => table.byte_len().unwrap_or(0),
         }
@@ -91,7 +98,9 @@ impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Input::Stdin => f.write_str("standard input"),
-            Input::File { origin, .. } | Input::Csv { origin, .. } => write!(f, "{}", origin.path.display()),
+            Input::File { origin, .. } | Input::Made { origin, .. } | Input::Csv { origin, .. } => {
+                write!(f, "{}", origin.path.display())
+            }
             Input::Member { origin, name, .. } => write!(f, "{} (member {name:?})", origin.path.display()),
         }
     }

@@ -30,9 +30,15 @@ pub fn datasets(file: &Found, options: &Options) -> Result<Vec<Planned>> {
             one(name(file, 4, options)?, (what, Input::Csv { origin, table }))
         }
         Some(extension @ ("yaml" | "yml" | "json")) if options.objects => {
-            check_object(path)?;
+            let made = object(path, extension == "json")?;
             let name = name(file, extension.len() + 1, options)?;
-            one(name, (Described::Object, Input::File { origin, from: 0 }))
+            one(
+                name,
+                match made {
+                    Some(text) => (Described::Object, Input::Made { origin, text }),
+                    None => (Described::Object, Input::File { origin, from: 0 }),
+                },
+            )
         }
         _ => one(name(file, 0, options)?, (other(options), Input::File { origin, from: 0 })),
     }
@@ -107,13 +113,21 @@ pub fn check_len(path: &Path, member: Option<&str>, what: &Described, have: u64)
     Err(unsuitable(path, member, Refused::Damaged(problem)))
 }
 
-/// Is it YAML or JSON?
-fn check_object(path: &Path) -> Result<()> {
+/// Is it YAML or JSON? JSON is written anew as YAML, whose readers take `1e-05` and escapes of surrogates for something
+/// else.
+fn object(path: &Path, is_json: bool) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(|cause| Error::open(path, cause))?;
     file.read_to_end(&mut bytes).map_err(|cause| Error::read(Place::file(path), cause))?;
     let refused = |problem: String| Error::Other(format!("{}: is no object: {problem}", path.display()));
     let text = std::str::from_utf8(&bytes)
         .map_err(|bad| refused(format!("its text is not UTF-8 at byte {}", bad.valid_up_to())))?;
-    yaml::value(text).map(drop).map_err(|problem| refused(problem.to_string()))
+    if is_json {
+        let node = yaml::json(text).map_err(|problem| refused(problem.to_string()))?;
+        let mut made = String::new();
+        yaml::write(&node, 0, &mut made);
+        return Ok(Some(made));
+    }
+    yaml::value(text).map_err(|problem| refused(problem.to_string()))?;
+    Ok(None)
 }

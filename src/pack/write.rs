@@ -61,9 +61,10 @@ fn unread(input: &Input, cause: io::Error) -> Error {
             Error::damaged(Place::file(&origin.path), format!("member {name:?} cannot be read: {cause}"))
         }
         Input::Stdin => Error::read(Place::file(Path::new("standard input")), cause),
-        Input::File { origin, .. } | Input::Member { origin, .. } | Input::Csv { origin, .. } => {
-            Error::read(Place::file(&origin.path), cause)
-        }
+        Input::File { origin, .. }
+        | Input::Made { origin, .. }
+        | Input::Member { origin, .. }
+        | Input::Csv { origin, .. } => Error::read(Place::file(&origin.path), cause),
     }
 }
 
@@ -87,6 +88,7 @@ fn open<'a>(input: &'a Input, scratch: &Path, npz: &'a mut Option<Npz>) -> Resul
             sought.map_err(|cause| Error::read(Place::file(&origin.path), cause))?;
             Ok(Box::new(file))
         }
+        Input::Made { text, .. } => Ok(Box::new(text.as_bytes())),
         Input::Member { origin, number, from, .. } => {
             if !npz.as_ref().is_some_and(|open| open.is_of(origin)) {
                 *npz = Some(Npz::open(origin)?);

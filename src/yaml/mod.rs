@@ -26,7 +26,7 @@ pub use emit::{Measure, write, written_len};
 pub use events::is_guarded;
 pub use json::json_items;
 pub use portable::{dedent, dedented_len, is_word};
-pub use reread::reread;
+pub use reread::{json, reread};
 pub use resolve::is_plain_number;
 pub use text::Text;
 pub use to_json::to_json;

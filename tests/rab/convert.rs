@@ -167,3 +167,17 @@ fn damage_leaves_nothing() {
     assert!(said.code == 12 && said.err.contains("dataset \"array zlib\""), "{said:?}");
     assert_eq!(names(dir.path()), ["test.rab"]);
 }
+
+#[test]
+fn damage_is_not_given_a_checksum_of_its_own() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("b"), [7; 3000]).unwrap();
+    good(&[&"pack", &at("x.rab"), &at("b")]);
+    let mut bytes = fs::read(at("x.rab")).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(at("x.rab"), bytes).unwrap();
+    let said = rab(&[&"convert", &at("x.rab"), &at("y.rab")]);
+    assert!(said.code == 12 && said.err.contains("the sha256 of its stored bytes"), "{said:?}");
+    assert!(!at("y.rab").exists());
+}

@@ -486,3 +486,31 @@ fn a_disk_that_is_full() {
     assert!(said.err.contains("cannot be written: No space left on device"), "{said:?}");
     assert_eq!(left, ("what was there before".to_owned(), vec!["out.rab".to_owned()]));
 }
+
+#[test]
+fn json_is_read_as_json_and_stored_as_yaml() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("x.json"), r#"{"rate":1e-05,"big":1e+20,"s":"\ud83e\udd8f","yes":"no"}"#).unwrap();
+    std::fs::write(at("t.txt"), "t").unwrap();
+    good(&[&"pack", &at("out.rab"), &at("x.json"), &at("t.txt"), &"--objects", &"--meta", &at("x.json")]);
+    let want = "rate: 1.0e-05\nbig: 1.0e+20\ns: '🦏'\n'yes': 'no'\n";
+    assert_eq!(good(&[&"cat", &at("out.rab"), &"x"]), want);
+    let about = good(&[&"info", &"--json", &at("out.rab"), &"t.txt"]);
+    let about: serde_json::Value = serde_json::from_str(&about).unwrap();
+    assert_eq!(about["metadata"]["rate"].as_f64(), Some(1e-5));
+    good(&[&"set", &at("out.rab"), &"x", &"--meta", &at("x.json")]);
+    assert!(good(&[&"info", &at("out.rab"), &"x"]).contains("\n  rate: 1.0e-05\n"));
+}
+
+#[test]
+fn a_quote_that_is_never_closed_swallows_no_rows() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("open.csv"), "id,note\n1,ok\n2,\"bad\n3,ok\n").unwrap();
+    let said = rab(&[&"pack", &at("out.rab"), &at("open.csv"), &"--dataframe"]);
+    assert!(said.code == 1 && said.err.contains("open.csv: line 3: a quote"), "{said:?}");
+    assert!(!at("out.rab").exists());
+    std::fs::write(at("closed.csv"), "id,note\n1,\"o\nk\"\n2,\"a \"\"b\"\"\"\n").unwrap();
+    good(&[&"pack", &at("out.rab"), &at("closed.csv"), &"--dataframe"]);
+}

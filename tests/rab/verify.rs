@@ -141,3 +141,11 @@ fn what_cannot_be_read_hides_no_damage() {
     assert!(said.out.contains("dataset \"wrong\"") && said.out.lines().count() == 1, "{said:?}");
     assert!(said.err.contains("cannot be read: ") && said.err.lines().count() == 1, "{said:?}");
 }
+
+#[test]
+fn a_name_that_comes_twice_is_damage() {
+    let header = format!("\n{}{}\n", bytes_entry("a", 0, 1), bytes_entry("a", 1, 1));
+    let (_dir, file) = write(&header, b"xy");
+    let said = rab(&[&"verify", &file]);
+    assert!(said.code == 12 && said.out.contains("there is another dataset of this name"), "{said:?}");
+}

@@ -148,11 +148,19 @@ fn directory(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// What a .json file says is read as JSON, everything else as YAML, which JSON mostly is.
+pub fn of_extension(file: &Path, text: &str) -> Result<Arc<Node>, yaml::Problem> {
+    match file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        true => yaml::json(text),
+        false => yaml::value_to_write(text),
+    }
+}
+
 fn metadata(file: &Path) -> Result<Arc<Node>> {
     let text = fs::read(file).map_err(|cause| Error::open(file, cause))?;
     let refused = |problem: String| Error::Other(format!("{}: {problem}", file.display()));
     let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8".into()))?;
-    let node = yaml::value_to_write(&text)
+    let node = of_extension(file, &text)
         .map_err(|problem| Error::damaged(Place::file(file), problem.to_string()))?;
     match *node {
         Node::Map(_) | Node::Null => Ok(node),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::Done;
+use crate::cli::complete::dataset_names;
 use crate::{Editor, Error, Text};
 
 /// Rename a dataset of a RAB file
@@ -19,6 +20,7 @@ pub struct Mv {
     file: PathBuf,
 
     /// The dataset's name, exactly
+    #[arg(add = dataset_names())]
     old: OsString,
 
     /// Its new name

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::output::Done;
 use super::select;
+use crate::cli::complete::dataset_names;
 use crate::{Archive, Editor};
 
 /// Remove datasets from a RAB file
@@ -20,7 +21,7 @@ pub struct Rm {
     file: PathBuf,
 
     /// A dataset's name, or a glob: all that match
-    #[arg(value_name = "NAME", required = true)]
+    #[arg(value_name = "NAME", required = true, add = dataset_names())]
     names: Vec<OsString>,
 }
 

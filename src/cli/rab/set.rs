@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::output::Done;
 use super::select;
+use crate::cli::complete::dataset_names;
 use crate::error::Place;
 use crate::{Archive, Editor, Error, Result, Value, yaml};
 
@@ -21,6 +22,7 @@ pub struct Set {
     file: PathBuf,
 
     /// A dataset's name, or a glob: all that match
+    #[arg(add = dataset_names())]
     name: OsString,
 
     /// In place of all metadata: the mapping in this YAML or JSON file (- is standard input)
@@ -106,7 +108,7 @@ fn mapping(path: &Path) -> Result<Value> {
     };
     read.map_err(|cause| Error::open(path, cause))?;
     let wrong = |what: String| Error::Usage(format!("{}: {what}", path.display()));
-    let value = yaml::value_to_write(&text)
+    let value = super::inputs::of_extension(path, &text)
         .map_err(|problem| wrong(format!("cannot be read as YAML or JSON: {problem}")))?;
     match Value::from(&*value) {
         value @ (Value::Map(_) | Value::Null) => Ok(value),
