@@ -121,7 +121,7 @@ fn found(path: &Path) -> Vec<Dataset> {
     let archive = Archive::open(path).unwrap();
     let datasets = (0..archive.len()).map(|number| {
         let dataset = archive.dataset_at(number).unwrap();
-        dataset.verify(&mut |_| ()).unwrap();
+        dataset.verify(&|_| ()).unwrap();
         let metadata = Value::from(&**dataset.metadata());
         Dataset {
             name: archive.names().nth(number).unwrap().into(),
