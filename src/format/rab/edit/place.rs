@@ -100,9 +100,9 @@ mod tests {
     use super::*;
     use Part::{New, Old};
 
-    type Run = (bool, u64, u64, u64);
+    type Plain = (bool, u64, u64, u64);
 
-    fn placed(parts: &[Part]) -> (Vec<u64>, Vec<Run>, u64) {
+    fn placed(parts: &[Part]) -> (Vec<u64>, Vec<Plain>, u64) {
         let Placed { runs, offsets, len } = place(parts.iter().cloned());
         (offsets, runs.iter().map(|run| (run.is_old, run.start, run.len, run.at)).collect(), len)
     }
