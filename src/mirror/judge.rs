@@ -183,10 +183,13 @@ pub fn root(path: &Path) -> Result<Node> {
     Ok(Node::root(path, Some(Judged::new(What::Directory, &stat))))
 }
 
+/// The format, if it is a container.
+type Verdict = Option<&'static dyn Format>;
+
 pub struct Judge {
     pub options: Options,
     /// Is a file of this identity and (the hash of) this name a container?
-    verdicts: Mutex<LruCache<(Identity, u64), Option<&'static dyn Format>>>,
+    verdicts: Mutex<LruCache<(Identity, u64), Verdict>>,
 }
 
 impl Judge {
