@@ -183,7 +183,7 @@ pub fn root(path: &Path) -> Result<Node> {
     Ok(Node::root(path, Some(Judged::new(What::Directory, &stat))))
 }
 
-/// The format of a container; None: it is none.
+/// The format, if it is a container.
 type Verdict = Option<&'static dyn Format>;
 
 pub struct Judge {

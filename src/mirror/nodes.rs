@@ -32,7 +32,6 @@ pub struct Node {
     pub found: Judged,
     /// Of a container: what the numbers of its inner nodes begin with; else 0.
     pub slot: u32,
-    depth: u32,
     /// Of a container: how many nodes it had when it was opened.
     pub inner: AtomicU64,
     lookups: AtomicU64,
@@ -48,7 +47,6 @@ impl Node {
             what: What::Directory,
             found: found.unwrap_or_default(),
             slot: 0,
-            depth: 0,
             inner: AtomicU64::new(0),
             lookups: AtomicU64::new(1),
         }
@@ -65,12 +63,11 @@ impl Node {
 
     /// How many levels it shows if its own files are the last: 1 for a directory that was given.
     pub fn level(&self) -> u32 {
-        let is_below_sources = self.root_name_is_empty();
-        self.depth + 1 - u32::from(is_below_sources && self.depth > 0)
-    }
-
-    fn root_name_is_empty(&self) -> bool {
-        self.parent.as_ref().map_or(self.name.is_empty(), |parent| parent.root_name_is_empty())
+        match &self.parent {
+            Some(parent) if parent.is_sources() => 1,
+            Some(parent) => parent.level() + 1,
+            None => 1,
+        }
     }
 
     /// Where it is on disk.
@@ -163,7 +160,9 @@ impl Nodes {
         if !is_there {
             let mut table = self.write();
             table.by_id.insert(node.id, node.clone());
-            table.by_slot.insert(node.slot, node.clone());
+            if node.slot != 0 {
+                table.by_slot.insert(node.slot, node.clone());
+            }
         }
     }
 
@@ -197,7 +196,6 @@ impl Table {
             name,
             what: found.what,
             slot,
-            depth: parent.depth + 1,
             inner: AtomicU64::new(0),
             found,
             lookups: AtomicU64::new(1),
