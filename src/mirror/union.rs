@@ -15,6 +15,9 @@ use crate::source::Source;
 use crate::tree::{Changed, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
+/// Of a node the numbers of its trees, each with its number there.
+type Parts = Vec<(usize, NodeId)>;
+
 /// Bits of a node's number in its own tree, and of a cursor there.
 const OWN: u32 = 55;
 /// As many as numbers have room for.
@@ -83,8 +86,8 @@ impl Union {
     }
 
     /// Whatever of this name is shown, out of the trees that have `dir`: each look-up is remembered by its tree.
-    fn find(&self, parts: &[(usize, NodeId)], name: &[u8]) -> Result<Option<(Vec<(usize, NodeId)>, Face)>> {
-        let mut shown: Option<(Vec<(usize, NodeId)>, Face, bool)> = None;
+    fn find(&self, parts: &[(usize, NodeId)], name: &[u8]) -> Result<Option<(Parts, Face)>> {
+        let mut shown: Option<(Parts, Face, bool)> = None;
         for (tree, dir) in parts.iter().copied() {
             let trees = self.tree(tree)?;
             let Some((node, face)) = trees.lookup(dir, name)? else { continue };

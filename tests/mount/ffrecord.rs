@@ -226,7 +226,7 @@ fn checksums_may_be_left_alone() {
     let damaged = sample("corrupt/last_sample_flip.ffr");
     let last = |mount: &Mount| {
         let last = names(&mount.join("records")).pop().unwrap();
-        mount.read(&format!("records/{last}"))
+        mount.read(format!("records/{last}"))
     };
     assert_eq!(last(&Mount::new(&damaged)).unwrap_err().raw_os_error(), Some(5));
     for options in [&["--no-verify"][..], &["-o", "no_verify"]] {

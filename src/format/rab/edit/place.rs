@@ -100,7 +100,10 @@ mod tests {
     use super::*;
     use Part::{New, Old};
 
-    fn placed(parts: &[Part]) -> (Vec<u64>, Vec<(bool, u64, u64, u64)>, u64) {
+    /// Of a piece: is it of the old file, and where it begins, how long it is, and where it goes.
+    type Shown = (bool, u64, u64, u64);
+
+    fn placed(parts: &[Part]) -> (Vec<u64>, Vec<Shown>, u64) {
         let Placed { runs, offsets, len } = place(parts.iter().cloned());
         (offsets, runs.iter().map(|run| (run.is_old, run.start, run.len, run.at)).collect(), len)
     }
