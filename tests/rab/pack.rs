@@ -248,7 +248,8 @@ fn objects_texts_and_bytes() {
     let all = ["c object", "notes.txt text", "s object", "t.csv text"];
     assert_eq!(shown(&[&"--objects", &"--text"]), all);
     for (file, (name, _)) in files.iter().zip(types(&out)) {
-        assert_eq!(good(&[&"cat", &out, &name]).as_bytes(), file.1);
+        let want = if name == "c" { b"a: 1\n" } else { file.1 };
+        assert_eq!(good(&[&"cat", &out, &name]).as_bytes(), want);
     }
     fs::remove_file(&out).unwrap();
     fs::write(dir.path().join("s.yaml"), "a: [1").unwrap();
