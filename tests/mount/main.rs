@@ -27,3 +27,4 @@ mod sources;
 mod tools;
 mod underneath;
 mod users;
+mod views;
