@@ -125,7 +125,7 @@ impl Fuse {
         reply: R,
         answer: impl FnOnce(&Arc<Shared>, R) + Send + 'static,
     ) {
-        if cursor > 0 || self.shared.fs.lifetime(inode) == Lifetime::Forever {
+        if cursor > 0 || self.shared.fs.listing_lifetime(inode) == Lifetime::Forever {
             return self.answer(inode, reply, answer);
         }
         let shared = self.shared.clone();

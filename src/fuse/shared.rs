@@ -128,8 +128,9 @@ impl Shared {
 
     pub fn list_with_attributes(&self, inode: u64, cursor: u64, mut reply: ReplyDirectoryPlus) {
         let listed = self.each_line(inode, cursor, &mut |line| {
-            // What cannot be looked at is left out; whoever asks for it by its name is told why.
-            let Ok(Some(found)) = self.fs.listed(&line) else { return true };
+            // What cannot be looked at is left out; whoever asks for it by its name gets the error.
+            let found = self.fs.listed(&line).inspect_err(|error| log::warn!("not listed: {error}"));
+            let Ok(Some(found)) = found else { return true };
             let attr = self.file_attr(&found);
             let holds = self.attributes_hold(&found);
             let name = OsStr::from_bytes(line.name);
@@ -148,7 +149,7 @@ impl Shared {
     /// Lists until `add` returns false. What was listed of a directory that may change is forgotten in time.
     fn each_line(&self, inode: u64, cursor: u64, add: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), Errno> {
         let done = self.guard(inode, |fs| fs.list(inode, cursor, add));
-        if self.fs.lifetime(inode) == Lifetime::Refresh {
+        if self.fs.listing_lifetime(inode) == Lifetime::Refresh {
             self.listed.note(inode);
         }
         done

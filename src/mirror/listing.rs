@@ -95,7 +95,7 @@ impl Listings {
         let mut lines = Vec::new();
         for (shown, path) in &self.sources {
             // One that cannot be looked at does not hide the others.
-            let found = judge.look_at(dir, path).inspect_err(|error| log::debug!("not listed: {error}"));
+            let found = judge.look_at(dir, path).inspect_err(|error| log::warn!("not listed: {error}"));
             if let Ok(Some(found)) = found {
                 lines.push(Line { shown: shown.clone(), ..line(dir, path.clone(), &found) });
             }
@@ -233,7 +233,7 @@ fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) ->
         return Some((raw, found));
     }
     let found = judge.look_in(dir, fd.as_fd(), &raw.name);
-    let found = found.inspect_err(|error| log::debug!("not listed: {error}")).ok()??;
+    let found = found.inspect_err(|error| log::warn!("not listed: {error}")).ok()??;
     Some((raw, found))
 }
 
