@@ -138,6 +138,14 @@ impl Tree for Overlay {
         }
     }
 
+    fn listing_lifetime(&self, dir: NodeId) -> Lifetime {
+        match self.node(dir) {
+            Ok(Some(node)) => self.tree.listing_lifetime(node.of.node()),
+            Ok(None) => self.tree.listing_lifetime(dir),
+            Err(_) => Lifetime::Refresh,
+        }
+    }
+
     fn forget(&self, id: NodeId, lookups: u64) {
         if !is_view(id) {
             return self.tree.forget(id, lookups);
