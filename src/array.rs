@@ -9,12 +9,15 @@ mod opaque;
 mod record;
 mod scalar;
 mod slab;
+pub mod text;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use any::AnyArray;
+pub(crate) use any::to_native;
 pub use index::Slab;
+pub(crate) use index::Span;
 pub use opaque::Opaque;
 pub use record::{Cell, Field, Record};
 pub use scalar::{Scalar, Width};

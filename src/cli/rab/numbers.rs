@@ -1,5 +1,6 @@
 //! Elements as text, all of one width and with as many digits as they need, as numpy prints them.
 
+use crate::array::text::simplest;
 use crate::{Scalar, Width};
 
 /// Digits after the point at most.
@@ -145,23 +146,5 @@ fn shortest(value: f64, width: Width) -> String {
     match fraction(&text).len() {
         0 => text,
         digits => format!("{value:.digits$}"),
-    }
-}
-
-/// The number whose shortest digits are those that tell `value` from its neighbours of this width.
-fn simplest(value: f64, width: Width) -> f64 {
-    match width {
-        Width::W64 => value,
-        Width::Bfloat => {
-            let short = (0..4).map(|digits| format!("{value:.digits$e}"));
-            let read = short.filter_map(|text| text.parse::<f64>().ok());
-            read.into_iter().find(|near| half::bf16::from_f64(*near).to_f64() == value).unwrap_or(value)
-        }
-        Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
-        Width::W16 => {
-            let short = (0..5).map(|digits| format!("{value:.digits$e}"));
-            let read = short.filter_map(|text| text.parse::<f64>().ok());
-            read.into_iter().find(|near| half::f16::from_f64(*near).to_f64() == value).unwrap_or(value)
-        }
     }
 }
