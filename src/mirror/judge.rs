@@ -320,7 +320,7 @@ impl Judge {
             path: &path,
             head: head.get(..have).unwrap_or_default(),
             len: identity.len,
-            asked_for: false,
+            asked_for: self.options.formats.format.is_some(),
         };
         let format = match &self.options.formats.format {
             Some(name) => Some(format::named(name)?).filter(|format| format.detect(&candidate)),
