@@ -7,12 +7,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use lru::LruCache;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::{Errno, pread};
 
 use super::nodes::Node;
 use super::options::Options;
@@ -207,10 +208,10 @@ impl Judge {
 
     /// As [`Judge::look_at`], in a directory that is open.
     pub fn look_in(&self, dir: &Arc<Node>, fd: impl AsFd, name: &OsStr) -> Result<Option<Judged>> {
-        let failed = |errno: rustix::io::Errno| Error::read(place(dir, name), errno.into());
+        let failed = |errno: Errno| Error::read(place(dir, name), errno.into());
         let stat = match statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(failed(errno)),
         };
         let judged = match FileType::from_raw_mode(stat.st_mode) {
@@ -218,6 +219,20 @@ impl Judge {
             _ => self.of_stat(dir, &fd, name, name, &stat)?,
         };
         Ok(judged.filter(|judged| self.shows(dir, name, judged.what)))
+    }
+
+    /// As [`Judge::look_in`], of a regular file that was not looked at before: without a stat by its name. None also
+    /// where that does not do.
+    pub fn look_into(&self, dir: &Node, fd: impl AsFd, name: &OsStr) -> Result<Option<Judged>> {
+        let Ok(file) = open_to_look(fd, name) else { return Ok(None) };
+        let Ok(stat) = fstat(&file) else { return Ok(None) };
+        let has_head = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_size > 0;
+        if !has_head {
+            return Ok(None);
+        }
+        let format = self.format_of(dir, &file, name, &stat)?;
+        let judged = Judged::new(format.map_or(What::File, What::Container), &stat);
+        Ok(Some(judged).filter(|judged| self.shows(dir, name, judged.what)))
     }
 
     /// What `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
@@ -283,54 +298,52 @@ impl Judge {
         path: &OsStr,
         name: &OsStr,
         stat: &rustix::fs::Stat,
-    ) -> Result<Option<&'static dyn Format>> {
+    ) -> Result<Verdict> {
         let identity = identity(stat);
         if identity.len == 0 {
             return Ok(None);
         }
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
-        let key = (identity, hasher.finish());
-        let known = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        if let Some(known) = known {
+        if let Some(known) = self.verdicts().get(&key(identity, name)).copied() {
             return Ok(known);
         }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = match openat(fd, path, flags, Mode::empty()) {
-            Ok(file) => file,
+        match open_to_look(fd, path) {
+            Ok(file) => match fstat(&file) {
+                Ok(stat) => self.format_of(dir, &file, name, &stat),
+                Err(_) => Ok(None),
+            },
             // That says nothing of the file.
-            Err(errno @ (rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOMEM)) => {
-                return Err(Error::read(place(dir, name), errno.into()));
+            Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+                Err(Error::read(place(dir, name), errno.into()))
             }
-            Err(_) => return Ok(None),
-        };
-        let mut head = [0; HEAD];
-        let mut have = 0;
-        // One read, but for file systems that give less than there is.
-        while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
-            match rustix::io::pread(&file, rest, have as u64) {
-                Ok(0) => break,
-                Ok(count) => have += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return Ok(None),
-            }
+            Err(_) => Ok(None),
         }
+    }
+
+    /// The format of a file that is open, if it is a container. Who writes into it after the stat changes when it was
+    /// modified, so that it is looked at again.
+    fn format_of(
+        &self,
+        dir: &Node,
+        file: &OwnedFd,
+        name: &OsStr,
+        stat: &rustix::fs::Stat,
+    ) -> Result<Verdict> {
+        let mut head = [0; HEAD];
+        let Ok(head) = read_head(file, &mut head) else { return Ok(None) };
+        let identity = identity(stat);
         let path = dir.path().join(name);
-        let candidate = Candidate {
-            path: &path,
-            head: head.get(..have).unwrap_or_default(),
-            len: identity.len,
-            asked_for: self.options.formats.format.is_some(),
-        };
+        let asked_for = self.options.formats.format.is_some();
+        let candidate = Candidate { path: &path, head, len: identity.len, asked_for };
         let format = match &self.options.formats.format {
             Some(name) => Some(format::named(name)?).filter(|format| format.detect(&candidate)),
             None => format::detect(&candidate),
         };
-        // It may be another file by now.
-        if fstat(&file).is_ok_and(|stat| self::identity(&stat) == identity) {
-            self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).put(key, format);
-        }
+        self.verdicts().put(key(identity, name), format);
         Ok(format)
+    }
+
+    fn verdicts(&self) -> MutexGuard<'_, LruCache<(Identity, u64), Verdict>> {
+        self.verdicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a node is now, for who looks at it again.
@@ -340,7 +353,7 @@ impl Judge {
                 return Ok(node.found.stat());
             }
             let stat = statat(CWD, Path::new(&node.name), AtFlags::empty()).map_err(|errno| match errno {
-                rustix::io::Errno::NOENT => Error::NotFound,
+                Errno::NOENT => Error::NotFound,
                 errno => Error::read(Place::file(&node.path()), errno.into()),
             })?;
             return Ok(Judged::new(What::Directory, &stat).stat());
@@ -367,6 +380,33 @@ impl Judge {
     }
 }
 
+/// A file of this identity and the hash of this name.
+fn key(identity: Identity, name: &OsStr) -> (Identity, u64) {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    (identity, hasher.finish())
+}
+
+/// Neither waits for a pipe nor becomes our terminal.
+fn open_to_look(dir: impl AsFd, path: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    openat(dir, path, flags, Mode::empty())
+}
+
+/// The first bytes, in one read but on file systems that give less than there is.
+fn read_head<'a>(file: &OwnedFd, head: &'a mut [u8; HEAD]) -> rustix::io::Result<&'a [u8]> {
+    let mut have = 0;
+    while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
+        match pread(file, rest, have as u64) {
+            Ok(0) => break,
+            Ok(count) => have += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(head.get(..have).unwrap_or_default())
+}
+
 /// Of several sources each is a root of its own.
 fn root_of(dir: &Arc<Node>) -> Option<PathBuf> {
     let root = dir.ancestors().filter(|node| !node.is_sources()).last()?;
@@ -383,8 +423,8 @@ pub fn open_directory(dir: &Node) -> Result<Option<OwnedFd>> {
     if path.as_os_str().is_empty() {
         return Ok(None);
     }
-    let failed = |errno: rustix::io::Errno| match errno {
-        rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => Error::NotFound,
+    let failed = |errno: Errno| match errno {
+        Errno::NOENT | Errno::NOTDIR => Error::NotFound,
         errno => Error::read(Place::file(&path), errno.into()),
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -81,7 +81,10 @@ impl Listings {
         let fd = judge::open_directory(dir)?;
         let (modified, lines) = match &fd {
             None => (None, self.of_root(dir, judge)?),
-            Some(fd) => (judge::modified(fd), read(dir, fd, judge)?),
+            Some(fd) => {
+                let is_new = !self.lock().contains(&dir.id);
+                (judge::modified(fd), read(dir, fd, judge, is_new)?)
+            }
         };
         let listing = Arc::new(Listing { modified, lines: in_order(lines) });
         self.lock().put(dir.id, listing.clone());
@@ -92,7 +95,7 @@ impl Listings {
         let mut lines = Vec::new();
         for (shown, path) in &self.sources {
             // One that cannot be looked at does not hide the others.
-            let found = judge.look_at(dir, path).inspect_err(|error| log::debug!("not listed: {error}"));
+            let found = judge.look_at(dir, path).inspect_err(|error| log::warn!("not listed: {error}"));
             if let Ok(Some(found)) = found {
                 lines.push(Line { shown: shown.clone(), ..line(dir, path.clone(), &found) });
             }
@@ -177,13 +180,14 @@ fn line(dir: &Node, name: OsString, found: &Judged) -> Line {
 struct Raw {
     name: OsString,
     inode: u64,
-    is_directory: bool,
+    kind: FileType,
 }
 
-fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge) -> Result<Vec<Line>> {
+/// `is_new`: it was not read before.
+fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge, is_new: bool) -> Result<Vec<Line>> {
     let raw = names(dir, fd)?;
     let look = |raw: Vec<Raw>| -> Vec<(Raw, Judged)> {
-        raw.into_iter().filter_map(|raw| look(dir, fd, raw, judge)).collect()
+        raw.into_iter().filter_map(|raw| look(dir, fd, raw, judge, is_new)).collect()
     };
     let found = if raw.len() < MANY { look(raw) } else { in_parallel(raw, &look) };
     let names = if judge.options.strip_ext { stripped(&found) } else { HashMap::new() };
@@ -208,7 +212,7 @@ fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
             names.push(Raw {
                 name: OsStr::from_bytes(name).to_owned(),
                 inode: entry.ino(),
-                is_directory: entry.file_type() == FileType::Directory,
+                kind: entry.file_type(),
             });
         }
     }
@@ -216,14 +220,20 @@ fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
 }
 
 /// What is not there any more, or cannot be looked at, is not listed.
-fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge) -> Option<(Raw, Judged)> {
-    if raw.is_directory {
+fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) -> Option<(Raw, Judged)> {
+    if raw.kind == FileType::Directory {
         let is_shown = judge.shows(dir, &raw.name, What::Directory);
         let found = Judged::directory(raw.inode);
         return is_shown.then_some((raw, found));
     }
+    if is_new
+        && raw.kind == FileType::RegularFile
+        && let Ok(Some(found)) = judge.look_into(dir, fd.as_fd(), &raw.name)
+    {
+        return Some((raw, found));
+    }
     let found = judge.look_in(dir, fd.as_fd(), &raw.name);
-    let found = found.inspect_err(|error| log::debug!("not listed: {error}")).ok()??;
+    let found = found.inspect_err(|error| log::warn!("not listed: {error}")).ok()??;
     Some((raw, found))
 }
 

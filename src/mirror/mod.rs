@@ -262,6 +262,13 @@ impl Tree for Mirror {
         if id == ROOT || is_outer(id) { Lifetime::Refresh } else { Lifetime::Forever }
     }
 
+    fn listing_lifetime(&self, id: NodeId) -> Lifetime {
+        match self.in_container(id) {
+            Ok(Some(_)) => Lifetime::Forever,
+            _ => Lifetime::Refresh,
+        }
+    }
+
     fn forget(&self, id: NodeId, lookups: u64) {
         let node = match self.at(id) {
             Ok(At::Outer(node) | At::Inner(node, _)) => node,
