@@ -66,7 +66,6 @@ Exit codes:
   21  FUSE is not available";
 
 /// Look into scientific container files (RAB, NPZ, RawArray, FFRecord), and edit them
-/// Look into scientific container files (RAB, RawArray)
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
 /// name wins over a glob.
