@@ -26,7 +26,6 @@ use target::{NewContainer, WriteOptions};
 pub struct Context {
     pub source: Arc<dyn Source>,
     /// Further files of the same format that make one container with the first, in their order.
-    #[allow(dead_code, reason = "RAB has no such containers")]
     pub others: Vec<Arc<dyn Source>>,
     pub engine: Arc<Engine>,
     pub options: Options,

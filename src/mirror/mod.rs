@@ -213,7 +213,7 @@ impl Tree for Mirror {
             },
             At::Inner(container, node) => {
                 let inner = self.opened.tree(&container)?.stat(node, face)?;
-                let own = node_stat(&container);
+                let own = container.found.stat();
                 Ok(Stat { modified: own.modified, permissions: inner.permissions & own.permissions, ..inner })
             }
         }
@@ -312,8 +312,4 @@ impl Tree for Mirror {
             _ => id..id + 1,
         }
     }
-}
-
-fn node_stat(container: &Node) -> Stat {
-    container.found.stat()
 }
