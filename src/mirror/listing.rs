@@ -15,7 +15,8 @@ use std::thread;
 use lru::LruCache;
 use rustix::fs::{Dir, FileType};
 
-use super::judge::{self, Judge, Judged, What};
+use super::judge::{self, Judge};
+use super::judged::{Judged, What};
 use super::nodes::{Node, id_of};
 use crate::error::Place;
 use crate::tree::{Kind, NodeId};
