@@ -185,7 +185,8 @@ impl Judge {
         let Ok(head) = read_head(file, &mut head) else { return Ok(None) };
         let identity = identity(stat);
         let path = dir.path().join(name);
-        let candidate = Candidate { path: &path, head, len: identity.len, asked_for: false };
+        let asked_for = self.options.formats.format.is_some();
+        let candidate = Candidate { path: &path, head, len: identity.len, asked_for };
         let format = match &self.options.formats.format {
             Some(name) => Some(format::named(name)?).filter(|format| format.detect(&candidate)),
             None => format::detect(&candidate),
