@@ -63,3 +63,69 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
         assert!(said.out.contains(&format!("dataset {name:?}")) && said.out.contains(problem), "{said:?}");
     }
 }
+
+const MAKE: &str = r#"
+import sys, numpy as np
+fields = [("n", "<i4"), ("it's \"é\"", ">f8"), ("s", "S3"), ("u", "<U2"), ("three", "<f4", (3,)), ("ok", "?")]
+st = np.zeros(4, fields)
+st["n"], st["s"], st["u"], st["three"] = [1, 2, 3, 4], b"ab", "é漢", [[1, 2, 3]] * 4
+gaps = np.zeros((2, 2), np.dtype({"names": ["a", "b"], "formats": ["u1", "<i4"], "offsets": [0, 4]}))
+deep = np.zeros(2, [("x", [("y", "<i2")]), ("z", "<f4", (2, 2))])
+np.savez(sys.argv[1], st=st, fortran=np.asfortranarray(np.array([["a", "bcd"], ["é", ""]])), bytes=np.array([b"x", b"yz"]),
+         void=np.frombuffer(b"abcdef", "V3"), gaps=gaps, big=np.array(["é"], ">U3"), none=np.zeros(3, "S0"), deep=deep,
+         dates=np.array(["2020-01-02"], "M8[D]"), objects=np.array([None], object))
+"#;
+
+const SAME: &str = r#"
+import sys, numpy as np
+a, b = np.load(sys.argv[1], allow_pickle=True), np.load(sys.argv[2])
+for name in sys.argv[3:]:
+    assert a[name].dtype == b[name].dtype and a[name].shape == b[name].shape, (name, a[name].dtype, b[name].dtype)
+    assert a[name].tobytes() == b[name].tobytes(), name
+"#;
+
+#[test]
+fn structures_and_texts_are_arrays_too() {
+    let dir = kit::scratch();
+    let [file, copy, one, plain] = ["a.npz", "b.npz", "st.npy", "c.rab"].map(|name| dir.path().join(name));
+    kit::python(&[&"-c", &MAKE, &file]);
+    let get = |what: &str| good(&[&"get", &file, &what]);
+    assert_eq!(get("st[1]"), "(2, 0.0, b'ab', 'é漢', [1.0, 2.0, 3.0], False)\n");
+    assert_eq!(get("fortran[:, 0]"), "['a' 'é']\n");
+    assert_eq!(get("bytes"), "[b'x' b'yz']\n");
+    let known = ["st", "fortran", "bytes", "void", "gaps", "big"];
+    let mut convert: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &file, &copy];
+    convert.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
+    let said = rab(&convert);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    let mut same: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &SAME, &file, &copy];
+    same.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
+    kit::python(&same);
+    good(&[&"convert", &file, &one, &"st"]);
+    let script = "import sys, numpy as np; a = np.load(sys.argv[1])['st']; b = np.load(sys.argv[2]); assert a.dtype == b.dtype and (a == b).all()";
+    kit::python(&[&"-c", &script, &file, &one]);
+    // What has no place elsewhere is bytes, and that is said; what is not understood is too.
+    let said = rab(&[&"convert", &file, &plain, &"st", &"none", &"deep", &"dates"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.err.contains("dataset \"st\": its type <i4,>f8,S3,<U2,3<f4,|b1 is none that RAB has"),
+        "{said:?}"
+    );
+    assert_eq!(said.err.lines().count(), 4, "{said:?}");
+    assert_eq!(
+        good(&[&"ls", &"-l", &plain, &"st"]).lines().nth(1).unwrap().split_whitespace().next(),
+        Some("bytes")
+    );
+}
+
+#[test]
+fn what_is_not_read_does_not_keep_the_others_from_being_unpacked() {
+    let dir = kit::scratch();
+    let said = rab(&[&"unpack", &small(), &dir.path().join("out")]);
+    assert!(said.code == 1 && said.err.contains("dataset \"things\": it holds Python objects"), "{said:?}");
+    let names = kit::names(&dir.path().join("out"));
+    for name in ["grid", "grid.meta.yaml", "names", "notes.txt", "packed", "points", "things.meta.yaml"] {
+        assert!(names.contains(&name.to_owned()), "{name} is not in {names:?}");
+    }
+    assert!(!names.contains(&"things".to_owned()));
+}
