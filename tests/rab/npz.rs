@@ -129,3 +129,76 @@ fn what_is_not_read_does_not_keep_the_others_from_being_unpacked() {
     }
     assert!(!names.contains(&"things".to_owned()));
 }
+
+/// A ZIP64 archive that takes no room: `hole.npy`, 4.5 GiB of bytes that are nothing but zeros and a word near their
+/// end, and `after.npy` behind it.
+fn beyond_4_gib(path: &Path) {
+    use std::os::unix::fs::FileExt;
+    let npy = |descr: &str, count: u64| {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}\n");
+        [b"\x93NUMPY\x01\0", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat()
+    };
+    let file = std::fs::File::create(path).unwrap();
+    let (mut at, mut directory) = (0u64, Vec::new());
+    for (name, head, data) in [("hole.npy", npy("|u1", HOLE), HOLE), ("after.npy", npy("<u2", 3), 6)] {
+        let len = head.len() as u64 + data;
+        let both = [len, len].map(u64::to_le_bytes).concat();
+        let crc = if data == 6 { crc32(&[&head[..], &[7, 0, 8, 0, 9, 0]].concat()) } else { 0 };
+        // Flags, method, time, date, CRC-32, both sizes, which the extra field has.
+        let common =
+            [&[0, 0, 0, 0, 0, 0, 33, 0][..], &crc.to_le_bytes(), &[0xff; 8], &[name.len() as u8, 0]].concat();
+        let local =
+            [b"PK\x03\x04\x2d\0", &common[..], &[20, 0], name.as_bytes(), &[1, 0, 16, 0], &both, &head]
+                .concat();
+        file.write_all_at(&local, at).unwrap();
+        directory.extend(
+            [b"PK\x01\x02\x2d\0\x2d\0", &common[..], &[28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
+        );
+        directory
+            .extend([&[0xff; 4][..], name.as_bytes(), &[1, 0, 24, 0], &both, &at.to_le_bytes()].concat());
+        at += local.len() as u64 + data;
+        match data {
+            HOLE => file.write_all_at(b"word", at - 100).unwrap(),
+            _ => file.write_all_at(&[7, 0, 8, 0, 9, 0], at - 6).unwrap(),
+        }
+    }
+    let len = directory.len() as u64;
+    let numbers = [2, 2, len, at].map(u64::to_le_bytes).concat();
+    let end64 =
+        [b"PK\x06\x06", &44u64.to_le_bytes()[..], &[45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0], &numbers].concat();
+    let locator = [b"PK\x06\x07\0\0\0\0", &(at + len).to_le_bytes()[..], &[1, 0, 0, 0]].concat();
+    let end = [&b"PK\x05\x06\0\0\0\0"[..], &[0xff; 12], &[0, 0]].concat();
+    file.write_all_at(&[directory, end64, locator, end].concat(), at).unwrap();
+}
+
+const HOLE: u64 = 9 << 29;
+
+fn crc32(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ 0xEDB8_8320 * (crc & 1))
+    }) ^ !0
+}
+
+#[test]
+fn members_beyond_4_gib() {
+    let dir = kit::scratch();
+    let file = dir.path().join("large.npz");
+    beyond_4_gib(&file);
+    assert_eq!(good(&[&"get", &file, &"after"]), "[7 8 9]\n");
+    let offset = (HOLE - 100).to_string();
+    assert_eq!(good(&[&"cat", &file, &"hole", &"--offset", &offset, &"--length", &"4"]), "word");
+    assert_eq!(good(&[&"get", &file, &"hole[-101:-98]"]), "[  0 119 111]\n");
+    let long = good(&[&"ls", &"-l", &file]);
+    assert!(long.contains("(4831838208,)") && long.contains("4831838208"), "{long}");
+    // What numpy makes of it.
+    let script = "import sys, numpy as np; a = np.load(sys.argv[1]); assert a['after'].tolist() == [7, 8, 9]";
+    kit::python(&[&"-c", &script, &file]);
+    let mount = kit::Mount::new(&file);
+    use std::os::unix::fs::FileExt;
+    let hole = std::fs::File::open(mount.join("hole")).unwrap();
+    assert_eq!(hole.metadata().unwrap().len(), HOLE);
+    let mut word = [1; 6];
+    hole.read_exact_at(&mut word, HOLE - 101).unwrap();
+    assert_eq!(&word, b"\0word\0");
+    assert_eq!(mount.read("after").unwrap(), [7, 0, 8, 0, 9, 0]);
+}
