@@ -143,7 +143,7 @@ fn beyond_4_gib(path: &Path) {
     for (name, head, data) in [("hole.npy", npy("|u1", HOLE), HOLE), ("after.npy", npy("<u2", 3), 6)] {
         let len = head.len() as u64 + data;
         let both = [len, len].map(u64::to_le_bytes).concat();
-        let crc = if data == 6 { crc32(&[&head[..], &[7, 0, 8, 0, 9, 0]].concat()) } else { 0 };
+        let crc = if data == 6 { kit::crc32(&[&head[..], &[7, 0, 8, 0, 9, 0]].concat()) } else { 0 };
         // Flags, method, time, date, CRC-32, both sizes, which the extra field has.
         let common =
             [&[0, 0, 0, 0, 0, 0, 33, 0][..], &crc.to_le_bytes(), &[0xff; 8], &[name.len() as u8, 0]].concat();
@@ -172,12 +172,6 @@ fn beyond_4_gib(path: &Path) {
 }
 
 const HOLE: u64 = 9 << 29;
-
-fn crc32(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(!0, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ 0xEDB8_8320 * (crc & 1))
-    }) ^ !0
-}
 
 #[test]
 fn members_beyond_4_gib() {
