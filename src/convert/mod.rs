@@ -15,14 +15,11 @@ use crate::archive::{Archive, Meter};
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::{self, NewContainer, NewDataset, What, WriteOptions};
+use crate::format::target::{self, LEVEL, NewContainer, NewDataset, What, WriteOptions};
 use crate::source::FileSource;
 use crate::tree::Description;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
-
-/// For what is compressed already, if nothing else is said.
-pub const LEVEL: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -67,7 +64,7 @@ pub fn convert(
         };
         let what = what(described);
         if what == What::Bytes && described.kind != "bytes" {
-            let place = place(archive.path(), described);
+            let place = Place::file(archive.path()).dataset(&described.name.lossy());
             (watch.noted)(&format!(
                 "{place}: its type {:?} is not known, its bytes are kept",
                 described.kind
@@ -155,10 +152,6 @@ fn add(
     let place = Place::file(file).dataset(&dataset.name.lossy());
     added?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
     Ok(())
-}
-
-fn place(file: &Path, described: &Description) -> Place {
-    Place::file(file).dataset(&described.name.lossy())
 }
 
 /// The bytes of a dataset on their way. Keeps the error that ends them.
