@@ -158,17 +158,18 @@ fn short(all: &OnceLock<Vec<f32>>, bits: u16, simplest: fn(u16) -> f64) -> f32 {
 
 /// The number whose shortest digits are those that tell `value` from its neighbours of this width.
 pub fn simplest(value: f64, width: Width) -> f64 {
-    let shortest = |most: usize, is_same: &dyn Fn(f64) -> bool| {
-        let short = (0..most).map(|digits| format!("{value:.digits$e}"));
-        let mut read = short.filter_map(|text| text.parse::<f64>().ok());
-        read.find(|near| is_same(*near)).unwrap_or(value)
-    };
     match width {
         Width::W64 => value,
         Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
-        Width::Bfloat => shortest(4, &|near| bf16::from_f64(near).to_f64() == value),
-        Width::W16 => shortest(5, &|near| f16::from_f64(near).to_f64() == value),
+        Width::W16 => nearby(value, 5, |near| f16::from_f64(near).to_f64()),
+        Width::Bfloat => nearby(value, 4, |near| bf16::from_f64(near).to_f64()),
     }
+}
+
+/// The number with the fewest digits that becomes `value` when it is `stored`; it has at most so many.
+fn nearby(value: f64, digits: usize, stored: impl Fn(f64) -> f64) -> f64 {
+    let short = (0..digits).filter_map(|behind| format!("{value:.behind$e}").parse().ok());
+    short.into_iter().find(|near| stored(*near) == value).unwrap_or(value)
 }
 
 #[cfg(test)]

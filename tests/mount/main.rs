@@ -10,6 +10,7 @@ mod damaged;
 mod decoding;
 mod directory;
 mod docs;
+mod faces;
 mod ffrecord;
 mod gzip;
 mod index;

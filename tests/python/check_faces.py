@@ -156,7 +156,8 @@ def main():
                 continue
             path = lambda kind: os.path.join(VIEWS, kind, f"{stem}.{kind}")
             if array.dtype.names:
-                check_table(path, array)
+                if all(not of.shape and of.kind in "biufcS" for of, *_ in array.dtype.fields.values()):
+                    check_table(path, array)
             else:
                 check_array(path, array)
     print(json.dumps(FOUND))

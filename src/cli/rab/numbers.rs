@@ -8,11 +8,12 @@ const DIGITS: usize = 8;
 
 /// Every element, padded to the width of the widest.
 pub fn aligned(cells: &[Scalar]) -> Vec<String> {
+    let part = |of: fn((f64, f64)) -> f64| cells.iter().map(|cell| of(cell.parts())).collect::<Vec<_>>();
     match cells.first() {
-        Some(Scalar::Float(_, width)) => floats(&parts(cells, |cell| cell.0), *width, false),
+        Some(Scalar::Float(_, width)) => floats(&part(|parts| parts.0), *width, false),
         Some(Scalar::Complex(_, _, width)) => {
-            let real = floats(&parts(cells, |cell| cell.0), *width, false);
-            let imaginary = floats(&parts(cells, |cell| cell.1), *width, true);
+            let real = floats(&part(|parts| parts.0), *width, false);
+            let imaginary = floats(&part(|parts| parts.1), *width, true);
             let pair = |(real, imaginary): (String, String)| {
                 let digits = imaginary.trim_end();
                 let spaces = " ".repeat(imaginary.len() - digits.len());
@@ -55,17 +56,6 @@ fn single(value: f64, width: Width, whole: &str) -> String {
     let text = format!("{value:.digits$e}");
     let (mantissa, exponent) = split_exponent(&text);
     format!("{mantissa}e{exponent:+03}")
-}
-
-fn parts(cells: &[Scalar], part: impl Fn((f64, f64)) -> f64) -> Vec<f64> {
-    let both = cells.iter().map(|cell| match *cell {
-        Scalar::Float(value, _) => (value, 0.0),
-        Scalar::Complex(real, imaginary, _) => (real, imaginary),
-        Scalar::Int(value) => (value as f64, 0.0),
-        Scalar::Big(value) => (value as f64, 0.0),
-        Scalar::Bool(value) => (f64::from(u8::from(value)), 0.0),
-    });
-    both.map(part).collect()
 }
 
 fn floats(values: &[f64], width: Width, signed: bool) -> Vec<String> {
