@@ -21,12 +21,12 @@ fn tools_open_the_views_of_every_sample() {
     {
         if sample.extension().is_some_and(|kind| kind == "rab" || kind == "ra") {
             let name = sample.file_name().unwrap();
-            std::os::unix::fs::symlink(&sample, folder.join(name)).unwrap();
+            std::fs::copy(&sample, folder.join(name)).unwrap();
         }
     }
     let mount = Mount::new(&folder);
     let found: serde_json::Value = serde_json::from_str(&checked(&mount.path)).unwrap();
-    for (kind, least) in [("csv", 60), ("png", 60), ("jsonl", 2), ("arrow", 2)] {
+    for (kind, least) in [("csv", 50), ("png", 120), ("jsonl", 3), ("arrow", 3)] {
         assert!(found[kind].as_u64() >= Some(least), "{kind}: {found}");
     }
 }
@@ -64,7 +64,7 @@ fn an_array_larger_than_memory_is_text_at_once() {
     let last = sh(r#"tail -c 6 "$1""#, &[&csv]);
     assert_eq!(last, " 1.25\n");
     // less wants a terminal to go to the end.
-    let less = r#"script -qec "less -n +G '$1'" /dev/null < /dev/null | tail -c 400"#;
+    let less = r#"script -qec "less -n +Gq '$1'" /dev/null < /dev/null | tail -c 400"#;
     assert!(sh(less, &[&csv]).contains("1.25"));
     let read = "import sys, numpy, pandas\n\
         print(numpy.loadtxt(sys.argv[1], delimiter=',', max_rows=3).sum())\n\
@@ -87,7 +87,7 @@ fn any_range_of_a_view_is_that_of_the_whole() {
         paths.extend(["table", "table gzip"].map(|name| tables.join(format!(".views/{kind}/{name}.{kind}"))));
     }
     paths.extend(names(&orders.join(".views/csv")).iter().map(|name| orders.join(".views/csv").join(name)));
-    assert!(paths.len() > 9);
+    assert!(paths.len() > 8);
     for path in paths {
         let whole = std::fs::read(&path).unwrap();
         assert_eq!(whole.len() as u64, std::fs::metadata(&path).unwrap().size(), "{path:?}");
