@@ -4,6 +4,7 @@
 
 pub mod ffrecord;
 mod npz;
+mod onda;
 mod rab;
 mod rawarray;
 pub mod target;
@@ -16,7 +17,7 @@ pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 
 use crate::codec::Engine;
-use crate::source::Source;
+use crate::source::{Policy, Siblings, Source};
 use crate::tree::{Datasets, Names, Tree};
 use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
@@ -37,6 +38,11 @@ impl Context {
     pub fn new(source: Arc<dyn Source>, engine: Arc<Engine>) -> Context {
         Context { source, others: Vec::new(), engine, options: Options::default() }
     }
+
+    /// The files that the container names.
+    pub fn siblings(&self) -> Siblings {
+        Siblings::new(self.source.path(), self.options.policy.clone(), self.engine.files.clone())
+    }
 }
 
 /// What a user may say about containers. Each is for some of the formats and nothing to the others.
@@ -48,6 +54,8 @@ pub struct Options {
     pub dtype: Option<String>,
     /// Checksums are not compared when data is read.
     pub no_verify: bool,
+    /// Which other files a container may name.
+    pub policy: Policy,
 }
 
 /// What tells a format: a file's name, its first bytes and its length.
@@ -105,7 +113,7 @@ pub struct Listing {
     pub datasets: Box<dyn Datasets>,
 }
 
-pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord];
+pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;

@@ -16,9 +16,9 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 
 use super::nodes::Node;
 use super::options::Options;
-use super::resolve::resolve;
 use crate::error::Place;
 use crate::format::{self, Candidate, Format, HEAD};
+use crate::source::resolve;
 use crate::tree::{Kind, Size, Stat};
 use crate::{Error, Result};
 

@@ -6,6 +6,8 @@
 
 mod file;
 mod mapped;
+mod named;
+mod resolve;
 #[cfg(test)]
 pub mod memory;
 
@@ -16,6 +18,8 @@ use std::time::SystemTime;
 
 pub use file::FileSource;
 pub use mapped::Mapped;
+pub use named::{OpenFiles, Policy, Siblings};
+pub use resolve::resolve;
 
 use crate::Result;
 use crate::error::Place;
