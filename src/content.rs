@@ -149,9 +149,7 @@ impl Content {
                 Ok(Way::Stored { source: source.clone(), range: range.clone() })
             }
             Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
-            Content::Framed(stream) => {
-                Ok(Way::Framed { left: 0..stream.len()?, stream: stream.clone() })
-            }
+            Content::Framed(stream) => Ok(Way::Framed { left: 0..stream.len()?, stream: stream.clone() }),
             Content::Computed(computed) => Ok(Way::Computed { computed: computed.clone(), at: 0 }),
             Content::Part { whole, range } => whole.reader().map(|whole| Way::Part {
                 whole: Box::new(whole),

@@ -6,10 +6,10 @@
 
 mod file;
 mod mapped;
-mod named;
-mod resolve;
 #[cfg(test)]
 pub mod memory;
+mod named;
+mod resolve;
 
 use std::fs::File;
 use std::ops::Range;

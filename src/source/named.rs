@@ -4,13 +4,13 @@
 //! What always holds: what was found is the file that is read, or the read fails; only regular files are opened; nothing
 //! below our own mountpoint is.
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::io;
 
 use lru::LruCache;
 use rustix::fs::FileType;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::kit::{
     Mount, Signal, TempDir, bytes_entry, data, entry, eventually, kill, names, rab as write, scratch, sh,
 };
-use crate::{RAB, SAMPLES, good, rab};
+use crate::{RAB, SAMPLES, good, huge, rab};
 
 /// All files and directories below, with their kinds.
 fn below(dir: &Path) -> String {
@@ -186,12 +186,8 @@ fn directories_deeper_than_any_path() {
 
 #[test]
 fn interrupted_it_leaves_no_half_file() {
-    // 40 GB that take no room: copied for longer than it takes to interrupt.
-    let length: u64 = 40 << 30;
-    let (dir, file) =
-        write(&entry("big", &[&format!("byteLength: {length}"), "byteOffset: 0", "type: bytes"]), b"");
-    let header = file.metadata().unwrap().len();
-    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(header + length).unwrap();
+    // Copied for longer than it takes to interrupt.
+    let (dir, file) = huge(40 << 30);
     let out = dir.path().join("out");
     let mut child =
         Command::new(RAB).arg("unpack").arg(&file).arg(&out).stdin(Stdio::null()).spawn().unwrap();

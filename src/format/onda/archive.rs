@@ -81,7 +81,8 @@ impl Datasets for Archive {
             return Size { len: None, stored: 0 };
         }
         let Ok(data) = self.set.data(number) else { return Size { len: None, stored: 0 } };
-        let claimed = |len: u64| if data.fault(len).is_some() { len.min(data.source.len()).max(1) } else { len };
+        let claimed =
+            |len: u64| if data.fault(len).is_some() { len.min(data.source.len()).max(1) } else { len };
         Size { len: data.known_len().map(claimed), stored: data.source.len() }
     }
 
@@ -150,11 +151,14 @@ impl Datasets for Archive {
 
     fn violations(&self, number: u32) -> Vec<String> {
         match self.set.text(number) {
-            Some(TextOf::Table(table)) => self.set.tables.get(table as usize).map_or(Vec::new(), rules::table),
+            Some(TextOf::Table(table)) => {
+                self.set.tables.get(table as usize).map_or(Vec::new(), rules::table)
+            }
             Some(TextOf::Annotations { .. }) => Vec::new(),
             None => {
                 let Some((table, row)) = self.set.signal(number) else { return Vec::new() };
-                let of = if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
+                let of =
+                    if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
                 let wrong = Facts::of(&self.set, number).warnings;
                 wrong.into_iter().map(|problem| format!("row {row}{of}: {problem}")).collect()
             }

@@ -53,7 +53,8 @@ impl Layout {
     /// None if the row does not describe samples.
     pub fn of(signal: &Signal) -> Option<Layout> {
         let name = signal.sample_type.as_deref()?;
-        let is_known = name.starts_with("int") || name.starts_with("uint") || matches!(name, "float32" | "float64");
+        let is_known =
+            name.starts_with("int") || name.starts_with("uint") || matches!(name, "float32" | "float64");
         let element = Element::from_name(name).filter(|_| is_known)?;
         let channels = signal.channels.len() as u64;
         (channels > 0).then_some(Layout { element, channels })
@@ -205,7 +206,12 @@ mod tests {
         assert_eq!(ok("file:///tmp/a%20b%2fc%"), "/tmp/a b/c%");
         assert_eq!(ok("FILE://localhost/x"), "/x");
         assert_eq!(ok("file:/x"), "/x");
-        for (path, why) in [("s3://b/x", "remote (s3)"), ("https://h/x", "remote"), ("file://other/x", "other"), ("a\0", "NUL")] {
+        for (path, why) in [
+            ("s3://b/x", "remote (s3)"),
+            ("https://h/x", "remote"),
+            ("file://other/x", "other"),
+            ("a\0", "NUL"),
+        ] {
             assert!(local(path).unwrap_err().contains(why), "{path}");
         }
     }

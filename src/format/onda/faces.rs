@@ -54,8 +54,7 @@ pub fn decoded(samples: Content, layout: Layout, scale: Scale) -> Result<Content
     Ok(with_header(&array, elements))
 }
 
-pub const FLOAT64: Dtype =
-    Dtype { element: Element { kind: Kind::Float, size: 8 }, endian: Endian::Little };
+pub const FLOAT64: Dtype = Dtype { element: Element { kind: Kind::Float, size: 8 }, endian: Endian::Little };
 
 /// The samples of a range, stored.
 pub fn part(samples: Content, layout: Layout, range: Range<u64>) -> Content {
@@ -272,7 +271,11 @@ mod tests {
         for from in 0..whole.len() {
             for size in [0, 1, 3, 8, 17, whole.len()] {
                 let wanted = &whole[from..whole.len().min(from + size)];
-                assert_eq!(content.read(from as u64, size).unwrap().for_the_kernel(), wanted, "{from} {size}");
+                assert_eq!(
+                    content.read(from as u64, size).unwrap().for_the_kernel(),
+                    wanted,
+                    "{from} {size}"
+                );
             }
         }
     }
@@ -286,8 +289,11 @@ mod tests {
                 let face = channel(content, layout(Kind::Uint, size, 3), number as u64).unwrap();
                 ranges(&face);
                 let size = size as usize;
-                let wanted: Vec<u8> =
-                    frames.chunks(3 * size).flat_map(|frame| &frame[number * size..][..size]).copied().collect();
+                let wanted: Vec<u8> = frames
+                    .chunks(3 * size)
+                    .flat_map(|frame| &frame[number * size..][..size])
+                    .copied()
+                    .collect();
                 assert!(all(&face).ends_with(&wanted), "{size} {number}");
             }
         }

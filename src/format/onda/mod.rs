@@ -34,7 +34,8 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, Listing};
+use super::{Candidate, Context, Format, HEAD, Listing};
+use crate::source::{FileSource, Source};
 use crate::tree::{Builder, Tree};
 use crate::{Error, Result};
 use archive::Archive;
@@ -58,11 +59,13 @@ impl Format for Onda {
         if candidate.asked_for && candidate.path.file_name().is_some_and(|name| name == OLD) {
             return true;
         }
-        let is_stream = candidate.head.starts_with(&arrow::CONTINUATION) && candidate.has_extension(EXTENSION);
+        let is_stream =
+            candidate.head.starts_with(&arrow::CONTINUATION) && candidate.has_extension(EXTENSION);
         if !candidate.head.starts_with(arrow::MAGIC) && !is_stream {
             return false;
         }
-        let has = |words: &[&str]| words.iter().all(|word| memmem::find(candidate.head, word.as_bytes()).is_some());
+        let has =
+            |words: &[&str]| words.iter().all(|word| memmem::find(candidate.head, word.as_bytes()).is_some());
         candidate.asked_for
             || has(&["legolas_schema_qualified", "onda."])
             || has(&["onda_format_version"])
@@ -75,6 +78,26 @@ impl Format for Onda {
 
     fn takes_several(&self) -> bool {
         true
+    }
+
+    /// Tables, told by their first bytes.
+    fn is_part(&self, path: &Path) -> bool {
+        if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION)) {
+            return false;
+        }
+        let Ok(source) = FileSource::open(path) else { return false };
+        let head = source.read_range(0..source.len().min(HEAD as u64));
+        head.is_ok_and(|head| {
+            self.detect(&Candidate { path, head: &head, len: source.len(), asked_for: false })
+        })
+    }
+
+    /// Files of samples, and directories of them.
+    fn stands_beside(&self, path: &Path, named: bool) -> bool {
+        let name = path.as_os_str().as_encoded_bytes();
+        named
+            || path.is_dir()
+            || [&b".lpcm"[..], b".lpcm.zst"].iter().any(|extension| name.ends_with(extension))
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
@@ -96,7 +119,8 @@ impl Format for Onda {
 fn read(context: Context) -> Result<Archive> {
     let path = context.source.path();
     if path.file_name().is_some_and(|name| name == OLD) {
-        let problem = "a data set of Onda before 0.12 (MessagePack), which is not read: Onda.jl 0.13 upgrades it";
+        let problem =
+            "a data set of Onda before 0.12 (MessagePack), which is not read: Onda.jl 0.13 upgrades it";
         return Err(Error::Unsupported { place: context.source.place(), problem: problem.into() });
     }
     Ok(Archive { set: Arc::new(Set::open(context)?) })

@@ -70,9 +70,8 @@ fn numbers(signal: &Signal, wrong: &mut Vec<String>) {
     }
 }
 
-const TYPES: [&str; 10] = [
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
-];
+const TYPES: [&str; 10] =
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
 
 fn channels(signal: &Signal, wrong: &mut Vec<String>) {
     if signal.channels.is_empty() {
@@ -84,7 +83,9 @@ fn channels(signal: &Signal, wrong: &mut Vec<String>) {
             wrong.push(format!("channel {number} has no name"));
             continue;
         };
-        wrong.extend(name_rule(name, "-.+/()").map(|problem| format!("channel {number}, {name:?}, {problem}")));
+        wrong.extend(
+            name_rule(name, "-.+/()").map(|problem| format!("channel {number}, {name:?}, {problem}")),
+        );
         if !seen.insert(name) {
             wrong.push(format!("channel {number} is called {name:?}, as another before it"));
         }
@@ -103,7 +104,10 @@ fn name_rule(name: &str, more: &str) -> Option<String> {
     if name.is_empty() {
         Some("is empty".into())
     } else if let Some(strange) = name.chars().find(strange) {
-        Some(format!("has {strange:?}: names have small letters, digits and _{}", if more.is_empty() { "" } else { ", channels also - . + / ( )" }))
+        Some(format!(
+            "has {strange:?}: names have small letters, digits and _{}",
+            if more.is_empty() { "" } else { ", channels also - . + / ( )" }
+        ))
     } else if name.starts_with('_') || name.ends_with('_') {
         Some("begins or ends with _".into())
     } else if !more.is_empty() && (!balanced || open != 0) {
@@ -159,9 +163,13 @@ pub fn table(table: &OndaTable) -> Vec<String> {
                 if wrong.len() >= MOST_SAID {
                     break;
                 }
-                wrong.extend(annotation(table, row).into_iter().map(|problem| format!("row {row}: {problem}")));
+                wrong.extend(
+                    annotation(table, row).into_iter().map(|problem| format!("row {row}: {problem}")),
+                );
             }
-            twice(table, "id", &mut wrong, |row| table.id("id", row).ok().flatten().map(|id| shown(Some(id))));
+            twice(table, "id", &mut wrong, |row| {
+                table.id("id", row).ok().flatten().map(|id| shown(Some(id)))
+            });
         }
         Sort::Other => {}
     }

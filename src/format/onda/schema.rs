@@ -14,7 +14,9 @@ const FORMAT_VERSION: &str = "onda_format_version";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// Sample data, of `onda.signal@1` (with `kind`), or 2.
-    Signals { version: u8 },
+    Signals {
+        version: u8,
+    },
     Annotations,
     /// Another table of Onda's, which is only described.
     Other,
@@ -73,7 +75,10 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
             named => named?,
         },
         (None, Some(version)) => {
-            if !matches!(version.strip_prefix('v').unwrap_or(version).split('.').collect::<Vec<_>>()[..], ["0", "5", ..]) {
+            if !matches!(
+                version.strip_prefix('v').unwrap_or(version).split('.').collect::<Vec<_>>()[..],
+                ["0", "5", ..]
+            ) {
                 let problem = format!("its Onda format is {version}; 0.5 and the schemas after it are read");
                 return Err(Problem::unsupported(problem).into());
             }
@@ -82,7 +87,10 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
         }
         (None, None) => {
             let mut found = of_columns(schema, "it has neither Onda's metadata nor its columns".into())?;
-            found.notes.push(format!("no metadata names a schema ({QUALIFIED}): it is taken for {} by its columns", found.schema));
+            found.notes.push(format!(
+                "no metadata names a schema ({QUALIFIED}): it is taken for {} by its columns",
+                found.schema
+            ));
             found
         }
     };
@@ -90,7 +98,9 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
         let found = by_names(schema);
         match found {
             Some(found) if found != version => {
-                identity.warnings.push(format!("its metadata says onda.signal@{version}, its columns are those of version {found}"));
+                identity.warnings.push(format!(
+                    "its metadata says onda.signal@{version}, its columns are those of version {found}"
+                ));
                 identity.sort = Sort::Signals { version: found };
             }
             _ => {}
@@ -106,7 +116,9 @@ fn named(qualified: &str) -> Result<Identity, Refusal> {
     let mut sort = None;
     for part in qualified.split('>') {
         let (name, version) = parsed(part).ok_or_else(|| {
-            Problem::damaged(format!("its {QUALIFIED} is {qualified:?}, and {part:?} is no name with a version"))
+            Problem::damaged(format!(
+                "its {QUALIFIED} is {qualified:?}, and {part:?} is no name with a version"
+            ))
         })?;
         let unknown = || {
             let problem = format!("its schema is {part}, which is not known here");
@@ -122,13 +134,19 @@ fn named(qualified: &str) -> Result<Identity, Refusal> {
         }
     }
     let foreign = || Refusal::Foreign(format!("its schema is {qualified}, which is none of Onda's"));
-    Ok(Identity { sort: sort.ok_or_else(foreign)?, schema: qualified.into(), warnings: Vec::new(), notes: Vec::new() })
+    Ok(Identity {
+        sort: sort.ok_or_else(foreign)?,
+        schema: qualified.into(),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+    })
 }
 
 /// `name@version`.
 fn parsed(part: &str) -> Option<(&str, u64)> {
     let (name, version) = part.split_once('@')?;
-    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+    let is_name = !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
     let version = version.parse().ok().filter(|_| version.bytes().all(|byte| byte.is_ascii_digit()))?;
     is_name.then_some((name, version))
 }
@@ -160,7 +178,9 @@ fn by_names(schema: &Schema) -> Option<u8> {
 fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
     let needed: Vec<&str> = match sort {
         Sort::Signals { version: 1 } => SHARED.into_iter().chain(["sample_rate", "kind"]).collect(),
-        Sort::Signals { .. } => SHARED.into_iter().chain(["sample_rate", "sensor_type", "sensor_label"]).collect(),
+        Sort::Signals { .. } => {
+            SHARED.into_iter().chain(["sample_rate", "sensor_type", "sensor_label"]).collect()
+        }
         Sort::Annotations => ANNOTATION.to_vec(),
         Sort::Other => Vec::new(),
     };
@@ -168,7 +188,9 @@ fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
     match missing.as_slice() {
         [] => Ok(()),
         [one] => Err(Problem::damaged(format!("the column {one} is needed and not there"))),
-        several => Err(Problem::damaged(format!("the columns {} are needed and not there", several.join(", ")))),
+        several => {
+            Err(Problem::damaged(format!("the columns {} are needed and not there", several.join(", "))))
+        }
     }
 }
 
@@ -187,7 +209,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 _ => Some("a UUID as fixed_size_binary[16]"),
             },
             ("span", _) => {
-                let part = |name| field.children.iter().find(|child| child.name == name).map(|child| &child.kind);
+                let part =
+                    |name| field.children.iter().find(|child| child.name == name).map(|child| &child.kind);
                 match (&field.kind, part("start"), part("stop")) {
                     (Kind::Struct, Some(Kind::Duration(start)), Some(Kind::Duration(stop))) => {
                         if (start.0, stop.0) != (1, 1) {
@@ -204,26 +227,43 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 }
             }
             ("channels", true) => match (&field.kind, inner.as_slice()) {
-                (Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_), [item]) if is_text(item) => None,
-                _ => Some("a list of texts"),
-            },
-            ("file_path" | "file_format" | "kind" | "sensor_type" | "sensor_label" | "sample_unit" | "sample_type", true) => {
-                if is_text(&field.kind) { None } else { Some("a text") }
-            }
-            ("sample_resolution_in_unit" | "sample_offset_in_unit" | "sample_rate", true) => match &field.kind {
-                Kind::Float(8) => None,
-                Kind::Float(_) | Kind::Int(_) => {
-                    if identity.sort == (Sort::Signals { version: 2 }) {
-                        identity.warnings.push(format!("column {}: {} where Onda has float64", field.name, field.type_name()));
-                    }
+                (Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_), [item]) if is_text(item) => {
                     None
                 }
-                _ => Some("a number"),
+                _ => Some("a list of texts"),
             },
+            (
+                "file_path" | "file_format" | "kind" | "sensor_type" | "sensor_label" | "sample_unit"
+                | "sample_type",
+                true,
+            ) => {
+                if is_text(&field.kind) {
+                    None
+                } else {
+                    Some("a text")
+                }
+            }
+            ("sample_resolution_in_unit" | "sample_offset_in_unit" | "sample_rate", true) => {
+                match &field.kind {
+                    Kind::Float(8) => None,
+                    Kind::Float(_) | Kind::Int(_) => {
+                        if identity.sort == (Sort::Signals { version: 2 }) {
+                            identity.warnings.push(format!(
+                                "column {}: {} where Onda has float64",
+                                field.name,
+                                field.type_name()
+                            ));
+                        }
+                        None
+                    }
+                    _ => Some("a number"),
+                }
+            }
             _ => None,
         };
         if let Some(needed) = needed {
-            let problem = format!("column {}: {needed} is needed, found is {}", field.name, field.type_name());
+            let problem =
+                format!("column {}: {needed} is needed, found is {}", field.name, field.type_name());
             return Err(Problem::damaged(problem));
         }
     }

@@ -138,7 +138,8 @@ impl Set {
         for (row, label) in self.signals.iter().zip(&labels) {
             let recording = self.recordings.get(row.recording as usize).and_then(|recording| recording.id);
             let several = pieces.get(&(row.recording, label.as_str())).is_some_and(|count| *count > 1);
-            let start = self.tables.get(row.table as usize).and_then(|table| table.span(row.row as usize).ok()?);
+            let start =
+                self.tables.get(row.table as usize).and_then(|table| table.span(row.row as usize).ok()?);
             push(match (several, start) {
                 (true, Some(span)) => format!("{}/{label}@{}", shown(recording), span.start),
                 (true, None) => format!("{}/{label}@null", shown(recording)),
@@ -256,7 +257,12 @@ pub fn nests(table: &OndaTable) -> bool {
     table.arrow.schema.fields.iter().any(|field| {
         let is_nested = matches!(
             field.kind,
-            Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) | Kind::Struct | Kind::Map | Kind::Union { .. }
+            Kind::List { .. }
+                | Kind::ListView { .. }
+                | Kind::FixedList(_)
+                | Kind::Struct
+                | Kind::Map
+                | Kind::Union { .. }
         );
         is_nested && !own.contains(&field.name.as_str())
     })

@@ -82,8 +82,10 @@ pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
             pairs.push(("path", Node::text(&data.source.path().to_string_lossy())));
             pairs.push(("fileSize", Node::int(data.source.len())));
             if data.encoding == Encoding::Unknown {
-                let format = facts.signal.as_ref().and_then(|signal| signal.format.clone()).unwrap_or_default();
-                let note = format!("the format {format:?} is not known here: these are the bytes of its file");
+                let format =
+                    facts.signal.as_ref().and_then(|signal| signal.format.clone()).unwrap_or_default();
+                let note =
+                    format!("the format {format:?} is not known here: these are the bytes of its file");
                 pairs.push(("note", Node::text(&note)));
             }
         }
@@ -134,7 +136,10 @@ pub fn build(set: &Set, number: u32, file_name: &[u8]) -> Vec<u8> {
 /// What is said of a table.
 pub fn table(table: &OndaTable) -> Node {
     let schema = &table.arrow.schema;
-    let metadata = schema.metadata.iter().map(|(key, value)| Node::map([("key", Node::text(key)), ("value", Node::text(value))]));
+    let metadata = schema
+        .metadata
+        .iter()
+        .map(|(key, value)| Node::map([("key", Node::text(key)), ("value", Node::text(value))]));
     let columns = schema.fields.iter().map(|field| {
         let extension = field.extension().map(|name| ("extension", Node::text(name)));
         let fixed = [

@@ -22,7 +22,10 @@ pub fn samples_of(signal: &Signal, wanted: Span) -> Option<Range<u64>> {
 /// The sample at a time in nanoseconds since the signal's start.
 pub fn sample_at(rate: f64, time: i128) -> Option<u64> {
     let is_right = rate.is_finite() && rate > 0.0 && time >= 0;
-    is_right.then(|| (time as f64 / 1e9 * rate).floor()).filter(|sample| *sample < 9e18).map(|sample| sample as u64)
+    is_right
+        .then(|| (time as f64 / 1e9 * rate).floor())
+        .filter(|sample| *sample < 9e18)
+        .map(|sample| sample as u64)
 }
 
 #[cfg(test)]

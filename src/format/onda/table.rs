@@ -76,7 +76,8 @@ impl OndaTable {
     }
 
     fn value(&self, name: &str, row: usize) -> Result<Option<Value<'_>>, Problem> {
-        let column = self.column(name).ok_or_else(|| Problem::damaged(format!("there is no column {name}")))?;
+        let column =
+            self.column(name).ok_or_else(|| Problem::damaged(format!("there is no column {name}")))?;
         column.value(row).map_err(|problem| in_column(name, &problem))
     }
 
@@ -95,7 +96,9 @@ impl OndaTable {
         let (mut forward, mut backward) = (true, true);
         for row in 0..self.arrow.rows().min(LOOKED_AT) {
             let Ok(Some(value)) = column.value(row) else { continue };
-            let Some(bytes) = value.bytes().ok().and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()) else { continue };
+            let Some(bytes) = value.bytes().ok().and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()) else {
+                continue;
+            };
             forward &= is_random(u128::from_be_bytes(bytes));
             backward &= is_random(u128::from_le_bytes(bytes));
         }
@@ -129,7 +132,10 @@ impl OndaTable {
     fn number(&self, name: &str, row: usize) -> Result<Option<f64>, Problem> {
         let number = |value: Value<'_>| {
             let int = || value.int().map(|int| int as f64);
-            value.float().or_else(int).ok_or_else(|| Problem::damaged(format!("column {name}: a number was needed")))
+            value
+                .float()
+                .or_else(int)
+                .ok_or_else(|| Problem::damaged(format!("column {name}: a number was needed")))
         };
         self.value(name, row)?.map(number).transpose()
     }
@@ -159,7 +165,10 @@ impl OndaTable {
         if let Some(list) = self.value("channels", row)? {
             let list = list.list()?;
             if list.len() > MOST_CHANNELS {
-                return Err(Problem::damaged(format!("it has {} channels, {MOST_CHANNELS} are the most", list.len())));
+                return Err(Problem::damaged(format!(
+                    "it has {} channels, {MOST_CHANNELS} are the most",
+                    list.len()
+                )));
             }
             for item in list.iter() {
                 channels.push(item?.map(|item| item.text().map(str::to_owned)).transpose()?);
@@ -204,7 +213,9 @@ impl OndaTable {
     /// Every column of a row.
     pub fn row(&self, row: usize) -> Node {
         let columns = self.arrow.columns().enumerate();
-        Node::map(columns.map(|(number, column)| (column.field.name.as_str(), self.node(column, number, row))))
+        Node::map(
+            columns.map(|(number, column)| (column.field.name.as_str(), self.node(column, number, row))),
+        )
     }
 
     /// The bytes of a UUID as they are stored, in hexadecimal digits.

@@ -74,7 +74,10 @@ impl OndaTree {
         }
         let mut sum = 0u64;
         for row in &set.annotations {
-            sum += set.recordings.get(row.recording as usize).map_or(0, |recording| recording.signals.len() as u64);
+            sum += set
+                .recordings
+                .get(row.recording as usize)
+                .map_or(0, |recording| recording.signals.len() as u64);
             spans.push(sum);
         }
         let own = arena.nodes();
@@ -234,7 +237,8 @@ impl OndaTree {
             "null" => None,
             id => Some(u128::from_str_radix(&id.replace('-', ""), 16).ok()?),
         };
-        let found = ids.get(&(parsed, ordinal)).copied().filter(|at| (*at as usize) + 1 < self.spans.len())?;
+        let found =
+            ids.get(&(parsed, ordinal)).copied().filter(|at| (*at as usize) + 1 < self.spans.len())?;
         (self.annotation_name(found) == name).then_some(found)
     }
 
@@ -298,11 +302,12 @@ impl OndaTree {
             }
             Place::View(1) | Place::Decoded(_) => {
                 let dir = self.behind(dir)?;
-                let file = without().and_then(|name| own(dir, name)).filter(|node| {
-                    self.signal(*node).is_some_and(|signal| self.has_decoded(signal))
-                });
+                let file = without()
+                    .and_then(|name| own(dir, name))
+                    .filter(|node| self.signal(*node).is_some_and(|signal| self.has_decoded(signal)));
                 let directory = || {
-                    own(dir, name).filter(|node| self.arena.dataset_of(*node).is_none() && self.is_viewed(*node))
+                    own(dir, name)
+                        .filter(|node| self.arena.dataset_of(*node).is_none() && self.is_viewed(*node))
                 };
                 file.or_else(directory).map(Place::Decoded)
             }
@@ -321,7 +326,9 @@ impl OndaTree {
             Place::Decoded(node) if self.signal(node).is_some() => Kind::File,
             Place::Channel(..) | Place::Span(..) => Kind::File,
             Place::Annotation(_) => Kind::Directory { subdirectories: Some(0) },
-            Place::View(_) | Place::Channels(_) | Place::Decoded(_) => Kind::Directory { subdirectories: None },
+            Place::View(_) | Place::Channels(_) | Place::Decoded(_) => {
+                Kind::Directory { subdirectories: None }
+            }
         })
     }
 

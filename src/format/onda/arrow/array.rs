@@ -27,15 +27,40 @@ pub enum Data {
     Bits(Buffer),
     /// Values of so many bytes.
     Fixed(usize, Buffer),
-    Bytes { offsets: Offsets, bytes: Buffer },
-    Views { views: Buffer, buffers: Vec<Buffer> },
-    List { offsets: Offsets, child: Box<Array> },
-    ListView { wide: bool, offsets: Buffer, sizes: Buffer, child: Box<Array> },
+    Bytes {
+        offsets: Offsets,
+        bytes: Buffer,
+    },
+    Views {
+        views: Buffer,
+        buffers: Vec<Buffer>,
+    },
+    List {
+        offsets: Offsets,
+        child: Box<Array>,
+    },
+    ListView {
+        wide: bool,
+        offsets: Buffer,
+        sizes: Buffer,
+        child: Box<Array>,
+    },
     FixedList(usize, Box<Array>),
     Struct(Vec<Array>),
-    Union { types: Buffer, offsets: Option<Buffer>, children: Vec<Array> },
-    Dictionary { index: Int, indices: Buffer, values: Values },
-    RunEnds { ends: Box<Array>, values: Box<Array> },
+    Union {
+        types: Buffer,
+        offsets: Option<Buffer>,
+        children: Vec<Array>,
+    },
+    Dictionary {
+        index: Int,
+        indices: Buffer,
+        values: Values,
+    },
+    RunEnds {
+        ends: Box<Array>,
+        values: Box<Array>,
+    },
 }
 
 /// One more than there are values: where each begins and the last ends.
@@ -86,7 +111,8 @@ impl Values {
 
 impl Array {
     pub fn is_null(&self, at: usize) -> bool {
-        let is_valid = |valid: &Buffer| valid.bytes().get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+        let is_valid =
+            |valid: &Buffer| valid.bytes().get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
         matches!(self.data, Data::Null) || self.valid.as_ref().is_some_and(|valid| !is_valid(valid))
     }
 
@@ -179,12 +205,15 @@ fn view<'a>(views: &'a Buffer, buffers: &'a [Buffer], at: usize) -> Option<&'a [
 
 /// The number of the run that has value `at`.
 fn run(ends: &Array, at: usize) -> Result<usize, Problem> {
-    let Data::Fixed(bytes, buffer) = &ends.data else { return Err(Problem::damaged("ends of runs were needed")) };
+    let Data::Fixed(bytes, buffer) = &ends.data else {
+        return Err(Problem::damaged("ends of runs were needed"));
+    };
     let kind = Int { bytes: *bytes, is_signed: true };
     let (mut low, mut high) = (0, ends.len);
     while low < high {
         let middle = (low + high) / 2;
-        let end = integer(buffer, kind, middle).ok_or_else(|| Problem::damaged("the end of a run is not there"))?;
+        let end =
+            integer(buffer, kind, middle).ok_or_else(|| Problem::damaged("the end of a run is not there"))?;
         if end <= at as i128 { low = middle + 1 } else { high = middle }
     }
     if low < ends.len { Ok(low) } else { Err(Problem::damaged(format!("no run has value {at}"))) }
@@ -207,10 +236,16 @@ pub fn integer(buffer: &Buffer, kind: Int, at: usize) -> Option<i128> {
 pub type Dictionaries = HashMap<i64, Values>;
 
 /// Adds a dictionary, or what is added to one.
-pub fn add_dictionary(known: &mut Dictionaries, id: i64, is_delta: bool, values: Array) -> Result<(), Problem> {
+pub fn add_dictionary(
+    known: &mut Dictionaries,
+    id: i64,
+    is_delta: bool,
+    values: Array,
+) -> Result<(), Problem> {
     if is_delta {
         let there = known.get_mut(&id);
-        let there = there.ok_or_else(|| Problem::damaged(format!("there is no dictionary {id} to add to")))?;
+        let there =
+            there.ok_or_else(|| Problem::damaged(format!("there is no dictionary {id} to add to")))?;
         there.0.push(Arc::new(values));
     } else {
         known.insert(id, Values(vec![Arc::new(values)]));
@@ -292,7 +327,8 @@ impl<'a> Loader<'a> {
     pub fn array(&mut self, field: &Field) -> Result<Array, Problem> {
         let node = self.nodes.next().ok_or_else(|| Problem::damaged("the batch has too few columns"))?;
         let len = usize::try_from(node.length()).ok().filter(|len| *len <= MOST);
-        let len = len.ok_or_else(|| Problem::damaged(format!("a column is said to have {} values", node.length())))?;
+        let len = len
+            .ok_or_else(|| Problem::damaged(format!("a column is said to have {} values", node.length())))?;
         let is_encoded = field.dictionary.is_some();
         let has_validity = match field.kind {
             _ if is_encoded => true,
@@ -305,7 +341,10 @@ impl<'a> Loader<'a> {
             let bits = self.buffer()?;
             if node.null_count() != 0 && len > 0 {
                 if bits.len() < len.div_ceil(8) {
-                    return Err(Problem::damaged(format!("{len} values have {} bytes that say which are null", bits.len())));
+                    return Err(Problem::damaged(format!(
+                        "{len} values have {} bytes that say which are null",
+                        bits.len()
+                    )));
                 }
                 valid = Some(bits);
             }
@@ -331,9 +370,10 @@ impl<'a> Loader<'a> {
             Kind::Null => Data::Null,
             Kind::Bool => Data::Bits(self.values(len.div_ceil(8), 1)?),
             Kind::Int(int) => one(int.bytes, self)?,
-            Kind::Float(bytes) | Kind::Decimal { bytes, .. } | Kind::Interval(bytes) | Kind::Time { bytes, .. } => {
-                one(*bytes, self)?
-            }
+            Kind::Float(bytes)
+            | Kind::Decimal { bytes, .. }
+            | Kind::Interval(bytes)
+            | Kind::Time { bytes, .. } => one(*bytes, self)?,
             Kind::FixedBinary(size) => one(*size, self)?,
             Kind::Date { wide } => one(if *wide { 8 } else { 4 }, self)?,
             Kind::Timestamp { .. } | Kind::Duration(_) => one(8, self)?,
@@ -386,7 +426,9 @@ impl<'a> Loader<'a> {
     fn children(&mut self, field: &Field, len: Option<usize>) -> Result<Vec<Array>, Problem> {
         let children = field.children.iter().map(|child| self.array(child)).collect::<Result<Vec<_>, _>>()?;
         match children.iter().find(|child| len.is_some_and(|len| child.len < len)) {
-            Some(child) => Err(Problem::damaged(format!("a part of a structure has {} values, too few", child.len))),
+            Some(child) => {
+                Err(Problem::damaged(format!("a part of a structure has {} values, too few", child.len)))
+            }
             None => Ok(children),
         }
     }

@@ -64,7 +64,9 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
     let Some((len, rest)) = stored.bytes().split_first_chunk::<8>() else {
         return match stored.len() {
             0 => Ok(stored),
-            len => Err(Problem::damaged(format!("a compressed buffer has {len} bytes, its length alone takes 8"))),
+            len => Err(Problem::damaged(format!(
+                "a compressed buffer has {len} bytes, its length alone takes 8"
+            ))),
         };
     };
     let len = i64::from_le_bytes(*len);
@@ -79,11 +81,19 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
         _ if wanted == 0 => Ok(Vec::new()),
         CompressionType::LZ4_FRAME => codec::lz4_frame(rest, wanted),
         CompressionType::ZSTD => codec::zstd_bytes(rest, wanted),
-        other => return Err(Problem::unsupported(format!("its buffers are compressed by method {}, known are LZ4 and zstd", other.0))),
+        other => {
+            return Err(Problem::unsupported(format!(
+                "its buffers are compressed by method {}, known are LZ4 and zstd",
+                other.0
+            )));
+        }
     };
     let made = made.map_err(|problem| Problem::damaged(format!("a compressed buffer: {problem}")))?;
     if made.len() != wanted {
-        return Err(Problem::damaged(format!("a compressed buffer has {} bytes, it is said to have {wanted}", made.len())));
+        return Err(Problem::damaged(format!(
+            "a compressed buffer has {} bytes, it is said to have {wanted}",
+            made.len()
+        )));
     }
     Ok(Buffer { range: 0..made.len(), whole: Arc::new(made) })
 }

@@ -17,7 +17,8 @@ pub struct Column<'t> {
 impl<'t> Column<'t> {
     /// The value of a row; None if it is null.
     pub fn value(&self, row: usize) -> Result<Option<Value<'t>>, Problem> {
-        let (array, at) = self.table.array(self.number, row).ok_or_else(|| Problem::damaged("there is no such row"))?;
+        let (array, at) =
+            self.table.array(self.number, row).ok_or_else(|| Problem::damaged("there is no such row"))?;
         Value::of(self.field, array, at)
     }
 }
@@ -96,7 +97,8 @@ impl<'t> Value<'t> {
     /// What a union holds here.
     pub fn chosen(&self) -> Result<Option<Value<'t>>, Problem> {
         let wrong = || Problem::damaged("a union does not say what it holds");
-        let (Kind::Union { ids, .. }, Data::Union { children, .. }) = (&self.field.kind, &self.array.data) else {
+        let (Kind::Union { ids, .. }, Data::Union { children, .. }) = (&self.field.kind, &self.array.data)
+        else {
             return Err(wrong());
         };
         let (id, at) = self.array.union(self.at).ok_or_else(wrong)?;

@@ -195,11 +195,7 @@ fn pairs<'a>(list: Vector<'a, KeyValue<'a>>) -> Vec<(String, String)> {
     list.iter().flat_map(|list| list.iter()).map(|pair| (text(pair.key()), text(pair.value()))).collect()
 }
 
-fn fields<'a>(
-    list: Vector<'a, Message<'a>>,
-    depth: usize,
-    count: &mut usize,
-) -> Result<Vec<Field>, Problem> {
+fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) -> Result<Vec<Field>, Problem> {
     if depth > DEEPEST {
         return Err(Problem::damaged(format!("its columns are nested more than {DEEPEST} deep")));
     }

@@ -56,8 +56,9 @@ impl Metadata {
 
     /// The message, which was verified when it was read, and is so again: that costs little.
     pub fn message(&self) -> Result<arrow_ipc::Message<'_>, Problem> {
-        arrow_ipc::root_as_message(self.bytes())
-            .map_err(|error| Problem::damaged(format!("its metadata is no Arrow message: {}", first_line(&error))))
+        arrow_ipc::root_as_message(self.bytes()).map_err(|error| {
+            Problem::damaged(format!("its metadata is no Arrow message: {}", first_line(&error)))
+        })
     }
 }
 
@@ -95,22 +96,42 @@ impl Reader<'_> {
         };
         let tail = self.source.read_range(end..len)?;
         if !tail.ends_with(MAGIC) {
-            return wrong(len - 6, "the Arrow file does not end with ARROW1: it was cut, or not written to its end");
+            return wrong(
+                len - 6,
+                "the Arrow file does not end with ARROW1: it was cut, or not written to its end",
+            );
         }
         let size = tail.first_chunk::<4>().map_or(-1, |bytes| i32::from_le_bytes(*bytes));
-        let start = u64::try_from(size).ok().filter(|size| *size <= MOST_METADATA).and_then(|size| end.checked_sub(size));
+        let start = u64::try_from(size)
+            .ok()
+            .filter(|size| *size <= MOST_METADATA)
+            .and_then(|size| end.checked_sub(size));
         let Some(start) = start.filter(|start| *start >= 8) else {
-            return wrong(end, format!("the footer of the Arrow file is said to have {size} bytes, and {} are before it", end - 8));
+            return wrong(
+                end,
+                format!(
+                    "the footer of the Arrow file is said to have {size} bytes, and {} are before it",
+                    end - 8
+                ),
+            );
         };
         let metadata = Metadata::read(self.source, start..end)?;
         self.source.check()?;
         let footer = match arrow_ipc::root_as_footer(metadata.bytes()) {
             Ok(footer) => footer,
-            Err(error) => return wrong(start, format!("the footer of the Arrow file cannot be read: {}", first_line(&error))),
+            Err(error) => {
+                return wrong(
+                    start,
+                    format!("the footer of the Arrow file cannot be read: {}", first_line(&error)),
+                );
+            }
         };
-        let Some(schema) = footer.schema() else { return wrong(start, "the footer of the Arrow file has no schema") };
+        let Some(schema) = footer.schema() else {
+            return wrong(start, "the footer of the Arrow file has no schema");
+        };
         let schema = right!(Schema::read(schema).map_err(|problem| (start, problem)));
-        let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flat_map(|list| list.iter());
+        let blocks =
+            footer.dictionaries().into_iter().chain(footer.recordBatches()).flat_map(|list| list.iter());
         let (mut batches, mut bodies) = (Vec::new(), 0u64);
         for block in blocks {
             let number = |number: i64| u64::try_from(number).ok();
@@ -122,11 +143,20 @@ impl Reader<'_> {
                 (to <= start && head >= 8 && head <= MOST_METADATA).then_some((at, from, to))
             });
             let Some((at, from, to)) = place else {
-                return wrong(start, format!("the footer of the Arrow file has a batch at byte {}, which does not fit", block.offset()));
+                return wrong(
+                    start,
+                    format!(
+                        "the footer of the Arrow file has a batch at byte {}, which does not fit",
+                        block.offset()
+                    ),
+                );
             };
             bodies = bodies.saturating_add(to - at);
             if bodies > len {
-                return wrong(start, "the batches that the footer of the Arrow file names are longer than the file");
+                return wrong(
+                    start,
+                    "the batches that the footer of the Arrow file names are longer than the file",
+                );
             }
             batches.push(right!(self.block(at, from, to)?));
         }
@@ -144,7 +174,14 @@ impl Reader<'_> {
         right!(judge(&message).map_err(|problem| (at, problem)));
         match u64::try_from(message.bodyLength()) {
             Ok(body) if body <= to - from => Ok(Ok(Message { metadata, body: from..from + body })),
-            _ => wrong(at, format!("the batch is said to have {} bytes, the footer says {}", message.bodyLength(), to - from)),
+            _ => wrong(
+                at,
+                format!(
+                    "the batch is said to have {} bytes, the footer says {}",
+                    message.bodyLength(),
+                    to - from
+                ),
+            ),
         }
     }
 
@@ -167,19 +204,40 @@ impl Reader<'_> {
                 break;
             }
             let from = at + skip;
-            let Some(body) = u64::try_from(size).ok().filter(|size| *size <= (len - from).min(MOST_METADATA)).map(|size| from + size)
+            let Some(body) = u64::try_from(size)
+                .ok()
+                .filter(|size| *size <= (len - from).min(MOST_METADATA))
+                .map(|size| from + size)
             else {
-                return wrong(at, format!("the message is said to have {size} bytes of metadata, and {} follow", len - from));
+                return wrong(
+                    at,
+                    format!(
+                        "the message is said to have {size} bytes of metadata, and {} follow",
+                        len - from
+                    ),
+                );
             };
             let metadata = Metadata::read(self.source, from..body)?;
             self.source.check()?;
             let message = right!(metadata.message().map_err(|problem| (at, problem)));
-            let Some(end) = u64::try_from(message.bodyLength()).ok().filter(|size| *size <= len - body).map(|size| body + size)
+            let Some(end) = u64::try_from(message.bodyLength())
+                .ok()
+                .filter(|size| *size <= len - body)
+                .map(|size| body + size)
             else {
-                return wrong(at, format!("the message is said to have a body of {} bytes, and {} follow", message.bodyLength(), len - body));
+                return wrong(
+                    at,
+                    format!(
+                        "the message is said to have a body of {} bytes, and {} follow",
+                        message.bodyLength(),
+                        len - body
+                    ),
+                );
             };
             match (message.header_as_schema(), &schema) {
-                (Some(header), None) => schema = Some(right!(Schema::read(header).map_err(|problem| (at, problem)))),
+                (Some(header), None) => {
+                    schema = Some(right!(Schema::read(header).map_err(|problem| (at, problem))))
+                }
                 (Some(_), Some(_)) => return wrong(at, "the Arrow stream has a second schema"),
                 (None, None) => return wrong(at, "the Arrow stream does not begin with a schema"),
                 (None, Some(_)) => {

@@ -87,8 +87,8 @@ struct Batch {
 impl Table {
     /// Reads all of it. Its columns may hold anything; nothing is made room for that the file does not have.
     pub fn read(source: &dyn Source) -> Result<Table> {
-        let messages = message::read(source)?
-            .map_err(|(offset, problem)| problem.at(source.place().at(offset)))?;
+        let messages =
+            message::read(source)?.map_err(|(offset, problem)| problem.at(source.place().at(offset)))?;
         let mut table = Table {
             schema: messages.schema,
             batches: Vec::new(),
@@ -123,8 +123,10 @@ impl Table {
             let values = Loader::new(data, version, body, dictionaries, budget)?.array(&plain)?;
             return add_dictionary(dictionaries, dictionary.id(), dictionary.isDelta(), values);
         }
-        let batch = read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
-        let rows = usize::try_from(batch.length()).ok().filter(|rows| self.rows.saturating_add(*rows) <= MOST_ROWS);
+        let batch =
+            read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
+        let rows =
+            usize::try_from(batch.length()).ok().filter(|rows| self.rows.saturating_add(*rows) <= MOST_ROWS);
         let rows = rows.ok_or_else(|| {
             Problem::damaged(format!("a batch of {} rows; {MOST_ROWS} in all are the most", batch.length()))
         })?;

@@ -80,7 +80,9 @@ fn map(items: &Items<'_>, left: &mut usize) -> Result<Node, Problem> {
     }
     let names: Option<Vec<String>> = pairs.iter().map(|(key, _)| key.as_str().map(str::to_owned)).collect();
     Ok(match names {
-        Some(names) => mapping(names.iter().map(String::as_str).zip(pairs.into_iter().map(|(_, value)| value)).collect()),
+        Some(names) => {
+            mapping(names.iter().map(String::as_str).zip(pairs.into_iter().map(|(_, value)| value)).collect())
+        }
         None => Node::seq(pairs.into_iter().map(|(key, value)| Node::seq([key, value]))),
     })
 }
@@ -151,11 +153,13 @@ fn time_of_day(nanoseconds: i128, unit: Unit) -> String {
 
 fn interval(bytes: &[u8]) -> Node {
     let int = |at: usize| {
-        let bytes: [u8; 4] = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+        let bytes: [u8; 4] =
+            bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
         Node::int(i32::from_le_bytes(bytes))
     };
     let long = |at: usize| {
-        let bytes: [u8; 8] = bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+        let bytes: [u8; 8] =
+            bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
         Node::int(i64::from_le_bytes(bytes))
     };
     match bytes.len() {
@@ -208,7 +212,10 @@ mod tests {
 
     #[test]
     fn days_and_times() {
-        assert_eq!([0, -1, 19_782, 11_016, -719_528].map(date), ["1970-01-01", "1969-12-31", "2024-02-29", "2000-02-29", "0000-01-01"]);
+        assert_eq!(
+            [0, -1, 19_782, 11_016, -719_528].map(date),
+            ["1970-01-01", "1969-12-31", "2024-02-29", "2000-02-29", "0000-01-01"]
+        );
         assert_eq!(time_of_day(3_661_000_000_001, Unit(1)), "01:01:01.000000001");
     }
 

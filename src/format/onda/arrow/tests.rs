@@ -20,7 +20,9 @@ fn samples() -> Vec<PathBuf> {
 /// The expectation in the words of ours: UUIDs of Julia are read backwards, others are shown as they are.
 fn expected(value: &Json) -> Json {
     match value {
-        Json::Object(map) if map.contains_key("uuid_if_little_endian") => map["uuid_if_little_endian"].clone(),
+        Json::Object(map) if map.contains_key("uuid_if_little_endian") => {
+            map["uuid_if_little_endian"].clone()
+        }
         Json::Object(map) => map.iter().map(|(key, value)| (key.clone(), expected(value))).collect(),
         Json::Array(items) => items.iter().map(expected).collect(),
         Json::String(time) if time.ends_with("+00:00") => {
@@ -94,7 +96,13 @@ fn look(bytes: Vec<u8>) -> Result<()> {
 #[test]
 fn damage_is_an_error_or_another_value() {
     let mut refused = 0;
-    for name in ["v2_extended.mylab.eeg-signal.arrow", "v2_dict.onda.signal.arrow", "v2_lz4.onda.signal.arrow", "v2_zstd_stream.onda.signal.arrow", "merged.onda.merged-annotation.arrow"] {
+    for name in [
+        "v2_extended.mylab.eeg-signal.arrow",
+        "v2_dict.onda.signal.arrow",
+        "v2_lz4.onda.signal.arrow",
+        "v2_zstd_stream.onda.signal.arrow",
+        "merged.onda.merged-annotation.arrow",
+    ] {
         let bytes = std::fs::read(folder().join(name)).unwrap();
         assert!(look(bytes.clone()).is_ok());
         for at in (0..bytes.len()).step_by(3) {
