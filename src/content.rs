@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use computed::{Computed, joined};
 
-use crate::codec::{Pass, Stream, ZstdStream};
+use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 
@@ -25,8 +25,6 @@ pub enum Content {
     Stored { source: Arc<dyn Source>, range: Range<u64> },
     /// A compressed stream.
     Decoded(Arc<Stream>),
-    /// A compressed stream of frames.
-    Framed(Arc<ZstdStream>),
     /// A byte range of another content, which ends where that ends or before.
     Part { whole: Arc<Content>, range: Range<u64> },
     /// Bytes that are made as they are asked for.
@@ -43,8 +41,7 @@ impl Content {
             Content::Inline(bytes) => Some(bytes.len() as u64),
             Content::Stored { range, .. } | Content::Part { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
-            Content::Framed(stream) => stream.known_len(),
-            Content::Computed(computed) => Some(computed.len()),
+            Content::Computed(computed) => computed.known_len(),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
     }
@@ -53,7 +50,7 @@ impl Content {
     pub fn len(&self) -> Result<u64> {
         match self {
             Content::Decoded(stream) => stream.len(),
-            Content::Framed(stream) => stream.len(),
+            Content::Computed(computed) => computed.len(),
             other => Ok(other.known_len().unwrap_or(0)),
         }
     }
@@ -63,11 +60,8 @@ impl Content {
         match self {
             Content::Decoded(stream) => stream.on_damage(listener),
             Content::Part { whole, .. } => whole.on_damage(listener),
-            Content::Inline(_)
-            | Content::Stored { .. }
-            | Content::Framed(_)
-            | Content::Computed(_)
-            | Content::Broken { .. } => {}
+            Content::Computed(computed) => computed.on_damage(Box::new(listener)),
+            Content::Inline(_) | Content::Stored { .. } | Content::Broken { .. } => {}
         }
     }
 
@@ -77,10 +71,6 @@ impl Content {
         let end = len.min(offset.saturating_add(size as u64));
         match self {
             Content::Decoded(stream) if offset < end => {
-                let bytes = stream.read_cached((end - offset) as usize, offset)?;
-                Ok(bytes.map(Bytes::Owned))
-            }
-            Content::Framed(stream) if offset < end => {
                 let bytes = stream.read_cached((end - offset) as usize, offset)?;
                 Ok(bytes.map(Bytes::Owned))
             }
@@ -109,7 +99,6 @@ impl Content {
                 source.check()
             }
             Content::Decoded(stream) => stream.read_exact_at(buf, offset),
-            Content::Framed(stream) => stream.read_exact_at(buf, offset),
             Content::Part { whole, range } => whole.fill(buf, range.start + offset),
             Content::Computed(computed) => computed.fill(buf, offset),
             Content::Broken { error, .. } => Err(error.clone()),
@@ -133,9 +122,6 @@ impl Content {
             }
             Content::Computed(computed) => pass_computed(&**computed, each),
             Content::Decoded(stream) => stream.pass(each),
-            Content::Framed(stream) => {
-                pass_pieces(0..stream.len()?, &|piece, at| stream.read_exact_at(piece, at), each)
-            }
             Content::Part { whole, range } => pass_part(whole, range, each),
             Content::Broken { error, .. } => Err(error.clone()),
         }
@@ -149,7 +135,6 @@ impl Content {
                 Ok(Way::Stored { source: source.clone(), range: range.clone() })
             }
             Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
-            Content::Framed(stream) => Ok(Way::Framed { left: 0..stream.len()?, stream: stream.clone() }),
             Content::Computed(computed) => Ok(Way::Computed { computed: computed.clone(), at: 0 }),
             Content::Part { whole, range } => whole.reader().map(|whole| Way::Part {
                 whole: Box::new(whole),
@@ -181,11 +166,6 @@ impl Content {
                 stream.read_exact_at(&mut bytes, offset)?;
                 Ok(Bytes::Owned(bytes))
             }
-            Content::Framed(stream) => {
-                let mut bytes = vec![0; count];
-                stream.read_exact_at(&mut bytes, offset)?;
-                Ok(Bytes::Owned(bytes))
-            }
             Content::Part { whole, range } => whole.read(range.start + offset, count),
             Content::Computed(computed) => computed.read(offset..end),
             Content::Broken { error, .. } => Err(error.clone()),
@@ -204,10 +184,6 @@ enum Way {
         range: Range<u64>,
     },
     Decoded(Box<Pass>),
-    Framed {
-        stream: Arc<ZstdStream>,
-        left: Range<u64>,
-    },
     Computed {
         computed: Arc<dyn Computed>,
         at: u64,
@@ -233,13 +209,6 @@ impl io::Read for Reader {
                 Ok(into.len())
             }
             Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
-            Way::Framed { stream, left } => {
-                let count = (left.end - left.start).min(buffer.len() as u64);
-                let into = buffer.get_mut(..count as usize).unwrap_or_default();
-                stream.read_exact_at(into, left.start).map_err(io::Error::other)?;
-                left.start += count;
-                Ok(into.len())
-            }
             Way::Computed { computed, at } => {
                 read_computed(&**computed, at, buffer).map_err(io::Error::other)
             }
@@ -255,9 +224,9 @@ impl io::Read for Reader {
 fn read_computed(computed: &dyn Computed, at: &mut u64, buffer: &mut [u8]) -> Result<usize> {
     let (start, room) = (*at, buffer.len() as u64);
     let count = |end: u64| end.saturating_sub(start).min(room) as usize;
-    let whole = count(computed.len());
+    let whole = count(computed.len()?);
     let filled = match computed.fill(buffer.get_mut(..whole).unwrap_or_default(), *at) {
-        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()) {
+        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()?) {
             0 => return Err(error),
             sound => computed.fill(buffer.get_mut(..sound).unwrap_or_default(), *at).map(|()| sound)?,
         },
@@ -306,13 +275,13 @@ fn pass_part(
 fn pass_computed(computed: &dyn Computed, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
     let fill = |piece: &mut [u8], at| computed.fill(piece, at);
     let mut passed = 0;
-    let whole = pass_pieces(0..computed.len(), &fill, &mut |piece| {
+    let whole = pass_pieces(0..computed.len()?, &fill, &mut |piece| {
         passed += piece.len() as u64;
         each(piece)
     });
     if let Err(Error::Damaged { .. }) = &whole {
         // What the piece with the damage has before it.
-        pass_pieces(passed..computed.sound_len(), &fill, each)?;
+        pass_pieces(passed..computed.sound_len()?, &fill, each)?;
     }
     whole
 }

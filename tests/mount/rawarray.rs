@@ -61,11 +61,6 @@ fn files_of_julia_and_nested_ones() {
 }
 
 #[test]
-fn files_that_the_format_came_with() {
-    check("repo", 9);
-}
-
-#[test]
 fn trailers() {
     check("trailer", 6);
 }

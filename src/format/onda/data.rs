@@ -93,7 +93,7 @@ impl Data {
             Encoding::Lpcm | Encoding::Unknown => Content::Stored { source: source.clone(), range: all },
             Encoding::Zstd => {
                 let stream = ZstdStream::new(engine.clone(), source.clone(), all, None, place.clone());
-                Content::Framed(Arc::new(stream))
+                Content::Computed(Arc::new(stream))
             }
         };
         let layout = Layout::of(signal).filter(|_| encoding != Encoding::Unknown);
@@ -136,7 +136,7 @@ impl Data {
     pub fn fault(&self, len: u64) -> Option<String> {
         let Layout { element, channels } = self.layout?;
         let frame = u64::from(element.size) * channels;
-        (len % frame != 0).then(|| {
+        (!len.is_multiple_of(frame)).then(|| {
             format!(
                 "its data has {len} bytes, which are no whole samples: {channels} channels of {} bytes make {frame}",
                 element.size

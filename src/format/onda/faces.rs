@@ -104,8 +104,8 @@ fn gather<const N: usize>(from: &[u8], frame: usize, to: &mut [u8]) {
 }
 
 impl Computed for Channel {
-    fn len(&self) -> u64 {
-        self.count * u64::from(self.layout.element.size)
+    fn known_len(&self) -> Option<u64> {
+        Some(self.count * u64::from(self.layout.element.size))
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -131,8 +131,8 @@ struct Decoded {
 }
 
 impl Computed for Decoded {
-    fn len(&self) -> u64 {
-        8 * self.values
+    fn known_len(&self) -> Option<u64> {
+        Some(8 * self.values)
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {

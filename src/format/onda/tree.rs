@@ -21,7 +21,7 @@ use super::set::Set;
 use super::spans::samples_of;
 use super::table::{Id, shown};
 use crate::content::Content;
-use crate::tree::{Arena, Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
+use crate::tree::{Arena, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
 use crate::{Error, Result};
 
 const VIEWS_NAME: &[u8] = b".views";
@@ -525,6 +525,14 @@ impl Tree for OndaTree {
 
     fn datasets(&self) -> u64 {
         self.set.signals.len() as u64
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        if node < self.own { self.arena.describe(node) } else { Ok(None) }
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        if node < self.own { self.arena.brief(node) } else { Ok(None) }
     }
 
     fn memory(&self) -> u64 {

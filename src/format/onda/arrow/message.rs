@@ -140,7 +140,7 @@ impl Reader<'_> {
             let place = at.zip(head).zip(body).and_then(|((at, head), body)| {
                 let from = at.checked_add(head)?;
                 let to = from.checked_add(body)?;
-                (to <= start && head >= 8 && head <= MOST_METADATA).then_some((at, from, to))
+                (to <= start && (8..=MOST_METADATA).contains(&head)).then_some((at, from, to))
             });
             let Some((at, from, to)) = place else {
                 return wrong(
