@@ -20,6 +20,9 @@ use half::{bf16, f16};
 
 use super::{Element, Kind, Width};
 
+/// Hands out the text of each element.
+type Each = fn(&[u8], &mut dyn FnMut(&[u8]));
+
 /// How the elements of a type are written.
 #[derive(Clone, Copy)]
 pub struct Texts {
@@ -27,14 +30,14 @@ pub struct Texts {
     pub width: usize,
     /// Bytes of an element.
     pub size: usize,
-    each: fn(&[u8], &mut dyn FnMut(&[u8])),
+    each: Each,
 }
 
 impl Texts {
     /// None for a type whose elements are no numbers.
     pub fn of(element: Element) -> Option<Texts> {
         let size = element.size as usize;
-        let (width, each): (usize, fn(&[u8], &mut dyn FnMut(&[u8]))) = match (element.kind, size) {
+        let (width, each): (usize, Each) = match (element.kind, size) {
             (Kind::Bool, 1) => (1, |items, each| bools(items, [b"0", b"1"], each)),
             (Kind::Int, 1) => (4, whole::<i8>),
             (Kind::Int, 2) => (6, whole::<i16>),
