@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use super::annotations;
 use super::data::Encoding;
+use super::faces;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
+use crate::array::Array;
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Names, Size};
+use crate::tree::{Datasets, Description, Names, Sampling, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -146,6 +148,23 @@ impl Datasets for Archive {
         match self.set.text(number) {
             Some(_) => None,
             None => self.set.data(number).ok().map(|data| data.source.clone()),
+        }
+    }
+
+    fn sampling(&self, number: u32) -> Option<Sampling> {
+        let row = self.set.text(number).is_none().then(|| self.set.row(number).ok()).flatten()?;
+        Some(Sampling { rate: row.rate?, channels: row.channels })
+    }
+
+    fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
+        if self.set.text(number).is_some() {
+            return Ok(None);
+        }
+        let (data, scale) = (self.set.data(number)?, self.set.row(number)?.scale());
+        match (data.layout, scale, data.content()?) {
+            (_, _, Content::Broken { error, .. }) => Err(error),
+            (Some(layout), Some(scale), samples) => faces::decoded(samples, layout, scale).map(Some),
+            _ => Ok(None),
         }
     }
 
