@@ -44,13 +44,18 @@ impl Archive {
         let data = facts.data.as_ref().ok();
         let array = data.map_or(Ok(None), |data| data.array()).unwrap_or_default();
         let kind = array.as_ref().and_then(|array| array.dtype.element.name()).unwrap_or("bytes");
-        let is_compressed = data.is_some_and(|data| data.encoding == Encoding::Zstd);
+        let format = facts.signal.as_ref().and_then(|signal| signal.format.clone());
+        let compression = match data.map(|data| data.encoding) {
+            Some(Encoding::Zstd) => Some("zstd".into()),
+            Some(Encoding::Program) => format,
+            _ => None,
+        };
         Ok(Description {
             name: Text::from(&*set.shown_name(number)),
             kind: kind.into(),
             array,
             table: None,
-            compression: is_compressed.then(|| "zstd".into()),
+            compression,
             stored: data.map(|data| 0..data.source.len()),
             decoded_len: data.and_then(|data| data.known_len()),
             recorded_len: None,
