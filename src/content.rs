@@ -3,12 +3,14 @@
 //! content or fails: never a short answer in between.
 
 mod computed;
+mod hyperslab;
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 pub use computed::{Computed, joined};
+pub use hyperslab::hyperslab;
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};

@@ -17,6 +17,7 @@
 //! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
 //! | `bits` | bits as bytes |
+//! | `piped` | files that a program of the user decodes |
 //! | `whole` | bytes in memory, decoded as a whole |
 
 mod bits;
@@ -31,6 +32,7 @@ mod inflate;
 mod input;
 mod leb128;
 mod lz4;
+mod piped;
 mod prefix;
 mod raw;
 mod spill;
@@ -49,6 +51,7 @@ pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
 pub use leb128::Leb128;
 pub use lz4::Lz4;
+pub use piped::Piped;
 pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 pub use arena::{Arena, Datasets};
 pub use builder::Builder;
-pub use description::{Checksum, ColumnInfo, Description, Table};
+pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use held::Held;
 pub use names::{NameList, Names};
 

@@ -2,45 +2,22 @@
 
 use std::sync::Arc;
 
+use super::dataset::Origin;
 use super::{Dataset, Face, View};
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::content::Content;
-use crate::tree::{Builder, ColumnInfo, Datasets, Description, Held, NameList, ROOT, Size, Table, Tree};
+use crate::tree::{ColumnInfo, Description, Table};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
-struct One {
-    about: Description,
-    content: Content,
-}
+struct One(Content);
 
-impl Datasets for One {
-    fn count(&self) -> u64 {
-        1
-    }
-    fn size(&self, _: u32) -> Size {
-        Size::NOTHING
-    }
-    fn content(&self, _: u32) -> Result<Content> {
-        Ok(self.content.clone())
-    }
-    fn content_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
-        Size::NOTHING
-    }
-    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
+impl Origin for One {
+    fn describe(&self) -> Result<Description> {
         Err(Error::NotFound)
     }
-    fn describe(&self, _: u32) -> Result<Description> {
-        Ok(self.about.clone())
-    }
-    fn remains(&self, _: u32) -> Result<Content> {
-        Err(Error::NotFound)
+    fn content(&self) -> Result<Content> {
+        Ok(self.0.clone())
     }
 }
 
@@ -62,10 +39,7 @@ pub fn about(array: Option<Array>, table: Option<Table>) -> Description {
 }
 
 pub fn dataset(about: Description, content: Content) -> Dataset {
-    let names: NameList = ["x"].into_iter().collect();
-    let tree: Arc<dyn Tree> = Arc::new(Builder::build(&names, One { about, content }).unwrap());
-    let (held, _) = Held::find(&tree, ROOT, b"x").unwrap().unwrap();
-    Dataset::of(Arc::new(held)).unwrap().unwrap()
+    Dataset::new(about, Arc::new(One(content)))
 }
 
 pub fn element(name: &str) -> Element {
