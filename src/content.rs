@@ -2,12 +2,14 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
+mod as_source;
 mod computed;
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+pub use as_source::AsSource;
 pub use computed::{Computed, joined};
 
 use crate::codec::{Pass, Stream};

@@ -26,7 +26,7 @@ pub enum Checked {
 }
 
 impl Dataset<'_> {
-    /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
+    /// Reads all of it. What is right but refused for what it is, is an [`Error::Unsupported`]. `passed` is told how many stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let described = self.description();
         if self.archive.find(described.name.as_bytes()) != Some(self.number as usize) {
@@ -45,6 +45,7 @@ impl Dataset<'_> {
                 false => passed(self.stored_len()),
             }
         }
+        self.archive.listing.datasets.check(self.number)?;
         Ok(match (&described.checksum, &described.compression) {
             (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
             (Some(_), _) => Checked::UnknownChecksum,

@@ -16,7 +16,9 @@
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | bits as bytes |
+//! | `zip` | members of ZIP files |
 
 mod bits;
 mod block_cache;
@@ -38,6 +40,8 @@ mod streams;
 mod walk;
 mod window;
 mod wrapper;
+mod xz;
+pub mod zip;
 #[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
 mod zstd;
 
@@ -53,6 +57,7 @@ pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
 pub use walk::{Decoder, Walk, decodes};
 pub use wrapper::Wrapper;
+pub use xz::Xz;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Bytes, Content};
-use crate::codec::{Bits, Decoder, Walk};
+use crate::codec::{Bits, Decoder, Walk, Xz};
 use crate::{Error, Result};
 
 /// Bytes made range by range. Nobody asks beyond the length.
@@ -31,6 +31,25 @@ pub trait Computed: Send + Sync {
 }
 
 impl<D: Decoder> Computed for Walk<D> {
+    fn len(&self) -> u64 {
+        self.len()
+    }
+
+    fn sound_len(&self) -> u64 {
+        self.sound_len()
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.read_exact_at(buf, offset)
+    }
+
+    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
+        Ok(cached.map(Bytes::Owned))
+    }
+}
+
+impl Computed for Xz {
     fn len(&self) -> u64 {
         self.len()
     }
