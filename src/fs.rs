@@ -112,9 +112,9 @@ impl FileSystem {
         decompose(inode).is_ok_and(|(node, _)| self.tree.is_ready(node))
     }
 
-    /// How long answers about it hold.
-    pub fn lifetime(&self, inode: u64) -> Lifetime {
-        decompose(inode).map_or(Lifetime::Refresh, |(node, _)| self.tree.lifetime(node))
+    /// How long what is in a directory stays the same.
+    pub fn listing_lifetime(&self, inode: u64) -> Lifetime {
+        decompose(inode).map_or(Lifetime::Refresh, |(node, _)| self.tree.listing_lifetime(node))
     }
 
     /// What is found is remembered until it is forgotten.

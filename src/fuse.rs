@@ -1,42 +1,33 @@
-//! The thin adapter between FUSE and [`crate::fs`]: the only file that names fuser, errno or inode types.
+//! The thin adapter between FUSE and [`crate::fs`]: the only room that names fuser, errno or inode types.
 //!
 //! A request that can be answered at once is answered on the thread that received it; one that has to
-//! decode goes with its reply to the pool, so that a slow decode never freezes `ls`. A panic in a request
-//! is caught and becomes EIO. What is in a container does not change while it is mounted, so the kernel may keep what
+//! decode goes with its reply to the pool, so that a slow decode never freezes `ls`. What is in a container does not change while it is mounted, so the kernel may keep what
 //! it learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again. In a
 //! mounted directory ([`Behaviour::changing`]) the kernel asks again after a while, and tells us what it opens.
 
 mod listed;
 mod passthrough;
+mod shared;
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
-use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fuser::{
-    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    IoctlFlags, KernelConfig, LockOwner, Notifier, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner,
+    Notifier, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry,
+    ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 
-use self::listed::Listed;
 use self::passthrough::Passthrough;
+use self::shared::{DAY, Shared, UNIT};
+use crate::Result;
 use crate::content::Bytes;
-use crate::fs::{Attributes, FileSystem, Line};
+use crate::fs::{Attributes, FileSystem};
 use crate::pool::Pool;
-use crate::tree::{Kind, Lifetime};
-use crate::{Error, Result};
+use crate::tree::Lifetime;
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
-const NO_TIME: Duration = Duration::ZERO;
-const GENERATION: Generation = Generation(0);
-/// Size of the unit in which `df` counts.
-const UNIT: u32 = 4096;
 /// The longest file name, in bytes.
 const NAME_MAX: usize = 255;
 /// The most threads that decode or wait for a decode of another; they are started as they are needed.
@@ -63,31 +54,12 @@ pub struct Fuse {
     at_end: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
-struct Shared {
-    fs: FileSystem,
-    notifier: OnceLock<Notifier>,
-    passthrough: Passthrough,
-    /// First inodes of containers that the kernel was told to forget.
-    forgotten: Mutex<HashSet<u64>>,
-    /// How long answers hold that may change.
-    refresh: Duration,
-    listed: Arc<Listed>,
-}
-
 impl Fuse {
     /// `at_end` is called when the mount has ended.
     pub fn new(fs: FileSystem, behaviour: Behaviour, at_end: impl FnOnce() + Send + Sync + 'static) -> Fuse {
         let refresh = behaviour.changing.unwrap_or(DAY);
-        let shared = Shared {
-            fs,
-            notifier: OnceLock::new(),
-            passthrough: Passthrough::new(),
-            forgotten: Mutex::default(),
-            refresh,
-            listed: Arc::new(Listed::new(refresh)),
-        };
         Fuse {
-            shared: Arc::new(shared),
+            shared: Arc::new(Shared::new(fs, refresh)),
             pool: Pool::new("rab-worker", WORKERS),
             behaviour,
             opens_are_free: false,
@@ -153,177 +125,11 @@ impl Fuse {
         reply: R,
         answer: impl FnOnce(&Arc<Shared>, R) + Send + 'static,
     ) {
-        if cursor > 0 || self.shared.fs.lifetime(inode) == Lifetime::Forever {
+        if cursor > 0 || self.shared.fs.listing_lifetime(inode) == Lifetime::Forever {
             return self.answer(inode, reply, answer);
         }
         let shared = self.shared.clone();
         self.pool.submit(move || answer(&shared, reply));
-    }
-}
-
-impl Shared {
-    /// Runs a request; a panic in it is an error like any other (the panic hook has logged it).
-    fn guard<T>(&self, inode: u64, request: impl FnOnce(&FileSystem) -> Result<T>) -> Result<T, Errno> {
-        let done = catch_unwind(AssertUnwindSafe(|| request(&self.fs)));
-        match done {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => {
-                if let Error::Changed { .. } = error {
-                    self.invalidate(inode);
-                }
-                Err(errno(&error))
-            }
-            Err(_) => Err(Errno::EIO),
-        }
-    }
-
-    /// If `inode`, of which something was served, turns out to be damaged, the kernel has to forget it.
-    fn watch(self: &Arc<Shared>, inode: u64) {
-        let shared = Arc::downgrade(self);
-        self.fs.on_damage(inode, move || {
-            if let Some(shared) = shared.upgrade() {
-                shared.forget(inode..inode + 1);
-            }
-        });
-    }
-
-    /// The container of `inode` changed: the kernel has to forget all that it was given of it.
-    fn invalidate(&self, inode: u64) {
-        let all = self.fs.siblings(inode);
-        let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        if forgotten.insert(all.start) {
-            drop(forgotten);
-            self.forget(all);
-        }
-    }
-
-    fn lifetime(&self, of: Lifetime) -> Duration {
-        match of {
-            Lifetime::Forever => DAY,
-            Lifetime::Refresh => self.refresh,
-        }
-    }
-
-    /// How long attributes may be kept: not at all while the size is not known.
-    fn attributes_hold(&self, attributes: &Attributes) -> Duration {
-        if attributes.len.is_some() { self.lifetime(attributes.lifetime) } else { NO_TIME }
-    }
-
-    /// From now on listings are forgotten in time.
-    fn forget_listings(&self, notifier: Notifier) {
-        let listed = self.listed.clone();
-        let work = move || listed.work(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
-        if let Err(cause) = std::thread::Builder::new().name("rab-refresh".into()).spawn(work) {
-            log::warn!("files that become containers may be listed as files for long: {cause}");
-        }
-    }
-
-    fn look_up(&self, parent: u64, name: &OsStr, reply: ReplyEntry) {
-        match self.guard(parent, |fs| fs.lookup(parent, name.as_bytes())) {
-            Ok(found) => {
-                let attr = self.file_attr(&found);
-                let holds = self.lifetime(found.lifetime);
-                reply.entry_with_ttls(&self.attributes_hold(&found), &holds, &attr, GENERATION);
-            }
-            Err(errno) => reply.error(errno),
-        }
-    }
-
-    fn list(&self, inode: u64, cursor: u64, mut reply: ReplyDirectory) {
-        let mut add = |line: Line<'_>| {
-            let kind = file_type(line.kind);
-            !reply.add(INodeNo(line.inode), line.cursor, kind, OsStr::from_bytes(line.name))
-        };
-        let answer = self.guard(inode, |fs| fs.list(inode, cursor, &mut add));
-        if self.fs.lifetime(inode) == Lifetime::Refresh {
-            self.listed.note(inode);
-        }
-        match answer {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
-    }
-
-    fn list_with_attributes(&self, inode: u64, cursor: u64, mut reply: ReplyDirectoryPlus) {
-        let mut add = |line: Line<'_>| {
-            // What cannot be looked at is left out; whoever asks for it by its name is told why.
-            let Ok(Some(found)) = self.fs.listed(&line) else { return true };
-            let attr = self.file_attr(&found);
-            let holds = self.attributes_hold(&found);
-            let name = OsStr::from_bytes(line.name);
-            let is_full = reply.add(attr.ino, line.cursor, name, &holds, &attr, GENERATION);
-            if is_full && !line.is_dots() {
-                self.fs.forget(found.inode, 1);
-            }
-            !is_full
-        };
-        let answer = self.guard(inode, |fs| fs.list(inode, cursor, &mut add));
-        if self.fs.lifetime(inode) == Lifetime::Refresh {
-            self.listed.note(inode);
-        }
-        match answer {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
-    }
-
-    /// Makes the kernel forget. Done on a thread of its own, since the kernel may wait here for reads that are
-    /// still to be answered. What the kernel does not know it need not forget.
-    fn forget(&self, inodes: Range<u64>) {
-        let Some(notifier) = self.notifier.get().cloned() else { return };
-        let forget = move || inodes.for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
-        if let Err(cause) = std::thread::Builder::new().name("rab-forget".into()).spawn(forget) {
-            log::warn!("what the kernel has cached of damaged or changed data stays readable: {cause}");
-        }
-    }
-
-    fn file_attr(&self, of: &Attributes) -> FileAttr {
-        let nlink = match of.kind {
-            // One is what file systems say that do not count.
-            Kind::Directory { subdirectories } => subdirectories.map_or(1, |count| 2 + count),
-            Kind::File | Kind::Link => 1,
-        };
-        let (owner, modified) = (self.fs.owner(), of.modified);
-        FileAttr {
-            ino: INodeNo(of.inode),
-            // The kernel counts sizes in 63 bits.
-            size: of.len.unwrap_or(0).min(i64::MAX as u64),
-            blocks: of.stored.div_ceil(512),
-            atime: modified,
-            mtime: modified,
-            ctime: modified,
-            crtime: modified,
-            kind: file_type(of.kind),
-            perm: of.mode,
-            nlink: u32::try_from(nlink).unwrap_or(u32::MAX),
-            uid: owner.uid,
-            gid: owner.gid,
-            rdev: 0,
-            blksize: UNIT,
-            flags: 0,
-        }
-    }
-}
-
-fn file_type(kind: Kind) -> FileType {
-    match kind {
-        Kind::Directory { .. } => FileType::Directory,
-        Kind::File => FileType::RegularFile,
-        Kind::Link => FileType::Symlink,
-    }
-}
-
-/// The one place where errors become errno.
-fn errno(error: &Error) -> Errno {
-    match error {
-        Error::Read { cause, .. } | Error::Open { cause, .. } => {
-            cause.raw_os_error().map_or(Errno::EIO, Errno::from_i32)
-        }
-        Error::Unsupported { .. } => Errno::EOPNOTSUPP,
-        Error::NotFound => Errno::ENOENT,
-        Error::IsADirectory => Errno::EISDIR,
-        Error::NotADirectory => Errno::ENOTDIR,
-        _ => Errno::EIO,
     }
 }
 

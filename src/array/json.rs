@@ -41,7 +41,6 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"\"}");
 }
 
-
 /// All of an array, in lists inside each other.
 pub fn write(array: &AnyArray, to: &mut dyn io::Write) -> io::Result<()> {
     let mut cells: Vec<Vec<u8>> = Vec::new();
@@ -91,7 +90,10 @@ mod tests {
         assert_eq!(text(Scalar::Float(f64::from(0.1f32), Width::W32)), "0.10000000149011612");
         assert_eq!(text(Scalar::Float(1.0, Width::W64)), "1.0");
         assert_eq!(text(Scalar::Float(f64::NEG_INFINITY, Width::W64)), r#"{"__float__":"-inf"}"#);
-        assert_eq!(text(Scalar::Complex(-0.0, f64::NAN, Width::W64)), r#"{"__complex__":[-0.0,{"__float__":"nan"}]}"#);
+        assert_eq!(
+            text(Scalar::Complex(-0.0, f64::NAN, Width::W64)),
+            r#"{"__complex__":[-0.0,{"__float__":"nan"}]}"#
+        );
         assert_eq!(text(Scalar::Int(-5)), "-5");
     }
 }

@@ -48,7 +48,13 @@ enum Whole {
 
 impl Xz {
     /// What is stored in `stored` of `source` and decodes to `len` bytes.
-    pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, stored: Range<u64>, len: u64, place: Place) -> Xz {
+    pub fn new(
+        engine: Arc<Engine>,
+        source: Arc<dyn Source>,
+        stored: Range<u64>,
+        len: u64,
+        place: Place,
+    ) -> Xz {
         let id = engine.cache.new_stream();
         Xz { engine, id, source, stored, len, place, state: Mutex::default(), progress: Condvar::new() }
     }
@@ -112,7 +118,9 @@ impl Xz {
                 let end = ((number + 1) * BLOCK).min(self.len) as usize;
                 bytes.get(start..end).unwrap_or_default().to_vec()
             }
-            Whole::Spilled(spilled) => spilled.read((number * BLOCK / PIECE as u64) as usize, &self.engine.spill)?,
+            Whole::Spilled(spilled) => {
+                spilled.read((number * BLOCK / PIECE as u64) as usize, &self.engine.spill)?
+            }
         };
         Ok(self.engine.cache.insert(self.id, number, &piece))
     }
@@ -217,15 +225,21 @@ impl Xz {
                 _ if files > 0 && decoder.total_out() == 0 => break,
                 Ok(_) => return Err(self.wrong(at, "the xz stream ends early")),
                 Err(liblzma::stream::Error::MemLimit | liblzma::stream::Error::Mem) => {
-                    let problem = format!("the xz stream needs more memory than {MOST_MEMORY} bytes, which is the limit");
+                    let problem = format!(
+                        "the xz stream needs more memory than {MOST_MEMORY} bytes, which is the limit"
+                    );
                     return Err(Refused::Failed(Error::Unsupported { place: self.place.clone(), problem }));
                 }
-                Err(error) => return Err(self.wrong(at, &format!("the xz stream is damaged: {error}").to_lowercase())),
+                Err(error) => {
+                    return Err(self.wrong(at, &format!("the xz stream is damaged: {error}").to_lowercase()));
+                }
             }
         }
         if total != self.len {
             let found = if total > self.len { "more".into() } else { total.to_string() };
-            return Err(self.wrong(self.stored.start, &format!("decodes to {found} bytes, {} are needed", self.len)));
+            return Err(
+                self.wrong(self.stored.start, &format!("decodes to {found} bytes, {} are needed", self.len))
+            );
         }
         if filled > 0 { each(piece.get(..filled).unwrap_or_default()) } else { Ok(()) }
     }
@@ -243,7 +257,10 @@ impl Xz {
         match refused {
             Refused::Failed(error) => error,
             Refused::TooLarge { limit } => {
-                let problem = format!("decodes to {} bytes, for which the spill of {limit} has no room (--spill-size)", self.len);
+                let problem = format!(
+                    "decodes to {} bytes, for which the spill of {limit} has no room (--spill-size)",
+                    self.len
+                );
                 Error::Unsupported { place: self.place.clone(), problem }
             }
             Refused::Busy => Error::Other("the spill is busy".into()),

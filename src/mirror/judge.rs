@@ -7,170 +7,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use lru::LruCache;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::{Errno, pread};
 
+use super::judged::{Identity, Judged, What, identity};
 use super::nodes::Node;
 use super::options::Options;
 use super::resolve::resolve;
 use crate::error::Place;
 use crate::format::{self, Candidate, Format, HEAD};
-use crate::tree::{Kind, Size, Stat};
+use crate::tree::Stat;
 use crate::{Error, Result};
 
 /// Files of which it is remembered whether they are containers: 16 MiB of memory.
 const REMEMBERED: std::num::NonZeroUsize = std::num::NonZeroUsize::new(200_000).unwrap();
-
-/// What a file is shown as.
-#[derive(Clone, Copy)]
-pub enum What {
-    Directory,
-    Container(&'static dyn Format),
-    File,
-    Link,
-}
-
-impl What {
-    pub fn kind(self) -> Kind {
-        match self {
-            What::Directory | What::Container(_) => Kind::Directory { subdirectories: None },
-            What::File => Kind::File,
-            What::Link => Kind::Link,
-        }
-    }
-
-    pub fn number(self) -> u8 {
-        match self {
-            What::Directory => 0,
-            What::Container(_) => 1,
-            What::File => 2,
-            What::Link => 3,
-        }
-    }
-}
-
-/// What tells one file from another, and one content from another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Identity {
-    pub device: u64,
-    pub inode: u64,
-    pub len: u64,
-    /// Seconds and nanoseconds.
-    pub modified: (i64, i64),
-}
-
-impl Identity {
-    pub fn same_file(&self, other: &Identity) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
-    }
-}
-
-/// A file that was looked at.
-#[derive(Clone, Copy)]
-pub struct Judged {
-    pub what: What,
-    pub identity: Identity,
-    /// Bytes on disk.
-    stored: u64,
-    mode: u32,
-    /// What the directories leave of it that a link leads through.
-    allowed: u16,
-}
-
-impl Default for Judged {
-    /// A directory that is on no disk.
-    fn default() -> Judged {
-        Judged {
-            what: What::Directory,
-            identity: Identity::default(),
-            stored: 0,
-            mode: 0o555,
-            allowed: 0o777,
-        }
-    }
-}
-
-impl Judged {
-    fn new(what: What, stat: &rustix::fs::Stat) -> Judged {
-        let stored = 512 * stat.st_blocks as u64;
-        Judged { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
-    }
-
-    /// The same file as it is now.
-    fn now(&self, stat: &rustix::fs::Stat) -> Judged {
-        Judged { allowed: self.allowed, ..Judged::new(self.what, stat) }
-    }
-
-    /// The same file as it is now, wherever it is.
-    pub fn now_open(&self, file: impl AsFd) -> Option<Judged> {
-        fstat(file).ok().map(|stat| self.now(&stat))
-    }
-
-    /// Is it the same in everything that a node keeps?
-    pub fn is_same(&self, other: &Judged) -> bool {
-        let is_unchanged = match self.what {
-            What::Container(_) => (self.identity, self.mode) == (other.identity, other.mode),
-            _ => self.identity.same_file(&other.identity),
-        };
-        is_unchanged && self.what.number() == other.what.number() && self.allowed == other.allowed
-    }
-
-    /// What two that are the same have in common, and is in a directory's listing already.
-    pub fn hash(&self, hasher: &mut impl Hasher) {
-        (self.what.number(), self.identity.inode, self.allowed).hash(hasher);
-        if let What::Container(_) = self.what {
-            (self.identity.len, self.identity.modified, self.mode).hash(hasher);
-        }
-    }
-
-    /// A directory of which only the inode number is known.
-    pub fn directory(inode: u64) -> Judged {
-        Judged { identity: Identity { inode, ..Identity::default() }, ..Judged::default() }
-    }
-
-    pub fn stat(&self) -> Stat {
-        let size = match self.what {
-            What::File | What::Link => Size { len: Some(self.identity.len), stored: self.stored },
-            What::Directory | What::Container(_) => Size::NOTHING,
-        };
-        let is_on_disk = self.identity != Identity::default();
-        Stat {
-            kind: self.what.kind(),
-            size,
-            modified: is_on_disk.then(|| time(self.identity.modified)),
-            permissions: self.permissions(),
-        }
-    }
-
-    /// Who may read a container may look into it.
-    fn permissions(&self) -> u16 {
-        let bits = self.mode as u16 & self.allowed;
-        match self.what {
-            What::Container(_) => (bits & 0o444) | (bits & 0o444) >> 2,
-            What::Link => 0o777,
-            What::Directory | What::File => bits & 0o555,
-        }
-    }
-}
-
-fn identity(stat: &rustix::fs::Stat) -> Identity {
-    Identity {
-        device: stat.st_dev,
-        inode: stat.st_ino,
-        len: stat.st_size as u64,
-        modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
-    }
-}
-
-fn time((seconds, nanoseconds): (i64, i64)) -> SystemTime {
-    let whole = Duration::from_secs(seconds.unsigned_abs());
-    let base = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-    base.unwrap_or(UNIX_EPOCH) + Duration::from_nanos(nanoseconds.clamp(0, 999_999_999) as u64)
-}
 
 /// The root of the tree of a directory.
 pub fn root(path: &Path) -> Result<Node> {
@@ -207,10 +61,10 @@ impl Judge {
 
     /// As [`Judge::look_at`], in a directory that is open.
     pub fn look_in(&self, dir: &Arc<Node>, fd: impl AsFd, name: &OsStr) -> Result<Option<Judged>> {
-        let failed = |errno: rustix::io::Errno| Error::read(place(dir, name), errno.into());
+        let failed = |errno: Errno| Error::read(place(dir, name), errno.into());
         let stat = match statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(failed(errno)),
         };
         let judged = match FileType::from_raw_mode(stat.st_mode) {
@@ -218,6 +72,20 @@ impl Judge {
             _ => self.of_stat(dir, &fd, name, name, &stat)?,
         };
         Ok(judged.filter(|judged| self.shows(dir, name, judged.what)))
+    }
+
+    /// As [`Judge::look_in`], of a regular file that was not looked at before: without a stat by its name. None also
+    /// where that does not do.
+    pub fn look_into(&self, dir: &Node, fd: impl AsFd, name: &OsStr) -> Result<Option<Judged>> {
+        let Ok(file) = open_to_look(fd, name) else { return Ok(None) };
+        let Ok(stat) = fstat(&file) else { return Ok(None) };
+        let has_head = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_size > 0;
+        if !has_head {
+            return Ok(None);
+        }
+        let format = self.format_of(dir, &file, name, &stat)?;
+        let judged = Judged::new(format.map_or(What::File, What::Container), &stat);
+        Ok(Some(judged).filter(|judged| self.shows(dir, name, judged.what)))
     }
 
     /// What `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
@@ -258,7 +126,7 @@ impl Judge {
             _ => return itself,
         };
         let found = self.of_stat(dir, CWD, target.path.as_os_str(), name, &target.stat)?;
-        Ok(found.map(|found| Judged { allowed, ..found }))
+        Ok(found.map(|found| found.by_link(allowed)))
     }
 
     /// Is it shown by its name, its depth and what it is?
@@ -283,54 +151,52 @@ impl Judge {
         path: &OsStr,
         name: &OsStr,
         stat: &rustix::fs::Stat,
-    ) -> Result<Option<&'static dyn Format>> {
+    ) -> Result<Verdict> {
         let identity = identity(stat);
         if identity.len == 0 {
             return Ok(None);
         }
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
-        let key = (identity, hasher.finish());
-        let known = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        if let Some(known) = known {
+        if let Some(known) = self.verdicts().get(&key(identity, name)).copied() {
             return Ok(known);
         }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = match openat(fd, path, flags, Mode::empty()) {
-            Ok(file) => file,
+        match open_to_look(fd, path) {
+            Ok(file) => match fstat(&file) {
+                Ok(stat) => self.format_of(dir, &file, name, &stat),
+                Err(_) => Ok(None),
+            },
             // That says nothing of the file.
-            Err(errno @ (rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOMEM)) => {
-                return Err(Error::read(place(dir, name), errno.into()));
+            Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+                Err(Error::read(place(dir, name), errno.into()))
             }
-            Err(_) => return Ok(None),
-        };
-        let mut head = [0; HEAD];
-        let mut have = 0;
-        // One read, but for file systems that give less than there is.
-        while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
-            match rustix::io::pread(&file, rest, have as u64) {
-                Ok(0) => break,
-                Ok(count) => have += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return Ok(None),
-            }
+            Err(_) => Ok(None),
         }
+    }
+
+    /// The format of a file that is open, if it is a container. Who writes into it after the stat changes when it was
+    /// modified, so that it is looked at again.
+    fn format_of(
+        &self,
+        dir: &Node,
+        file: &OwnedFd,
+        name: &OsStr,
+        stat: &rustix::fs::Stat,
+    ) -> Result<Verdict> {
+        let mut head = [0; HEAD];
+        let Ok(head) = read_head(file, &mut head) else { return Ok(None) };
+        let identity = identity(stat);
         let path = dir.path().join(name);
-        let candidate = Candidate {
-            path: &path,
-            head: head.get(..have).unwrap_or_default(),
-            len: identity.len,
-            asked_for: false,
-        };
+        let asked_for = self.options.formats.format.is_some();
+        let candidate = Candidate { path: &path, head, len: identity.len, asked_for };
         let format = match &self.options.formats.format {
             Some(name) => Some(format::named(name)?).filter(|format| format.detect(&candidate)),
             None => format::detect(&candidate),
         };
-        // It may be another file by now.
-        if fstat(&file).is_ok_and(|stat| self::identity(&stat) == identity) {
-            self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).put(key, format);
-        }
+        self.verdicts().put(key(identity, name), format);
         Ok(format)
+    }
+
+    fn verdicts(&self) -> MutexGuard<'_, LruCache<(Identity, u64), Verdict>> {
+        self.verdicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a node is now, for who looks at it again.
@@ -340,7 +206,7 @@ impl Judge {
                 return Ok(node.found.stat());
             }
             let stat = statat(CWD, Path::new(&node.name), AtFlags::empty()).map_err(|errno| match errno {
-                rustix::io::Errno::NOENT => Error::NotFound,
+                Errno::NOENT => Error::NotFound,
                 errno => Error::read(Place::file(&node.path()), errno.into()),
             })?;
             return Ok(Judged::new(What::Directory, &stat).stat());
@@ -367,6 +233,33 @@ impl Judge {
     }
 }
 
+/// A file of this identity and the hash of this name.
+fn key(identity: Identity, name: &OsStr) -> (Identity, u64) {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    (identity, hasher.finish())
+}
+
+/// Neither waits for a pipe nor becomes our terminal.
+fn open_to_look(dir: impl AsFd, path: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    openat(dir, path, flags, Mode::empty())
+}
+
+/// The first bytes, in one read but on file systems that give less than there is.
+fn read_head<'a>(file: &OwnedFd, head: &'a mut [u8; HEAD]) -> rustix::io::Result<&'a [u8]> {
+    let mut have = 0;
+    while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
+        match pread(file, rest, have as u64) {
+            Ok(0) => break,
+            Ok(count) => have += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(head.get(..have).unwrap_or_default())
+}
+
 /// Of several sources each is a root of its own.
 fn root_of(dir: &Arc<Node>) -> Option<PathBuf> {
     let root = dir.ancestors().filter(|node| !node.is_sources()).last()?;
@@ -383,8 +276,8 @@ pub fn open_directory(dir: &Node) -> Result<Option<OwnedFd>> {
     if path.as_os_str().is_empty() {
         return Ok(None);
     }
-    let failed = |errno: rustix::io::Errno| match errno {
-        rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => Error::NotFound,
+    let failed = |errno: Errno| match errno {
+        Errno::NOENT | Errno::NOTDIR => Error::NotFound,
         errno => Error::read(Place::file(&path), errno.into()),
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -10,11 +10,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use lru::LruCache;
 use rustix::fs::{Dir, FileType};
 
-use super::judge::{self, Judge, Judged, What};
+use super::judge::{self, Judge};
+use super::judged::{Judged, What};
 use super::nodes::{Node, id_of};
 use crate::error::Place;
 use crate::tree::{Kind, NodeId};
@@ -81,7 +83,10 @@ impl Listings {
         let fd = judge::open_directory(dir)?;
         let (modified, lines) = match &fd {
             None => (None, self.of_root(dir, judge)?),
-            Some(fd) => (judge::modified(fd), read(dir, fd, judge)?),
+            Some(fd) => {
+                let is_new = !self.lock().contains(&dir.id);
+                (judge::modified(fd), read(dir, fd, judge, is_new)?)
+            }
         };
         let listing = Arc::new(Listing { modified, lines: in_order(lines) });
         self.lock().put(dir.id, listing.clone());
@@ -92,7 +97,7 @@ impl Listings {
         let mut lines = Vec::new();
         for (shown, path) in &self.sources {
             // One that cannot be looked at does not hide the others.
-            let found = judge.look_at(dir, path).inspect_err(|error| log::debug!("not listed: {error}"));
+            let found = judge.look_at(dir, path).inspect_err(|error| log::warn!("not listed: {error}"));
             if let Ok(Some(found)) = found {
                 lines.push(Line { shown: shown.clone(), ..line(dir, path.clone(), &found) });
             }
@@ -177,15 +182,17 @@ fn line(dir: &Node, name: OsString, found: &Judged) -> Line {
 struct Raw {
     name: OsString,
     inode: u64,
-    is_directory: bool,
+    kind: FileType,
 }
 
-fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge) -> Result<Vec<Line>> {
+/// `is_new`: it was not read before.
+fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge, is_new: bool) -> Result<Vec<Line>> {
     let raw = names(dir, fd)?;
-    let look = |raw: Vec<Raw>| -> Vec<(Raw, Judged)> {
-        raw.into_iter().filter_map(|raw| look(dir, fd, raw, judge)).collect()
+    let look = |raw| look(dir, fd, raw, judge, is_new);
+    let found: Vec<_> = match raw.len() {
+        ..MANY => raw.into_iter().filter_map(look).collect(),
+        _ => in_parallel(raw, &look),
     };
-    let found = if raw.len() < MANY { look(raw) } else { in_parallel(raw, &look) };
     let names = if judge.options.strip_ext { stripped(&found) } else { HashMap::new() };
     let lines = found.into_iter().map(|(raw, found)| {
         let name = raw.name.clone();
@@ -208,7 +215,7 @@ fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
             names.push(Raw {
                 name: OsStr::from_bytes(name).to_owned(),
                 inode: entry.ino(),
-                is_directory: entry.file_type() == FileType::Directory,
+                kind: entry.file_type(),
             });
         }
     }
@@ -216,29 +223,35 @@ fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
 }
 
 /// What is not there any more, or cannot be looked at, is not listed.
-fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge) -> Option<(Raw, Judged)> {
-    if raw.is_directory {
+fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) -> Option<(Raw, Judged)> {
+    if raw.kind == FileType::Directory {
         let is_shown = judge.shows(dir, &raw.name, What::Directory);
         let found = Judged::directory(raw.inode);
         return is_shown.then_some((raw, found));
     }
+    if is_new
+        && raw.kind == FileType::RegularFile
+        && let Ok(Some(found)) = judge.look_into(dir, fd.as_fd(), &raw.name)
+    {
+        return Some((raw, found));
+    }
     let found = judge.look_in(dir, fd.as_fd(), &raw.name);
-    let found = found.inspect_err(|error| log::debug!("not listed: {error}")).ok()??;
+    let found = found.inspect_err(|error| log::warn!("not listed: {error}")).ok()??;
     Some((raw, found))
 }
 
-fn in_parallel(raw: Vec<Raw>, look: &(impl Fn(Vec<Raw>) -> Vec<(Raw, Judged)> + Sync)) -> Vec<(Raw, Judged)> {
-    let each = raw.len().div_ceil(THREADS);
-    let mut parts = Vec::new();
-    let mut rest = raw;
-    while !rest.is_empty() {
-        let after = rest.split_off(each.min(rest.len()));
-        parts.push(std::mem::replace(&mut rest, after));
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || look(part))).collect();
+fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)) -> Vec<T> {
+    let rest = Mutex::new(raw.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).filter_map(look).collect::<Vec<T>>();
+    thread::scope(|scope| {
+        // One that cannot be started leaves its share to the others.
+        let start = |_| thread::Builder::new().name("rab-look".into()).spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..THREADS).filter_map(start).collect();
+        let mut found = work();
         // A thread that panicked has found nothing.
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        others.into_iter().for_each(|other| found.extend(other.join().unwrap_or_default()));
+        found
     })
 }
 

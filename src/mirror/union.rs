@@ -291,6 +291,15 @@ impl Tree for Union {
         }
     }
 
+    fn listing_lifetime(&self, id: NodeId) -> Lifetime {
+        match self.parts(id).as_deref() {
+            Ok([(tree, node)]) => {
+                self.tree(*tree).map_or(Lifetime::Refresh, |tree| tree.listing_lifetime(*node))
+            }
+            _ => Lifetime::Refresh,
+        }
+    }
+
     fn forget(&self, id: NodeId, lookups: u64) {
         let Ok(parts) = self.parts(id) else { return };
         parts.iter().for_each(|(tree, node)| self.forget_in(*tree, *node, lookups));

@@ -171,6 +171,11 @@ pub trait Tree: Send + Sync {
         Lifetime::Forever
     }
 
+    /// How long what is in a directory stays the same; a container's content does, and it may be replaced all the same.
+    fn listing_lifetime(&self, dir: NodeId) -> Lifetime {
+        self.lifetime(dir)
+    }
+
     /// Nobody remembers the node from so many look-ups any more.
     fn forget(&self, node: NodeId, lookups: u64) {
         let _ = (node, lookups);

@@ -29,7 +29,9 @@ fn every_sample_is_what_the_reference_made_of_it() {
 
 #[test]
 fn any_range_from_eight_readers() {
-    for name in ["comp_default_big_int", "legacy_awkward_0.5.0", "jagged_table_fromiter", "comp_lz4block", "strings"] {
+    for name in
+        ["comp_default_big_int", "legacy_awkward_0.5.0", "jagged_table_fromiter", "comp_lz4block", "strings"]
+    {
         eight_readers_of(&file(&format!("{name}.awkd")), &[]);
     }
     eight_readers_of(&file("comp_default_big_int.awkd"), &["--cache-size", "1", "--threads", "1"]);
@@ -45,7 +47,10 @@ fn the_tree_of_an_array() {
     assert_eq!(names(&mount.join("one/content")), ["data", "data.meta.yaml", "meta.yaml"]);
     assert_eq!(names(&mount.join("tab/columns")), ["s", "x"]);
     let said = sh("cd $1 && ls -a && cat .views/jsonl/tab.jsonl", &[&mount.path]);
-    assert!(said.ends_with("two\n{\"x\":1,\"s\":\"a\"}\n{\"x\":2,\"s\":\"b\"}\n") && !said.contains(".views"), "{said}");
+    assert!(
+        said.ends_with("two\n{\"x\":1,\"s\":\"a\"}\n{\"x\":2,\"s\":\"b\"}\n") && !said.contains(".views"),
+        "{said}"
+    );
     let info = String::from_utf8(mount.read("one/offsets.meta.yaml").unwrap()).unwrap();
     assert!(info.contains("computed: true") && info.contains("dtype: '<i8'"), "{info}");
 }

@@ -34,11 +34,13 @@ fn get_gives_what_the_reference_gives() {
             if has_objects(want) {
                 continue;
             }
-            let found: serde_json::Value = serde_json::from_str(&good(&[&"get", &path, &name, &"--json"])).unwrap();
+            let found: serde_json::Value =
+                serde_json::from_str(&good(&[&"get", &path, &name, &"--json"])).unwrap();
             assert_eq!(&found, want, "{sample} {name}");
             if let Some(last) = want.as_array().unwrap().last() {
                 let item = format!("{name}[-1]");
-                let found: serde_json::Value = serde_json::from_str(&good(&[&"get", &path, &item, &"--json"])).unwrap();
+                let found: serde_json::Value =
+                    serde_json::from_str(&good(&[&"get", &path, &item, &"--json"])).unwrap();
                 assert_eq!(&found, last, "{sample} {item}");
             }
             compared += 1;
@@ -57,7 +59,10 @@ fn get_gives_what_the_reference_gives() {
 fn what_is_in_it() {
     let names = good(&[&"ls", &file("multi_names.awkd")]);
     assert!(names.starts_with("one/meta.yaml\none/counts\none/offsets\none/starts\none/stops\none/content/meta.yaml\none/content/data\n"), "{names}");
-    assert!(good(&[&"ls", &"-l", &file("multi_names.awkd")]).contains("int64      (4,)                       32           32  two/data\n"));
+    assert!(
+        good(&[&"ls", &"-l", &file("multi_names.awkd")])
+            .contains("int64      (4,)                       32           32  two/data\n")
+    );
     assert_eq!(good(&[&"cat", &file("multi_names.awkd"), &"two"]).len(), 32);
     let info = good(&[&"info", &file("multi_names.awkd"), &"two"]);
     for line in ["name: two/data", "type: int64", "member: two-0.raw"] {
@@ -65,7 +70,11 @@ fn what_is_in_it() {
     }
     assert!(good(&[&"info", &file("jagged.awkd")]).contains("format: Awkward"));
     let meta = good(&[&"cat", &file("jagged.awkd"), &"meta.yaml"]);
-    assert!(meta.contains("type: '[0, 3) -> [0, inf) -> float64'") || meta.contains("type: \"[0, 3) -> [0, inf) -> float64\""), "{meta}");
+    assert!(
+        meta.contains("type: '[0, 3) -> [0, inf) -> float64'")
+            || meta.contains("type: \"[0, 3) -> [0, inf) -> float64\""),
+        "{meta}"
+    );
 }
 
 /// Exit codes: 0 what the reference loads, 1 what is refused for what it is, 12 damage.
@@ -73,23 +82,48 @@ fn what_is_in_it() {
 fn verify_tells_the_good_from_the_bad() {
     for name in kit::names(&file("")).iter().filter(|name| name.ends_with(".awkd")) {
         let refused = name.starts_with("virtual_") || name.starts_with("object_");
-        let want = if refused { 1 } else if name == "flat_structured_padded.awkd" { 12 } else { 0 };
+        let want = if refused {
+            1
+        } else if name == "flat_structured_padded.awkd" {
+            12
+        } else {
+            0
+        };
         let said = rab(&[&"verify", &file(name)]);
         assert_eq!(said.code, want, "{name}: {said:?}");
     }
     let loads = [
-        "blob_long", "blob_unaligned", "id_duplicate", "negative_length", "sparse_huge", "string_bad_utf8",
-        "table_dup_columns", "zip_dup_members", "zip_slip_names", "zlib_trailing", "cycle_tolist",
+        "blob_long",
+        "blob_unaligned",
+        "id_duplicate",
+        "negative_length",
+        "sparse_huge",
+        "string_bad_utf8",
+        "table_dup_columns",
+        "zip_dup_members",
+        "zip_slip_names",
+        "zlib_trailing",
+        "cycle_tolist",
     ];
     let refused = ["call_builtins_eval", "call_topython", "function_eval", "python_pickle", "virtual_bomb"];
     let mut seen = 0;
     for name in kit::names(&file("bad")) {
         let stem = name.strip_suffix(".awkd").unwrap();
-        let want = if loads.contains(&stem) { 0 } else if refused.contains(&stem) { 1 } else { 12 };
+        let want = if loads.contains(&stem) {
+            0
+        } else if refused.contains(&stem) {
+            1
+        } else {
+            12
+        };
         seen += usize::from(want < 12);
         // An address space of 1 GB, and no more time than anybody would wait.
         let said = kit::run(
-            Command::new("bash").arg("-c").arg("ulimit -v 1000000; timeout 20 \"$0\" verify \"$1\"").arg(env!("CARGO_BIN_EXE_rab")).arg(file("bad").join(&name)),
+            Command::new("bash")
+                .arg("-c")
+                .arg("ulimit -v 1000000; timeout 20 \"$0\" verify \"$1\"")
+                .arg(env!("CARGO_BIN_EXE_rab"))
+                .arg(file("bad").join(&name)),
         );
         assert_eq!(said.code, want, "{name}: {said:?}");
         assert!(want == 0 || !said.out.is_empty() || !said.err.is_empty(), "{name}");

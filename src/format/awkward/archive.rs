@@ -76,7 +76,9 @@ impl Archive {
         let made = match file.what {
             What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
             What::Data => return array.content(file.ix),
-            What::Face(face) => Numbers::new(array, file.ix, face).map(|face| Content::Computed(Arc::new(face))),
+            What::Face(face) => {
+                Numbers::new(array, file.ix, face).map(|face| Content::Computed(Arc::new(face)))
+            }
             What::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
         };
         match made {
@@ -89,7 +91,9 @@ impl Archive {
 
     /// Where the bytes of a flat part are in the file as they are.
     fn stored(&self, file: &File, array: &Array, described: &mut Description) -> Result<()> {
-        let Some((flat, len)) = array.node(file.ix)?.flat().map(|flat| (flat, array.claimed(file.ix))) else { return Ok(()) };
+        let Some((flat, len)) = array.node(file.ix)?.flat().map(|flat| (flat, array.claimed(file.ix))) else {
+            return Ok(());
+        };
         let Some(member) = self.store.find(&flat.blob.member) else { return Ok(()) };
         let Some((range, record)) = self.store.stored(member)? else { return Ok(()) };
         let codec = flat.blob.codec.map(|codec| codec.name().to_owned());
@@ -186,7 +190,8 @@ impl Datasets for Archive {
     }
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
-        let text = self.file(number).map(|(file, array)| meta::sidecar(array, file, &self.name(number), file_name));
+        let text =
+            self.file(number).map(|(file, array)| meta::sidecar(array, file, &self.name(number), file_name));
         let len = text.ok().map(|text| text.len() as u64);
         Size { len, stored: len.unwrap_or(0) }
     }
@@ -213,7 +218,8 @@ impl Datasets for Archive {
     fn describe(&self, number: u32) -> Result<Description> {
         let (file, array) = self.file(number)?;
         let node = array.node(file.ix)?;
-        let fault = node.fault.as_ref().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone());
+        let fault =
+            node.fault.as_ref().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone());
         let mut described = Description {
             name: Text::from(&*self.name(number)),
             kind: "object".into(),
@@ -312,4 +318,3 @@ impl Items for Part {
         self.array.store().source().check()
     }
 }
-

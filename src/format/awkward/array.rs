@@ -131,7 +131,9 @@ impl Array {
     }
 
     fn decoded(&self, ix: Ix, bytes: &[u8], dtype: Dtype) -> Result<Vec<i64>> {
-        if let Dtype { element: Element { kind: crate::array::Kind::Int, size: 8 }, endian: Endian::Little } = dtype {
+        if let Dtype { element: Element { kind: crate::array::Kind::Int, size: 8 }, endian: Endian::Little } =
+            dtype
+        {
             let number = |item: &[u8]| item.try_into().map_or(0, i64::from_le_bytes);
             return Ok(bytes.chunks_exact(8).map(number).collect());
         }
@@ -205,13 +207,18 @@ impl Array {
 
     /// The sum of the counts before a block.
     fn sum_before(&self, counts: Ix, block: u64) -> Result<u64> {
-        let sums = self.before(counts, block, &mut |sums, at| {
-            for (number, count) in (at * BLOCK..).zip(self.ints(counts, at * BLOCK, BLOCK)?) {
-                let sum = sums.first_mut().ok_or(Error::NotFound)?;
-                *sum = add(*sum, count).ok_or_else(|| self.bad_count(counts, number, count))?;
-            }
-            Ok(())
-        }, 1)?;
+        let sums = self.before(
+            counts,
+            block,
+            &mut |sums, at| {
+                for (number, count) in (at * BLOCK..).zip(self.ints(counts, at * BLOCK, BLOCK)?) {
+                    let sum = sums.first_mut().ok_or(Error::NotFound)?;
+                    *sum = add(*sum, count).ok_or_else(|| self.bad_count(counts, number, count))?;
+                }
+                Ok(())
+            },
+            1,
+        )?;
         Ok(sums.first().copied().unwrap_or(0))
     }
 
@@ -219,15 +226,25 @@ impl Array {
     pub fn used_before(&self, ix: Ix, tags: Ix, contents: usize, block: u64) -> Result<Arc<[u64]>> {
         let most = (MOST_KEPT / contents.max(1)) as u64 * BLOCK;
         if self.node(tags)?.len > most {
-            let problem = format!("it has more than {most} items without an index of {contents} contents, which is the limit");
+            let problem = format!(
+                "it has more than {most} items without an index of {contents} contents, which is the limit"
+            );
             return Err(Error::Unsupported { place: self.store.place(self.path(ix)), problem });
         }
-        self.before(ix, block, &mut |used, at| {
-            for (number, tag) in (at * BLOCK..).zip(self.ints(tags, at * BLOCK, BLOCK)?) {
-                *usize::try_from(tag).ok().and_then(|tag| used.get_mut(tag)).ok_or_else(|| self.bad_tag(ix, number, tag, contents))? += 1;
-            }
-            Ok(())
-        }, contents)
+        self.before(
+            ix,
+            block,
+            &mut |used, at| {
+                for (number, tag) in (at * BLOCK..).zip(self.ints(tags, at * BLOCK, BLOCK)?) {
+                    *usize::try_from(tag)
+                        .ok()
+                        .and_then(|tag| used.get_mut(tag))
+                        .ok_or_else(|| self.bad_tag(ix, number, tag, contents))? += 1;
+                }
+                Ok(())
+            },
+            contents,
+        )
     }
 
     pub fn bad_tag(&self, ix: Ix, number: u64, tag: i64, contents: usize) -> Error {
@@ -284,7 +301,14 @@ impl Array {
     }
 
     /// Content and place in it of the items of a block of a union.
-    pub fn members(&self, ix: Ix, tags: Edge, index: Option<Edge>, contents: usize, block: u64) -> Result<Vec<(usize, i64)>> {
+    pub fn members(
+        &self,
+        ix: Ix,
+        tags: Edge,
+        index: Option<Edge>,
+        contents: usize,
+        block: u64,
+    ) -> Result<Vec<(usize, i64)>> {
         let first = block * BLOCK;
         let tags_of = self.ints(tags.to, first, BLOCK)?;
         let mut found = Vec::with_capacity(tags_of.len());
@@ -314,7 +338,11 @@ fn add(sum: u64, count: i64) -> Option<u64> {
 
 fn read_document(store: &Store, number: usize) -> Result<Result<Document, Fault>> {
     let content = store.content(number)?;
-    if let Content::Broken { error: Error::Damaged { problem, .. } | Error::Unsupported { problem, .. }, .. } = content {
+    if let Content::Broken {
+        error: Error::Damaged { problem, .. } | Error::Unsupported { problem, .. },
+        ..
+    } = content
+    {
         return Ok(Err(problem.into()));
     }
     let len = content.known_len().unwrap_or(0);
@@ -328,7 +356,11 @@ fn read_document(store: &Store, number: usize) -> Result<Result<Document, Fault>
     }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        Err(bad) => return Ok(Err(format!("the schema is not UTF-8 (byte {})", bad.utf8_error().valid_up_to()).into())),
+        Err(bad) => {
+            return Ok(Err(
+                format!("the schema is not UTF-8 (byte {})", bad.utf8_error().valid_up_to()).into()
+            ));
+        }
     };
     Ok(json::parse(&text).map_err(Fault::from).and_then(schema::document))
 }

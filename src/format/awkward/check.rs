@@ -8,8 +8,12 @@ use crate::Result;
 pub fn check(array: &Array, ix: Ix) -> Result<()> {
     let node = array.sound(ix)?;
     match &node.kind {
-        Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. } => self::lists(array, ix, lists, *content),
-        Kind::View { rows: super::graph::Rows::Numbers(rows), table } => numbers(array, ix, *rows, *table, "row", None, true),
+        Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. } => {
+            self::lists(array, ix, lists, *content)
+        }
+        Kind::View { rows: super::graph::Rows::Numbers(rows), table } => {
+            numbers(array, ix, *rows, *table, "row", None, true)
+        }
         Kind::IndexedMasked { mask, content, masked_when } => {
             numbers(array, ix, *mask, *content, "index", Some(*masked_when), false)
         }
@@ -18,7 +22,10 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
         Kind::Sparse { index, length, .. } => sparse(array, ix, *index, *length),
         Kind::Object { .. } => {
             let problem = "its items are made by code, which is not run; what they are made from is readable";
-            Err(crate::Error::Unsupported { place: array.store().place(array.path(ix)), problem: problem.into() })
+            Err(crate::Error::Unsupported {
+                place: array.store().place(array.path(ix)),
+                problem: problem.into(),
+            })
         }
         _ => Ok(()),
     }
@@ -34,14 +41,24 @@ fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {
     for block in 0..count.div_ceil(BLOCK) {
         for (number, (start, stop)) in (block * BLOCK..).zip(array.bounds(ix, lists, block)?) {
             if stop > have && stop > start {
-                return Err(array.damaged(ix, format!("list {number} ends at {stop}, its content has {have} items")));
+                return Err(
+                    array.damaged(ix, format!("list {number} ends at {stop}, its content has {have} items"))
+                );
             }
         }
     }
     Ok(())
 }
 
-fn numbers(array: &Array, ix: Ix, of: Edge, content: Edge, what: &str, missing: Option<i64>, from_end: bool) -> Result<()> {
+fn numbers(
+    array: &Array,
+    ix: Ix,
+    of: Edge,
+    content: Edge,
+    what: &str,
+    missing: Option<i64>,
+    from_end: bool,
+) -> Result<()> {
     let have = len(array, content)?;
     let least = if from_end { -i128::from(have) } else { 0 };
     for block in 0..len(array, of)?.div_ceil(BLOCK) {
@@ -73,7 +90,8 @@ fn sparse(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
     for block in 0..len(array, index)?.div_ceil(BLOCK) {
         for (number, at) in (block * BLOCK..).zip(array.ints(index.to, block * BLOCK, BLOCK)?) {
             if at <= last || u64::try_from(at).map_or(true, |at| at >= length) {
-                let problem = format!("number {number} of its index is {at}, after {last}; its length is {length}");
+                let problem =
+                    format!("number {number} of its index is {at}, after {last}; its length is {length}");
                 return Err(array.damaged(ix, problem));
             }
             last = at;

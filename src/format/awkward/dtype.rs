@@ -74,7 +74,9 @@ fn repeated(of: Type, sizes: &Json) -> Result<Type, String> {
     };
     let size = |size: &Json| {
         let size = size.as_int().and_then(|size| u64::try_from(size).ok());
-        size.ok_or_else(|| "an element type has a shape that is no list of whole numbers from 0 on".to_owned())
+        size.ok_or_else(|| {
+            "an element type has a shape that is no list of whole numbers from 0 on".to_owned()
+        })
     };
     let mut shape = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
     shape.extend(of.shape);
@@ -122,7 +124,10 @@ fn simple(text: &str) -> Result<Type, String> {
     }
     let time = |bare: &str| {
         let long = bare.strip_prefix("datetime64[").or_else(|| bare.strip_prefix("timedelta64["));
-        let unit = long.or_else(|| bare.strip_prefix("M8[")).or_else(|| bare.strip_prefix("m8["))?.strip_suffix(']')?;
+        let unit = long
+            .or_else(|| bare.strip_prefix("M8["))
+            .or_else(|| bare.strip_prefix("m8["))?
+            .strip_suffix(']')?;
         unit.bytes().all(|b| b.is_ascii_alphanumeric()).then(|| {
             let kind = if bare.starts_with(['d', 'M']) { "M8" } else { "m8" };
             format!("{kind}[{unit}]").into_boxed_str()
@@ -134,9 +139,12 @@ fn simple(text: &str) -> Result<Type, String> {
     let (kind, digits) = bare.split_at_checked(1).ok_or_else(unknown)?;
     let is_number = !digits.is_empty() && digits.len() < 10 && digits.bytes().all(|b| b.is_ascii_digit());
     let count: u64 = digits.parse().ok().filter(|_| is_number).unwrap_or(u64::MAX);
-    let sized = |kind| u32::try_from(count).ok().map(|size| Element { kind, size }).filter(|e| e.name().is_some());
+    let sized =
+        |kind| u32::try_from(count).ok().map(|size| Element { kind, size }).filter(|e| e.name().is_some());
     match kind {
-        _ if matches!(text, "float128" | "complex256") => of(Cell::Raw(text.into()), if text == "float128" { 16 } else { 32 }),
+        _ if matches!(text, "float128" | "complex256") => {
+            of(Cell::Raw(text.into()), if text == "float128" { 16 } else { 32 })
+        }
         _ if !is_number => Err(unknown()),
         "S" | "a" => of(Cell::Bytes, count),
         "V" => of(Cell::Raw(format!("|V{count}").into()), count),
@@ -164,7 +172,8 @@ impl Type {
 
     fn checked(self) -> Result<Type, String> {
         // Sizes of 0 make it small, and all the same there may be many lists.
-        let most = self.shape.iter().try_fold(self.width.max(1), |size, axis| size.checked_mul((*axis).max(1)));
+        let most =
+            self.shape.iter().try_fold(self.width.max(1), |size, axis| size.checked_mul((*axis).max(1)));
         match most {
             Some(size) if size <= MOST_BYTES => Ok(self),
             _ => Err(format!("an element takes more than {MOST_BYTES} bytes, which is the limit")),
@@ -200,7 +209,8 @@ impl Type {
                     let descr = of.descr();
                     let quoted = if descr.starts_with('[') { descr } else { format!("'{descr}'") };
                     let sizes: String = of.shape.iter().map(|size| format!("{size}, ")).collect();
-                    let shape = if sizes.is_empty() { String::new() } else { format!(", ({})", sizes.trim_end()) };
+                    let shape =
+                        if sizes.is_empty() { String::new() } else { format!(", ({})", sizes.trim_end()) };
                     format!("({name}, {quoted}{shape})")
                 };
                 format!("[{}]", fields.iter().map(field).collect::<Vec<_>>().join(", "))
@@ -252,7 +262,12 @@ mod tests {
             (r#"["float32", [3, 4]]"#, "<f4", 48, vec![3, 4]),
             (r#"["float32", 5]"#, "<f4", 20, vec![5]),
             (r#"["float32", [0]]"#, "<f4", 0, vec![0]),
-            (r#"[["x", "int32"], ["y", ["float32", [2]]]]"#, r#"[("x", '<i4'), ("y", '<f4', (2,))]"#, 12, vec![]),
+            (
+                r#"[["x", "int32"], ["y", ["float32", [2]]]]"#,
+                r#"[("x", '<i4'), ("y", '<f4', (2,))]"#,
+                12,
+                vec![],
+            ),
             (r#"[["x", "int32"], ["y", "int8"]]"#, r#"[("x", '<i4'), ("y", '|i1')]"#, 5, vec![]),
             (r#"[[["p", "int8"]], [2]]"#, r#"[("p", '|i1')]"#, 2, vec![2]),
         ] {

@@ -95,7 +95,9 @@ impl Numbers {
         if self.face == Face::Offsets && (bounds.len() as u64) < BLOCK {
             let end = match (bounds.last(), block.checked_sub(1)) {
                 (Some((_, end)), _) => *end,
-                (None, Some(before)) => self.array.bounds(self.ix, lists, before)?.last().map_or(0, |(_, end)| *end),
+                (None, Some(before)) => {
+                    self.array.bounds(self.ix, lists, before)?.last().map_or(0, |(_, end)| *end)
+                }
                 (None, None) => 0,
             };
             bounds.push((end, end));
@@ -143,7 +145,9 @@ pub struct Lines {
 impl Lines {
     /// Goes through the lengths of all strings once.
     pub fn new(array: &Arc<Array>, ix: Ix) -> Result<Lines> {
-        let Kind::Strings { lists, content, .. } = &array.sound(ix)?.kind else { return Err(Error::NotFound) };
+        let Kind::Strings { lists, content, .. } = &array.sound(ix)?.kind else {
+            return Err(Error::NotFound);
+        };
         let have = array.node(content.to)?.len;
         let (count, _) = array.lists(lists)?;
         let (mut starts, mut at) = (vec![0], 0u64);
@@ -154,7 +158,8 @@ impl Lines {
                     return Err(array.damaged(ix, problem));
                 }
                 let longer = at.checked_add(stop - start + 1).filter(|at| *at <= i64::MAX as u64);
-                at = longer.ok_or_else(|| array.damaged(ix, "its strings do not fit into 63 bits together"))?;
+                at = longer
+                    .ok_or_else(|| array.damaged(ix, "its strings do not fit into 63 bits together"))?;
             }
             starts.push(at);
         }
@@ -163,7 +168,9 @@ impl Lines {
 
     /// The bytes of a block from `skip` on, as far as there is room.
     fn some(&self, block: usize, skip: u64, buf: &mut [u8]) -> Result<usize> {
-        let Kind::Strings { lists, .. } = &self.array.node(self.ix)?.kind else { return Err(Error::NotFound) };
+        let Kind::Strings { lists, .. } = &self.array.node(self.ix)?.kind else {
+            return Err(Error::NotFound);
+        };
         let (mut before, mut filled) = (0, 0);
         for (start, stop) in self.array.bounds(self.ix, lists, block as u64)? {
             let len = stop - start;

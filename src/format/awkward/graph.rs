@@ -33,26 +33,74 @@ pub struct Node {
 #[derive(Debug)]
 pub enum Kind {
     Flat(Flat),
-    Jagged { lists: Lists, content: Edge },
-    Strings { lists: Lists, content: Edge, encoding: Encoding },
+    Jagged {
+        lists: Lists,
+        content: Edge,
+    },
+    Strings {
+        lists: Lists,
+        content: Edge,
+        encoding: Encoding,
+    },
     /// Columns with their names; rows are those of the shortest.
-    Table { columns: Vec<(Box<str>, Edge)> },
-    View { rows: Rows, table: Edge },
-    Masked { mask: Edge, content: Edge, masked_when: bool },
-    BitMasked { mask: Edge, content: Edge, masked_when: bool, is_lsb: bool },
-    IndexedMasked { mask: Edge, content: Edge, masked_when: i64 },
+    Table {
+        columns: Vec<(Box<str>, Edge)>,
+    },
+    View {
+        rows: Rows,
+        table: Edge,
+    },
+    Masked {
+        mask: Edge,
+        content: Edge,
+        masked_when: bool,
+    },
+    BitMasked {
+        mask: Edge,
+        content: Edge,
+        masked_when: bool,
+        is_lsb: bool,
+    },
+    IndexedMasked {
+        mask: Edge,
+        content: Edge,
+        masked_when: i64,
+    },
     /// Without an index, each item is the next of its content.
-    Union { tags: Edge, index: Option<Edge>, contents: Vec<Edge> },
+    Union {
+        tags: Edge,
+        index: Option<Edge>,
+        contents: Vec<Edge>,
+    },
     /// The first items of each chunk, as many as the number beside it says.
-    Chunked { chunks: Vec<(Edge, Option<u64>)>, is_appendable: bool },
-    Indexed { index: Edge, content: Edge },
-    Sparse { length: u64, index: Edge, content: Edge, default: Scalar },
+    Chunked {
+        chunks: Vec<(Edge, Option<u64>)>,
+        is_appendable: bool,
+    },
+    Indexed {
+        index: Edge,
+        content: Edge,
+    },
+    Sparse {
+        length: u64,
+        index: Edge,
+        content: Edge,
+        default: Scalar,
+    },
     /// What a function would make of the items; it is never called.
-    Object { content: Edge, generator: Arc<Json> },
+    Object {
+        content: Edge,
+        generator: Arc<Json>,
+    },
     /// A class whose methods are not known here, but its arguments are.
-    Record { class: Box<str>, columns: Vec<(Box<str>, Edge)> },
+    Record {
+        class: Box<str>,
+        columns: Vec<(Box<str>, Edge)>,
+    },
     /// Why is the node's fault.
-    Refused { what: Box<str> },
+    Refused {
+        what: Box<str>,
+    },
 }
 
 /// Bytes of a member, and what they are.
@@ -93,7 +141,10 @@ impl Codec {
 pub enum Lists {
     /// One after the other, so many each.
     Counts(Edge),
-    Bounds { starts: Edge, stops: Edge },
+    Bounds {
+        starts: Edge,
+        stops: Edge,
+    },
     /// One after the other; one number more than there are lists.
     Offsets(Edge),
 }
@@ -119,7 +170,11 @@ pub enum Encoding {
 #[derive(Clone, Copy, Debug)]
 pub enum Rows {
     /// `start + step * k` for k below `length`.
-    Steps { start: i64, step: i64, length: u64 },
+    Steps {
+        start: i64,
+        step: i64,
+        length: u64,
+    },
     Numbers(Edge),
 }
 
@@ -151,7 +206,9 @@ impl Node {
         match &self.kind {
             Kind::Flat(_) | Kind::Refused { .. } => Vec::new(),
             Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. } => both(lists, content),
-            Kind::Table { columns } | Kind::Record { columns, .. } => columns.iter().map(|(_, edge)| *edge).collect(),
+            Kind::Table { columns } | Kind::Record { columns, .. } => {
+                columns.iter().map(|(_, edge)| *edge).collect()
+            }
             Kind::View { rows: Rows::Numbers(rows), table } => vec![*rows, *table],
             Kind::View { table, .. } => vec![*table],
             Kind::Masked { mask, content, .. }
@@ -241,7 +298,9 @@ impl Graph {
                     order.push(ix);
                     continue;
                 }
-                let Some(node) = self.nodes.get(ix).filter(|_| !seen.get(ix).copied().unwrap_or(true)) else { continue };
+                let Some(node) = self.nodes.get(ix).filter(|_| !seen.get(ix).copied().unwrap_or(true)) else {
+                    continue;
+                };
                 if let Some(seen) = seen.get_mut(ix) {
                     *seen = true;
                 }
@@ -324,7 +383,9 @@ impl Graph {
             Lists::Bounds { starts, stops } => {
                 let (first, second) = (self.ints(starts, "starts")?, self.ints(stops, "stops")?);
                 if first != second {
-                    return Err(format!("its starts have the inner shape {first:?}, its stops {second:?}").into());
+                    return Err(
+                        format!("its starts have the inner shape {first:?}, its stops {second:?}").into()
+                    );
                 }
                 let (starts, stops) = (self.len_of(starts), self.len_of(stops));
                 if starts > stops {
@@ -346,7 +407,8 @@ impl Graph {
                 if inside(start.into()) && inside(last) {
                     return Ok(length);
                 }
-                Err(format!("its view goes from row {start} to row {last}, its columns have {have} rows").into())
+                Err(format!("its view goes from row {start} to row {last}, its columns have {have} rows")
+                    .into())
             }
         }
     }
@@ -395,7 +457,12 @@ fn measure_flat(flat: &Flat, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) -> 
     };
     let Some(count) = flat.count else {
         return match (flat.blob.codec, have.checked_rem(size)) {
-            (Some(_), _) => (0, Some(Fault::unsupported("its length is -1 (all there are), which is not read of compressed bytes"))),
+            (Some(_), _) => (
+                0,
+                Some(Fault::unsupported(
+                    "its length is -1 (all there are), which is not read of compressed bytes",
+                )),
+            ),
             (None, Some(0)) => (have / size, None),
             _ => (0, Some(format!("it has {have} bytes, which is no multiple of its {size}").into())),
         };
@@ -404,12 +471,15 @@ fn measure_flat(flat: &Flat, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) -> 
     match count.checked_mul(size) {
         None => (count, Some(format!("{count} elements of {size} bytes do not fit into 64 bits").into())),
         Some(_) if flat.blob.codec.is_some() => (count, None),
-        Some(need) if need > have => {
-            (count, Some(format!("{count} elements of {size} bytes need {need}, {member:?} has {have}").into()))
-        }
+        Some(need) if need > have => (
+            count,
+            Some(format!("{count} elements of {size} bytes need {need}, {member:?} has {have}").into()),
+        ),
         // What the reference writes of a type with padding, and reads back as something else.
         Some(need) if need != have && matches!(flat.of.cell, super::dtype::Cell::Fields(_)) => {
-            let problem = format!("{count} structures of {size} bytes need {need}, {member:?} has {have}: the padding of their type was lost when they were saved");
+            let problem = format!(
+                "{count} structures of {size} bytes need {need}, {member:?} has {have}: the padding of their type was lost when they were saved"
+            );
             (count, Some(problem.into()))
         }
         Some(_) => (count, None),
@@ -456,5 +526,9 @@ fn circles(nodes: &[Node]) -> Vec<(Ix, Ix)> {
         }
     }
     let closes = |from: Ix, edge: &&Edge| edge.is_ref && component[from] == component[edge.to];
-    (0..nodes.len()).flat_map(|from| edges[from].iter().filter(move |edge| closes(from, edge)).map(move |edge| (from, edge.to))).collect()
+    (0..nodes.len())
+        .flat_map(|from| {
+            edges[from].iter().filter(move |edge| closes(from, edge)).map(move |edge| (from, edge.to))
+        })
+        .collect()
 }

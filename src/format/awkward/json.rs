@@ -63,9 +63,8 @@ impl Json {
             Json::Str(text) => Node::text(text),
             Json::List(items) => Node::seq(items.iter().map(Json::node)),
             Json::Map(pairs) => {
-                let pair = |(key, value): &(Box<str>, Json)| {
-                    (Arc::new(Node::text(key)), Arc::new(value.node()))
-                };
+                let pair =
+                    |(key, value): &(Box<str>, Json)| (Arc::new(Node::text(key)), Arc::new(value.node()));
                 Node::Map(pairs.iter().map(pair).collect())
             }
         }
@@ -113,7 +112,9 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Json, String> {
         if depth == DEEPEST {
-            return Err(self.wrong(&format!("the JSON is nested deeper than {DEEPEST} levels, which is the limit")));
+            return Err(
+                self.wrong(&format!("the JSON is nested deeper than {DEEPEST} levels, which is the limit"))
+            );
         }
         self.space();
         match self.peek() {
@@ -127,7 +128,8 @@ impl Parser<'_> {
     }
 
     fn word(&mut self) -> Result<Json, String> {
-        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))] {
+        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))]
+        {
             if self.rest().starts_with(word) {
                 self.at += word.len();
                 return Ok(value);
@@ -139,14 +141,17 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Result<Json, String> {
         let rest = self.rest();
-        let len = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+        let len =
+            rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
         let text = rest.get(..len).unwrap_or_default();
         let digits = text.trim_start_matches('-');
         let has_form = text.len() - digits.len() < 2
             && digits.starts_with(|c: char| c.is_ascii_digit())
             && digits.ends_with(|c: char| c.is_ascii_digit())
-            && (!digits.starts_with('0') || !digits.get(1..).is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit())))
-            && !digits.contains(".e") && !digits.contains(".E");
+            && (!digits.starts_with('0')
+                || !digits.get(1..).is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit())))
+            && !digits.contains(".e")
+            && !digits.contains(".E");
         if !has_form || !text.parse::<f64>().is_ok_and(f64::is_finite) {
             return Err(self.wrong("this is no JSON number"));
         }
@@ -206,8 +211,11 @@ impl Parser<'_> {
         let mut text = String::new();
         loop {
             let rest = self.rest();
-            let plain = rest.find(['"', '\\']).filter(|len| !rest.as_bytes().iter().take(*len).any(|b| *b < 32));
-            let Some(len) = plain else { return Err(self.wrong("a string does not end, or has a control character")) };
+            let plain =
+                rest.find(['"', '\\']).filter(|len| !rest.as_bytes().iter().take(*len).any(|b| *b < 32));
+            let Some(len) = plain else {
+                return Err(self.wrong("a string does not end, or has a control character"));
+            };
             text.push_str(rest.get(..len).unwrap_or_default());
             self.at += len + 1;
             if self.text.as_bytes().get(self.at - 1) == Some(&b'"') {
@@ -277,7 +285,8 @@ mod tests {
 
     #[test]
     fn values() {
-        let json = parse(" {\"a\": [1, -2.5e3, true, null, \"x\\u00e9\\ud83d\\ude00\\n\"], \"b\": {}} ").unwrap();
+        let json =
+            parse(" {\"a\": [1, -2.5e3, true, null, \"x\\u00e9\\ud83d\\ude00\\n\"], \"b\": {}} ").unwrap();
         let list = json.get("a").and_then(Json::as_list).unwrap();
         assert_eq!((list[0].as_int(), list[1].as_int()), (Some(1), None));
         assert_eq!(list[1], Json::Number("-2.5e3".into()));
@@ -296,7 +305,25 @@ mod tests {
         assert!(said("1 2").contains("follows"));
         assert!(said("\"\\ud800\"").contains("half of a character"));
         assert!(said(&"[".repeat(5000)).contains("deeper than 640"));
-        for text in ["", "[1,]", "{\"a\"}", "{a:1}", "01", "1.", "-", "1e", ".5", "1e999", "tru", "\"\n\"", "\"x", "[1 2]", "--1", "\"\\u12\"", "1.e5"] {
+        for text in [
+            "",
+            "[1,]",
+            "{\"a\"}",
+            "{a:1}",
+            "01",
+            "1.",
+            "-",
+            "1e",
+            ".5",
+            "1e999",
+            "tru",
+            "\"\n\"",
+            "\"x",
+            "[1 2]",
+            "--1",
+            "\"\\u12\"",
+            "1.e5",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
     }

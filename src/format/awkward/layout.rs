@@ -53,16 +53,12 @@ pub fn layout(arrays: &mut [Array]) -> Layout {
     let is_root = matches!(&*arrays, [one] if one.name.is_empty());
     for (number, array) in arrays.iter_mut().enumerate() {
         let root = if is_root { Vec::new() } else { named(&array.name, &names) };
-        let mut placing = Placing {
-            layout: &mut layout,
-            number,
-            array,
-            places: HashMap::new(),
-            refs: Vec::new(),
-        };
+        let mut placing =
+            Placing { layout: &mut layout, number, array, places: HashMap::new(), refs: Vec::new() };
         placing.directory(array.graph.root, root);
         let Placing { places, refs, .. } = placing;
-        let paths = (0..array.graph.nodes.len()).map(|ix| places.get(&ix).map_or_else(|| array.name.clone(), |(place, _)| joined(place)));
+        let paths = (0..array.graph.nodes.len())
+            .map(|ix| places.get(&ix).map_or_else(|| array.name.clone(), |(place, _)| joined(place)));
         let paths = paths.collect();
         link(&mut layout, array, &places, refs);
         array.paths = paths;
@@ -78,7 +74,8 @@ pub fn joined(place: &[Vec<u8>]) -> Box<str> {
 /// A slash separates directories, but not where its left side is an array itself.
 fn named(name: &str, names: &HashSet<Box<str>>) -> Place {
     let slashes = name.match_indices('/').map(|(at, _)| at);
-    let after: Vec<usize> = slashes.filter(|at| names.contains(name.get(..*at).unwrap_or_default())).collect();
+    let after: Vec<usize> =
+        slashes.filter(|at| names.contains(name.get(..*at).unwrap_or_default())).collect();
     naming::components(name.as_bytes(), &after)
 }
 
@@ -155,7 +152,9 @@ impl Placing<'_> {
             Kind::View { rows, table } => {
                 match rows {
                     Rows::Numbers(rows) => self.numbers(ix, *rows, &dir, "index"),
-                    Rows::Steps { .. } if node.fault.is_none() => self.file(ix, below(&dir, "index"), What::Face(Face::Index)),
+                    Rows::Steps { .. } if node.fault.is_none() => {
+                        self.file(ix, below(&dir, "index"), What::Face(Face::Index))
+                    }
                     Rows::Steps { .. } => {}
                 }
                 match self.array.graph.node(*table).map(|node| &node.kind) {
@@ -176,7 +175,9 @@ impl Placing<'_> {
                 self.numbers(ix, *tags, &dir, "tags");
                 match index {
                     Some(index) => self.numbers(ix, *index, &dir, "index"),
-                    None if node.fault.is_none() => self.file(ix, below(&dir, "index"), What::Face(Face::Index)),
+                    None if node.fault.is_none() => {
+                        self.file(ix, below(&dir, "index"), What::Face(Face::Index))
+                    }
                     None => {}
                 }
                 self.numbered(ix, contents.iter().copied(), &below(&dir, "contents"));
@@ -241,10 +242,18 @@ impl Placing<'_> {
 }
 
 /// What refers to a part becomes a link to it.
-fn link(layout: &mut Layout, array: &Array, places: &HashMap<Ix, (Place, bool)>, refs: Vec<(Edge, Ix, Place, bool)>) {
+fn link(
+    layout: &mut Layout,
+    array: &Array,
+    places: &HashMap<Ix, (Place, bool)>,
+    refs: Vec<(Edge, Ix, Place, bool)>,
+) {
     let circles: HashSet<(Ix, Ix)> = array.graph.circles.iter().copied().collect();
     for (edge, from, place, wants_file) in refs {
-        let Some((target, is_file)) = places.get(&edge.to).filter(|_| !circles.contains(&(from, edge.to))) else { continue };
+        let Some((target, is_file)) = places.get(&edge.to).filter(|_| !circles.contains(&(from, edge.to)))
+        else {
+            continue;
+        };
         let (place, target) = match (wants_file, *is_file) {
             (true, false) => (place, below(target, "data")),
             // A directory is wanted, and the part is a file elsewhere.
@@ -257,7 +266,8 @@ fn link(layout: &mut Layout, array: &Array, places: &HashMap<Ix, (Place, bool)>,
 
 /// The way from the directory that holds `place`.
 fn relative(place: &Place, target: &Place) -> Vec<u8> {
-    let common = place.iter().zip(target).take_while(|(a, b)| a == b).count().min(place.len().saturating_sub(1));
+    let common =
+        place.iter().zip(target).take_while(|(a, b)| a == b).count().min(place.len().saturating_sub(1));
     let up = place.len().saturating_sub(1 + common);
     let mut way = vec![b"..".to_vec(); up];
     way.extend(target.iter().skip(common).cloned());

@@ -68,7 +68,9 @@ fn own(node: &Part, fields: &mut Fields) {
             fields.push(("view", Node::map(view.map(|(key, value)| (key, Node::int(value))))));
             fields.push(("note", Node::text("the columns are whole; index has the rows that count")));
         }
-        Kind::View { .. } => fields.push(("note", Node::text("the columns are whole; index has the rows that count"))),
+        Kind::View { .. } => {
+            fields.push(("note", Node::text("the columns are whole; index has the rows that count")))
+        }
         Kind::Chunked { chunks, .. } => {
             let sizes: Option<Vec<u64>> = chunks.iter().map(|(_, size)| *size).collect();
             if let Some(sizes) = sizes {
@@ -100,7 +102,9 @@ fn whole(array: &Array, fields: &mut Fields) {
         fields.push(("refused", Node::seq(refused)));
         fields.retain({
             let mut seen = false;
-            move |(key, value)| !(*key == "refused" && matches!(value, Node::Str(_)) && !std::mem::replace(&mut seen, true))
+            move |(key, value)| {
+                !(*key == "refused" && matches!(value, Node::Str(_)) && !std::mem::replace(&mut seen, true))
+            }
         });
     }
     let circles = array.graph.circles.iter().take(MOST_NAMED);
@@ -113,7 +117,8 @@ fn whole(array: &Array, fields: &mut Fields) {
     }
     let twice = array.store().twice.iter().take(MOST_NAMED);
     let twice = twice.map(|name| format!("there are two members {name:?}: the last one is read"));
-    let warnings: Vec<Node> = array.graph.warnings.iter().cloned().chain(twice).map(|text| Node::text(&text)).collect();
+    let warnings: Vec<Node> =
+        array.graph.warnings.iter().cloned().chain(twice).map(|text| Node::text(&text)).collect();
     if !warnings.is_empty() {
         fields.push(("warnings", Node::seq(warnings)));
     }
@@ -199,4 +204,3 @@ pub fn is_whole(array: &Array) -> bool {
     };
     array.graph.circles.is_empty() && array.graph.nodes.iter().all(is_readable)
 }
-

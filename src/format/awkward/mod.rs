@@ -65,7 +65,10 @@ impl Format for Awkward {
         if candidate.has_extension("awkd") || candidate.has_extension("akd") {
             return candidate.len > 0;
         }
-        let u16_at = |at: usize| usize::from(head.get(at).copied().unwrap_or(0)) | usize::from(head.get(at + 1).copied().unwrap_or(0)) << 8;
+        let u16_at = |at: usize| {
+            usize::from(head.get(at).copied().unwrap_or(0))
+                | usize::from(head.get(at + 1).copied().unwrap_or(0)) << 8
+        };
         let name = head.get(LOCAL_LEN..LOCAL_LEN + u16_at(26)).unwrap_or_default();
         let is_blob = || {
             let stem = name.strip_suffix(b".raw").unwrap_or_default();
@@ -103,7 +106,9 @@ fn named(archive: &Archive) -> NameList {
     use crate::tree::Names;
     let mut names = NameList::default();
     let index = archive.names();
-    (0..Names::len(&index)).filter_map(|number| Names::get(&index, number)).for_each(|name| names.push(&name));
+    (0..Names::len(&index))
+        .filter_map(|number| Names::get(&index, number))
+        .for_each(|name| names.push(&name));
     names
 }
 

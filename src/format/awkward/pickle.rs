@@ -64,7 +64,8 @@ mod tests {
         // pickle.dumps(float("nan")), pickle.dumps(-2.5, protocol=2).
         assert!(float("gASVCgAAAAAAAABHf/gAAAAAAAAu").unwrap().is_nan());
         assert_eq!(float("gAJHwAQAAAAAAAAu"), Some(-2.5));
-        for text in ["gASVBwAAAAAAAABLAUsChpQu", "", "!", "gASVCwAAAAAAAABHf/gAAAAAAAAu", "gAJHwAQAAAAAAC4="] {
+        for text in ["gASVBwAAAAAAAABLAUsChpQu", "", "!", "gASVCwAAAAAAAABHf/gAAAAAAAAu", "gAJHwAQAAAAAAC4="]
+        {
             assert_eq!(float(text), None, "{text}");
         }
     }

@@ -34,7 +34,9 @@ pub struct Document {
 pub fn document(json: Json) -> Result<Document, Fault> {
     let Some(_) = json.as_map() else { return Err("the schema is no JSON object".into()) };
     let Some(version) = json.get("awkward0").or_else(|| json.get("awkward")) else {
-        return Err("it is no schema of Awkward Array: it has neither the key \"awkward0\" nor \"awkward\"".into());
+        return Err(
+            "it is no schema of Awkward Array: it has neither the key \"awkward0\" nor \"awkward\"".into()
+        );
     };
     if json.get("schema").is_none() {
         return Err("it has no key \"schema\"".into());
@@ -51,7 +53,8 @@ pub fn graph(document: &Document) -> Graph {
     let json = &*document.json;
     let prefix = json.get("prefix").and_then(Json::as_str).unwrap_or("");
     let schema = json.get("schema").unwrap_or(&Json::Null);
-    let mut reader = Reader { prefix, ids: HashMap::new(), made: HashMap::new(), nodes: Vec::new(), warnings: Vec::new() };
+    let mut reader =
+        Reader { prefix, ids: HashMap::new(), made: HashMap::new(), nodes: Vec::new(), warnings: Vec::new() };
     reader.note_ids(schema, 0);
     let root = reader.array(schema, 0);
     reader.resolve();
@@ -92,7 +95,9 @@ impl<'j> Reader<'j> {
                 if let Some(id) = id_of(json) {
                     self.note(id, json);
                 }
-                for (_, value) in pairs.iter().filter(|(key, _)| !matches!(&**key, "json" | "dtype" | "function")) {
+                for (_, value) in
+                    pairs.iter().filter(|(key, _)| !matches!(&**key, "json" | "dtype" | "function"))
+                {
                     self.note_ids(value, depth + 1);
                 }
             }
@@ -227,7 +232,9 @@ impl<'j> Reader<'j> {
             return Ok(json);
         }
         let found = self.value(json)?;
-        found.get("json").ok_or_else(|| format!("a value is needed here, and a {:?} was found", what_of(found)).into())
+        found
+            .get("json")
+            .ok_or_else(|| format!("a value is needed here, and a {:?} was found", what_of(found)).into())
     }
 
     fn int(&self, json: &'j Json, what: &str) -> Found<i64> {
@@ -261,7 +268,9 @@ impl<'j> Reader<'j> {
     /// Bytes: a member, maybe compressed.
     fn bytes(&self, json: &'j Json) -> Found<Blob> {
         let json = self.value(json)?;
-        let Some(spec) = json.get("call") else { return self.read(json).map(|member| Blob { member, codec: None }) };
+        let Some(spec) = json.get("call") else {
+            return self.read(json).map(|member| Blob { member, codec: None });
+        };
         let codec = match names(spec)?.as_slice() {
             ["zlib", "decompress"] => Codec::Zlib,
             ["lzma" | "backports.lzma", "decompress"] => Codec::Lzma,
@@ -338,7 +347,9 @@ impl<'j> Reader<'j> {
         let names = names(spec)?;
         let arguments = arguments(json)?;
         let is_virtual = matches!(names.as_slice(), ["awkward0" | "awkward", "VirtualArray"]);
-        if !is_virtual && json.get("kwargs").is_some_and(|kwargs| kwargs.as_map().is_none_or(|map| !map.is_empty())) {
+        if !is_virtual
+            && json.get("kwargs").is_some_and(|kwargs| kwargs.as_map().is_none_or(|map| !map.is_empty()))
+        {
             return wrong(format!("{} has keyword arguments, which it does not take", what_of(json)));
         }
         if let Some(short) = short_module(&names) {
@@ -347,7 +358,9 @@ impl<'j> Reader<'j> {
         match names.as_slice() {
             ["numpy", "frombuffer"] => self.own(&names, arguments, json, depth),
             [module, ..] if is_methods(module) => self.record(&names, arguments, depth),
-            ["uproot.tree", "_LazyFiles" | "_LazyTree" | "_LazyBranch", ..] => unsupported(format!("{} reads other files (ROOT), which is not done", what_of(json))),
+            ["uproot.tree", "_LazyFiles" | "_LazyTree" | "_LazyBranch", ..] => {
+                unsupported(format!("{} reads other files (ROOT), which is not done", what_of(json)))
+            }
             _ => unsupported(format!("{} is a call that is not known, and is not made", what_of(json))),
         }
     }
@@ -375,7 +388,9 @@ impl<'j> Reader<'j> {
                 let lists = self.lists(starts, Some(stops), depth);
                 Kind::Jagged { lists, content: self.array(content, depth + 1) }
             }
-            (["Table", "frompairs"], [pairs] | [pairs, _]) => Kind::Table { columns: self.columns(pairs, depth)? },
+            (["Table", "frompairs"], [pairs] | [pairs, _]) => {
+                Kind::Table { columns: self.columns(pairs, depth)? }
+            }
             (["Table", "fromview"], [view, table]) => {
                 let rows = self.rows(view, depth)?;
                 Kind::View { rows, table: self.array(table, depth + 1) }
@@ -433,15 +448,28 @@ impl<'j> Reader<'j> {
                 Kind::Sparse { length, index, content: self.array(content, depth + 1), default }
             }
             (["ObjectArray"], [content, generator, _, _]) => {
-                let generator = self.value(generator)?.get("function").ok_or("its generator is no function")?;
+                let generator =
+                    self.value(generator)?.get("function").ok_or("its generator is no function")?;
                 let generator = Arc::new(generator.clone());
                 Kind::Object { content: self.array(content, depth + 1), generator }
             }
             (["VirtualArray"], _) => return unsupported("its values are made by code, which is not run"),
-            (["persist", ..], _) => return unsupported(format!("{} would run code, and is not called", what_of(json))),
-            (["arrow", "_ParquetFile", ..], _) => return unsupported("its values are in another file (Parquet), which is not read"),
-            (known, _) if is_known(known) => return wrong(format!("{} has {} arguments, which is not what it takes", what_of(json), arguments.len())),
-            _ => return unsupported(format!("{} is a call that is not known, and is not made", what_of(json))),
+            (["persist", ..], _) => {
+                return unsupported(format!("{} would run code, and is not called", what_of(json)));
+            }
+            (["arrow", "_ParquetFile", ..], _) => {
+                return unsupported("its values are in another file (Parquet), which is not read");
+            }
+            (known, _) if is_known(known) => {
+                return wrong(format!(
+                    "{} has {} arguments, which is not what it takes",
+                    what_of(json),
+                    arguments.len()
+                ));
+            }
+            _ => {
+                return unsupported(format!("{} is a call that is not known, and is not made", what_of(json)));
+            }
         })
     }
 
@@ -451,7 +479,11 @@ impl<'j> Reader<'j> {
         if sizes.len() != chunks.len() {
             return wrong(format!("it has {} chunks and {} sizes", chunks.len(), sizes.len()));
         }
-        let size = |size: &Json| size.as_int().and_then(|size| u64::try_from(size).ok()).ok_or("a size is no whole number from 0 on");
+        let size = |size: &Json| {
+            size.as_int()
+                .and_then(|size| u64::try_from(size).ok())
+                .ok_or("a size is no whole number from 0 on")
+        };
         let sizes = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
         let chunks = self.arrays(chunks, depth).into_iter().zip(sizes.into_iter().map(Some)).collect();
         Ok(Kind::Chunked { chunks, is_appendable: false })
@@ -461,18 +493,24 @@ impl<'j> Reader<'j> {
         let found = self.value(json)?;
         if let Some(python) = found.get("python") {
             let float = python.as_str().and_then(pickle::float);
-            return float.map(Scalar::Float).ok_or_else(|| Fault::unsupported("its default is a Python pickle of more than a float, which is not read"));
+            return float.map(Scalar::Float).ok_or_else(|| {
+                Fault::unsupported("its default is a Python pickle of more than a float, which is not read")
+            });
         }
         self.json(json).cloned().map(Scalar::Json)
     }
 
     /// An array of a class of uproot-methods: what it was made from.
     fn record(&mut self, names: &[&str], arguments: &'j [Json], depth: usize) -> Found<Kind> {
-        let Some((_, [class, rest @ ..])) = names.split_first() else { return wrong("a class is needed here") };
+        let Some((_, [class, rest @ ..])) = names.split_first() else {
+            return wrong("a class is needed here");
+        };
         let columns = methods_columns(class, rest);
         let mut found = Vec::with_capacity(arguments.len());
         for (at, argument) in arguments.iter().enumerate() {
-            let column = columns.filter(|columns| columns.len() == arguments.len()).and_then(|columns| columns.get(at));
+            let column = columns
+                .filter(|columns| columns.len() == arguments.len())
+                .and_then(|columns| columns.get(at));
             let column = column.map_or_else(|| at.to_string(), |name| (*name).to_owned());
             found.push((column.into(), self.array(argument, depth + 1)));
         }
@@ -488,7 +526,9 @@ fn identified(json: &Json) -> Found<(&'static str, &Json)> {
     let mut found = KEYS.into_iter().filter_map(|key| json.get(key).map(|value| (key, value)));
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
-        (Some((one, _)), Some((two, _))) => wrong(format!("an expression has two meanings, {one:?} and {two:?}")),
+        (Some((one, _)), Some((two, _))) => {
+            wrong(format!("an expression has two meanings, {one:?} and {two:?}"))
+        }
         (None, _) => wrong("an expression has none of the keys that are known"),
     }
 }
@@ -511,7 +551,9 @@ fn names(spec: &Json) -> Found<Vec<&str>> {
     let names = spec.as_list().map(|names| names.iter().map(Json::as_str).collect::<Option<Vec<_>>>());
     match names.flatten() {
         Some(names) if names.len() >= 2 => Ok(names),
-        Some(names) => wrong(format!("a call names {} things, a module and a function are needed", names.len())),
+        Some(names) => {
+            wrong(format!("a call names {} things, a module and a function are needed", names.len()))
+        }
         None => wrong("what a call names is no list of texts"),
     }
 }
@@ -543,7 +585,12 @@ fn is_known(names: &[&str]) -> bool {
             | ["Table", "frompairs" | "fromview"]
             | ["StringArray", "fromcounts"]
             | ["UnionArray", "fromtags"]
-            | ["JaggedArray" | "StringArray" | "MaskedArray" | "BitMaskedArray" | "IndexedMaskedArray" | "UnionArray"]
+            | ["JaggedArray"
+                | "StringArray"
+                | "MaskedArray"
+                | "BitMaskedArray"
+                | "IndexedMaskedArray"
+                | "UnionArray"]
             | ["ChunkedArray" | "AppendableArray" | "IndexedArray" | "SparseArray" | "ObjectArray"]
     )
 }
@@ -588,7 +635,9 @@ impl Kind {
                 lists(own, each);
                 each(content);
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => columns.iter_mut().for_each(|(_, edge)| each(edge)),
+            Kind::Table { columns } | Kind::Record { columns, .. } => {
+                columns.iter_mut().for_each(|(_, edge)| each(edge))
+            }
             Kind::View { rows, table } => {
                 if let Rows::Numbers(rows) = rows {
                     each(rows);

@@ -124,7 +124,10 @@ impl Store {
         let range = match self.locate(member)? {
             Ok(range) => range,
             Err(fault) => {
-                return Ok(Content::Broken { claimed: self.believed(&member.record), error: fault.error(place) });
+                return Ok(Content::Broken {
+                    claimed: self.believed(&member.record),
+                    error: fault.error(place),
+                });
             }
         };
         if !member.record.is_deflated() {
@@ -142,7 +145,8 @@ impl Store {
     /// also if there are more: nothing is decoded that nobody asked for.
     pub fn blob(&self, blob: &Blob, need: u64, dataset: &str) -> Result<Content> {
         let place = self.place(dataset);
-        let number = self.find(&blob.member).ok_or_else(|| self.missing(&blob.member).error(place.clone()))?;
+        let number =
+            self.find(&blob.member).ok_or_else(|| self.missing(&blob.member).error(place.clone()))?;
         let whole = self.content(number)?;
         if let Content::Broken { .. } = whole {
             return Ok(whole);
@@ -156,7 +160,14 @@ impl Store {
         }
     }
 
-    fn decompressed(&self, number: usize, whole: Content, codec: Codec, need: u64, place: Place) -> Result<Content> {
+    fn decompressed(
+        &self,
+        number: usize,
+        whole: Content,
+        codec: Codec,
+        need: u64,
+        place: Place,
+    ) -> Result<Content> {
         let is_plain = matches!(whole, Content::Stored { .. });
         let (source, stored) = match whole {
             Content::Stored { source, range } => (source, range),

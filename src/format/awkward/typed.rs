@@ -79,13 +79,14 @@ impl Types<'_> {
                 let class = if *encoding == Encoding::Bytes { "bytes" } else { "str" };
                 vec![format!("{}<class '{class}'>", dimensions(inner))]
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => {
-                columns.iter().flat_map(|(name, edge)| after(&format!("'{name}' -> "), self.item(edge.to))).collect()
-            }
+            Kind::Table { columns } | Kind::Record { columns, .. } => columns
+                .iter()
+                .flat_map(|(name, edge)| after(&format!("'{name}' -> "), self.item(edge.to)))
+                .collect(),
             Kind::View { table, .. } => self.item(table.to),
-            Kind::Masked { content, .. } | Kind::BitMasked { content, .. } | Kind::IndexedMasked { content, .. } => {
-                ending(after("?(", self.item(content.to)), ")")
-            }
+            Kind::Masked { content, .. }
+            | Kind::BitMasked { content, .. }
+            | Kind::IndexedMasked { content, .. } => ending(after("?(", self.item(content.to)), ")"),
             Kind::Union { contents, .. } => {
                 let blocks = contents.iter().map(|edge| self.item(edge.to)).collect();
                 one_of(blocks)

@@ -53,7 +53,13 @@ fn kept<T: ?Sized>(
 
 impl<'a> Values<'a> {
     pub fn new(array: &'a Array) -> Values<'a> {
-        Values { array, ints: HashMap::new(), bounds: HashMap::new(), members: HashMap::new(), windows: HashMap::new() }
+        Values {
+            array,
+            ints: HashMap::new(),
+            bounds: HashMap::new(),
+            members: HashMap::new(),
+            windows: HashMap::new(),
+        }
     }
 
     /// Appends item `k` of a part.
@@ -64,10 +70,13 @@ impl<'a> Values<'a> {
 
     fn write(&mut self, ix: Ix, k: u64, out: &mut Vec<u8>, depth: usize, most: usize) -> Result<()> {
         if depth == DEEPEST {
-            return Err(self.limit(ix, format!("an item is nested deeper than {DEEPEST} levels, which is the limit")));
+            return Err(
+                self.limit(ix, format!("an item is nested deeper than {DEEPEST} levels, which is the limit"))
+            );
         }
         if out.len() > most {
-            return Err(self.limit(ix, format!("an item takes more than {LONGEST} bytes as JSON, which is the limit")));
+            return Err(self
+                .limit(ix, format!("an item takes more than {LONGEST} bytes as JSON, which is the limit")));
         }
         let array = self.array;
         let node = array.sound(ix)?;
@@ -78,7 +87,10 @@ impl<'a> Values<'a> {
             Kind::Flat(flat) => {
                 let size = flat.of.size();
                 if flat.of.cells() > LONGEST as u64 / 2 {
-                    return Err(self.limit(ix, format!("an item takes more than {LONGEST} bytes as JSON, which is the limit")));
+                    return Err(self.limit(
+                        ix,
+                        format!("an item takes more than {LONGEST} bytes as JSON, which is the limit"),
+                    ));
                 }
                 let bytes = self.bytes(ix, k * size, size)?;
                 typed(&flat.of, &bytes, out);
@@ -89,19 +101,25 @@ impl<'a> Values<'a> {
                 values.check_end(ix, list, start, stop, content.to)?;
                 sequence(start..stop, out, &mut |at, out| values.write(content.to, at, out, depth + 1, most))
             }),
-            Kind::Strings { lists, content, encoding } => self.nested(ix, k, lists, out, &mut |values, list, out| {
-                let (start, stop) = values.list(ix, lists, list)?;
-                values.check_end(ix, list, start, stop, content.to)?;
-                if stop - start > LONGEST as u64 {
-                    return Err(values.limit(ix, format!("string {list} has more than {LONGEST} bytes, which is the limit")));
-                }
-                let bytes = values.bytes(content.to, start, stop - start)?;
-                string(&bytes, *encoding, out);
-                Ok(())
-            }),
+            Kind::Strings { lists, content, encoding } => {
+                self.nested(ix, k, lists, out, &mut |values, list, out| {
+                    let (start, stop) = values.list(ix, lists, list)?;
+                    values.check_end(ix, list, start, stop, content.to)?;
+                    if stop - start > LONGEST as u64 {
+                        return Err(values.limit(
+                            ix,
+                            format!("string {list} has more than {LONGEST} bytes, which is the limit"),
+                        ));
+                    }
+                    let bytes = values.bytes(content.to, start, stop - start)?;
+                    string(&bytes, *encoding, out);
+                    Ok(())
+                })
+            }
             Kind::Table { columns } | Kind::Record { columns, .. } => self.row(columns, k, out, depth, most),
             Kind::View { rows, table } => {
-                let block = kept(&mut self.ints, (ix, k / BLOCK), || Ok(array.rows(ix, rows, k / BLOCK)?.into()))?;
+                let block =
+                    kept(&mut self.ints, (ix, k / BLOCK), || Ok(array.rows(ix, rows, k / BLOCK)?.into()))?;
                 let row = block.get((k % BLOCK) as usize).copied().unwrap_or(-1);
                 let have = array.node(table.to)?.len;
                 let row = self.place(ix, "row", k, row, have, true)?;
@@ -156,7 +174,10 @@ impl<'a> Values<'a> {
                 Some(at) => self.write(content.to, at, out, depth + 1, most),
                 None => self.default(*content, default, out),
             },
-            Kind::Object { .. } => Err(self.refused(ix, "its items are made by code, which is not run; what they are made from is readable")),
+            Kind::Object { .. } => Err(self.refused(
+                ix,
+                "its items are made by code, which is not run; what they are made from is readable",
+            )),
             Kind::Refused { .. } => Err(self.refused(ix, "it is not read")),
         }
     }
@@ -184,7 +205,8 @@ impl<'a> Values<'a> {
     ) -> Result<()> {
         let (_, inner) = self.array.lists(lists)?;
         // Checked when the element type was read.
-        let (count, most) = (inner.iter().product::<u64>(), inner.iter().map(|size| (*size).max(1)).product::<u64>());
+        let (count, most) =
+            (inner.iter().product::<u64>(), inner.iter().map(|size| (*size).max(1)).product::<u64>());
         if most > LONGEST as u64 / 2 {
             return Err(self.limit(ix, format!("an item has {most} lists, {} are the limit", LONGEST / 2)));
         }
@@ -200,17 +222,27 @@ impl<'a> Values<'a> {
     fn check_end(&self, ix: Ix, list: u64, start: u64, stop: u64, content: Ix) -> Result<()> {
         let have = self.array.sound(content)?.len;
         if stop > have && stop > start {
-            return Err(self.array.damaged(ix, format!("list {list} ends at {stop}, its content has {have} items")));
+            return Err(self
+                .array
+                .damaged(ix, format!("list {list} ends at {stop}, its content has {have} items")));
         }
         Ok(())
     }
 
     /// Of two columns of one name the last counts.
-    fn row(&mut self, columns: &[(Box<str>, Edge)], k: u64, out: &mut Vec<u8>, depth: usize, most: usize) -> Result<()> {
+    fn row(
+        &mut self,
+        columns: &[(Box<str>, Edge)],
+        k: u64,
+        out: &mut Vec<u8>,
+        depth: usize,
+        most: usize,
+    ) -> Result<()> {
         out.push(b'{');
         let mut is_first = true;
         for (at, (name, edge)) in columns.iter().enumerate() {
-            let is_last = columns.len() > 1000 || !columns.iter().skip(at + 1).any(|(other, _)| other == name);
+            let is_last =
+                columns.len() > 1000 || !columns.iter().skip(at + 1).any(|(other, _)| other == name);
             if !is_last {
                 continue;
             }
@@ -225,7 +257,15 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    fn unless(&mut self, is_masked: bool, content: &Edge, k: u64, out: &mut Vec<u8>, depth: usize, most: usize) -> Result<()> {
+    fn unless(
+        &mut self,
+        is_masked: bool,
+        content: &Edge,
+        k: u64,
+        out: &mut Vec<u8>,
+        depth: usize,
+        most: usize,
+    ) -> Result<()> {
         if is_masked {
             out.extend(b"null");
             return Ok(());
@@ -265,7 +305,9 @@ impl<'a> Values<'a> {
         match default {
             Scalar::Float(value) => float(*value, out),
             Scalar::Json(Json::Null) => match self.array.sound(content.to)?.flat() {
-                Some(flat) if flat.of.size() <= WINDOW => typed(&flat.of, &vec![0; flat.of.size() as usize], out),
+                Some(flat) if flat.of.size() <= WINDOW => {
+                    typed(&flat.of, &vec![0; flat.of.size() as usize], out)
+                }
                 _ => out.extend(b"null"),
             },
             Scalar::Json(json) => written(json, out),
@@ -342,7 +384,8 @@ fn typed(of: &Type, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn cell(of: &Cell, bytes: &[u8], out: &mut Vec<u8>) {
-    let trimmed = || bytes.get(..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)).unwrap_or_default();
+    let trimmed =
+        || bytes.get(..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)).unwrap_or_default();
     match of {
         Cell::Number(dtype) => match Number::from_bytes(bytes, *dtype) {
             Some(number) => scalar(number, out),
@@ -357,7 +400,8 @@ fn cell(of: &Cell, bytes: &[u8], out: &mut Vec<u8>) {
         Cell::Unicode(endian) => {
             let unit = |item: &[u8]| {
                 let item = item.try_into().unwrap_or_default();
-                let code = if *endian == Endian::Big { u32::from_be_bytes(item) } else { u32::from_le_bytes(item) };
+                let code =
+                    if *endian == Endian::Big { u32::from_be_bytes(item) } else { u32::from_le_bytes(item) };
                 char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
             };
             let text: String = bytes.chunks_exact(4).map(unit).collect();

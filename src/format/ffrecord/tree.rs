@@ -229,6 +229,10 @@ impl Tree for RecordTree {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.files()).into()
     }
 
+    fn memory(&self) -> u64 {
+        self.records.memory() + self.folder.as_ref().map_or(0, |folder| folder.memory())
+    }
+
     fn is_vast(&self) -> bool {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.len()) > VAST
     }

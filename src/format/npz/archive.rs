@@ -10,7 +10,7 @@ use lru::LruCache;
 use super::super::Context;
 use super::member::{self, Body, Member, Record};
 use super::sidecar;
-use crate::array::{Array, numpy};
+use crate::array::numpy;
 use crate::codec::zip::Fault;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
@@ -201,8 +201,7 @@ impl Datasets for Archive {
             Err(fault) => (None, Some(fault)),
         };
         let npy = body.and_then(|body| body.npy.as_ref());
-        let array =
-            npy.and_then(|header| Some(Array::new(header.descr.dtype?, header.shape.clone(), header.order)));
+        let array = npy.and_then(|header| header.descr.array(&header.shape, header.order));
         let element = array.as_ref().and_then(|array| array.dtype.element.name());
         let kind = match (element, npy, fault) {
             (Some(name), ..) => name,
