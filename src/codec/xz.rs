@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn what_was_encoded_comes_back_small_and_large() {
         for len in [1usize, 100_000, 1 << 20, (1 << 20) + 1, 3_000_000] {
-            let data: Vec<u8> = (0..len).map(|at| (at * at >> 7) as u8).collect();
+            let data: Vec<u8> = (0..len).map(|at| ((at * at) >> 7) as u8).collect();
             assert!(read(&encoded(&data), len as u64).unwrap() == data, "{len}");
         }
     }

@@ -135,7 +135,7 @@ fn verify_tells_the_good_from_the_bad() {
 fn what_is_wrong_is_said() {
     for (name, problem) in [
         ("two_keys", "two meanings, \"call\" and \"json\""),
-        ("json_nan", "NaN and Infinity are not JSON (byte 30)"),
+        ("json_nan", "NaN and Infinity are not JSON (byte 38)"),
         ("json_dup_keys", "the key \"read\" comes twice"),
         ("no_signature", "neither the key \"awkward0\" nor \"awkward\""),
         ("no_schema", "no key \"schema\""),
@@ -145,7 +145,7 @@ fn what_is_wrong_is_said() {
         ("call_topython", "would run code"),
         ("python_pickle", "Python pickle"),
         ("deep_nesting", "deeper than 640 levels, which is the limit"),
-        ("lz4_bad_prefix", "said to have 2147483648 bytes, 16 are needed"),
+        ("lz4_bad_prefix", "said to have 2147483647 bytes, 16 are needed"),
         ("dtype_huge_shape", "more than 1073741824 bytes, which is the limit"),
         ("jagged_counts_overflow", "do not fit into 63 bits"),
         ("jagged_negative_start", "goes from -1 to"),

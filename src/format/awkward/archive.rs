@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::array::Array;
 use super::faces::{self, Lines, Numbers};
 use super::graph::Ix;
-use super::layout::{File, Layout, What, joined};
+use super::layout::{File, Layout, What, file_of, joined};
 use super::store::Store;
 use super::values::Values;
 use super::{check, meta};
@@ -117,15 +117,13 @@ impl Index {
             names.push(name.as_bytes());
             numbers.entry(name).or_insert(number);
         }
-        let of_directory = |place: &[Vec<u8>], is_flat: bool| {
-            let file = if is_flat { "data" } else { "meta.yaml" };
+        let of_directory = |place: &[Vec<u8>], file: &str| {
             numbers.get(&joined(&[place, &[file.as_bytes().to_vec()]].concat())).copied()
         };
         let mut others = Vec::new();
         for (place, array, ix) in &layout.directories {
             let Some(array) = arrays.get(*array) else { continue };
-            let is_flat = array.node(*ix).is_ok_and(|node| node.flat().is_some());
-            let Some(number) = of_directory(place, is_flat) else { continue };
+            let Some(number) = of_directory(place, file_of(array, *ix)) else { continue };
             if *ix == array.graph.root.to {
                 others.push((array.name.clone(), number));
             }

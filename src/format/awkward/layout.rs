@@ -57,13 +57,22 @@ pub fn layout(arrays: &mut [Array]) -> Layout {
             Placing { layout: &mut layout, number, array, places: HashMap::new(), refs: Vec::new() };
         placing.directory(array.graph.root, root);
         let Placing { places, refs, .. } = placing;
-        let paths = (0..array.graph.nodes.len())
-            .map(|ix| places.get(&ix).map_or_else(|| array.name.clone(), |(place, _)| joined(place)));
-        let paths = paths.collect();
+        let path = |ix: Ix| match places.get(&ix) {
+            Some((place, _)) if place.is_empty() => file_of(array, ix).into(),
+            Some((place, _)) => joined(place),
+            None => array.name.clone(),
+        };
+        let paths = (0..array.graph.nodes.len()).map(path).collect();
         link(&mut layout, array, &places, refs);
         array.paths = paths;
     }
     layout
+}
+
+/// What stands for an array in its directory.
+pub fn file_of(array: &Array, ix: Ix) -> &'static str {
+    let is_flat = array.node(ix).is_ok_and(|node| node.flat().is_some());
+    if is_flat { "data" } else { "meta.yaml" }
 }
 
 /// What messages call a place, and users a dataset.

@@ -55,7 +55,7 @@ pub fn graph(document: &Document) -> Graph {
     let schema = json.get("schema").unwrap_or(&Json::Null);
     let mut reader =
         Reader { prefix, ids: HashMap::new(), made: HashMap::new(), nodes: Vec::new(), warnings: Vec::new() };
-    reader.note_ids(schema, 0);
+    reader.note_ids(schema);
     let root = reader.array(schema, 0);
     reader.resolve();
     let root = reader.resolved(root);
@@ -88,8 +88,8 @@ fn wrong<T>(problem: impl Into<String>) -> Found<T> {
 }
 
 impl<'j> Reader<'j> {
-    /// Every expression with an id. Values of `json` are no expressions.
-    fn note_ids(&mut self, json: &'j Json, depth: usize) {
+    /// Every expression with an id. Values of `json` are no expressions. No deeper than the JSON, which is bounded.
+    fn note_ids(&mut self, json: &'j Json) {
         match json {
             Json::Map(pairs) => {
                 if let Some(id) = id_of(json) {
@@ -98,10 +98,10 @@ impl<'j> Reader<'j> {
                 for (_, value) in
                     pairs.iter().filter(|(key, _)| !matches!(&**key, "json" | "dtype" | "function"))
                 {
-                    self.note_ids(value, depth + 1);
+                    self.note_ids(value);
                 }
             }
-            Json::List(items) => items.iter().for_each(|item| self.note_ids(item, depth + 1)),
+            Json::List(items) => items.iter().for_each(|item| self.note_ids(item)),
             _ => {}
         }
     }
@@ -468,7 +468,10 @@ impl<'j> Reader<'j> {
                 ));
             }
             _ => {
-                return unsupported(format!("{} is a call that is not known, and is not made", what_of(json)));
+                return unsupported(format!(
+                    "{} is a call that is not known, and is not made",
+                    what_of(json)
+                ));
             }
         })
     }

@@ -26,17 +26,22 @@ const KEPT: usize = 1024;
 /// Bytes of a flat part that are read at once.
 const WINDOW: u64 = 8 << 10;
 
+/// By the part that they are of, and their number or place in it.
+type Blocks<T> = HashMap<(Ix, u64), Arc<T>>;
+/// Writes a list by its number.
+type Each<'e, 'a> = &'e mut dyn FnMut(&mut Values<'a>, u64, &mut Vec<u8>) -> Result<()>;
+
 pub struct Values<'a> {
     array: &'a Array,
-    ints: HashMap<(Ix, u64), Arc<[i64]>>,
-    bounds: HashMap<(Ix, u64), Arc<[(u64, u64)]>>,
-    members: HashMap<(Ix, u64), Arc<[(usize, i64)]>>,
-    windows: HashMap<(Ix, u64), Arc<[u8]>>,
+    ints: Blocks<[i64]>,
+    bounds: Blocks<[(u64, u64)]>,
+    members: Blocks<[(usize, i64)]>,
+    windows: Blocks<[u8]>,
 }
 
 /// A block out of what is kept, or made and kept.
 fn kept<T: ?Sized>(
-    map: &mut HashMap<(Ix, u64), Arc<T>>,
+    map: &mut Blocks<T>,
     key: (Ix, u64),
     make: impl FnOnce() -> Result<Arc<T>>,
 ) -> Result<Arc<T>> {
@@ -195,14 +200,7 @@ impl<'a> Values<'a> {
     }
 
     /// The lists of item `k`, which are inside each other where the lists have inner dimensions.
-    fn nested(
-        &mut self,
-        ix: Ix,
-        k: u64,
-        lists: &Lists,
-        out: &mut Vec<u8>,
-        each: &mut dyn FnMut(&mut Values<'a>, u64, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
+    fn nested(&mut self, ix: Ix, k: u64, lists: &Lists, out: &mut Vec<u8>, each: Each<'_, 'a>) -> Result<()> {
         let (_, inner) = self.array.lists(lists)?;
         // Checked when the element type was read.
         let (count, most) =
