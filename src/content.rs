@@ -43,7 +43,7 @@ impl Content {
             Content::Inline(bytes) => Some(bytes.len() as u64),
             Content::Stored { range, .. } | Content::Part { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
-            Content::Computed(computed) => Some(computed.len()),
+            Content::Computed(computed) => computed.known_len(),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
     }
@@ -52,6 +52,7 @@ impl Content {
     pub fn len(&self) -> Result<u64> {
         match self {
             Content::Decoded(stream) => stream.len(),
+            Content::Computed(computed) => computed.len(),
             other => Ok(other.known_len().unwrap_or(0)),
         }
     }
@@ -225,9 +226,9 @@ impl io::Read for Reader {
 fn read_computed(computed: &dyn Computed, at: &mut u64, buffer: &mut [u8]) -> Result<usize> {
     let (start, room) = (*at, buffer.len() as u64);
     let count = |end: u64| end.saturating_sub(start).min(room) as usize;
-    let whole = count(computed.len());
+    let whole = count(computed.len()?);
     let filled = match computed.fill(buffer.get_mut(..whole).unwrap_or_default(), *at) {
-        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()) {
+        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()?) {
             0 => return Err(error),
             sound => computed.fill(buffer.get_mut(..sound).unwrap_or_default(), *at).map(|()| sound)?,
         },
@@ -276,13 +277,13 @@ fn pass_part(
 fn pass_computed(computed: &dyn Computed, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
     let fill = |piece: &mut [u8], at| computed.fill(piece, at);
     let mut passed = 0;
-    let whole = pass_pieces(0..computed.len(), &fill, &mut |piece| {
+    let whole = pass_pieces(0..computed.len()?, &fill, &mut |piece| {
         passed += piece.len() as u64;
         each(piece)
     });
     if let Err(Error::Damaged { .. }) = &whole {
         // What the piece with the damage has before it.
-        pass_pieces(passed..computed.sound_len(), &fill, each)?;
+        pass_pieces(passed..computed.sound_len()?, &fill, each)?;
     }
     whole
 }

@@ -15,6 +15,7 @@ use crate::mirror::{self, Filter, Mirror, Union};
 use crate::mount::{Config, Opened};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
+use crate::view::{self, Overlay};
 use crate::{Error, Result};
 
 /// Descriptors for all but the containers and files of a directory: those that are being opened or listed among them.
@@ -44,7 +45,9 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         ask_opendirs: config.auto_unmount,
         changing: root.is_changing.then_some(config.showing.refresh),
     };
-    let fs = FileSystem::new(root.tree, owner(config), root.modified, root.stored);
+    let shown = config.showing.kind.as_deref().map(view::named).transpose()?;
+    let tree = Arc::new(Overlay::new(root.tree, shown));
+    let fs = FileSystem::new(tree, owner(config), root.modified, root.stored);
     let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Top to bottom.
 const ROOMS: &[&str] = &[
     "cli", "bench", "open", "mount", "fuse", "fs", "pack", "unpack", "diff", "convert", "archive", "mirror",
-    "format", "tree", "content", "array", "codec", "pool", "source", "yaml", "error",
+    "view", "format", "tree", "content", "array", "codec", "pool", "source", "yaml", "error",
 ];
 
 fn src() -> PathBuf {
@@ -141,5 +141,13 @@ fn formats_know_no_other_format() {
             assert!(!text.contains(&format!("format::{other}")), "{file} knows format {other}");
             assert!(!text.contains(&format!("super::super::{other}")), "{file} knows format {other}");
         }
+    }
+}
+
+/// Formats lie below views, so they know none either.
+#[test]
+fn views_know_no_format() {
+    for (file, text) in files() {
+        assert!(!file.starts_with("view/") || !named(&text).contains(&"format"), "{file} knows formats");
     }
 }

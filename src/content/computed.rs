@@ -10,10 +10,16 @@ use crate::{Error, Result};
 /// Bytes made range by range. Nobody asks beyond the length.
 #[allow(clippy::len_without_is_empty)] // nobody asks
 pub trait Computed: Send + Sync {
-    fn len(&self) -> u64;
+    /// The length in bytes, if nothing has to be made to tell.
+    fn known_len(&self) -> Option<u64>;
+
+    /// The length, found out if there is no other way; it is known then.
+    fn len(&self) -> Result<u64> {
+        self.known_len().ok_or_else(|| Error::Other("a length is not known".into()))
+    }
 
     /// The length before the first damage that was found so far.
-    fn sound_len(&self) -> u64 {
+    fn sound_len(&self) -> Result<u64> {
         self.len()
     }
 
@@ -36,12 +42,12 @@ pub trait Computed: Send + Sync {
 }
 
 impl<D: Decoder> Computed for Walk<D> {
-    fn len(&self) -> u64 {
-        self.len()
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len())
     }
 
-    fn sound_len(&self) -> u64 {
-        self.sound_len()
+    fn sound_len(&self) -> Result<u64> {
+        Ok(self.sound_len())
     }
 
     fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
@@ -78,8 +84,8 @@ impl Computed for Xz {
 }
 
 impl Computed for Bits {
-    fn len(&self) -> u64 {
-        self.len()
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len())
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -133,8 +139,8 @@ impl Joined {
 }
 
 impl Computed for Joined {
-    fn len(&self) -> u64 {
-        self.parts.last().map_or(0, |(end, _)| *end)
+    fn known_len(&self) -> Option<u64> {
+        Some(self.parts.last().map_or(0, |(end, _)| *end))
     }
 
     fn fill(&self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {

@@ -32,6 +32,8 @@ pub enum Mode {
 pub struct Showing {
     /// What the user says about the containers.
     pub formats: format::Options,
+    /// The kind of view that is listed in place of the datasets that have it.
+    pub kind: Option<String>,
     /// Several sources are one tree.
     pub union: bool,
     pub strip_ext: bool,
@@ -59,6 +61,7 @@ impl Default for Showing {
     fn default() -> Showing {
         Showing {
             formats: format::Options::default(),
+            kind: None,
             union: false,
             strip_ext: false,
             only_containers: false,

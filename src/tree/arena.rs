@@ -368,6 +368,14 @@ impl<D: Datasets> Tree for Arena<D> {
         self.datasets.count()
     }
 
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        self.dataset_of(node).map(|dataset| self.datasets.describe(dataset)).transpose()
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        self.dataset_of(node).map(|dataset| self.datasets.brief(dataset)).transpose()
+    }
+
     fn memory(&self) -> u64 {
         let names = self.names.bytes.len() + 32 * self.names.nodes.len();
         names as u64 + self.datasets.memory()

@@ -1,6 +1,6 @@
 //! A tree that has another one as `.views` in its root: there for who asks by name, and not listed.
 
-use super::{Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
+use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
 use crate::Result;
 use crate::content::Content;
 
@@ -106,6 +106,20 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
 
     fn datasets(&self) -> u64 {
         self.main.datasets()
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        match self.at(node) {
+            At::Main(node) => self.main.describe(node),
+            At::View(_) => Ok(None),
+        }
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        match self.at(node) {
+            At::Main(node) => self.main.brief(node),
+            At::View(_) => Ok(None),
+        }
     }
 
     fn link(&self, node: NodeId) -> Result<Vec<u8>> {

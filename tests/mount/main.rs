@@ -28,3 +28,4 @@ mod sources;
 mod tools;
 mod underneath;
 mod users;
+mod views;

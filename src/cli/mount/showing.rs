@@ -5,18 +5,25 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::list::parsed;
 use crate::cli::reading::Reading;
 use crate::mirror::Filter;
 use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
-use crate::{Error, Result};
+use crate::{Error, Result, view};
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Containers and directories")]
 pub struct ShowingOptions {
     #[command(flatten)]
     pub reading: Reading,
+
+    /// List the datasets that have this face by it, as NAME.npy, in place of their bytes
+    ///
+    /// Those that have not stay what they are. All faces of all datasets are reachable under .views/KIND always.
+    #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(view::kinds()))]
+    pub kind: Option<String>,
 
     /// The sources' trees as one: of two files of one name that of the later source is shown
     ///
@@ -87,6 +94,7 @@ impl ShowingOptions {
         Some(match name {
             "format" => parsed(key, value, text).map(|name| self.reading.format = Some(name)),
             "dtype" => parsed(key, value, text).map(|dtype| self.reading.dtype = Some(dtype)),
+            "as" => parsed(key, value, text).map(|kind| self.kind = Some(kind)),
             "include" => parsed(key, value, text).map(|pattern| self.include.push(pattern)),
             "exclude" => parsed(key, value, text).map(|pattern| self.exclude.push(pattern)),
             "max_depth" => parsed(key, value, depth).map(|depth| self.max_depth = Some(depth)),
@@ -100,6 +108,7 @@ impl ShowingOptions {
     pub fn or(self, list: ShowingOptions) -> ShowingOptions {
         ShowingOptions {
             reading: self.reading.or(list.reading),
+            kind: self.kind.or(list.kind),
             union: self.union || list.union,
             strip_ext: self.strip_ext || list.strip_ext,
             only_containers: self.only_containers || list.only_containers,
@@ -116,9 +125,13 @@ impl ShowingOptions {
         if let Some(name) = &self.reading.format {
             crate::format::named(name)?;
         }
+        if let Some(kind) = &self.kind {
+            view::named(kind)?;
+        }
         Filter::new(&self.include, &self.exclude)?;
         Ok(Showing {
             formats: self.reading.options(),
+            kind: self.kind,
             union: self.union,
             strip_ext: self.strip_ext,
             only_containers: self.only_containers,
