@@ -65,12 +65,12 @@ impl<D: Decoder> Computed for Walk<D> {
 }
 
 impl Computed for Xz {
-    fn len(&self) -> u64 {
-        self.len()
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len())
     }
 
-    fn sound_len(&self) -> u64 {
-        self.sound_len()
+    fn sound_len(&self) -> Result<u64> {
+        Ok(self.sound_len())
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {

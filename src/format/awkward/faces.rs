@@ -107,8 +107,8 @@ impl Numbers {
 }
 
 impl Computed for Numbers {
-    fn len(&self) -> u64 {
-        self.count.saturating_mul(8)
+    fn known_len(&self) -> Option<u64> {
+        Some(self.count.saturating_mul(8))
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -193,8 +193,8 @@ impl Lines {
 }
 
 impl Computed for Lines {
-    fn len(&self) -> u64 {
-        self.starts.last().copied().unwrap_or(0)
+    fn known_len(&self) -> Option<u64> {
+        Some(self.starts.last().copied().unwrap_or(0))
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {

@@ -59,8 +59,8 @@ impl JsonLines {
 }
 
 impl Computed for JsonLines {
-    fn len(&self) -> u64 {
-        self.len
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len)
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
