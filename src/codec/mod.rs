@@ -19,6 +19,7 @@
 //! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | bits as bytes |
 //! | `zip` | members of ZIP files |
+//! | `whole` | bytes in memory, decoded as a whole |
 
 mod bits;
 mod block_cache;
@@ -38,11 +39,11 @@ mod spill;
 mod stream;
 mod streams;
 mod walk;
+mod whole;
 mod window;
 mod wrapper;
 mod xz;
 pub mod zip;
-#[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
 mod zstd;
 
 pub use bits::Bits;
@@ -56,8 +57,10 @@ pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
 pub use walk::{Decoder, Walk, decodes};
+pub use whole::{lz4_frame, zstd_bytes};
 pub use wrapper::Wrapper;
 pub use xz::Xz;
+pub use zstd::ZstdStream;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -23,7 +23,7 @@ pub trait Datasets: Send + Sync {
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>>;
     fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
-    /// A mount shows it.
+    /// A mount shows one for it.
     fn has_sidecar(&self, dataset: u32) -> bool {
         let _ = dataset;
         true
@@ -62,6 +62,11 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// What is against the format's rules in what is said of it, though it can be read.
+    fn violations(&self, dataset: u32) -> Vec<String> {
+        let _ = dataset;
+        Vec::new()
+    }
     /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
@@ -82,6 +87,7 @@ pub struct Arena<D> {
     /// Sidecars that could not have their plain name: the number after `~`.
     pub(super) renamed: HashMap<u32, u32>,
     pub(super) datasets: D,
+    pub(super) of_datasets: OnceLock<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -212,6 +218,9 @@ impl Datasets for &dyn Datasets {
     fn brief(&self, dataset: u32) -> Result<Description> {
         (**self).brief(dataset)
     }
+    fn violations(&self, dataset: u32) -> Vec<String> {
+        (**self).violations(dataset)
+    }
     fn remains(&self, dataset: u32) -> Result<Content> {
         (**self).remains(dataset)
     }
@@ -225,6 +234,20 @@ impl<D: Datasets> Arena<D> {
 
     fn is_link(&self, node: &Node) -> bool {
         !node.directory && u64::from(node.what) >= self.datasets.count()
+    }
+
+    /// The node of a dataset's file: looked for once, and then known for all.
+    pub fn node_of(&self, dataset: u32) -> Option<NodeId> {
+        let nodes = self.of_datasets.get_or_init(|| {
+            let mut nodes = vec![0; self.datasets.count() as usize];
+            for (id, node) in (0u32..).zip(&self.names.nodes).filter(|(_, node)| !node.directory) {
+                if let Some(place) = nodes.get_mut(node.what as usize) {
+                    *place = id;
+                }
+            }
+            nodes
+        });
+        nodes.get(dataset as usize).filter(|node| **node > 0).map(|node| (*node).into())
     }
 
     /// The file name of a node; that of the root is empty.

@@ -3,6 +3,7 @@
 //! very end, then sidecars whose name is taken do.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::arena::{Arena, Datasets, Directory, Names, Node};
 use super::names::NameList;
@@ -26,7 +27,14 @@ impl Builder {
         builder.place_links(&datasets)?;
         let renamed = builder.rename_sidecars(&datasets);
         let (directories, children) = builder.arrange();
-        Ok(Arena { names: builder.names, directories, children, renamed, datasets })
+        Ok(Arena {
+            names: builder.names,
+            directories,
+            children,
+            renamed,
+            datasets,
+            of_datasets: OnceLock::new(),
+        })
     }
 
     fn place_all(&mut self, names: &NameList, datasets: &impl Datasets) -> Result<()> {

@@ -19,6 +19,7 @@ mod links;
 mod model;
 mod npz;
 mod numpy;
+mod onda;
 mod options;
 mod parallel;
 mod rawarray;

@@ -247,7 +247,6 @@ impl Datasets for Archive {
                 described.kind = "int64".into();
                 described.decoded_len = array::byte_len(INT64.element, &shape);
                 described.array = Some(array::Array::new(INT64, shape, Order::C));
-                described.compression = Some("computed".into());
             }
             (What::Text, _) => described.kind = "text".into(),
             _ if node.flat().is_some() => described.fault = None,
