@@ -1,7 +1,7 @@
 //! `rab get`: an array or a part of it, as text like numpy's, as a .npy file, or as its bare elements. Only what
 //! is asked for is read; of a large array that is printed, only the edges.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::output::{Done, Output};
 use super::{items, numbers, opaque, print, select};
-use crate::array::{Order, Slab, npy};
+use crate::array::{self, Order, Slab, npy};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::{AnyArray, Archive, Dataset, Error, Result};
@@ -81,15 +81,13 @@ impl Get {
 
     /// Name and index. A dataset whose own name ends in brackets is meant by that name.
     fn split(&self, archive: &Archive) -> (OsString, String) {
-        let whole = (self.what.clone(), "...".to_owned());
         let bytes = self.what.as_bytes();
-        if archive.has(bytes) || !bytes.ends_with(b"]") {
-            return whole;
+        match array::indexed(bytes) {
+            Some((name, index)) if !archive.has(bytes) => {
+                (OsStr::from_bytes(name).to_owned(), index.to_owned())
+            }
+            _ => (self.what.clone(), "...".to_owned()),
         }
-        let Some(bracket) = bytes.iter().rposition(|byte| *byte == b'[') else { return whole };
-        let (name, index) = bytes.split_at(bracket);
-        let index = index.get(1..index.len() - 1).unwrap_or_default();
-        (std::ffi::OsStr::from_bytes(name).to_owned(), String::from_utf8_lossy(index).into_owned())
     }
 }
 
