@@ -19,12 +19,14 @@ pub struct Dataset<'a> {
     pub(super) archive: &'a Archive,
     pub(super) number: u32,
     description: Description,
+    /// What it is read from, if that is not what the container has.
+    instead: Option<Content>,
 }
 
 impl<'a> Dataset<'a> {
     pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
         let description = archive.listing.datasets.describe(number)?;
-        Ok(Dataset { archive, number, description })
+        Ok(Dataset { archive, number, description, instead: None })
     }
 
     /// Everything that the container says of it.
@@ -159,7 +161,20 @@ impl<'a> Dataset<'a> {
         self.archive.listing.datasets.items(self.number)
     }
 
+    /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
+    pub fn decoded(self) -> Result<Dataset<'a>> {
+        let decoded = self.archive.listing.datasets.decoded(self.number)?;
+        let Some((array, content)) = decoded else {
+            return Err(Error::Usage(format!("{}: its values have no unit to be decoded to", self.place())));
+        };
+        let description = Description { array: Some(array), ..self.description };
+        Ok(Dataset { description, instead: Some(content), ..self })
+    }
+
     pub(super) fn content(&self) -> Result<Content> {
+        if let Some(content) = &self.instead {
+            return Ok(content.clone());
+        }
         self.archive.listing.datasets.content(self.number)
     }
 

@@ -19,6 +19,7 @@
 //! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | bits as bytes |
 //! | `zip` | members of ZIP files |
+//! | `piped` | files that a program of the user decodes |
 //! | `whole` | bytes in memory, decoded as a whole |
 
 mod bits;
@@ -33,6 +34,7 @@ mod inflate;
 mod input;
 mod leb128;
 mod lz4;
+mod piped;
 mod prefix;
 mod raw;
 mod spill;
@@ -53,6 +55,7 @@ pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
 pub use leb128::Leb128;
 pub use lz4::Lz4;
+pub use piped::Piped;
 pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};

@@ -58,6 +58,9 @@ pub struct Options {
     pub no_verify: bool,
     /// Which other files a container may name.
     pub policy: Policy,
+    /// Programs that decode formats of data which are not known here, by the names of the formats: each reads its standard
+    /// input and writes to its standard output.
+    pub decoders: Vec<(String, String)>,
 }
 
 /// What tells a format: a file's name, its first bytes and its length.

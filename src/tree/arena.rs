@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::{Description, Entry, Face, Items, Kind, NodeId, ROOT, Size, Stat, Tree, naming};
+use super::{Description, Entry, Face, Items, Kind, NodeId, ROOT, Sampling, Size, Stat, Tree, naming};
+use crate::array::Array;
 use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -61,6 +62,16 @@ pub trait Datasets: Send + Sync {
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         let _ = dataset;
         None
+    }
+    /// What its axes mean, if it is samples.
+    fn sampling(&self, dataset: u32) -> Option<Sampling> {
+        let _ = dataset;
+        None
+    }
+    /// Its values in their unit, if they are stored otherwise or can be.
+    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
+        let _ = dataset;
+        Ok(None)
     }
     /// What is against the format's rules in what is said of it, though it can be read.
     fn violations(&self, dataset: u32) -> Vec<String> {
@@ -217,6 +228,12 @@ impl Datasets for &dyn Datasets {
     }
     fn brief(&self, dataset: u32) -> Result<Description> {
         (**self).brief(dataset)
+    }
+    fn sampling(&self, dataset: u32) -> Option<Sampling> {
+        (**self).sampling(dataset)
+    }
+    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
+        (**self).decoded(dataset)
     }
     fn violations(&self, dataset: u32) -> Vec<String> {
         (**self).violations(dataset)

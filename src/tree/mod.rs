@@ -23,7 +23,7 @@ use crate::{Error, Result};
 
 pub use arena::{Arena, Datasets, Link};
 pub use builder::Builder;
-pub use description::{Checksum, ColumnInfo, Description, Table};
+pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use held::Held;
 pub use items::Items;
 pub use names::{NameList, Names};

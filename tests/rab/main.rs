@@ -21,6 +21,7 @@ mod library;
 mod ls;
 mod mv;
 mod npz;
+mod onda;
 mod pack;
 mod rawarray;
 mod rm;

@@ -21,7 +21,8 @@ const MANY: u64 = 1000;
 /// Print an array or a part of it
 ///
 /// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
-/// axes in between. Quote it for the shell.
+/// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
+/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h.
 #[derive(Args)]
 pub struct Get {
     /// The container
@@ -41,6 +42,12 @@ pub struct Get {
     /// imaginary part), __bytes_hex__, __tuple__ (a structure).
     #[arg(long, conflicts_with = "kind")]
     json: bool,
+
+    /// Values in their unit, as float64: resolution and offset are applied (Onda's signals)
+    ///
+    /// Where they change nothing, values stay as they are stored.
+    #[arg(long)]
+    decoded: bool,
 
     #[command(flatten)]
     opening: Opening,
@@ -64,6 +71,7 @@ impl Get {
             );
         };
         let dataset = archive.dataset_at(number)?;
+        let dataset = if self.decoded { dataset.decoded()? } else { dataset };
         if let (true, Some(found)) = (dataset.description().array.is_none(), dataset.items())
             && self.kind == As::Text
         {
