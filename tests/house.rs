@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Top to bottom.
 const ROOMS: &[&str] = &[
-    "cli", "bench", "open", "mount", "fuse", "fs", "pack", "unpack", "diff", "convert", "archive", "mirror",
+    "cli", "bench", "open", "mount", "fuse", "fs", "pack", "unpack", "diff", "convert", "refs", "archive", "mirror",
     "view", "format", "tree", "content", "array", "codec", "pool", "source", "yaml", "error",
 ];
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::array::{self, Array};
 use crate::content::Content;
 use crate::tree::{Description, Face, Held};
+use crate::yaml::Node;
 use crate::{Error, Result};
 
 #[derive(Clone)]
@@ -28,6 +29,12 @@ impl Dataset {
     /// What is said of it, maybe without metadata, codec and checksum.
     pub fn about(&self) -> &Description {
         &self.about
+    }
+
+    /// Its metadata.
+    pub fn metadata(&self) -> Result<Arc<Node>> {
+        let about = self.held.tree().describe(self.held.node())?;
+        Ok(about.map_or_else(|| Arc::new(Node::Null), |about| about.metadata))
     }
 
     /// Its decoded bytes.

@@ -46,12 +46,11 @@ impl Overlay {
         &self,
         dir: &Node,
         view: &'static dyn View,
-        is_top: bool,
         cursor: u64,
         each: Each<'_>,
     ) -> Result<()> {
         let of = dir.of.node();
-        let beside = view.beside(&Directory::new(dir.of.clone(), is_top));
+        let beside = view.beside(&Directory::new(dir.of.clone()));
         for (at, name) in (1..).zip(beside).filter(|(at, _)| *at > cursor) {
             let node = id_of(dir.id, name.as_bytes(), of);
             if !each(name.as_bytes(), Entry { node, face: Face::Data, kind: Kind::File, cursor: at }) {
@@ -66,8 +65,9 @@ impl Overlay {
                 each(name, Entry { node, face: Face::Data, kind, cursor: entry.cursor + OWN })
             }
             Listed::Other(entry) if matches!(entry.kind, Kind::Directory { .. }) => {
-                let node = id_of(dir.id, name, entry.node);
-                each(name, Entry { node, kind: DIRECTORY, cursor: entry.cursor + OWN, ..entry })
+                let name = view.shown(name);
+                let node = id_of(dir.id, &name, entry.node);
+                each(&name, Entry { node, kind: DIRECTORY, cursor: entry.cursor + OWN, ..entry })
             }
             Listed::Other(_) => true,
         })

@@ -114,18 +114,18 @@ impl Overlay {
                     return Ok(Some(found));
                 }
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
-                let what = view.map(|view| What::Directory { view: *view, is_top: true });
+                let what = view.map(|view| What::Directory { view: *view });
                 Ok(what.map(|what| self.remember(&parent, name, of.clone(), what)))
             }
-            What::Directory { view, is_top } => {
-                let beside = view.beside(&Directory::new(of.clone(), *is_top));
+            What::Directory { view } => {
+                let beside = view.beside(&Directory::new(of.clone()));
                 if beside.iter().any(|own| own.as_bytes() == name) {
                     return Ok(Some(self.remember(&parent, name, of.clone(), What::Inside { view: *view })));
                 }
-                if let Some((found, _)) = Held::find(&self.tree, of.node(), name)?
+                if let Some((found, _)) = Held::find(&self.tree, of.node(), &view.meant(name))?
                     && found.is_directory()?
                 {
-                    let what = What::Directory { view: *view, is_top: false };
+                    let what = What::Directory { view: *view };
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
                 let faces = faces_of(&self.tree, of.node(), *view, beside);
@@ -157,8 +157,8 @@ impl Overlay {
                 view.face(&dataset).or_else(broken)?
             }
             (What::Inside { view }, Parent::View(parent)) => match &parent.what {
-                What::Directory { is_top, .. } => {
-                    let directory = Directory::new(node.of.clone(), *is_top);
+                What::Directory { .. } => {
+                    let directory = Directory::new(node.of.clone());
                     Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
                 }
                 _ => match self.made(parent)? {

@@ -21,7 +21,7 @@ pub struct Faces<'a> {
 impl Faces<'_> {
     /// What the face of the dataset with this file name is called.
     pub fn name(&self, file_name: &[u8]) -> Result<Vec<u8>> {
-        let plain = [file_name, self.view.extension().as_bytes()].concat();
+        let plain = [&*self.view.shown(file_name), self.view.extension().as_bytes()].concat();
         if !self.is_taken(&plain)? {
             return Ok(plain);
         }
@@ -38,8 +38,9 @@ impl Faces<'_> {
     /// The dataset whose face is called so.
     pub fn find(&self, name: &[u8]) -> Result<Option<Dataset>> {
         for stem in self.stems(name) {
-            if let Some(dataset) = self.dataset(stem)?
-                && self.name(stem)? == name
+            let file_name = self.view.meant(stem);
+            if let Some(dataset) = self.dataset(&file_name)?
+                && self.name(&file_name)? == name
             {
                 return Ok(Some(dataset));
             }

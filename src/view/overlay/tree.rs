@@ -56,7 +56,7 @@ impl Tree for Overlay {
         };
         match &node.what {
             What::Views { own } => self.list_kinds(&node, own.as_ref(), cursor, each),
-            What::Directory { view, is_top } => self.list_faces(&node, *view, *is_top, cursor, each),
+            What::Directory { view } => self.list_faces(&node, *view, cursor, each),
             What::Face { .. } => match self.made(&node)? {
                 Made::File(_) => Err(Error::NotADirectory),
                 Made::Directory(folder) => folder.list(cursor, &mut |name, cursor| {
