@@ -137,8 +137,10 @@ impl Stream {
             },
         };
         // The length at the end of several members is that of the last one.
-        let last = if wrapper == Some(Wrapper::Gzip) { self.source.read_range(end - 4..end)? } else { Vec::new() };
-        let is_single = last.is_empty() || self.known_len().is_some_and(|len| last == (len as u32).to_le_bytes());
+        let last =
+            if wrapper == Some(Wrapper::Gzip) { self.source.read_range(end - 4..end)? } else { Vec::new() };
+        let is_single =
+            last.is_empty() || self.known_len().is_some_and(|len| last == (len as u32).to_le_bytes());
         Ok(wrapper.filter(|_| is_single))
     }
 

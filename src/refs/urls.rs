@@ -32,7 +32,9 @@ impl<'a> Urls<'a> {
         let below = file.strip_prefix(folder).ok().and_then(Path::to_str);
         let below = below.ok_or_else(|| {
             let (file, folder) = (file.display(), folder.display());
-            Error::Usage(format!("{file}: what it is called below {url} is not known, as it is not in {folder}, or no Unicode"))
+            Error::Usage(format!(
+                "{file}: what it is called below {url} is not known, as it is not in {folder}, or no Unicode"
+            ))
         })?;
         // Of addresses only those of the web are percent-encoded.
         let is_web = url.starts_with("http://") || url.starts_with("https://");
@@ -46,7 +48,9 @@ fn absolute(file: &Path) -> Result<String> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| {
         let shown = path.display();
-        Error::Usage(format!("{shown}: its path is no Unicode, which references need: name an address with --url"))
+        Error::Usage(format!(
+            "{shown}: its path is no Unicode, which references need: name an address with --url"
+        ))
     })
 }
 

@@ -28,3 +28,4 @@ mod tools;
 mod underneath;
 mod users;
 mod views;
+mod zarr;

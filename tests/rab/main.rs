@@ -22,6 +22,7 @@ mod mv;
 mod npz;
 mod pack;
 mod rawarray;
+mod refs;
 mod rm;
 mod set;
 mod terminal;

@@ -32,8 +32,7 @@ pub struct Refs {
 impl Refs {
     pub fn run(&self, out: &mut Output) -> Done {
         let formats = self.reading.options();
-        let request =
-            refs::Request { source: &self.source, formats: &formats, url: self.url.as_deref() };
+        let request = refs::Request { source: &self.source, formats: &formats, url: self.url.as_deref() };
         let mut worst = 0;
         let mut left_out = |error: &Error| {
             complain(error);

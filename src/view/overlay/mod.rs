@@ -74,6 +74,10 @@ impl Overlay {
         self.shown.map(|view| Faces { tree: &self.tree, dir, view, taken: &[], has_others: true })
     }
 
+    fn borrowed(&self, dir: NodeId) -> Arc<Held> {
+        Arc::new(Held::borrowed(&self.tree, dir))
+    }
+
     fn remember(&self, parent: &Parent, name: &[u8], of: Arc<Held>, what: What) -> (NodeId, Face) {
         (self.nodes.remember(parent.clone(), name, of, what).id, Face::Data)
     }
@@ -87,10 +91,10 @@ impl Overlay {
                 if !own.is_directory()? {
                     return Ok(Some((own.into_node(), face)));
                 }
-                let of = Arc::new(Held::borrowed(&self.tree, dir));
-                return Ok(Some(self.remember(&parent, name, of, What::Views { own: Some(own) })));
+                let what = What::Views { own: Some(own) };
+                return Ok(Some(self.remember(&parent, name, self.borrowed(dir), what)));
             }
-            let of = Arc::new(Held::borrowed(&self.tree, dir));
+            let of = self.borrowed(dir);
             return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
         }
         if let Some(faces) = self.shown_in(dir)
@@ -98,6 +102,11 @@ impl Overlay {
         {
             let what = What::Face { view: faces.view };
             return Ok(Some(self.remember(&parent, name, dataset.held().clone(), what)));
+        }
+        if let Some((faces, of)) = self.shown_in(dir).map(|faces| (faces, self.borrowed(dir)))
+            && faces.beside(&of)?.iter().any(|own| own.as_bytes() == name)
+        {
+            return Ok(Some(self.remember(&parent, name, of, What::Inside { view: faces.view })));
         }
         self.tree.lookup(dir, name)
     }
@@ -156,17 +165,16 @@ impl Overlay {
                 let dataset = Dataset::of(node.of.clone())?.ok_or(Error::NotFound)?;
                 view.face(&dataset).or_else(broken)?
             }
-            (What::Inside { view }, Parent::View(parent)) => match &parent.what {
-                What::Directory { .. } => {
-                    let directory = Directory::new(node.of.clone());
-                    Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
-                }
-                _ => match self.made(parent)? {
+            (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
+                match self.made(face)? {
                     Made::Directory(folder) => Made::File(folder.find(&node.name)?.ok_or(Error::NotFound)?),
                     Made::File(_) => return Err(Error::NotFound),
-                },
-            },
-            (What::Inside { .. }, Parent::Tree(_)) => return Err(Error::NotFound),
+                }
+            }
+            (What::Inside { view }, _) => {
+                let directory = Directory::new(node.of.clone());
+                Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
+            }
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).put(node.id, made.clone());
         Ok(made)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::super::{Dataset, View};
+use super::super::{Dataset, Directory, View};
 use crate::Result;
 use crate::tree::{Face, Held, NodeId, Tree};
 
@@ -46,6 +46,17 @@ impl Faces<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The files beside faces where something else is not called so; `of` is the directory.
+    pub fn beside(&self, of: &Arc<Held>) -> Result<Vec<&'static str>> {
+        let mut beside = self.view.beside(&Directory::new(of.clone())).to_vec();
+        for at in (0..beside.len()).rev() {
+            if self.is_taken(beside[at].as_bytes())? {
+                beside.remove(at);
+            }
+        }
+        Ok(beside)
     }
 
     /// The file names of the datasets that may be meant: with the extension, or with a number behind it.

@@ -167,3 +167,6 @@ fn nearest(pieces: impl Iterator<Item = u64>, usual: u64) -> Option<u64> {
         ratio(*a).total_cmp(&ratio(*b))
     })
 }
+
+#[cfg(test)]
+mod tests;

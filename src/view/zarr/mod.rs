@@ -30,7 +30,8 @@ pub use names::key;
 const ARRAY: &str = ".zarray";
 const ATTRIBUTES: &str = ".zattrs";
 const GROUP: &str = ".zgroup";
-const CONSOLIDATED: &str = ".zmetadata";
+/// All descriptions of a store in one.
+pub const CONSOLIDATED: &str = ".zmetadata";
 
 /// The key that says that there is a group at `path`; the empty path is the store itself.
 pub fn group_key(path: &str) -> String {

@@ -16,7 +16,9 @@ use crate::{Error, Result};
 
 /// What a key of the store stands for.
 pub enum Reference {
+    /// A description, which is JSON.
     Text(String),
+    /// A chunk that the file does not have whole.
     Bytes(Vec<u8>),
     Range(Arc<dyn Source>, Range<u64>),
 }
