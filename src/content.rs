@@ -77,7 +77,8 @@ impl Content {
         match self {
             Content::Decoded(stream) => stream.on_damage(listener),
             Content::Part { whole, .. } => whole.on_damage(listener),
-            Content::Inline(_) | Content::Stored { .. } | Content::Computed(_) | Content::Broken { .. } => {}
+            Content::Computed(computed) => computed.on_damage(Box::new(listener)),
+            Content::Inline(_) | Content::Stored { .. } | Content::Broken { .. } => {}
         }
     }
 

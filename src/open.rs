@@ -38,7 +38,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let root = match config.sources.as_slice() {
         [path] => one(path, config, &engine)?,
         _ if config.showing.union => union(config, &engine)?,
-        files if make_one(files, config, &engine)? => container(files, config, &engine)?,
+        files if make_one(files, config)? => container(files, config, &engine)?,
         _ => several(config, &engine)?,
     };
     let behaviour = Behaviour {
@@ -57,46 +57,25 @@ fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
     if !path.is_dir() {
         return container(&[path.to_owned()], config, engine);
     }
-    match parts(path, config)? {
-        Some(files) => container(&files, config, engine),
-        None => directory(path, config, engine),
+    // Who says how a directory is to be shown wants one.
+    let files = match config.showing.is_of_directory() {
+        true => Vec::new(),
+        false => format::only_parts(path, &config.showing.formats)?,
+    };
+    match make_one(&files, config) {
+        Ok(true) => container(&files, config, engine),
+        // What is wrong with one of them is shown where it stands.
+        Ok(false) | Err(_) => directory(path, config, engine),
     }
 }
 
-/// Is each of these a file of one format, which takes several as one container?
-fn make_one(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result<bool> {
-    let mut found = Vec::new();
-    for file in files {
-        if file.is_dir() {
-            return Ok(false);
-        }
-        let context = Context::new(Arc::new(FileSource::open(file)?), engine.clone());
-        found.push(format::chosen(&Context { options: config.showing.formats.clone(), ..context })?);
+/// Do these files make one container?
+fn make_one(files: &[PathBuf], config: &Config) -> Result<bool> {
+    if files.iter().any(|file| file.is_dir()) {
+        return Ok(false);
     }
-    let [first, others @ ..] = found.as_slice() else { return Ok(false) };
-    Ok(first.takes_several() && others.iter().all(|format| format.name() == first.name()))
-}
-
-/// The files in a directory that the user says is a container, by their names; None if it has anything else.
-fn parts(directory: &Path, config: &Config) -> Result<Option<Vec<PathBuf>>> {
-    let Some(name) = &config.showing.formats.format else { return Ok(None) };
-    let format = format::named(name)?;
-    if !format.takes_several() {
-        return Ok(None);
-    }
-    let failed = |cause| Error::open(directory, cause);
-    let mut files = Vec::new();
-    for entry in directory.read_dir().map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        let is_part = extension.is_some_and(|extension| format.extensions().contains(&extension.as_str()));
-        if !is_part || !path.is_file() {
-            return Ok(None);
-        }
-        files.push(path);
-    }
-    files.sort();
-    Ok(Some(files).filter(|files| !files.is_empty()))
+    let open = |file: &PathBuf| Ok(Arc::new(FileSource::open(file)?) as Arc<dyn Source>);
+    format::are_one(&files.iter().map(open).collect::<Result<Vec<_>>>()?, &config.showing.formats)
 }
 
 /// Of one file, or of several that make one container.
@@ -141,8 +120,7 @@ fn union(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
 fn several(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
     let options = showing(config)?;
     for file in config.sources.iter().filter(|path| !path.is_dir()) {
-        let context = Context::new(Arc::new(FileSource::open(file)?), engine.clone());
-        format::chosen(&Context { options: options.formats.clone(), ..context })?;
+        format::chosen(&FileSource::open(file)?, &options.formats)?;
     }
     let tree = Arc::new(Mirror::of_sources(&config.sources, options, engine.clone())?);
     let (modified, mode) = looked_at(config.source())?;

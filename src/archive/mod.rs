@@ -12,8 +12,9 @@ mod verify;
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -47,7 +48,10 @@ const CACHE: u64 = 32 << 20;
 /// # Ok::<(), rab::Error>(())
 /// ```
 pub struct Archive {
+    path: PathBuf,
     source: Arc<FileSource>,
+    /// Further files, if it has several.
+    others: Vec<Arc<FileSource>>,
     listing: Listing,
     /// Made when a dataset is first looked for by its name.
     index: OnceLock<HashTable<u32>>,
@@ -55,22 +59,45 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens a container of any format that is known, and reads its index.
+    /// Opens a container of any format that is known, and reads its index. Of a directory, all files that make one
+    /// container (FFRecord's shards), by their names.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         Archive::open_with(path, Options::default())
     }
 
     /// As [`Archive::open`], with what the file does not tell by itself.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Archive> {
-        let source = Arc::new(FileSource::open(path.as_ref())?);
-        let context = Context { options, ..Context::new(source.clone(), Arc::new(Engine::new(CACHE))) };
+        let path = path.as_ref();
+        if !path.is_dir() {
+            return Archive::open_files(&[path], options);
+        }
+        let parts = format::parts(path, &options)?;
+        if parts.is_empty() {
+            let problem =
+                "it is a directory, and no files are in it that make one container, as .ffr files do";
+            return Err(Error::open(path, std::io::Error::other(problem)));
+        }
+        Ok(Archive { path: path.to_owned(), ..Archive::open_files(&parts, options)? })
+    }
+
+    /// Opens several files as one container, in this order, if they are of a format that has such (FFRecord).
+    pub fn open_files<P: AsRef<Path>>(paths: &[P], options: Options) -> Result<Archive> {
+        let mut sources = paths.iter().map(|path| FileSource::open(path.as_ref()).map(Arc::new));
+        let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
+        let others = sources.collect::<Result<Vec<_>>>()?;
+        let context = Context {
+            others: others.iter().map(|source| source.clone() as Arc<dyn Source>).collect(),
+            options,
+            ..Context::new(source.clone(), Arc::new(Engine::new(CACHE)))
+        };
         let listing = format::list(context)?;
-        Ok(Archive { source, listing, index: OnceLock::new(), hasher: DefaultHashBuilder::default() })
+        let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
+        Ok(Archive { path: source.path().to_owned(), source, others, listing, index, hasher })
     }
 
     /// The path that was opened.
     pub fn path(&self) -> &Path {
-        self.source.path()
+        &self.path
     }
 
     /// What users call the format: `RAB`.
@@ -87,9 +114,14 @@ impl Archive {
         self.len() == 0
     }
 
-    /// The length of the file.
+    /// The length of its files.
     pub fn file_len(&self) -> u64 {
-        self.source.len()
+        self.sources().map(|source| source.len()).sum()
+    }
+
+    /// How many files it has.
+    pub fn files(&self) -> usize {
+        self.sources().count()
     }
 
     /// What all datasets take in the file together.
@@ -172,8 +204,18 @@ impl Archive {
         Builder::build(&names, &*self.listing.datasets)
     }
 
-    pub(crate) fn source(&self) -> &FileSource {
-        &self.source
+    /// When the last of its files was modified.
+    pub(crate) fn modified(&self) -> SystemTime {
+        self.sources().map(|source| source.modified()).max().unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// Is a file one of its own?
+    pub(crate) fn has_file(&self, device: u64, inode: u64) -> bool {
+        self.sources().any(|source| source.file_id() == (device, inode))
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &Arc<FileSource>> {
+        [&self.source].into_iter().chain(&self.others)
     }
 
     fn name(&self, number: u32) -> Cow<'_, [u8]> {

@@ -77,7 +77,7 @@ impl Dataset<'_> {
         let range = checksum.map_or(stored.clone(), |checksum| checksum.range.clone());
         let len = range.end - range.start;
         let read = |each: &mut dyn FnMut(&[u8])| {
-            self.bytes_in_file(range, &mut |piece| {
+            self.bytes_in_file(range.clone(), &mut |piece| {
                 each(piece);
                 passed(piece.len() as u64);
                 ControlFlow::Continue(())
@@ -85,8 +85,8 @@ impl Dataset<'_> {
         };
         let sum = match checksum.and_then(|checksum| Sum::of(&checksum.algorithm)) {
             None => read(&mut |_| ()).map(|()| None)?,
-            Some(sum) if len > SMALL => beside(sum, read).map(Some)?,
-            Some(mut sum) => read(&mut |piece| sum.update(piece)).map(|()| Some(sum))?,
+            Some(sum) if len > SMALL => beside(sum, &read).map(Some)?,
+            Some(sum) => summed(sum, &read).map(Some)?,
         };
         if described.compression.is_none() {
             self.expect_len(stored.end - stored.start)?;
@@ -120,21 +120,29 @@ const SMALL: u64 = 1 << 20;
 /// Pieces on their way to the thread that sums.
 const WAITING: usize = 4;
 
-/// Sums on a second thread what `read` hands out, while it reads on.
-fn beside(mut sum: Sum, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<()>) -> Result<Sum> {
-    let failed = |what: &str| Error::Other(format!("the thread that computes the checksum {what}"));
+/// Hands out all bytes, piece by piece.
+type Read<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8])) -> Result<()>;
+
+fn summed(mut sum: Sum, read: Read<'_>) -> Result<Sum> {
+    read(&mut |piece| sum.update(piece))?;
+    Ok(sum)
+}
+
+/// Sums on a second thread, if one can be started, what `read` hands out, while it reads on.
+fn beside(sum: Sum, read: Read<'_>) -> Result<Sum> {
+    let mut own = sum.clone();
     thread::scope(|scope| {
         let (to_sum, full) = mpsc::sync_channel::<Vec<u8>>(WAITING);
         let (give_back, empty) = mpsc::sync_channel::<Vec<u8>>(WAITING + 2);
         let work = move || {
             for piece in full {
-                sum.update(&piece);
+                own.update(&piece);
                 let _ = give_back.send(piece);
             }
-            sum
+            own
         };
         let summing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, work);
-        let summing = summing.map_err(|cause| failed(&format!("cannot be started: {cause}")))?;
+        let Ok(summing) = summing else { return summed(sum, read) };
         read(&mut |piece| {
             let mut buffer = empty.try_recv().unwrap_or_default();
             buffer.clear();
@@ -143,7 +151,7 @@ fn beside(mut sum: Sum, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<()>) 
             let _ = to_sum.send(buffer);
         })?;
         drop(to_sum);
-        summing.join().map_err(|_| failed("is gone"))
+        summing.join().map_err(|_| Error::Other("the thread that computes the checksum is gone".into()))
     })
 }
 
@@ -153,6 +161,7 @@ fn is_known(checksum: &Checksum) -> bool {
 }
 
 /// A checksum on its way.
+#[derive(Clone)]
 enum Sum {
     Sha256(Box<Sha256>),
     Crc32(u32),

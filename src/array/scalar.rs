@@ -39,6 +39,17 @@ impl Scalar {
             }
         })
     }
+
+    /// The real and the imaginary part, as near as they can be had.
+    pub(crate) fn parts(self) -> (f64, f64) {
+        match self {
+            Scalar::Bool(yes) => (f64::from(u8::from(yes)), 0.0),
+            Scalar::Int(whole) => (whole as f64, 0.0),
+            Scalar::Big(whole) => (whole as f64, 0.0),
+            Scalar::Float(number, _) => (number, 0.0),
+            Scalar::Complex(real, imaginary, _) => (real, imaginary),
+        }
+    }
 }
 
 /// The bits of a floating-point number, or of the part of a complex one.

@@ -1,10 +1,33 @@
 //! What a user may say about containers that are read: the same words for every verb and for mounts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::{Archive, Options, Result};
+
+/// Of verbs that look into one container.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Opening {
+    #[command(flatten)]
+    reading: Reading,
+
+    /// Another file of the same container (FFRecord's shards), behind those before; may be given again
+    ///
+    /// Of a directory all its .ffr files are meant, by their names.
+    #[arg(long, value_name = "FILE")]
+    and: Vec<PathBuf>,
+}
+
+impl Opening {
+    pub fn open(&self, path: &Path) -> Result<Archive> {
+        if self.and.is_empty() {
+            return self.reading.open(path);
+        }
+        let files: Vec<&Path> = [path].into_iter().chain(self.and.iter().map(PathBuf::as_path)).collect();
+        Archive::open_files(&files, self.reading.options())
+    }
+}
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {

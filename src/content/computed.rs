@@ -23,6 +23,11 @@ pub trait Computed: Send + Sync {
         self.len()
     }
 
+    /// Calls `listener` once when damage is found that reading at other places did not meet.
+    fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
+        drop(listener);
+    }
+
     /// Fills `buf` from `offset`.
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
@@ -43,6 +48,10 @@ impl<D: Decoder> Computed for Walk<D> {
 
     fn sound_len(&self) -> Result<u64> {
         Ok(self.sound_len())
+    }
+
+    fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
+        self.on_damage(listener);
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -151,6 +160,51 @@ mod tests {
 
     fn inline(bytes: &[u8]) -> Content {
         Content::Inline(bytes.into())
+    }
+
+    /// What a reader gives in pieces of this size, and its error.
+    fn read_through(content: &Content, step: usize) -> (Vec<u8>, Option<String>) {
+        use std::io::Read;
+        let (mut reader, mut found, mut piece) = (content.reader().unwrap(), Vec::new(), vec![0; step]);
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return (found, None),
+                Ok(count) => found.extend(&piece[..count]),
+                Err(cause) => {
+                    let error = Error::inside(&cause).expect("an error of ours");
+                    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+                    return (found, Some(error.to_string()));
+                }
+            }
+        }
+    }
+
+    fn walk<D: Decoder>(bytes: Vec<u8>, len: usize, start: impl Fn(Range<u64>) -> D) -> Content {
+        let (range, engine) = (0..bytes.len() as u64, Arc::new(crate::codec::Engine::new(1 << 20)));
+        let source = Arc::new(crate::source::memory::MemorySource { bytes, ..Default::default() });
+        Content::Computed(Arc::new(Walk::new(engine, source, start(range), len as u64, Default::default())))
+    }
+
+    #[test]
+    fn a_reader_gives_what_comes_before_damage_and_then_the_damage() {
+        let bytes: Vec<u8> = (0..700_000u64).map(|at| (at * at / 1000 % 251) as u8).collect();
+        let whole = lz4_flex::block::compress(&bytes);
+        for step in [7_000, 300_000, 1 << 20] {
+            let (found, error) =
+                read_through(&walk(whole.clone(), bytes.len(), crate::codec::Lz4::new), step);
+            assert!(found == bytes && error.is_none());
+            let cut = whole[..whole.len() / 2].to_vec();
+            let (found, error) = read_through(&walk(cut, bytes.len(), crate::codec::Lz4::new), step);
+            assert!(error.is_some_and(|error| error.contains("the LZ4 block ends early")));
+            assert!(found.len() > bytes.len() / 3 && bytes.starts_with(&found), "{}", found.len());
+            // Numbers of two bytes, the 300,001st of which has too many bits.
+            let mut numbers = [5u8, 0x85, 1].repeat(150_000);
+            numbers.extend([0xff, 0xff, 0x7f, 1]);
+            let start = |range| crate::codec::Leb128::new(range, 2, false);
+            let (found, error) = read_through(&walk(numbers, 600_004, start), step);
+            assert!(error.is_some_and(|error| error.contains("a LEB128 number has more than 16 bits")));
+            assert!(found == [5, 0, 0x85, 0].repeat(150_000), "{}", found.len());
+        }
     }
 
     #[test]

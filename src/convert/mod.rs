@@ -15,14 +15,11 @@ use crate::archive::{Archive, Meter};
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::{self, NewContainer, NewDataset, What, WriteOptions};
-use crate::source::{FileSource, Source};
+use crate::format::target::{self, LEVEL, NewContainer, NewDataset, What, WriteOptions};
+use crate::source::FileSource;
 use crate::tree::Description;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
-
-/// For what is compressed already, if nothing else is said.
-pub const LEVEL: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -52,7 +49,7 @@ pub fn convert(
     options: Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let mut new = create(archive.source(), out, options)?;
+    let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
     let is_same_format = target::format_of(out) == Some(archive.format());
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
@@ -67,7 +64,7 @@ pub fn convert(
         };
         let what = what(described);
         if what == What::Bytes && described.kind != "bytes" {
-            let place = place(archive.path(), described);
+            let place = Place::file(archive.path()).dataset(&described.name.lossy());
             (watch.noted)(&format!(
                 "{place}: its type {:?} is not known, its bytes are kept",
                 described.kind
@@ -89,7 +86,7 @@ pub fn convert(
 pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch: &Watch<'_>) -> Result<()> {
     let source = Arc::new(FileSource::open(file)?);
     let (array, range) = npy::read(&*source)?;
-    let mut new = create(&source, out, options)?;
+    let mut new = create(out, options, &|device, inode| source.file_id() == (device, inode))?;
     let stored = range.end - range.start;
     let content = Input {
         reader: Content::Stored { source, range }.reader()?,
@@ -119,11 +116,15 @@ fn what(described: &Description) -> What<'_> {
     }
 }
 
-fn create(source: &FileSource, out: &Path, options: Options) -> Result<Box<dyn NewContainer>> {
+/// `is_input` tells by device and inode number.
+fn create(
+    out: &Path,
+    options: Options,
+    is_input: &dyn Fn(u64, u64) -> bool,
+) -> Result<Box<dyn NewContainer>> {
     let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", out.display())));
     if let Ok(there) = fs::metadata(out) {
-        let own = source.file().and_then(|file| file.metadata().ok());
-        if own.is_some_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino())) {
+        if is_input(there.dev(), there.ino()) {
             return refused("it is the input itself");
         }
         if !options.force && there.is_file() {
@@ -151,10 +152,6 @@ fn add(
     let place = Place::file(file).dataset(&dataset.name.lossy());
     added?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
     Ok(())
-}
-
-fn place(file: &Path, described: &Description) -> Place {
-    Place::file(file).dataset(&described.name.lossy())
 }
 
 /// The bytes of a dataset on their way. Keeps the error that ends them.

@@ -93,7 +93,6 @@ impl NewContainer for NewArray {
             return Err(self.refused("a .npy file holds one array, and there is none"));
         }
         let NewArray { path, file, .. } = *self;
-        let finished = file.sync().and_then(|()| file.replace());
-        finished.map_err(|cause| Error::write(Place::file(&path), cause))
+        file.finish().map_err(|cause| Error::write(Place::file(&path), cause))
     }
 }

@@ -99,7 +99,7 @@ fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
             (a.abs_diff(b) as f64, b as f64)
         }
         _ => {
-            let ((re, im), (to_re, to_im)) = (parts(a), parts(b));
+            let ((re, im), (to_re, to_im)) = (a.parts(), b.parts());
             let same = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan();
             if same(re, to_re) && same(im, to_im) {
                 return None;
@@ -110,16 +110,6 @@ fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
     };
     let is_near = distance.is_finite() && distance <= options.atol + options.rtol * size;
     (!is_near).then_some(distance)
-}
-
-fn parts(value: Scalar) -> (f64, f64) {
-    match value {
-        Scalar::Bool(yes) => (f64::from(u8::from(yes)), 0.0),
-        Scalar::Int(whole) => (whole as f64, 0.0),
-        Scalar::Big(whole) => (whole as f64, 0.0),
-        Scalar::Float(number, _) => (number, 0.0),
-        Scalar::Complex(re, im, _) => (re, im),
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod ffrecord;
 mod npz;
 mod rab;
 mod rawarray;
+mod several;
 pub mod target;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 /// Sidecars speak RAB's language.
 pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
+pub use several::{are_one, only_parts, parts};
 
 use crate::codec::Engine;
 use crate::source::Source;
@@ -26,7 +28,6 @@ use target::{NewContainer, WriteOptions};
 pub struct Context {
     pub source: Arc<dyn Source>,
     /// Further files of the same format that make one container with the first, in their order.
-    #[allow(dead_code, reason = "RAB has no such containers")]
     pub others: Vec<Arc<dyn Source>>,
     pub engine: Arc<Engine>,
     pub options: Options,
@@ -57,7 +58,7 @@ pub struct Candidate<'a> {
     /// At most [`HEAD`] bytes; all of them if the file is not longer.
     pub head: &'a [u8],
     pub len: u64,
-    /// The user named this file, so that a few bytes are enough; others are met in directories.
+    /// The user named this file, or its format, so that little is enough; others are met in directories.
     pub asked_for: bool,
 }
 
@@ -78,9 +79,15 @@ pub trait Format: Sync {
     /// The extensions of files of this format that can be written, in small letters.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// Several files make one container, in their order.
+    /// Several files can make one container, in their order.
     fn takes_several(&self) -> bool {
         false
+    }
+
+    /// Do these files of this format make one container? Asked where it takes several, of more than one.
+    fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
+        let _ = files;
+        true
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
@@ -112,20 +119,34 @@ pub const HEAD: usize = 4096;
 
 /// Opens a container of any format that we know.
 pub fn open(context: Context) -> Result<Arc<dyn Tree>> {
-    chosen(&context)?.open(context)
+    of(&context)?.open(context)
 }
 
 /// Lists a container of any format that we know.
 pub fn list(context: Context) -> Result<Listing> {
-    chosen(&context)?.list(context)
+    of(&context)?.list(context)
+}
+
+/// The format of all files.
+fn of(context: &Context) -> Result<&'static dyn Format> {
+    let first = chosen(&*context.source, &context.options)?;
+    for other in &context.others {
+        let other_format = chosen(&**other, &context.options)?;
+        if !first.takes_several() || other_format.name() != first.name() {
+            let (name, first, other) = (other.path().display(), first.name(), other_format.name());
+            let problem = format!("{name}: {other} files do not make one container with {first} files");
+            return Err(Error::Usage(problem));
+        }
+    }
+    Ok(first)
 }
 
 /// The format that the user names, or that the file shows.
-pub fn chosen(context: &Context) -> Result<&'static dyn Format> {
-    if let Some(name) = &context.options.format {
-        return named(name);
+pub fn chosen(source: &dyn Source, options: &Options) -> Result<&'static dyn Format> {
+    match &options.format {
+        Some(name) => named(name),
+        None => shown(source),
     }
-    shown(&*context.source)
 }
 
 /// The format that a file shows.

@@ -15,6 +15,9 @@ use crate::{Error, Result};
 
 pub use temporary::{Temporary, directory};
 
+/// Of compression, unless something else is said.
+pub const LEVEL: u32 = 6;
+
 /// How a container is written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {

@@ -10,11 +10,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use lru::LruCache;
 use rustix::fs::{Dir, FileType};
 
-use super::judge::{self, Judge, Judged, What};
+use super::judge::{self, Judge};
+use super::judged::{Judged, What};
 use super::nodes::{Node, id_of};
 use crate::error::Place;
 use crate::tree::{Kind, NodeId};
@@ -186,10 +188,11 @@ struct Raw {
 /// `is_new`: it was not read before.
 fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge, is_new: bool) -> Result<Vec<Line>> {
     let raw = names(dir, fd)?;
-    let look = |raw: Vec<Raw>| -> Vec<(Raw, Judged)> {
-        raw.into_iter().filter_map(|raw| look(dir, fd, raw, judge, is_new)).collect()
+    let look = |raw| look(dir, fd, raw, judge, is_new);
+    let found: Vec<_> = match raw.len() {
+        ..MANY => raw.into_iter().filter_map(look).collect(),
+        _ => in_parallel(raw, &look),
     };
-    let found = if raw.len() < MANY { look(raw) } else { in_parallel(raw, &look) };
     let names = if judge.options.strip_ext { stripped(&found) } else { HashMap::new() };
     let lines = found.into_iter().map(|(raw, found)| {
         let name = raw.name.clone();
@@ -237,18 +240,18 @@ fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) ->
     Some((raw, found))
 }
 
-fn in_parallel(raw: Vec<Raw>, look: &(impl Fn(Vec<Raw>) -> Vec<(Raw, Judged)> + Sync)) -> Vec<(Raw, Judged)> {
-    let each = raw.len().div_ceil(THREADS);
-    let mut parts = Vec::new();
-    let mut rest = raw;
-    while !rest.is_empty() {
-        let after = rest.split_off(each.min(rest.len()));
-        parts.push(std::mem::replace(&mut rest, after));
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || look(part))).collect();
+fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)) -> Vec<T> {
+    let rest = Mutex::new(raw.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).filter_map(look).collect::<Vec<T>>();
+    thread::scope(|scope| {
+        // One that cannot be started leaves its share to the others.
+        let start = |_| thread::Builder::new().name("rab-look".into()).spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..THREADS).filter_map(start).collect();
+        let mut found = work();
         // A thread that panicked has found nothing.
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        others.into_iter().for_each(|other| found.extend(other.join().unwrap_or_default()));
+        found
     })
 }
 

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `options` | what is shown |
 //! | `judge` | what a file on disk is shown as |
+//! | `judged` | a file as it was when it was looked at |
 //! | `resolve` | where a link leads |
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
@@ -21,6 +22,7 @@
 
 mod failed;
 mod judge;
+mod judged;
 mod listing;
 mod nodes;
 mod opened;
@@ -44,7 +46,8 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{Changed, Description, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
-use judge::{Judge, What};
+use judge::Judge;
+use judged::What;
 use listing::Listings;
 use nodes::{Node, Nodes, is_outer};
 use opened::Opened;
@@ -213,7 +216,7 @@ impl Tree for Mirror {
             },
             At::Inner(container, node) => {
                 let inner = self.opened.tree(&container)?.stat(node, face)?;
-                let own = node_stat(&container);
+                let own = container.found.stat();
                 Ok(Stat { modified: own.modified, permissions: inner.permissions & own.permissions, ..inner })
             }
         }
@@ -331,8 +334,4 @@ impl Tree for Mirror {
             None => Ok(None),
         }
     }
-}
-
-fn node_stat(container: &Node) -> Stat {
-    container.found.stat()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::judge::{Judged, What};
+use super::judged::{Judged, What};
 use crate::tree::{NodeId, ROOT};
 
 /// The bit that all outer nodes but the root have, and none other.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lru::LruCache;
 
 use super::failed::Failed;
-use super::judge::What;
+use super::judged::What;
 use super::nodes::Node;
 use crate::codec::Engine;
 use crate::content::Content;

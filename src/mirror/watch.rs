@@ -34,6 +34,12 @@ struct Watched {
     descriptors: HashMap<NodeId, WatchDescriptor>,
 }
 
+impl Watched {
+    fn wants(&self, dir: NodeId) -> bool {
+        self.descriptors.len() < MOST && !self.descriptors.contains_key(&dir)
+    }
+}
+
 impl Watch {
     pub fn new() -> Watch {
         Watch { shared: Mutex::new(None) }
@@ -56,8 +62,7 @@ impl Watch {
     /// Watches a directory.
     pub fn add(&self, dir: &Node) {
         let Some(shared) = lock(&self.shared).clone() else { return };
-        let mut watched = lock(&shared.watched);
-        if watched.descriptors.len() >= MOST || watched.descriptors.contains_key(&dir.id) {
+        if !lock(&shared.watched).wants(dir.id) {
             return;
         }
         let flags = AddWatchFlags::IN_CREATE
@@ -66,7 +71,10 @@ impl Watch {
             | AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_ATTRIB
             | AddWatchFlags::IN_ONLYDIR;
+        // Not under the lock: a file system that does not answer holds up nobody elsewhere. Of two who add a directory at
+        // a time each gets the same descriptor.
         if let Ok(descriptor) = shared.inotify.add_watch(&dir.path(), flags) {
+            let mut watched = lock(&shared.watched);
             watched.nodes.insert(descriptor, dir.id);
             watched.descriptors.insert(dir.id, descriptor);
         }

@@ -48,6 +48,15 @@ pub struct Showing {
     pub refresh: Duration,
 }
 
+impl Showing {
+    /// Is anything said of how a directory is to be shown?
+    pub fn is_of_directory(&self) -> bool {
+        let Showing { union, strip_ext, only_containers, follow_outside, max_depth, .. } = self;
+        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
+        *union || *strip_ext || *only_containers || *follow_outside || max_depth.is_some() || is_filtered
+    }
+}
+
 impl Default for Showing {
     fn default() -> Showing {
         Showing {

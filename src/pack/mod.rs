@@ -31,9 +31,6 @@ use crate::array::Order;
 use crate::format::Compression;
 use crate::yaml::{Node, Text};
 
-/// Of compression, unless something else is said.
-pub const LEVEL: u32 = 6;
-
 /// How files become datasets.
 pub struct Options {
     /// The name of the only input.

@@ -15,7 +15,6 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -30,7 +29,6 @@ use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::source::Source;
 use crate::tree::{Arena, Datasets, Face, NodeId, Tree};
 use crate::{Error, Result};
 
@@ -70,7 +68,7 @@ pub fn unpack(
     let tree = archive.tree()?;
     let wanted = datasets.map(|numbers| walk::wanted(&tree, numbers));
     let walk = Walk { tree: &tree, wanted, to, meta: options.meta };
-    let unpacking = Unpacking { archive, walk: &walk, options, watch, modified: archive.source().modified() };
+    let unpacking = Unpacking { archive, walk: &walk, options, watch, modified: archive.modified() };
     unpacking.check()?;
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
     unpacking.write_all()
@@ -95,8 +93,6 @@ struct Job {
 impl Unpacking<'_> {
     /// Looks whether anything stands in the way, before anything is written.
     fn check(&self) -> Result<()> {
-        let own = self.archive.source().file().and_then(|file| file.metadata().ok());
-        let own = own.map(|meta| (meta.dev(), meta.ino()));
         self.walk.each(false, &mut |Found { dir, name, node, .. }| {
             self.go_on()?;
             let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -104,17 +100,17 @@ impl Unpacking<'_> {
                 Err(Errno::NOENT) => return Ok(()),
                 Err(cause) => return Err(self.failed(node, name, cause.into())),
             };
-            match self.obstacle(&stat, own) {
+            match self.obstacle(&stat) {
                 Some(problem) => Err(self.failed(node, name, io::Error::other(problem))),
                 None => Ok(()),
             }
         })
     }
 
-    fn obstacle(&self, stat: &Stat, own: Option<(u64, u64)>) -> Option<&'static str> {
+    fn obstacle(&self, stat: &Stat) -> Option<&'static str> {
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
             Some("a directory is in its place")
-        } else if own == Some((stat.st_dev, stat.st_ino)) {
+        } else if self.archive.has_file(stat.st_dev, stat.st_ino) {
             Some("it is the container itself; choose another directory")
         } else if !self.options.force {
             Some("it is there already, and is replaced only with --force")
@@ -180,7 +176,9 @@ impl Unpacking<'_> {
         match told {
             Ok(()) => Ok(()),
             Err(Failure::Write(cause)) => Err(failed(cause)),
-            Err(Failure::Read(error @ (Error::Damaged { .. } | Error::Read { .. }))) => {
+            Err(Failure::Read(
+                error @ (Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. }),
+            )) => {
                 (self.watch.failed)(&error);
                 Ok(())
             }

@@ -2,6 +2,7 @@
 //! An alias shares its anchor's node, so it costs nothing here, whatever it stands for.
 
 pub(super) mod keys;
+mod whole;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,7 +13,9 @@ use libyaml_safer::{Event, EventData, MappingStyle, ScalarStyle, SequenceStyle};
 
 use super::events::Events;
 use super::portable::Watch;
-use super::{Form, Item, Measure, Node, Problem, Stop, reread, resolve, surrogates, written_len};
+use super::{Form, Item, Node, Problem, Stop, resolve, surrogates};
+
+pub use whole::{value, value_to_write};
 
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;
@@ -61,66 +64,7 @@ pub fn each_item(
     each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>,
 ) -> Result<(), Stop> {
     let parsed = surrogates::hide(text);
-    let mut composer = Composer {
-        text,
-        has_surrogates: matches!(parsed, Cow::Owned(_)),
-        events: Events::new(&parsed)?,
-        anchors,
-        flow_level: 0,
-        watch: Watch::new(text, None),
-    };
-    composer.document(each)
-}
-
-/// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
-pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
-    value_with(text, &mut Anchors::default())
-}
-
-/// As [`value`], for who writes it anew, where every alias becomes all that it stands for: what would then be too
-/// long is refused.
-pub fn value_to_write(text: &str) -> Result<Arc<Node>, Problem> {
-    let mut anchors = Anchors::default();
-    let node = value_with(text, &mut anchors)?;
-    let len = Measure::new().len(&node, &anchors);
-    written_len(len, text).map_err(|problem| Problem::new(0, problem))?;
-    Ok(node)
-}
-
-fn value_with(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
-    // PyYAML refuses tabs before a token, so that its users go on to JSON; our parser would take them.
-    if text.trim_start().starts_with(['[', '{'])
-        && text.contains('\t')
-        && let Ok(node) = reread(text, Form::Json, anchors)
-    {
-        return Ok(node);
-    }
-    let read = one_document(text, anchors);
-    read.or_else(|problem| reread(text, Form::Json, anchors).map_err(|_| problem))
-}
-
-fn one_document(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
-    let parsed = surrogates::hide(text);
-    let mut composer = Composer {
-        text,
-        has_surrogates: matches!(parsed, Cow::Owned(_)),
-        events: Events::new(&parsed)?,
-        anchors,
-        flow_level: 0,
-        watch: Watch::new(text, None),
-    };
-    composer.events.next()?; // the stream's start
-    if matches!(composer.events.next()?.data, EventData::StreamEnd) {
-        return Ok(Arc::new(Node::Null));
-    }
-    let root = composer.events.next()?;
-    let (built, _) = composer.node(root, 1)?;
-    composer.events.next()?; // the document's end
-    let after = composer.events.next()?;
-    match after.data {
-        EventData::StreamEnd => Ok(built.node),
-        _ => Err(composer.problem(&after, "a second document begins")),
-    }
+    Composer::new(text, &parsed, anchors)?.document(each)
 }
 
 /// A finished node, with what an alias to it costs.
@@ -162,6 +106,19 @@ impl Sum {
     fn add(&mut self, child: &Built) {
         self.size = self.size.saturating_add(child.size);
         self.height = self.height.max(child.height);
+    }
+}
+
+impl<'t, 'a, 'o> Composer<'t, 'a, 'o> {
+    /// `parsed` is what [`surrogates::hide`] made of the text.
+    fn new(
+        text: &'t str,
+        parsed: &'t Cow<'t, str>,
+        anchors: &'a mut Anchors<'o>,
+    ) -> Result<Composer<'t, 'a, 'o>, Problem> {
+        let has_surrogates = matches!(parsed, Cow::Owned(_));
+        let (events, watch) = (Events::new(parsed)?, Watch::new(text, None));
+        Ok(Composer { text, has_surrogates, events, anchors, flow_level: 0, watch })
     }
 }
 

@@ -115,6 +115,27 @@ fn an_empty_file_is_no_container() {
 }
 
 #[test]
+fn in_a_directory_the_header_tells() {
+    let dir = scratch();
+    for (name, from) in [("good.ffr", "n1.ffr"), ("flipped.ffr", "corrupt/meta_crc_flip.ffr")] {
+        std::fs::copy(sample(from), dir.path().join(name)).unwrap();
+    }
+    std::fs::write(dir.path().join("text.ffr"), "something else with that extension").unwrap();
+    std::fs::copy(sample("corrupt/last_sample_flip.ffr"), dir.path().join("damaged.ffr")).unwrap();
+    std::fs::write(dir.path().join("notes"), "").unwrap();
+    let mount = Mount::new(dir.path());
+    assert!(mount.join("good.ffr/records").is_dir() && mount.join("damaged.ffr/records").is_dir());
+    for name in ["text.ffr", "flipped.ffr"] {
+        assert_eq!(mount.read(name).unwrap(), std::fs::read(dir.path().join(name)).unwrap());
+    }
+    drop(mount);
+    // Who says the format is told what is wrong.
+    let mount = Mount::with(dir.path(), &["--format", "ffrecord"]);
+    let said = String::from_utf8(mount.read("flipped.ffr/ERROR.txt").unwrap()).unwrap();
+    assert!(said.contains("the header checksum is 0x"), "{said}");
+}
+
+#[test]
 fn the_example_loader() {
     let mount = Mount::new(&sample("variable_50.ffr"));
     let loader = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ffrecord_loader.py");
@@ -137,7 +158,7 @@ fn a_folder_with_names_of_every_kind() {
         std::fs::write(from.join(OsStr::from_bytes(name)), name).unwrap();
     }
     std::fs::write(from.join("x".repeat(255)), b"").unwrap();
-    assert_eq!(pack_folder(&file, &from, &mut |_| {}).unwrap(), 8);
+    assert_eq!(pack_folder(&file, &from, true, &mut |_| Ok(())).unwrap(), 8);
     python(&[&"check_ffrecord.py", &"folder", &file, &from]);
     let mount = Mount::new(&file);
     sh(r#"diff -r "$1" "$2""#, &[&from, &mount.path]);
@@ -172,6 +193,42 @@ fn a_million_records_and_more() {
 }
 
 #[test]
+fn records_beyond_4_gib() {
+    use std::os::unix::fs::FileExt;
+    const HOLE: u64 = 9 << 29;
+    let dir = scratch();
+    let path = dir.path().join("large.ffr");
+    let file = std::fs::File::create(&path).unwrap();
+    let begin = 12 + 12 * 3;
+    // The second record takes no room, and its CRC is wrong.
+    let sums = [crc32(b"first"), 1, crc32(b"last")].map(u32::to_le_bytes).concat();
+    let offsets = [begin, begin + 5, begin + 5 + HOLE].map(u64::to_le_bytes).concat();
+    let head = [&3u64.to_le_bytes()[..], &sums, &offsets].concat();
+    file.write_all_at(&[&crc32(&head).to_le_bytes()[..], &head, b"first"].concat(), 0).unwrap();
+    file.write_all_at(b"word", begin + HOLE - 100).unwrap();
+    file.write_all_at(b"last", begin + 5 + HOLE).unwrap();
+    let reader = rab::ffrecord::Reader::open(&path).unwrap();
+    assert_eq!(
+        reader.read(&[2, 0, 2]).unwrap().iter().collect::<Vec<_>>(),
+        [b"last", &b"first"[..], b"last"]
+    );
+    assert_eq!(reader.offsets(0).unwrap(), [begin, begin + 5, begin + 5 + HOLE, begin + 9 + HOLE]);
+    let mount = Mount::with(&path, &["--no-verify"]);
+    assert_eq!(mount.read("records/2").unwrap(), b"last");
+    let read = |name: &str, offset: u64| {
+        let (file, mut word) = (std::fs::File::open(mount.join(name)).unwrap(), [1; 4]);
+        file.read_exact_at(&mut word, offset).unwrap();
+        word
+    };
+    assert_eq!(std::fs::metadata(mount.join("records/1")).unwrap().len(), HOLE);
+    assert_eq!(&read("records/1", HOLE - 105), b"word");
+    assert_eq!(&read(".views/table/data", HOLE - 100), b"word");
+    assert_eq!(&read(".views/table/data", HOLE + 5), b"last");
+    let offsets = mount.read(".views/table/offsets").unwrap();
+    assert_eq!(offsets, [0, 5, 5 + HOLE, 9 + HOLE].map(u64::to_le_bytes).concat());
+}
+
+#[test]
 fn a_file_that_changes_gives_errors() {
     let dir = scratch();
     let file = dir.path().join("x.ffr");
@@ -201,7 +258,8 @@ fn several_files_are_one_container() {
         })
         .collect();
     let unmount = || run(program().arg("-u").arg(&point));
-    for arguments in [files.clone(), vec!["--format".into(), "ffrecord".into(), shards.path().into()]] {
+    let format = vec!["--format".into(), "ffrecord".into(), shards.path().into()];
+    for arguments in [files.clone(), format, vec![shards.path().into()]] {
         let said = run(program().args(&arguments).arg(&point));
         assert_eq!(said.code, 0, "{said:?}");
         let found: Vec<_> = names(&point.join("records"));
@@ -216,9 +274,30 @@ fn several_files_are_one_container() {
     let count = names(&point.join("records")).len();
     unmount();
     assert_eq!(count, 9);
-    // Without the format a directory is a directory.
-    let mount = Mount::new(shards.path());
+    // Who wants to see the directory says how.
+    let mount = Mount::with(shards.path(), &["--only-containers"]);
     assert_eq!(names(&mount.path), parts);
+    drop(mount);
+    // One that is no shard makes it a directory like any other, and so does a packed folder.
+    for other in ["notes.txt", "folder.ffr", "empty.ffr"] {
+        let path = shards.path().join(other);
+        match other {
+            "folder.ffr" => drop(std::fs::copy(sample("packed_one_file.ffr"), &path).unwrap()),
+            _ => std::fs::write(&path, "").unwrap(),
+        }
+        let mount = Mount::new(shards.path());
+        assert!(mount.names().contains(&"PART_00001.ffr".to_owned()), "{other}: {:?}", mount.names());
+        assert!(mount.names().contains(&other.to_owned()));
+        drop(mount);
+        std::fs::remove_file(&path).unwrap();
+    }
+    std::fs::write(shards.path().join(".hidden"), "").unwrap();
+    assert_eq!(names(&Mount::new(shards.path()).join("records")).len(), 25);
+    let packed = sample("packed_one_file.ffr");
+    let said = run(program().args([&packed, &files[0]]).arg(&point));
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(names(&point), ["PART_00000.ffr", "packed_one_file.ffr"]);
+    unmount();
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn numpy_opens_the_views_of_every_sample() {
         assert_eq!(mount.log(), "", "{name}");
     }
     assert!(count > 70, "{count}");
-    for folder in ["c", "python", "handmade", "quirks", "rust", "trailer"] {
+    for folder in ["c", "python", "handmade", "rust", "trailer"] {
         for name in names(&rawarray(folder)).iter().filter(|name| name.ends_with(".ra")) {
             let mount = Mount::new(&rawarray(folder).join(name));
             count += checked(&mount.path);

@@ -158,6 +158,84 @@ fn nothing_is_compared_if_so_asked() {
 }
 
 #[test]
+fn shards_through_every_verb() {
+    let dir = scratch();
+    let parts: Vec<PathBuf> = files("multi");
+    let shards = sample("multi");
+    let [a, b, c] = parts.as_slice() else { panic!("three files") };
+    let want = records(&parts);
+    let listed = good(&[&"ls", &shards]);
+    assert_eq!(listed.lines().count(), 25);
+    assert_eq!(good(&[&"ls", a, &"--and", b, &"--and", c]), listed);
+    for number in [0, 8, 9, 24] {
+        let name = format!("records/{number:02}");
+        let text = String::from_utf8_lossy(&want[number]).into_owned();
+        assert_eq!(good(&[&"cat", &shards, &name]), text);
+        assert_eq!(good(&[&"cat", a, &name, &"--and", b, &"--and", c]), text);
+        assert_eq!(good(&[&"cat", &"--stored", &shards, &name]), text);
+    }
+    let about = good(&[&"info", &shards]);
+    assert!(about.contains("files: 3\n") && about.contains("datasets: 25\n"), "{about}");
+    assert!(good(&[&"info", &shards, &"records/24"]).contains("PART_00002.ffr"));
+    assert!(good(&[&"verify", &shards]).contains("ok: datasets: 25, with checksum: 25"));
+    let one = dir.path().join("one.ffr");
+    good(&[&"convert", &shards, &one]);
+    assert_eq!(records(std::slice::from_ref(&one)), want);
+    good(&[&"diff", &shards, &one]);
+    let out = dir.path().join("out");
+    good(&[&"unpack", b, &out, &"--and", c]);
+    assert_eq!(std::fs::read(out.join("records/15")).unwrap(), want[24]);
+    // What is not one container, and what would destroy its own input.
+    assert_eq!(rab(&[&"ls", &one, &"--and", &crate::kit::data("readme.rab")]).code, 2);
+    assert_eq!(rab(&[&"ls", &crate::kit::data("readme.rab"), &"--and", &one]).code, 2);
+    assert_eq!(rab(&[&"ls", &out]).code, 10);
+    let own = dir.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    parts.iter().for_each(|part| {
+        std::fs::copy(part, own.join(part.file_name().unwrap())).unwrap();
+    });
+    let second = own.join("PART_00001.ffr");
+    let said = rab(&[&"convert", &"--force", &own, &second]);
+    assert!(said.code == 2 && said.err.contains("it is the input itself"), "{said:?}");
+    // Damage is said with the file that has it.
+    let mut bytes = std::fs::read(&second).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&second, bytes).unwrap();
+    let said = rab(&[&"verify", &own]);
+    assert!(said.code == 12 && said.out.lines().count() == 1, "{said:?}");
+    assert!(said.out.contains("PART_00001.ffr: dataset \"records/17\""), "{said:?}");
+}
+
+#[test]
+fn shards_are_replaced_only_with_force() {
+    let dir = scratch();
+    let (input, out) = (dir.path().join("lines"), dir.path().join("out"));
+    let pack = |force: &[&str]| {
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&"pack", &"--lines", &"--shards", &"2", &out, &input];
+        arguments.extend(force.iter().map(|word| word as &dyn AsRef<std::ffi::OsStr>));
+        rab(&arguments)
+    };
+    std::fs::write(&input, "one\ntwo\nthree\n").unwrap();
+    assert_eq!(pack(&[]).code, 0);
+    std::fs::write(&input, "four\n").unwrap();
+    let said = pack(&[]);
+    assert!(said.code == 1 && said.err.contains("--force replaces it"), "{said:?}");
+    assert_eq!(Reader::open(&out).unwrap().len(), 3);
+    assert_eq!(pack(&["--force"]).code, 0);
+    assert_eq!(Reader::open(&out).unwrap().get(0).unwrap(), b"four");
+    assert_eq!(names(&out), ["PART_00000.ffr"]);
+    std::fs::write(out.join("notes.txt"), "mine").unwrap();
+    let said = pack(&["--force"]);
+    assert!(said.code == 1 && said.err.contains("notes.txt, which is no .ffr file"), "{said:?}");
+    assert_eq!(names(&out), ["PART_00000.ffr", "notes.txt"]);
+    std::fs::remove_dir_all(&out).unwrap();
+    std::fs::write(&out, "a file").unwrap();
+    assert_eq!(pack(&["--force"]).code, 1);
+    assert_eq!(names(dir.path()), ["lines", "out"], "nothing else is left");
+}
+
+#[test]
 fn files_and_lines_become_records() {
     let dir = scratch();
     let [a, b, out] = ["a", "b", "out.ffr"].map(|name| dir.path().join(name));
@@ -165,29 +243,33 @@ fn files_and_lines_become_records() {
     std::fs::write(&b, "five\n").unwrap();
     let inputs = [a.clone(), b.clone()];
     let mut read = 0;
-    assert_eq!(pack_files(&out, &inputs, &Packing::default(), &mut |bytes| read += bytes).unwrap(), 2);
+    let mut passed = |bytes| {
+        read += bytes;
+        Ok(())
+    };
+    assert_eq!(pack_files(&out, &inputs, &Packing::default(), &mut passed).unwrap(), 2);
     assert_eq!(
         (records(std::slice::from_ref(&out)), read),
         (vec![b"one\ntwo\r\n\nfour".to_vec(), b"five\n".to_vec()], 19)
     );
-    let lines = Packing { lines: true, shards: None };
-    assert_eq!(pack_files(&out, &inputs, &lines, &mut |_| {}).unwrap(), 5);
+    let lines = Packing { lines: true, force: true, shards: None };
+    assert_eq!(pack_files(&out, &inputs, &lines, &mut |_| Ok(())).unwrap(), 5);
     let want = [&b"one"[..], b"two\r", b"", b"four", b"five"];
     assert_eq!(records(&[out]), want);
 
     let parts = dir.path().join("parts");
-    let shards = |count| Packing { lines: true, shards: Some(count) };
-    assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| {}).unwrap(), 5);
+    let shards = |count| Packing { lines: true, force: false, shards: Some(count) };
+    assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| Ok(())).unwrap(), 5);
     assert_eq!(names(&parts), ["PART_00000.ffr", "PART_00001.ffr"]);
     assert_eq!(records(&[parts.join("PART_00000.ffr"), parts.join("PART_00001.ffr")]), want);
     assert_eq!(Reader::open(&parts).unwrap().len(), 5);
     // What is there stays.
-    assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| {}).err().unwrap().exit_code(), 1);
+    assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| Ok(())).err().unwrap().exit_code(), 1);
     let four = dir.path().join("four");
-    pack_files(&four, &inputs, &shards(4), &mut |_| {}).unwrap();
+    pack_files(&four, &inputs, &shards(4), &mut |_| Ok(())).unwrap();
     assert_eq!(names(&four).len(), 3, "ceil(5 / 4) records in each");
     let none = dir.path().join("none");
-    pack_files(&none, &[], &shards(3), &mut |_| {}).unwrap();
+    pack_files(&none, &[], &shards(3), &mut |_| Ok(())).unwrap();
     assert_eq!(Reader::open(&none).unwrap().len(), 0);
     assert_eq!(names(dir.path()), ["a", "b", "four", "none", "out.ffr", "parts"]);
 }
@@ -197,12 +279,12 @@ fn what_fails_leaves_nothing() {
     let dir = scratch();
     let out = dir.path().join("out.ffr");
     let missing = [dir.path().join("missing")];
-    for packing in [Packing::default(), Packing { lines: true, shards: Some(2) }] {
-        let error = pack_files(&out, &missing, &packing, &mut |_| {}).unwrap_err();
+    for packing in [Packing::default(), Packing { lines: true, force: false, shards: Some(2) }] {
+        let error = pack_files(&out, &missing, &packing, &mut |_| Ok(())).unwrap_err();
         assert!(error.exit_code() == 10 && error.to_string().contains("missing"), "{error}");
     }
-    assert!(pack_files(&out, &[dir.path().to_owned()], &Packing::default(), &mut |_| {}).is_err());
-    let inside = pack_folder(&out, dir.path(), &mut |_| {}).unwrap_err();
+    assert!(pack_files(&out, &[dir.path().to_owned()], &Packing::default(), &mut |_| Ok(())).is_err());
+    let inside = pack_folder(&out, dir.path(), true, &mut |_| Ok(())).unwrap_err();
     assert!(inside.exit_code() == 2 && inside.to_string().contains("lies inside"), "{inside}");
     assert!(Writer::create(dir.path().join("out.bin")).err().unwrap().to_string().contains("ends in .ffr"));
     let mut writer = Writer::create_for(&out, 2).unwrap();
@@ -246,12 +328,12 @@ fn links_that_lead_back_are_found() {
     let (from, out) = (dir.path().join("from"), dir.path().join("out.ffr"));
     std::fs::create_dir_all(from.join("sub")).unwrap();
     std::os::unix::fs::symlink("..", from.join("sub/up")).unwrap();
-    let error = pack_folder(&out, &from, &mut |_| {}).unwrap_err();
+    let error = pack_folder(&out, &from, true, &mut |_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("leads back"), "{error}");
     std::fs::remove_file(from.join("sub/up")).unwrap();
     std::fs::write(from.join("file"), b"linked").unwrap();
     std::os::unix::fs::symlink("../file", from.join("sub/link")).unwrap();
-    assert_eq!(pack_folder(&out, &from, &mut |_| {}).unwrap(), 2);
+    assert_eq!(pack_folder(&out, &from, true, &mut |_| Ok(())).unwrap(), 2);
     python(&[&"check_ffrecord.py", &"folder", &out, &from]);
 }
 
@@ -261,7 +343,7 @@ fn a_folder_of_many_files() {
     let (from, out) = (dir.path().join("from"), dir.path().join("out.ffr"));
     std::fs::create_dir_all(&from).unwrap();
     (0..2500).for_each(|number| std::fs::write(from.join(number.to_string()), number.to_string()).unwrap());
-    pack_folder(&out, &from, &mut |_| {}).unwrap();
+    pack_folder(&out, &from, true, &mut |_| Ok(())).unwrap();
     python(&[&"check_ffrecord.py", &"folder", &out, &from]);
     let reader = Reader::open(&out).unwrap();
     assert_eq!(reader.get(reader.record_at("1234").unwrap()).unwrap(), b"1234");

@@ -67,6 +67,15 @@ pub fn of_many_aliases() -> String {
     })
 }
 
+/// A container with one dataset of so many zeros, `big`, which takes no room.
+pub fn huge(length: u64) -> (tempfile::TempDir, std::path::PathBuf) {
+    let (dir, file) = kit::rab(&kit::bytes_entry("big", 0, length), b"");
+    let header = file.metadata().expect("a file").len();
+    let grown = std::fs::OpenOptions::new().write(true).open(&file).expect("a file").set_len(header + length);
+    grown.expect("a file system with sparse files");
+    (dir, file)
+}
+
 /// What a correct reader sees in a sample.
 pub fn expected(sample: &str) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(kit::data(&format!("{sample}.json"))).expect("the expectations");

@@ -313,6 +313,23 @@ fn the_same_file_whatever_the_number_of_jobs() {
     }
 }
 
+#[test]
+fn what_was_compressed_is_so_again_unless_something_else_is_said() {
+    let dir = scratch();
+    let (tree, packed) = (dir.path().join("tree"), dir.path().join("packed.rab"));
+    good(&[&"unpack", &data("gzip.rab"), &tree]);
+    let compressed = |options: &[&dyn AsRef<std::ffi::OsStr>]| {
+        good(&[&[&"pack" as &dyn AsRef<_>, &"-f", &packed, &tree], options].concat());
+        listed(&packed).iter().filter(|dataset| dataset["compression"] == "gzip").count()
+    };
+    let (as_before, all) = (compressed(&[]), compressed(&[&"--compress"]));
+    assert!(0 < as_before && as_before < all, "{as_before} {all}");
+    for none in ["--compress=0", "--compress=none"] {
+        assert_eq!((compressed(&[&none]), compressed(&[&none, &"--compress-if-smaller"])), (0, 0));
+    }
+    refused(2, &["a level is from 0 to 9, or none"], &[&tree, &"--compress=10"]);
+}
+
 /// Without /proc a new file has a name from its beginning.
 #[test]
 fn nothing_is_left_when_it_is_stopped() {

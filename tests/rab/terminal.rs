@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::RAB;
-use crate::kit::{bytes_entry, entry, python, rab as write, scratch};
+use crate::kit::{bytes_entry, python, rab as write, scratch};
+use crate::{RAB, huge};
 
 /// Runs a command with stdout and stderr on a terminal, and returns what came out there. It is ended once that
 /// contains `until`, if there is one.
@@ -28,12 +28,8 @@ fn on_terminal(until: &str, colour: &str, arguments: &[&Path]) -> String {
 
 #[test]
 fn a_progress_bar_for_what_takes_a_while() {
-    // So large that it is never done; it takes no room.
-    let length: u64 = 4 << 40;
-    let (dir, file) =
-        write(&entry("big", &[&format!("byteLength: {length}"), "byteOffset: 0", "type: bytes"]), b"");
-    let header = file.metadata().unwrap().len();
-    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(header + length).unwrap();
+    // So large that it is never done.
+    let (dir, file) = huge(4 << 40);
     let other = dir.path().join("other.rab");
     let out = dir.path().join("out");
     fs::create_dir(&out).unwrap();
@@ -41,7 +37,8 @@ fn a_progress_bar_for_what_takes_a_while() {
     let diff: [&Path; 3] = ["diff".as_ref(), &file, &file];
     let convert: [&Path; 3] = ["convert".as_ref(), &file, &other];
     let unpack: [&Path; 3] = ["unpack".as_ref(), &file, &out];
-    for arguments in [&verify[..], &diff, &convert, &unpack] {
+    let pack: [&Path; 3] = ["pack".as_ref(), &other, &file];
+    for arguments in [&verify[..], &diff, &convert, &unpack, &pack] {
         let shown = on_terminal(" left", "", arguments);
         assert!(shown.contains(".00 TiB, ") && shown.contains("left"), "{arguments:?}: {shown}");
     }

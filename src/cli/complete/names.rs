@@ -24,9 +24,9 @@ pub fn dataset_names() -> ArgValueCompleter {
     })
 }
 
-/// The first file behind the verb. One that cannot be opened has no names.
+/// The first file or directory behind the verb. One that cannot be opened has no names.
 fn container(words: &[OsString]) -> Option<Archive> {
-    let path = words.iter().skip(1).map(Path::new).find(|path| path.is_file())?;
+    let path = words.iter().skip(1).map(Path::new).find(|path| path.exists())?;
     Archive::open(path).ok()
 }
 

@@ -10,7 +10,7 @@ use clap::Args;
 use super::output::{Done, Output};
 use super::select;
 use crate::Dataset;
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::cli::{complete::dataset_names, values};
 
 /// Print the decoded bytes of a dataset
@@ -38,12 +38,12 @@ pub struct Cat {
     stored: bool,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 impl Cat {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = self.reading.open(&self.file)?;
+        let archive = self.opening.open(&self.file)?;
         for number in select::select(&archive, &self.name)? {
             self.print(&archive.dataset_at(number)?, out)?;
         }

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::select;
 use super::stop::Stop;
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::cli::values;
 use crate::convert::{self, Options, Watch};
 use crate::{Archive, Compression, Error, Result};
@@ -49,7 +49,7 @@ pub struct Convert {
     jobs: Option<usize>,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 impl Convert {
@@ -79,7 +79,7 @@ impl Convert {
         if self.name.is_some() {
             return Err(Error::Usage("--name is for the array of a .npy file".into()).into());
         }
-        let archive = self.reading.open(&self.input)?;
+        let archive = self.opening.open(&self.input)?;
         let numbers = match self.glob.as_slice() {
             [] if convert::is_npy(&self.out) => only_array(&archive, &self.out)?,
             [] => (0..archive.len()).collect(),

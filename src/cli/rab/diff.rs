@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ls::sizes;
 use super::output::{Done, Failure, Output};
 use super::progress::Progress;
 use super::{complain, numbers, select};
@@ -137,7 +138,7 @@ impl Diff {
     fn said(&self, difference: &Difference) -> String {
         match difference {
             Difference::Type(a, b) => format!("type: {a} -> {b}"),
-            Difference::Shape(a, b) => format!("shape: {} -> {}", shape(a), shape(b)),
+            Difference::Shape(a, b) => format!("shape: {} -> {}", sizes(a), sizes(b)),
             Difference::Metadata(key, a, b) => {
                 format!("metadata: {}", keyed(key, a.as_deref(), b.as_deref()))
             }
@@ -186,8 +187,4 @@ fn shortened(text: String) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }
-}
-
-fn shape(sizes: &[u64]) -> String {
-    super::ls::sizes(sizes)
 }

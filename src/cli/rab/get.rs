@@ -12,7 +12,7 @@ use super::output::{Done, Output};
 use super::{numbers, opaque, print, select};
 use crate::array::{Order, Slab, npy};
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::{AnyArray, Archive, Dataset, Error, Result};
 
 /// More elements are not printed one by one.
@@ -36,7 +36,7 @@ pub struct Get {
     kind: As,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -48,7 +48,7 @@ enum As {
 
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = self.reading.open(&self.file)?;
+        let archive = self.opening.open(&self.file)?;
         let (name, index) = self.split(&archive);
         let numbers = select::select(&archive, &name)?;
         let [number] = *numbers.as_slice() else {

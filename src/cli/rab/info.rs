@@ -10,7 +10,7 @@ use super::output::{Done, Output};
 use super::report::{self, Fields, number};
 use super::select;
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::yaml::{self, Node};
 use crate::{Archive, Error};
 
@@ -35,12 +35,12 @@ pub struct Info {
     json: bool,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 impl Info {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = self.reading.open(&self.file)?;
+        let archive = self.opening.open(&self.file)?;
         let Some(name) = &self.name else { return self.print(&about(&archive), out) };
         let numbers = select::select(&archive, name)?;
         let mut arrays = 0;
@@ -77,6 +77,9 @@ fn about(archive: &Archive) -> Node {
     let mut fields = Fields::default();
     fields.add("file", Node::text(&archive.path().to_string_lossy()));
     fields.add("format", Node::text(archive.format()));
+    if archive.files() > 1 {
+        fields.add("files", number(archive.files() as u64));
+    }
     fields.add("size", number(archive.file_len()));
     fields.add("datasets", number(archive.len() as u64));
     fields.add("stored", number(archive.stored_len()));

@@ -13,7 +13,7 @@ use super::warn;
 use crate::cli::values;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::NewContainer;
+use crate::format::target::{LEVEL, NewContainer, directory};
 use crate::pack;
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Order, Result};
@@ -40,10 +40,10 @@ pub struct Inputs {
     #[arg(long)]
     dataframe: bool,
 
-    /// Compress every dataset, at a level from 0 to 9
+    /// Compress every dataset at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "6",
-        value_parser = clap::value_parser!(u32).range(0..=9))]
-    compress: Option<u32>,
+          value_parser = values::compression)]
+    compress: Option<Compression>,
 
     /// Compress, and keep compressed only what is smaller for it
     #[arg(long)]
@@ -76,9 +76,12 @@ impl Inputs {
     }
 
     fn compression(&self) -> Option<Compression> {
-        match self.compress_if_smaller {
-            true => Some(Compression::ZlibIfSmaller(self.compress.unwrap_or(pack::LEVEL))),
-            false => self.compress.map(Compression::Zlib),
+        match self.compress {
+            Some(Compression::Zlib(level)) if self.compress_if_smaller => {
+                Some(Compression::ZlibIfSmaller(level))
+            }
+            None if self.compress_if_smaller => Some(Compression::ZlibIfSmaller(LEVEL)),
+            said => said,
         }
     }
 
@@ -141,11 +144,6 @@ pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: 
     drop(progress);
     written?.iter().for_each(|note| warn(note));
     Ok(())
-}
-
-/// Where a file is.
-fn directory(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// What a .json file says is read as JSON, everything else as YAML, which JSON mostly is.

@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::{Done, Output};
 use super::{report, select};
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::{Archive, Description, yaml};
 
 /// List the datasets of a container
@@ -31,12 +31,12 @@ pub struct Ls {
     json: bool,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 impl Ls {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = self.reading.open(&self.file)?;
+        let archive = self.opening.open(&self.file)?;
         let numbers = select::select_or_all(&archive, self.glob.as_ref())?;
         if self.json {
             return json(&archive, &numbers, out);

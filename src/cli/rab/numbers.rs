@@ -7,11 +7,12 @@ const DIGITS: usize = 8;
 
 /// Every element, padded to the width of the widest.
 pub fn aligned(cells: &[Scalar]) -> Vec<String> {
+    let part = |of: fn((f64, f64)) -> f64| cells.iter().map(|cell| of(cell.parts())).collect::<Vec<_>>();
     match cells.first() {
-        Some(Scalar::Float(_, width)) => floats(&parts(cells, |cell| cell.0), *width, false),
+        Some(Scalar::Float(_, width)) => floats(&part(|parts| parts.0), *width, false),
         Some(Scalar::Complex(_, _, width)) => {
-            let real = floats(&parts(cells, |cell| cell.0), *width, false);
-            let imaginary = floats(&parts(cells, |cell| cell.1), *width, true);
+            let real = floats(&part(|parts| parts.0), *width, false);
+            let imaginary = floats(&part(|parts| parts.1), *width, true);
             let pair = |(real, imaginary): (String, String)| {
                 let digits = imaginary.trim_end();
                 let spaces = " ".repeat(imaginary.len() - digits.len());
@@ -54,17 +55,6 @@ fn single(value: f64, width: Width, whole: &str) -> String {
     let text = format!("{value:.digits$e}");
     let (mantissa, exponent) = split_exponent(&text);
     format!("{mantissa}e{exponent:+03}")
-}
-
-fn parts(cells: &[Scalar], part: impl Fn((f64, f64)) -> f64) -> Vec<f64> {
-    let both = cells.iter().map(|cell| match *cell {
-        Scalar::Float(value, _) => (value, 0.0),
-        Scalar::Complex(real, imaginary, _) => (real, imaginary),
-        Scalar::Int(value) => (value as f64, 0.0),
-        Scalar::Big(value) => (value as f64, 0.0),
-        Scalar::Bool(value) => (f64::from(u8::from(value)), 0.0),
-    });
-    both.map(part).collect()
 }
 
 fn floats(values: &[f64], width: Width, signed: bool) -> Vec<String> {
@@ -152,16 +142,14 @@ fn shortest(value: f64, width: Width) -> String {
 fn simplest(value: f64, width: Width) -> f64 {
     match width {
         Width::W64 => value,
-        Width::Bfloat => {
-            let short = (0..4).map(|digits| format!("{value:.digits$e}"));
-            let read = short.filter_map(|text| text.parse::<f64>().ok());
-            read.into_iter().find(|near| half::bf16::from_f64(*near).to_f64() == value).unwrap_or(value)
-        }
         Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
-        Width::W16 => {
-            let short = (0..5).map(|digits| format!("{value:.digits$e}"));
-            let read = short.filter_map(|text| text.parse::<f64>().ok());
-            read.into_iter().find(|near| half::f16::from_f64(*near).to_f64() == value).unwrap_or(value)
-        }
+        Width::W16 => nearby(value, 5, |near| half::f16::from_f64(near).to_f64()),
+        Width::Bfloat => nearby(value, 4, |near| half::bf16::from_f64(near).to_f64()),
     }
+}
+
+/// The number with the fewest digits that becomes `value` when it is `stored`; it has at most so many.
+fn nearby(value: f64, digits: usize, stored: impl Fn(f64) -> f64) -> f64 {
+    let short = (0..digits).filter_map(|behind| format!("{value:.behind$e}").parse().ok());
+    short.into_iter().find(|near| stored(*near) == value).unwrap_or(value)
 }

@@ -1,8 +1,8 @@
 //! Elements that are no numbers as text, in the way of Python: bytes as `b'..'`, records as tuples.
 
 use super::numbers;
-use crate::array::{Cell, Order};
-use crate::{AnyArray, Array, Dtype, Endian, Field, Record, Slab};
+use crate::array::Cell;
+use crate::{Endian, Field, Record, Scalar};
 
 /// One element.
 pub fn text(item: &[u8], record: Option<&Record>) -> String {
@@ -29,7 +29,7 @@ pub fn text(item: &[u8], record: Option<&Record>) -> String {
 
 fn cell(item: &[u8], cell: Cell) -> String {
     match cell {
-        Cell::Number(dtype) => number(item, dtype),
+        Cell::Number(dtype) => Scalar::from_bytes(item, dtype).map_or_else(String::new, numbers::alone),
         Cell::Text(_) => bytes(without_nuls(item)),
         Cell::Unicode(_, endian) => unicode(item, endian),
         Cell::Void(_) => bytes(item),
@@ -40,15 +40,6 @@ fn cell(item: &[u8], cell: Cell) -> String {
 fn without_nuls(item: &[u8]) -> &[u8] {
     let end = item.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     item.get(..end).unwrap_or_default()
-}
-
-fn number(item: &[u8], dtype: Dtype) -> String {
-    let array = Array::new(dtype, [], Order::C);
-    let read = AnyArray::read(&array, &Slab::whole(&[]), &mut |buf, _| {
-        buf.copy_from_slice(item);
-        Ok(())
-    });
-    read.ok().and_then(|read| read.scalars().first().map(|one| numbers::alone(*one))).unwrap_or_default()
 }
 
 fn unicode(item: &[u8], endian: Endian) -> String {

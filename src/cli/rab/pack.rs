@@ -40,7 +40,8 @@ impl Pack {
     pub fn run(&self) -> Done {
         self.check_target()?;
         if self.records.are_meant(&self.out) {
-            return Ok(self.records.pack(&self.out, self.inputs.only_paths()?)?);
+            let paths = self.inputs.only_paths()?;
+            return Stop::heard(|stop| Ok(self.records.pack(&self.out, paths, self.force, stop)?));
         }
         let plan = self.inputs.plan(&self.out)?;
         let options = WriteOptions { jobs: self.inputs.jobs(), force: self.force };

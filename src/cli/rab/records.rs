@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::progress::Progress;
+use super::stop::Stop;
 use crate::ffrecord::{Packing, pack_files, pack_folder};
 use crate::{Error, Result};
 
@@ -36,19 +37,22 @@ impl Records {
         self.shards.is_some()
     }
 
-    pub fn pack(&self, out: &Path, inputs: &[PathBuf]) -> Result<()> {
+    pub fn pack(&self, out: &Path, inputs: &[PathBuf], force: bool, stop: &Stop) -> Result<()> {
         let mut len = 0;
         for input in inputs {
             len += self.check(out, input)?;
         }
         let progress = Progress::new(len);
-        let mut passed = |bytes| progress.add(bytes);
+        let mut passed = |bytes| {
+            progress.add(bytes);
+            stop.go_on()
+        };
         if !self.packed_folder {
-            let packing = Packing { lines: self.lines, shards: self.shards };
+            let packing = Packing { lines: self.lines, shards: self.shards, force };
             return pack_files(out, inputs, &packing, &mut passed).map(drop);
         }
         match inputs {
-            [directory] => pack_folder(out, directory, &mut passed).map(drop),
+            [directory] => pack_folder(out, directory, force, &mut passed).map(drop),
             _ => Err(Error::Usage("--packed-folder takes one directory".into())),
         }
     }

@@ -12,7 +12,7 @@ use super::stop::Stop;
 use super::{complain, select};
 use crate::Error;
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::cli::values;
 use crate::unpack::{self, Options, Watch};
 
@@ -46,12 +46,12 @@ pub struct Unpack {
     jobs: Option<usize>,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 impl Unpack {
     pub fn run(&self) -> Done {
-        let archive = self.reading.open(&self.file)?;
+        let archive = self.opening.open(&self.file)?;
         let chosen = match self.glob.as_slice() {
             [] => None,
             globs => Some(select::select_each(&archive, globs)?),

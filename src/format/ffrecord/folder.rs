@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
-use super::pickle::{self, Directory, Item, Wrong};
+use super::head::{FIXED, PER_RECORD};
+use super::pickle::{self, Directory, Index, Item, Name, Wrong};
 use super::records::Records;
 use crate::content::Content;
+use crate::source::Source;
 use crate::{Error, Result};
 
 /// What the index record begins with.
@@ -16,10 +18,12 @@ const LONGEST: u64 = 2 << 30;
 pub const DEEPEST: usize = 512;
 /// The longest name of a file, in bytes.
 const LONGEST_NAME: usize = 255;
+/// So many bytes of names that are not as they are in the index may come in addition to as many as that has.
+const OTHERS: usize = 64 << 20;
 
 #[derive(Debug)]
 pub struct Folder {
-    /// All names, one after the other.
+    /// The index, in which most names are as they are; behind it others.
     names: Vec<u8>,
     nodes: Vec<Node>,
     /// The nodes that are files, as they are in the index.
@@ -64,18 +68,37 @@ pub fn of(records: &Records) -> Result<Option<Folder>> {
         return Err(error);
     }
     let index = found.shard.source.read_range(start + MAGIC.len() as u64..found.record.range.end)?;
-    let folder = Folder::parse(&index, last.into()).map_err(|(at, problem)| {
+    let folder = Folder::parse(index, last.into()).map_err(|(at, problem)| {
         let place = found.shard.source.place().at(start + (MAGIC.len() + at) as u64);
         Error::damaged(place, format!("the index of the packed folder: {problem}"))
     })?;
     Ok(Some(folder))
 }
 
+/// Does the last record of a file begin as an index does? What makes no sense otherwise is not looked at.
+pub fn is_packed(file: &dyn Source) -> Result<bool> {
+    let mut number = [0; 8];
+    file.read_exact_at(&mut number, FIXED - 8)?;
+    let count = u64::from_le_bytes(number);
+    let tables = count.checked_mul(PER_RECORD).and_then(|len| len.checked_add(FIXED));
+    let Some(end) = tables.filter(|end| *end <= file.len() && count > 0) else { return Ok(false) };
+    file.read_exact_at(&mut number, end - 8)?;
+    let start = u64::from_le_bytes(number);
+    let has_room = start.checked_add(MAGIC.len() as u64).is_some_and(|end| end < file.len());
+    let mut magic = [0; MAGIC.len()];
+    if has_room {
+        file.read_exact_at(&mut magic, start)?;
+    }
+    file.check()?;
+    Ok(magic == *MAGIC)
+}
+
 impl Folder {
     /// The tree that the pickle describes, of so many files.
-    fn parse(pickle: &[u8], records: u64) -> Result<Folder, Wrong> {
-        let (mut directories, root) = pickle::parse(pickle)?;
-        let mut folder = Folder { names: Vec::new(), nodes: Vec::new(), files: Vec::new() };
+    fn parse(pickle: Vec<u8>, records: u64) -> Result<Folder, Wrong> {
+        let Index { bytes, mut directories, root } = pickle::parse(pickle)?;
+        let most = 2 * bytes.len() + OTHERS;
+        let mut folder = Folder { names: bytes, nodes: Vec::new(), files: Vec::new() };
         let nothing = What::Directory { nodes: 0..0, subdirectories: 0 };
         folder.nodes.push(Node { name: 0, name_len: 0, parent: 0, what: nothing });
         let mut level = vec![(0, root)];
@@ -90,7 +113,10 @@ impl Folder {
             let mut next = Vec::new();
             for (node, number) in level {
                 let directory = directories.get_mut(number).map(std::mem::take).unwrap_or_default();
-                folder.fill(node, directory, pickle, records, &mut next)?;
+                folder.fill(node, directory, records, &mut next)?;
+                if folder.names.len() > most {
+                    return Err((0, format!("its names take more than {most} bytes")));
+                }
             }
             level = next;
         }
@@ -103,7 +129,6 @@ impl Folder {
         &mut self,
         parent: u32,
         directory: Directory,
-        pickle: &[u8],
         records: u64,
         next: &mut Vec<(u32, usize)>,
     ) -> Result<(), Wrong> {
@@ -111,8 +136,7 @@ impl Folder {
         for (name, item) in directory {
             let place = name.start;
             let wrong = |problem: String| (place, problem);
-            let text = pickle.get(name).unwrap_or_default();
-            let bytes = file_name(text).map_err(wrong)?;
+            let (start, name_len) = self.file_name(name).map_err(wrong)?;
             let too_much = |_| wrong("its names take more than 4 GiB".into());
             let id = u32::try_from(self.nodes.len()).map_err(too_much)?;
             let what = match item {
@@ -122,13 +146,28 @@ impl Folder {
                     What::Directory { nodes: 0..0, subdirectories: 0 }
                 }
             };
-            let start = u32::try_from(self.names.len()).map_err(too_much)?;
-            self.names.extend_from_slice(&bytes);
-            self.nodes.push(Node { name: start, name_len: bytes.len() as u8, parent, what });
+            let start = u32::try_from(start).map_err(too_much)?;
+            self.nodes.push(Node { name: start, name_len, parent, what });
         }
         let own = next.get_mut(earlier..).unwrap_or_default();
         self.sort(parent, first, own)
             .map_err(|name| (0, format!("the name \"{}\" is in one directory twice", name.escape_ascii())))
+    }
+
+    /// Where a name is in `names` as a file name, and how long; put behind the others if it is none as it is.
+    fn file_name(&mut self, text: Name) -> Result<(usize, u8), String> {
+        let bytes = self.names.get(text.clone()).unwrap_or_default();
+        let (start, len) = match std::str::from_utf8(bytes) {
+            Ok(_) => (text.start, text.len()),
+            Err(_) => {
+                let name = without_surrogates(bytes)?;
+                let start = self.names.len();
+                self.names.extend_from_slice(&name);
+                (start, name.len())
+            }
+        };
+        check_name(self.names.get(start..start + len).unwrap_or_default())?;
+        Ok((start, len as u8))
     }
 
     /// Sorts the nodes from `first` on, which are those of `parent`; the error is a name that two of them have.
@@ -207,6 +246,12 @@ impl Folder {
         names.try_fold(0, |node, name| self.find(node, name))
     }
 
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> u64 {
+        let Folder { names, nodes, files } = self;
+        (names.capacity() + size_of::<Node>() * nodes.capacity() + 4 * files.capacity()) as u64
+    }
+
     /// How many files there are.
     pub fn files(&self) -> u32 {
         self.files.len() as u32
@@ -242,8 +287,7 @@ fn own(record: u64, index: u64) -> Result<u32, String> {
 }
 
 /// The file's name as bytes: Python writes bytes that are no UTF-8 as surrogates U+DC80 to U+DCFF.
-fn file_name(text: &[u8]) -> Result<Vec<u8>, String> {
-    let shown = || text.get(..text.len().min(100)).unwrap_or_default().escape_ascii();
+fn without_surrogates(text: &[u8]) -> Result<Vec<u8>, String> {
     let mut name = Vec::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
@@ -255,23 +299,34 @@ fn file_name(text: &[u8]) -> Result<Vec<u8>, String> {
         name.extend_from_slice(before);
         rest = match after {
             [] => after,
-            [0xED, 0xB2..=0xB3, 0x80..=0xBF, left @ ..] => {
-                let [second, third] = [after.get(1), after.get(2)].map(|byte| byte.copied().unwrap_or(0));
+            [0xED, second @ 0xB2..=0xB3, third @ 0x80..=0xBF, left @ ..] => {
                 name.push((second & 3) << 6 | third & 0x3F);
                 left
             }
-            _ => return Err(format!("the name \"{}\" is no text", shown())),
+            _ => return Err(format!("the name \"{}\" is no text", shown(text))),
         };
     }
-    match name.as_slice() {
+    Ok(name)
+}
+
+/// Can a file be called so?
+fn check_name(name: &[u8]) -> Result<(), String> {
+    match name {
         b"" => Err("a name is empty".into()),
-        b"." | b".." => Err(format!("\"{}\" is no name", shown())),
-        long if long.len() > LONGEST_NAME => {
-            Err(format!("the name \"{}...\" has {} bytes, {LONGEST_NAME} are the most", shown(), long.len()))
-        }
+        b"." | b".." => Err(format!("\"{}\" is no name", shown(name))),
+        long if long.len() > LONGEST_NAME => Err(format!(
+            "the name \"{}...\" has {} bytes, {LONGEST_NAME} are the most",
+            shown(name),
+            long.len()
+        )),
         other if other.iter().any(|byte| matches!(byte, 0 | b'/')) => {
-            Err(format!("the name \"{}\" has a slash or a NUL byte", shown()))
+            Err(format!("the name \"{}\" has a slash or a NUL byte", shown(name)))
         }
-        _ => Ok(name),
+        _ => Ok(()),
     }
+}
+
+/// For messages.
+fn shown(name: &[u8]) -> String {
+    name.get(..name.len().min(100)).unwrap_or_default().escape_ascii().to_string()
 }

@@ -1,7 +1,12 @@
 //! The header: its fixed part, and one pass over both tables that compares the checksum and finds offsets that
 //! make no sense. Nothing is allocated for a number of records before the file is known to be as long as that.
 
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
 use crate::codec::Check;
+use crate::format::Candidate;
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -9,8 +14,6 @@ use crate::{Error, Result};
 pub const FIXED: u64 = 12;
 /// What the tables take for a record: a CRC and an offset.
 pub const PER_RECORD: u64 = 12;
-/// Tables up to this length stay in memory; of longer ones entries are read again when they are needed.
-const KEPT: u64 = 16 << 20;
 /// So much is read at once; a multiple of the size of an offset.
 const WINDOW: u64 = 1 << 20;
 
@@ -40,12 +43,13 @@ pub struct Head {
     pub checksum: HeaderChecksum,
     /// Where the first record begins.
     pub data: u64,
-    /// Both tables, if they are small.
+    /// Both tables, if there is room for them.
     pub kept: Option<Vec<u8>>,
 }
 
 impl Head {
-    pub fn read(source: &dyn Source, verify: bool) -> Result<Head> {
+    /// Keeps the tables if they take at most `room` bytes.
+    pub fn read(source: &dyn Source, verify: bool, room: u64) -> Result<Head> {
         let (stored, count) = fixed(source)?;
         let checksum = match (stored, verify) {
             (0, _) => HeaderChecksum::Absent,
@@ -54,7 +58,7 @@ impl Head {
         };
         let mut pass = Pass::new(source, count);
         let end = tables_end(count.into());
-        let kept = (end - FIXED <= KEPT).then(|| vec![0; (end - FIXED) as usize]);
+        let kept = (end - FIXED <= room).then(|| vec![0; (end - FIXED) as usize]);
         let kept = pass.run(kept, checksum == HeaderChecksum::Valid)?;
         if checksum == HeaderChecksum::Valid && pass.crc != stored {
             let found = pass.crc;
@@ -64,6 +68,55 @@ impl Head {
         }
         pass.finish()?;
         Ok(Head { count, checksum, data: pass.first, kept })
+    }
+
+    /// Bytes between the tables and the first record.
+    pub fn gap(&self) -> u64 {
+        self.data - tables_end(self.count.into())
+    }
+}
+
+/// Can this be the header of such a file, as far as the file's first bytes go? Where they hold both tables, all of it
+/// is compared.
+pub fn is_plausible(candidate: &Candidate<'_>) -> bool {
+    match Head::read(&Beginning { path: candidate.path, bytes: candidate.head, len: candidate.len }, true, 0)
+    {
+        Ok(_) | Err(Error::Read { .. }) => true,
+        Err(_) => false,
+    }
+}
+
+/// A file of which only the first bytes are had; reading others fails.
+struct Beginning<'b> {
+    path: &'b Path,
+    bytes: &'b [u8],
+    len: u64,
+}
+
+impl Source for Beginning<'_> {
+    fn path(&self) -> &Path {
+        self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn modified(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..));
+        let Some(bytes) = rest.and_then(|rest| rest.get(..buf.len())) else {
+            return Err(Error::read(self.place().at(offset), io::ErrorKind::UnexpectedEof.into()));
+        };
+        buf.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -192,11 +245,6 @@ impl<'s> Pass<'s> {
     fn finish(&mut self) -> Result<()> {
         if let Some((place, problem)) = self.wrong.take() {
             return Err(Error::damaged(self.source.place().at(place), problem));
-        }
-        let end = tables_end(self.count.into());
-        if self.first > end {
-            let (file, gap) = (self.source.path().display(), self.first - end);
-            log::warn!("{file}: {gap} bytes between the header and record 0 belong to no record");
         }
         Ok(())
     }

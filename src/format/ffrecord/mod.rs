@@ -42,6 +42,7 @@ use std::sync::Arc;
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, Listing};
 use crate::Result;
+use crate::source::Source;
 use crate::tree::Tree;
 use archive::Archive;
 use folder::Folder;
@@ -50,7 +51,7 @@ use tree::RecordTree;
 
 pub use batch::Batch;
 pub use reader::Reader;
-pub use write::{Packing, Writer, pack_files, pack_folder};
+pub use write::{Packing, Passed, Writer, pack_files, pack_folder};
 
 /// The format, for [`super::FORMATS`].
 pub(super) struct FFRecord;
@@ -62,9 +63,11 @@ impl Format for FFRecord {
         "FFRecord"
     }
 
-    /// The name alone tells; whether the header is one is then said with the field that is wrong.
+    /// The extension, and a header that fits. Of a file that is asked for the extension is enough: what is wrong with
+    /// its header is then said.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
-        candidate.has_extension(EXTENSION) && candidate.len > 0
+        let is_called = candidate.has_extension(EXTENSION) && candidate.len > 0;
+        is_called && (candidate.asked_for || head::is_plausible(candidate))
     }
 
     fn extensions(&self) -> &'static [&'static str] {
@@ -73,6 +76,11 @@ impl Format for FFRecord {
 
     fn takes_several(&self) -> bool {
         true
+    }
+
+    /// Packed folders have trees of their own.
+    fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
+        !files.iter().any(|file| folder::is_packed(&**file).unwrap_or(false))
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
@@ -86,8 +94,8 @@ impl Format for FFRecord {
         Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Ok(Box::new(write::Container::create(path)?))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(write::Container::create(path, options.force)?))
     }
 }
 

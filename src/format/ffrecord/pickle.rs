@@ -1,6 +1,8 @@
 //! The pickle in a packed folder's index: nested `collections.OrderedDict`s of names, read by the opcodes that
-//! this needs and no others. Nothing in it is ever run. Names stay where they are in the pickle, so what is
-//! allocated is bounded by its length.
+//! this needs and no others. Nothing in it is ever run. Names stay where they are in the pickle, and what waits on
+//! the stack or is remembered is counted, so that memory is bounded by the pickle's length.
+
+mod escaped;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,8 +10,18 @@ use std::ops::Range;
 /// A directory of the index; the first one is the root.
 pub type Directory = Vec<(Name, Item)>;
 
-/// A text's bytes in the pickle: UTF-8 in which surrogates may stand.
+/// Where a text is in [`Index::bytes`]: UTF-8 in which surrogates may stand.
 pub type Name = Range<usize>;
+
+/// What the pickle describes.
+#[derive(Debug)]
+pub struct Index {
+    /// The pickle, and behind it texts that are written otherwise in it.
+    pub bytes: Vec<u8>,
+    pub directories: Vec<Directory>,
+    /// The number of the outermost directory.
+    pub root: usize,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
@@ -19,7 +31,11 @@ pub enum Item {
 }
 
 /// More names are refused.
-pub const MOST_NAMES: usize = 50_000_000;
+const MOST_NAMES: usize = 50_000_000;
+/// Python puts at most 1000 names at a time into a directory, and [`super::folder::DEEPEST`] can be open.
+const MOST_WAITING: usize = 2_000_000;
+/// So many bytes of the pickle come with each thing that Python remembers, at least.
+const REMEMBERED_EVERY: usize = 4;
 
 /// What is wrong, and at which byte of the pickle.
 pub type Wrong = (usize, String);
@@ -47,9 +63,8 @@ impl Value {
     }
 }
 
-/// The directories of the index, with the number of the outermost one.
-pub fn parse(pickle: &[u8]) -> Result<(Vec<Directory>, usize), Wrong> {
-    let mut machine = Machine { bytes: pickle, ..Machine::default() };
+pub fn parse(pickle: Vec<u8>) -> Result<Index, Wrong> {
+    let mut machine = Machine { end: pickle.len(), bytes: pickle, ..Machine::default() };
     loop {
         let at = machine.at;
         let stopped = machine.step().map_err(|problem| (at, problem))?;
@@ -60,8 +75,11 @@ pub fn parse(pickle: &[u8]) -> Result<(Vec<Directory>, usize), Wrong> {
 }
 
 #[derive(Default)]
-struct Machine<'p> {
-    bytes: &'p [u8],
+struct Machine {
+    /// As in [`Index`].
+    bytes: Vec<u8>,
+    /// Of the pickle.
+    end: usize,
     at: usize,
     stack: Vec<Value>,
     memo: HashMap<u64, Value>,
@@ -71,23 +89,27 @@ struct Machine<'p> {
 
 type Step<T = ()> = Result<T, String>;
 
-impl Machine<'_> {
+impl Machine {
     /// Runs an opcode; true if it was the last.
     fn step(&mut self) -> Step<bool> {
         match self.byte()? {
             0x80 => self.protocol()?,
             0x95 => self.frame()?,
             b'.' => return Ok(true),
-            b'(' => self.stack.push(Value::Mark),
-            b')' => self.stack.push(Value::Empty),
-            b'}' => self.directory(),
+            b'(' => self.push(Value::Mark)?,
+            b')' => self.push(Value::Empty)?,
+            b't' => self.tuple()?,
+            b'}' => self.directory()?,
             b'c' => self.global()?,
             0x93 => self.stack_global()?,
             b'R' => self.reduce()?,
             b's' => self.set_one()?,
             b'u' => self.set_all()?,
             op @ (0x8c | b'X' | 0x8d) => self.text(op)?,
+            b'V' => self.escaped_text()?,
             op @ (b'K' | b'M' | b'J' | 0x8a) => self.number(op)?,
+            b'I' => self.written_number("")?,
+            b'L' => self.written_number("L")?,
             0x94 => self.memoize(self.memo.len() as u64)?,
             op @ (b'q' | b'r' | b'p') => self.put(op)?,
             op @ (b'h' | b'j' | b'g') => self.get(op)?,
@@ -96,26 +118,31 @@ impl Machine<'_> {
         Ok(false)
     }
 
-    fn finish(self) -> Step<(Vec<Directory>, usize)> {
-        if self.at != self.bytes.len() {
-            return Err(format!("{} bytes follow the end of the pickle", self.bytes.len() - self.at));
+    fn finish(self) -> Step<Index> {
+        if self.at != self.end {
+            return Err(format!("{} bytes follow the end of the pickle", self.end - self.at));
         }
         match self.stack.as_slice() {
-            [Value::Directory(root)] => Ok((self.directories, *root)),
+            [Value::Directory(root)] => {
+                Ok(Index { root: *root, bytes: self.bytes, directories: self.directories })
+            }
             [other] => Err(format!("the index is {}, not a directory", other.what())),
             all => Err(format!("the pickle ends with {} values", all.len())),
         }
     }
 
+    fn push(&mut self, value: Value) -> Step {
+        if self.stack.len() >= MOST_WAITING {
+            return Err(format!("more than {MOST_WAITING} values wait to be put into directories"));
+        }
+        self.stack.push(value);
+        Ok(())
+    }
+
     fn take(&mut self, count: u64) -> Step<Range<usize>> {
         let end = usize::try_from(count).ok().and_then(|count| self.at.checked_add(count));
-        let end = end.filter(|end| *end <= self.bytes.len());
-        let end = end.ok_or_else(|| {
-            format!(
-                "{count} bytes are needed at byte {} of the pickle, which has {}",
-                self.at,
-                self.bytes.len()
-            )
+        let end = end.filter(|end| *end <= self.end).ok_or_else(|| {
+            format!("{count} bytes are needed at byte {} of the pickle, which has {}", self.at, self.end)
         })?;
         Ok(std::mem::replace(&mut self.at, end)..end)
     }
@@ -128,7 +155,7 @@ impl Machine<'_> {
     }
 
     fn byte(&mut self) -> Step<u8> {
-        match self.bytes.get(self.at) {
+        match self.bytes.get(self.at).filter(|_| self.at < self.end) {
             Some(byte) => {
                 self.at += 1;
                 Ok(*byte)
@@ -138,17 +165,26 @@ impl Machine<'_> {
     }
 
     /// Up to the end of the line, which is taken and not in it.
-    fn line(&mut self) -> Step<&[u8]> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+    fn line(&mut self) -> Step<Range<usize>> {
+        let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
         let len = memchr::memchr(b'\n', rest).ok_or("a line has no end")?;
-        self.at += len + 1;
-        Ok(rest.get(..len).unwrap_or_default())
+        let end = self.at + len;
+        Ok(std::mem::replace(&mut self.at, end + 1)..end)
     }
 
-    fn decimal(&mut self) -> Step<u64> {
+    fn text_at(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// A line of digits, and what stands behind them.
+    fn decimal(&mut self, behind: &str) -> Step<u64> {
         let line = self.line()?;
-        let number = std::str::from_utf8(line).ok().and_then(|digits| digits.parse().ok());
-        number.ok_or_else(|| format!("\"{}\" is no number", line.escape_ascii()))
+        let line = self.text_at(line);
+        let digits = std::str::from_utf8(line).ok().and_then(|text| text.strip_suffix(behind));
+        // What begins with a zero more is true or false.
+        let digits = digits.filter(|digits| *digits == "0" || !digits.starts_with(['0', '+']));
+        let number = digits.and_then(|digits| digits.parse().ok());
+        number.ok_or_else(|| format!("\"{}\" is no number", shown(line)))
     }
 
     fn protocol(&mut self) -> Step {
@@ -161,7 +197,7 @@ impl Machine<'_> {
     /// Frames only help who reads from a pipe.
     fn frame(&mut self) -> Step {
         let len = self.unsigned(8)?;
-        let left = (self.bytes.len() - self.at) as u64;
+        let left = (self.end - self.at) as u64;
         if len <= left { Ok(()) } else { Err(format!("a frame has {len} bytes, {left} are left")) }
     }
 
@@ -172,8 +208,23 @@ impl Machine<'_> {
             _ => 8,
         })?;
         let range = self.take(len)?;
-        self.stack.push(Value::Text(range));
-        Ok(())
+        self.push(Value::Text(range))
+    }
+
+    /// A line in which some characters are written as escapes.
+    fn escaped_text(&mut self) -> Step {
+        let line = self.line()?;
+        let line = self.text_at(line);
+        let text = escaped::decode(line).ok_or_else(|| format!("\"{}\" is no text", shown(line)))?;
+        let start = self.bytes.len();
+        self.bytes.extend(text);
+        self.push(Value::Text(start..self.bytes.len()))
+    }
+
+    fn written_number(&mut self, behind: &str) -> Step {
+        let number = self.decimal(behind)?;
+        let number = i64::try_from(number).map_err(|_| format!("a name stands for record {number}"))?;
+        self.push(Value::Int(number))
     }
 
     fn number(&mut self, op: u8) -> Step {
@@ -190,47 +241,47 @@ impl Machine<'_> {
         let is_signed = matches!(op, b'J' | 0x8a) && size > 0;
         let unused = if is_signed { 64 - 8 * size } else { 0 };
         let number = if is_signed { ((raw << unused) as i64) >> unused } else { raw as i64 };
-        self.stack.push(Value::Int(number));
-        Ok(())
+        self.push(Value::Int(number))
     }
 
     fn global(&mut self) -> Step {
-        let module = self.line()?.to_vec();
-        let name = self.line()?.to_vec();
-        self.class(&module, &name)
+        let (module, name) = (self.line()?, self.line()?);
+        self.class(module, name)
     }
 
     fn stack_global(&mut self) -> Step {
         let (name, module) = (self.pop_text()?, self.pop_text()?);
-        let bytes = self.bytes;
-        self.class(bytes.get(module).unwrap_or_default(), bytes.get(name).unwrap_or_default())
+        self.class(module, name)
     }
 
-    fn class(&mut self, module: &[u8], name: &[u8]) -> Step {
+    fn class(&mut self, module: Name, name: Name) -> Step {
+        let (module, name) = (self.text_at(module), self.text_at(name));
         if (module, name) != (b"collections", b"OrderedDict") {
-            let shown = |bytes: &[u8]| {
-                bytes.get(..bytes.len().min(60)).unwrap_or_default().escape_ascii().to_string()
-            };
             let (module, name) = (shown(module), shown(name));
             return Err(format!("it names {module}.{name}; only collections.OrderedDict is let in"));
         }
-        self.stack.push(Value::Class);
-        Ok(())
+        self.push(Value::Class)
+    }
+
+    /// An empty one, of what comes after the mark.
+    fn tuple(&mut self) -> Step {
+        match self.stack.pop() {
+            Some(Value::Mark) => self.push(Value::Empty),
+            _ => Err("it has a tuple that is not empty".into()),
+        }
     }
 
     fn reduce(&mut self) -> Step {
         match (self.pop()?, self.pop()?) {
-            (Value::Empty, Value::Class) => {
-                self.directory();
-                Ok(())
-            }
+            (Value::Empty, Value::Class) => self.directory(),
             (with, what) => Err(format!("{} is called with {}", what.what(), with.what())),
         }
     }
 
-    fn directory(&mut self) {
-        self.stack.push(Value::Directory(self.directories.len()));
+    fn directory(&mut self) -> Step {
+        self.push(Value::Directory(self.directories.len()))?;
         self.directories.push(Vec::new());
+        Ok(())
     }
 
     fn set_one(&mut self) -> Step {
@@ -282,8 +333,10 @@ impl Machine<'_> {
 
     /// What is on top of the stack gets a number.
     fn memoize(&mut self, number: u64) -> Step {
+        let most = self.end / REMEMBERED_EVERY + 1;
         match self.stack.last() {
             None | Some(Value::Mark) => Err("nothing is there to be remembered".into()),
+            Some(_) if self.memo.len() >= most => Err(format!("it remembers more than {most} things")),
             Some(value) => {
                 self.memo.insert(number, value.clone());
                 Ok(())
@@ -296,10 +349,7 @@ impl Machine<'_> {
         let number = self.memo_number(op, [b'h', b'j'])?;
         match self.memo.get(&number) {
             Some(Value::Directory(_)) => Err("one directory is in two places".into()),
-            Some(value) => {
-                self.stack.push(value.clone());
-                Ok(())
-            }
+            Some(value) => self.push(value.clone()),
             None => Err(format!("it recalls number {number}, which was not remembered")),
         }
     }
@@ -308,7 +358,7 @@ impl Machine<'_> {
         match op {
             _ if op == short => self.unsigned(1),
             _ if op == long => self.unsigned(4),
-            _ => self.decimal(),
+            _ => self.decimal(""),
         }
     }
 
@@ -325,4 +375,9 @@ impl Machine<'_> {
             other => Err(format!("{} is not a name", other.what())),
         }
     }
+}
+
+/// For messages.
+fn shown(bytes: &[u8]) -> String {
+    bytes.get(..bytes.len().min(60)).unwrap_or_default().escape_ascii().to_string()
 }

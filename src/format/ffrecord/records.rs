@@ -16,6 +16,8 @@ use crate::{Error, Result};
 
 /// Records up to this length are compared and given out in one reading.
 const SMALL: u64 = 256 << 10;
+/// So many bytes of all files' tables stay in memory; entries of others are read again when they are needed.
+const KEPT: u64 = 16 << 20;
 
 pub struct Records {
     /// Each with the number of its first record.
@@ -44,9 +46,10 @@ impl Found<'_> {
 impl Records {
     /// The files' headers are read, and compared with their checksums if `verify`.
     pub fn open(sources: Vec<Arc<dyn Source>>, verify: bool) -> Result<Records> {
-        let (mut shards, mut count) = (Vec::with_capacity(sources.len()), 0u32);
+        let (mut shards, mut count, mut room) = (Vec::with_capacity(sources.len()), 0u32, KEPT);
         for source in sources {
-            let shard = Shard::open(source, verify)?;
+            let shard = Shard::open(source, verify, room)?;
+            room -= shard.table.memory();
             let too_many = || {
                 let problem = format!("with those before, it has more than {} records", u32::MAX - 1);
                 Error::damaged(shard.source.place().at(4), problem)
@@ -61,6 +64,12 @@ impl Records {
 
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// Bytes of memory that it takes, roughly.
+    pub fn memory(&self) -> u64 {
+        let tables: u64 = self.shards().map(|shard| shard.table.memory()).sum();
+        tables + u64::from(self.count) / 8
     }
 
     pub fn verifies(&self) -> bool {

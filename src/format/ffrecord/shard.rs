@@ -22,12 +22,16 @@ pub struct Shard {
 const PIECE: u64 = 256 << 10;
 
 impl Shard {
-    pub fn open(source: Arc<dyn Source>, verify: bool) -> Result<Shard> {
-        let mut head = Head::read(&*source, verify)?;
+    /// Its tables stay in memory if they take at most `room` bytes.
+    pub fn open(source: Arc<dyn Source>, verify: bool, room: u64) -> Result<Shard> {
+        let mut head = Head::read(&*source, verify, room)?;
         let table = Table::new(source.clone(), &mut head);
-        let Head { count, checksum, data, .. } = head;
+        let (gap, Head { count, checksum, data, .. }) = (head.gap(), head);
+        let file = source.path().display();
+        if gap > 0 {
+            log::warn!("{file}: {gap} bytes between the header and record 0 belong to no record");
+        }
         if checksum == HeaderChecksum::Absent {
-            let file = source.path().display();
             log::warn!(
                 "{file}: has no header checksum (as files of 2021): only its records' can be compared"
             );

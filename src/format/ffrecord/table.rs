@@ -66,6 +66,11 @@ impl Table {
         self.kept.is_some()
     }
 
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| kept.len() as u64)
+    }
+
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let Some(kept) = &self.kept else {
             self.source.read_exact_at(buf, offset)?;

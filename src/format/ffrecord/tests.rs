@@ -12,6 +12,7 @@ use super::tree::RecordTree;
 use super::write::Writer;
 use crate::codec::Check;
 use crate::content::Content;
+use crate::format::Format;
 use crate::source::Source;
 use crate::source::memory::MemorySource;
 use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
@@ -222,6 +223,38 @@ fn a_record_is_compared_once() {
 }
 
 #[test]
+fn a_file_is_told_by_its_header() {
+    use crate::format::{Candidate, HEAD};
+    let good = file(&[b"one", b"two"]);
+    let tells = |name: &str, bytes: &[u8], asked_for: bool| {
+        let head = &bytes[..bytes.len().min(HEAD)];
+        let candidate = Candidate { path: name.as_ref(), head, len: bytes.len() as u64, asked_for };
+        super::FFRecord.detect(&candidate)
+    };
+    assert!(tells("x.ffr", &good, false) && tells("X.FFR", &good, true));
+    assert!(!tells("x.bin", &good, true) && !tells("x.ffr", b"", true));
+    for at in 0..36 {
+        let mut changed = good.clone();
+        changed[at] ^= 1;
+        assert!(!tells("x.ffr", &changed, false) && tells("x.ffr", &changed, true), "{at}");
+    }
+    assert!(!tells("x.ffr", b"a text that has nothing to do with records", false));
+    assert!(!tells("x.ffr", b"short", false) && tells("x.ffr", &file(&[]), false));
+    // Longer tables than the first bytes hold are compared when it is opened.
+    let many = file(&vec![&b"r"[..]; 5000]);
+    assert!(tells("x.ffr", &many, false) && !tells("x.ffr", &many[..many.len() / 2], false));
+}
+
+#[test]
+fn tables_of_many_files_take_no_more_memory_than_of_one() {
+    // A megabyte and a half of tables each.
+    let part = source(file(&vec![&b""[..]; 131_072]));
+    let records = Records::open((0..20).map(|_| part.clone() as Arc<dyn Source>).collect(), true).unwrap();
+    assert!(records.memory() < 17 << 20, "{}", records.memory());
+    assert_eq!(records.find(20 * 131_072 - 1).unwrap().len(), 0);
+}
+
+#[test]
 fn what_changed_is_not_read() {
     let memory = source(file(&[b"abc"]));
     let records = Records::open(vec![memory.clone()], true).unwrap();
@@ -256,6 +289,12 @@ fn folders_of_any_pickle_protocol() {
     assert!(folder.find(0, b"b").is_some() && folder.at_path(b"./b//").is_some());
     let plain = packed(b"}p7\n(X\x01\0\0\0a\x8a\x01\x01u.").unwrap().unwrap();
     assert_eq!(plain.file(0), Some((1, b"a".to_vec())));
+    let oldest =
+        b"ccollections\nOrderedDict\np0\n(tp1\nRp2\nVa\\u005cb \xe9.txt\np3\nI0\nsVd\np4\ng0\n(tp5\nRp6\n\
+        V\\u6f22\\udce9\np7\nL1L\nss.";
+    let folder = packed(oldest).unwrap().unwrap();
+    assert_eq!(folder.file(0), Some((0, "a\\b é.txt".as_bytes().to_vec())));
+    assert_eq!(folder.file(1), Some((1, b"d/\xe6\xbc\xa2\xe9".to_vec())));
 }
 
 #[test]
@@ -294,12 +333,45 @@ fn pickles_that_are_refused() {
     refused(&with(b"u."), "there is no mark");
     refused(b")h\0R.", "recalls");
     refused(b"))R.", "an empty tuple is called");
+    refused(&with(b"Va\nI01\ns."), "\"01\" is no number");
+    refused(&with(b"Va\nI-1\ns."), "\"-1\" is no number");
+    refused(&with(b"Va\nL1\ns."), "\"1\" is no number");
+    refused(&with(b"Va\\u12\nI1\ns."), "is no text");
+    refused(&with(b"(K\0t."), "a tuple that is not empty");
     let long = [DICT, b"X\0\x01\0\0", &[b'x'; 256], b"K\0s."].concat();
     refused(&long, "has 256 bytes");
     let deep = [DICT, &b"\x8c\x01dh\0)R".repeat(600), &b"s".repeat(600), b"."].concat();
     refused(&deep, "more than 512 directories");
     let fits = [DICT, &b"\x8c\x01dh\0)R".repeat(500), &b"s".repeat(500), b"."].concat();
     assert_eq!(packed(&fits).unwrap().unwrap().len(), 501);
+}
+
+#[test]
+fn what_an_index_takes_is_bounded_by_its_length() {
+    let refused = |rest: &[u8], fragment: &str| {
+        let said = packed(&with(rest)).unwrap_err().to_string();
+        assert!(said.contains(fragment), "{said}");
+    };
+    refused(&b"(".repeat(3_000_000), "more than 2000000 values wait");
+    refused(&b"\x94".repeat(100_000), "it remembers more than 25");
+    // A long name that is recalled again and again: as it is it takes no more room, converted it is counted.
+    let again = |name: &[u8]| {
+        let mut index = [b"X", &(name.len() as u32).to_le_bytes()[..], name, b"\x94K\0s"].concat();
+        for number in 0..400_000u32 {
+            if number % 1000 == 0 {
+                index.extend(b"(");
+            }
+            index.extend([b"\x8c\x06", format!("{number:06}").as_bytes(), b"}h\x01K\0s"].concat());
+            if number % 1000 == 999 {
+                index.extend(b"u");
+            }
+        }
+        index.push(b'.');
+        index
+    };
+    let folder = packed(&with(&again(&[b'x'; 250]))).unwrap().unwrap();
+    assert!(folder.files() == 400_001 && folder.memory() < 40 << 20, "{}", folder.memory());
+    refused(&again(&b"\xED\xB3\xA9".repeat(250)), "its names take more than");
 }
 
 #[test]

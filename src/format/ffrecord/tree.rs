@@ -247,6 +247,10 @@ impl Tree for RecordTree {
         self.dataset(node).map(|dataset| archive().describe(dataset)).transpose()
     }
 
+    fn memory(&self) -> u64 {
+        self.records.memory() + self.folder.as_ref().map_or(0, |folder| folder.memory())
+    }
+
     fn is_vast(&self) -> bool {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.len()) > VAST
     }

@@ -6,7 +6,7 @@
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, fchown};
@@ -138,20 +138,25 @@ fn proc_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-fn builder() -> Builder<'static, 'static> {
+/// A file of a new name. The error is that of `make` alone: tempfile would tell the name, which says nothing to users.
+fn at_new_name<T>(directory: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<NamedTempFile<T>> {
+    let mut code = None;
+    let tried = |path: &Path| make(path).inspect_err(|cause| code = cause.raw_os_error());
     let mut builder = Builder::new();
-    builder.prefix(".rab-").suffix(".tmp");
-    builder
+    let made = builder.prefix(".rab-").suffix(".tmp").make_in(directory, tried);
+    made.map_err(|cause| code.map_or(cause, io::Error::from_raw_os_error))
 }
 
 fn named(directory: &Path) -> io::Result<NamedTempFile> {
-    builder().permissions(Permissions::from_mode(MODE)).tempfile_in(directory)
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true).mode(MODE);
+    at_new_name(directory, |path| options.open(path))
 }
 
 fn link(file: &File, directory: &Path) -> io::Result<TempPath> {
     let from = proc_path(file);
     let link = |to: &Path| Ok(rustix::fs::linkat(CWD, &from, CWD, to, AtFlags::SYMLINK_FOLLOW)?);
-    Ok(builder().make_in(directory, link)?.into_temp_path())
+    Ok(at_new_name(directory, link)?.into_temp_path())
 }
 
 /// For a file system that has files without a name, but cannot give them one.
@@ -213,6 +218,18 @@ mod tests {
         let temporary = Temporary::create(&target, true).unwrap();
         for file in [&temporary.file, &temporary.another().unwrap().file] {
             assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn errors_do_not_tell_names_that_nobody_gave() {
+        let dir = tempfile::tempdir().unwrap();
+        let gone = dir.path().join("gone");
+        let file = tempfile::tempfile_in(dir.path()).unwrap();
+        for cause in [Temporary::create(&gone.join("x"), true).err(), link(&file, &gone).err()] {
+            let cause = cause.unwrap();
+            assert_eq!(cause.raw_os_error(), Some(2), "{cause}");
+            assert!(!cause.to_string().contains(".rab-"), "{cause}");
         }
     }
 

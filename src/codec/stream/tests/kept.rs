@@ -2,6 +2,7 @@
 //! bytes that were packed, or an error.
 
 use super::*;
+
 fn with_store(dir: &std::path::Path) -> Arc<Engine> {
     let limits = crate::codec::Limits { cache: 64 << 20, index: 64 << 20, spill: None, verify_first: false };
     Arc::new(Engine::with(limits, Some(crate::codec::IndexStore::new(dir.to_owned(), 1 << 30))))
@@ -21,6 +22,15 @@ fn an_earlier_mount_read<S: Source + 'static>(dir: &std::path::Path, source: &Ar
     let stream = kept(&engine, source, Some(bytes.len()));
     assert!(get(&stream, 0, bytes.len()).unwrap() == bytes);
     engine.close();
+}
+
+/// The stream in a mount that comes after, and knows what that one has kept.
+fn kept_of_earlier(dir: &std::path::Path, source: &Arc<Hooked>, bytes: &[u8]) -> (Arc<Engine>, Arc<Stream>) {
+    an_earlier_mount_read(dir, source, bytes);
+    let engine = with_store(dir);
+    let stream = kept(&engine, source, Some(bytes.len()));
+    assert_eq!(stream.index.len(), Some(bytes.len() as u64), "what was kept is believed");
+    (engine, stream)
 }
 
 fn get(stream: &Arc<Stream>, offset: usize, len: usize) -> Result<Vec<u8>> {
@@ -104,10 +114,7 @@ fn a_length_that_is_no_multiple_of_a_block_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(BIG);
     let source = Hooked::new(stored_only(&bytes));
-    an_earlier_mount_read(dir.path(), &source, &bytes);
-    let engine = with_store(dir.path());
-    let stream = kept(&engine, &source, Some(BIG));
-    assert_eq!(stream.index.len(), Some(BIG as u64), "what was kept is believed");
+    let (engine, stream) = kept_of_earlier(dir.path(), &source, &bytes);
     get(&stream, BIG - 100_000, 4096).unwrap();
     assert!(engine.decoded() < 600_000, "{}", engine.decoded());
 }
@@ -154,10 +161,7 @@ fn a_stale_index_does_not_condemn_what_is_right() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
-    an_earlier_mount_read(dir.path(), &source, &bytes);
-    let engine = with_store(dir.path());
-    let stream = kept(&engine, &source, Some(EVEN));
-    assert_eq!(stream.index.len(), Some(EVEN as u64));
+    let (_engine, stream) = kept_of_earlier(dir.path(), &source, &bytes);
     // While a run decodes, another one finds that the kept index does not fit.
     let other = stream.clone();
     *source.action.lock().unwrap() = Some(Box::new(move || {
@@ -437,10 +441,7 @@ fn an_index_made_anew_is_counted_once() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
-    an_earlier_mount_read(dir.path(), &source, &bytes);
-    let engine = with_store(dir.path());
-    let stream = kept(&engine, &source, Some(EVEN));
-    assert_eq!(stream.index.len(), Some(EVEN as u64));
+    let (engine, stream) = kept_of_earlier(dir.path(), &source, &bytes);
     stream.condemn(stream.index.version(), 0, Error::damaged(stream.place.clone(), "stale"));
     assert!(get(&stream, 0, EVEN).unwrap() == bytes);
     assert_eq!(engine.account.totals().2, EVEN as u64);

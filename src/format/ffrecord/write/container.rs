@@ -22,8 +22,8 @@ const METADATA: &str = "metadata is left out: an FFRecord file has no place for 
 const TYPES: &str = "types and shapes are left out: FFRecord's records are bytes (this and later datasets)";
 
 impl Container {
-    pub fn create(path: &Path) -> Result<Container> {
-        Ok(Container { writer: Writer::create(path)?, said: Vec::new() })
+    pub fn create(path: &Path, force: bool) -> Result<Container> {
+        Ok(Container { writer: Writer::new(path, None, force)?, said: Vec::new() })
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     fn what_gets_lost_is_said_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.ffr");
-        let mut container = Container::create(&path).unwrap();
+        let mut container = Container::create(&path, false).unwrap();
         let mut add = |name: &str, metadata: &Node, what: What<'_>| {
             let name = &Text::from(name);
             let dataset = NewDataset { name, metadata, what, compression: Compression::None, origin: None };

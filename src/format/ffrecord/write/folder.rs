@@ -9,19 +9,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Writer, input};
+use super::{Passed, Writer, input};
 use crate::error::Place;
 use crate::format::ffrecord::folder::{DEEPEST, MAGIC};
 use crate::{Error, Result};
 
-/// Makes a packed folder at `target` of what is in `directory`; `passed` is told now and then how many bytes more
-/// were read. Returns how many files are in it. If it fails nothing is left.
-pub fn pack_folder(target: &Path, from: &Path, passed: &mut dyn FnMut(u64)) -> Result<u64> {
+/// Makes a packed folder at `target` of what is in the directory `from`; what is at the target is replaced with `force`
+/// only. Returns how many files are in it. If it fails nothing is left.
+pub fn pack_folder(target: &Path, from: &Path, force: bool, passed: Passed<'_>) -> Result<u64> {
     refuse_inside(target, from)?;
     let mut walk = Walk { files: Vec::new(), index: Pickle::new(), above: Vec::new() };
     walk.directory(from)?;
     let Walk { files, index, .. } = walk;
-    let mut writer = Writer::create_for(target, files.len() as u64 + 1)?;
+    let mut writer = Writer::new(target, Some(files.len() as u64 + 1), force)?;
     for path in &files {
         let mut file = fs::File::open(path).map_err(|cause| Error::open(path, cause))?;
         input::add(&mut writer, path, &mut file, passed)?;

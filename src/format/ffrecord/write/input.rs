@@ -3,45 +3,37 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::Writer;
+use super::{Passed, Writer};
 use crate::error::Place;
 use crate::{Error, Result};
 
 /// Adds all of the file at `path`, opened as `from`, as a record.
-pub fn add(
-    writer: &mut Writer,
-    path: &Path,
-    from: &mut dyn Read,
-    passed: &mut dyn FnMut(u64),
-) -> Result<u64> {
-    let mut watched = Watched { from, failure: None, passed };
+pub fn add(writer: &mut Writer, path: &Path, from: &mut dyn Read, passed: Passed<'_>) -> Result<u64> {
+    let mut watched = Watched { from, path, failure: None, passed };
     let added = writer.add_from(&mut watched);
-    match watched.failure {
-        Some(cause) => Err(Error::read(Place::file(path), cause)),
-        None => added,
-    }
+    watched.failure.map_or(added, Err)
 }
 
 /// Remembers its error, and counts.
 struct Watched<'a> {
     from: &'a mut dyn Read,
-    failure: Option<io::Error>,
-    passed: &'a mut dyn FnMut(u64),
+    path: &'a Path,
+    failure: Option<Error>,
+    passed: Passed<'a>,
 }
 
 impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.from.read(into) {
-            Ok(count) => {
-                (self.passed)(count as u64);
-                Ok(count)
-            }
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => Err(cause),
-            Err(cause) => {
-                let told = io::Error::new(cause.kind(), cause.to_string());
-                self.failure = Some(cause);
-                Err(told)
-            }
-        }
+        let error = match self.from.read(into) {
+            Ok(count) => match (self.passed)(count as u64) {
+                Ok(()) => return Ok(count),
+                Err(error) => error,
+            },
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => return Err(cause),
+            Err(cause) => Error::read(Place::file(self.path), cause),
+        };
+        let told = io::Error::other(error.to_string());
+        self.failure = Some(error);
+        Err(told)
     }
 }

@@ -3,12 +3,14 @@
 //! known before, the data goes into a temporary file of its own and is copied behind them in the end (by the
 //! kernel, which shares the blocks where it can).
 //!
-//! `container` is the writer as one of those of all formats; `pack` makes files of files; `folder` of a directory.
+//! `container` is the writer as one of those of all formats; `pack` makes files of files, into a directory of
+//! `shards` too; `folder` of a directory.
 
 mod container;
 mod folder;
 mod input;
 mod pack;
+mod shards;
 mod tables;
 
 use std::fs::File;
@@ -26,6 +28,9 @@ pub use container::Container;
 pub use folder::{pack_folder, surrogates};
 pub use pack::{Packing, pack_files};
 use tables::Tables;
+
+/// Is told now and then how many bytes more were read; its error ends everything.
+pub type Passed<'p> = &'p mut dyn FnMut(u64) -> Result<()>;
 
 /// Writes an FFRecord file that the format's own readers open.
 ///
@@ -64,15 +69,16 @@ const BUFFER: usize = 256 << 10;
 impl Writer {
     /// For a file at `path`, whose name must end in `.ffr`, and which may be there already.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
-        Writer::new(path.as_ref(), None)
+        Writer::new(path.as_ref(), None, true)
     }
 
     /// As [`Writer::create`] for exactly `count` records: their bytes are then written once, at their place.
     pub fn create_for(path: impl AsRef<Path>, count: u64) -> Result<Writer> {
-        Writer::new(path.as_ref(), Some(count))
+        Writer::new(path.as_ref(), Some(count), true)
     }
 
-    fn new(path: &Path, announced: Option<u64>) -> Result<Writer> {
+    /// Without `force` nothing is replaced.
+    fn new(path: &Path, announced: Option<u64>, force: bool) -> Result<Writer> {
         if path.extension().is_none_or(|extension| extension != EXTENSION) {
             return Err(Error::Usage(format!("{}: an FFRecord file's name ends in .ffr", path.display())));
         }
@@ -80,7 +86,7 @@ impl Writer {
             return Err(Error::Usage(format!("{}: {} records are the most", path.display(), u32::MAX - 1)));
         }
         let open = || -> io::Result<Writer> {
-            let temporary = Temporary::create(path, true)?;
+            let temporary = Temporary::create(path, force)?;
             let mut data = BufWriter::with_capacity(BUFFER, temporary.file.try_clone()?);
             let begin = announced.map_or(0, tables_end);
             data.seek(SeekFrom::Start(begin))?;

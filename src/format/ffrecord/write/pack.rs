@@ -1,12 +1,12 @@
 //! Files as records: one of each file, or one of each of its lines; into one FFRecord file or several.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::{Writer, input};
+use super::shards::Shards;
+use super::{Passed, Writer, input};
 use crate::error::Place;
-use crate::format::target::directory;
 use crate::{Error, Result};
 
 /// How files become records.
@@ -16,76 +16,59 @@ pub struct Packing {
     pub lines: bool,
     /// So many files `PART_00000.ffr`, ... in a new directory, in place of one file.
     pub shards: Option<u32>,
+    /// What is at the target may be replaced: a file, or with shards a directory of .ffr files alone.
+    pub force: bool,
 }
 
-/// Makes an FFRecord file at `target` (or a directory of them) of `inputs`, in their order; `passed` is told now
-/// and then how many bytes more were read. Returns how many records there are. If it fails nothing is left.
+/// Makes an FFRecord file at `target` (or a directory of them) of `inputs`, in their order. Returns how many records
+/// there are. If it fails nothing is left.
 ///
 /// With shards, each gets the same number of records but the last, which may get fewer; as in the reference
-/// writer they can be fewer than was asked for. The target must not be there, or be an empty directory.
-pub fn pack_files(
-    target: &Path,
-    inputs: &[PathBuf],
-    packing: &Packing,
-    passed: &mut dyn FnMut(u64),
-) -> Result<u64> {
+/// writer they can be fewer than was asked for.
+pub fn pack_files(target: &Path, inputs: &[PathBuf], packing: &Packing, passed: Passed<'_>) -> Result<u64> {
     match packing.shards {
         None => {
-            let writer = match packing.lines {
-                true => Writer::create(target)?,
-                false => Writer::create_for(target, inputs.len() as u64)?,
-            };
+            let announced = (!packing.lines).then_some(inputs.len() as u64);
+            let writer = Writer::new(target, announced, packing.force)?;
             let mut to = To { writer: Some(writer), parts: None, count: 0, passed };
             to.all(inputs, packing.lines)?;
             to.finish()
         }
-        Some(shards) => pack_shards(target, inputs, packing.lines, shards, passed),
+        Some(shards) => pack_shards(target, inputs, packing, shards, passed),
     }
 }
 
 fn pack_shards(
     target: &Path,
     inputs: &[PathBuf],
-    lines: bool,
+    packing: &Packing,
     shards: u32,
-    passed: &mut dyn FnMut(u64),
+    passed: Passed<'_>,
 ) -> Result<u64> {
-    let failed = |cause| Error::write(Place::file(target), cause);
+    let failed = |problem: String| Error::write(Place::file(target), io::Error::other(problem));
     if shards == 0 || shards > 100_000 {
         return Err(Error::Usage(format!("{shards} shards: 1 to 100000 can be made")));
     }
-    let count = if lines { count_lines(inputs)? } else { inputs.len() as u64 };
-    let scratch = tempfile::Builder::new().prefix(".rab-").tempdir_in(directory(target)).map_err(failed)?;
-    let parts =
-        Parts { directory: scratch.path().to_owned(), each: count.div_ceil(shards.into()).max(1), count };
+    let directory = Shards::new(target, packing.force)?;
+    let count = if packing.lines { count_lines(inputs, passed)? } else { inputs.len() as u64 };
+    let each = count.div_ceil(shards.into()).max(1);
+    let parts = Parts { directory: directory.path().to_owned(), each, count };
     let mut to = To { writer: None, parts: Some(parts), count: 0, passed };
-    to.all(inputs, lines)?;
+    to.all(inputs, packing.lines)?;
     if to.count == 0 {
         to.next_part()?;
     }
     let added = to.finish()?;
     if added != count {
         let problem = format!("{count} lines were counted, {added} came: the input changed meanwhile");
-        return Err(failed(io::Error::other(problem)));
+        return Err(failed(problem));
     }
-    fs::rename(scratch.path(), target).map_err(failed)?;
-    // It has another name now.
-    let _ = scratch.keep();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777 & !umask());
-    fs::set_permissions(target, mode).map_err(failed)?;
+    directory.finish()?;
     Ok(added)
 }
 
-/// What the umask takes from new directories: only a new one tells, without a moment in which it is another.
-fn umask() -> u32 {
-    use std::os::unix::fs::PermissionsExt;
-    let probe = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir();
-    let mode = probe.ok().and_then(|probe| fs::metadata(probe.path()).ok());
-    mode.map_or(0o022, |meta| !meta.permissions().mode() & 0o777)
-}
-
-fn count_lines(inputs: &[PathBuf]) -> Result<u64> {
-    let mut count = 0;
+fn count_lines(inputs: &[PathBuf], passed: Passed<'_>) -> Result<u64> {
+    let (mut count, mut line) = (0, Vec::new());
     for input in inputs {
         let failed = |cause| Error::read(Place::file(input), cause);
         let mut file = open(input)?;
@@ -94,7 +77,8 @@ fn count_lines(inputs: &[PathBuf]) -> Result<u64> {
             let problem = "its lines cannot be counted before they are read, which shards need";
             return Err(Error::Usage(format!("{shown}: {problem}; it is not a regular file")));
         }
-        while next_line(&mut file, &mut Vec::new()).map_err(failed)? {
+        while next_line(&mut file, &mut line).map_err(failed)? {
+            passed(0)?;
             count += 1;
         }
     }
@@ -121,7 +105,7 @@ struct To<'p> {
     writer: Option<Writer>,
     parts: Option<Parts>,
     count: u64,
-    passed: &'p mut dyn FnMut(u64),
+    passed: Passed<'p>,
 }
 
 struct Parts {
@@ -141,7 +125,7 @@ impl To<'_> {
                 let mut line = Vec::new();
                 while next_line(&mut file, &mut line).map_err(failed)? {
                     self.writer()?.add(&line)?;
-                    (self.passed)(line.len() as u64 + 1);
+                    (self.passed)(line.len() as u64 + 1)?;
                 }
             } else {
                 if file.get_ref().metadata().map_err(failed)?.is_dir() {

@@ -35,14 +35,27 @@ pub enum Failure {
 pub fn store(file: &File, start: u64, input: &mut dyn Read) -> Result<Stored, Failure> {
     let mut first = Vec::new();
     fill(&mut first, input)?;
-    if first.len() == PIECE {
-        return beside(file, start, first, input);
+    match first.len() {
+        PIECE => beside(file, start, first, input),
+        _ => alone(file, start, first, input),
     }
-    file.write_all_at(&first, start).map_err(Failure::Output)?;
-    Ok(Stored { len: first.len() as u64, sha256: hex(&Sha256::digest(&first)) })
 }
 
-/// As [`store`], with a second thread.
+/// As [`store`], where `piece` has the first bytes.
+fn alone(file: &File, start: u64, mut piece: Vec<u8>, input: &mut dyn Read) -> Result<Stored, Failure> {
+    let (mut hash, mut len) = (Sha256::new(), 0);
+    loop {
+        file.write_all_at(&piece, start + len).map_err(Failure::Output)?;
+        hash.update(&piece);
+        len += piece.len() as u64;
+        if piece.len() < PIECE {
+            return Ok(Stored { len, sha256: hex(&hash.finalize()) });
+        }
+        fill(&mut piece, input)?;
+    }
+}
+
+/// As [`alone`], with a second thread if one can be started.
 fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Result<Stored, Failure> {
     let gone = || Failure::Output(io::Error::other("the thread that computes the checksum is gone"));
     thread::scope(|scope| {
@@ -61,7 +74,7 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
             hash.finalize()
         };
         let hashing = thread::Builder::new().name("checksum".into()).spawn_scoped(scope, hash);
-        let hashing = hashing.map_err(Failure::Output)?;
+        let Ok(hashing) = hashing else { return alone(file, start, first, input) };
 
         let (mut piece, mut len) = (first, 0);
         loop {
@@ -131,6 +144,12 @@ mod tests {
             let Ok(stored) = store(&file, 3, &mut bytes.as_slice()) else { panic!("{len}") };
             assert_eq!(stored.len, len as u64);
             assert_eq!(stored.sha256, hex(&Sha256::digest(&bytes)), "{len}");
+            let (mut first, mut input) = (Vec::new(), bytes.as_slice());
+            assert!(fill(&mut first, &mut input).is_ok());
+            let Ok(same) = alone(&tempfile::tempfile().unwrap(), 3, first, &mut input) else {
+                panic!("{len}")
+            };
+            assert_eq!((same.len, same.sha256), (stored.len, stored.sha256), "{len}");
             let mut found = vec![0; len];
             file.read_exact_at(&mut found, 3).unwrap();
             assert!(

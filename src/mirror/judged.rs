@@ -1,0 +1,162 @@
+//! A file as it was when it was looked at: what it is shown as, what tells it from others, and its attributes.
+
+use std::hash::{Hash, Hasher};
+use std::os::fd::AsFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::fstat;
+
+use crate::format::Format;
+use crate::tree::{Kind, Size, Stat};
+
+/// What a file is shown as.
+#[derive(Clone, Copy)]
+pub enum What {
+    Directory,
+    Container(&'static dyn Format),
+    File,
+    Link,
+}
+
+impl What {
+    pub fn kind(self) -> Kind {
+        match self {
+            What::Directory | What::Container(_) => Kind::Directory { subdirectories: None },
+            What::File => Kind::File,
+            What::Link => Kind::Link,
+        }
+    }
+
+    pub fn number(self) -> u8 {
+        match self {
+            What::Directory => 0,
+            What::Container(_) => 1,
+            What::File => 2,
+            What::Link => 3,
+        }
+    }
+}
+
+/// What tells one file from another, and one content from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub device: u64,
+    pub inode: u64,
+    pub len: u64,
+    /// Seconds and nanoseconds.
+    pub modified: (i64, i64),
+}
+
+impl Identity {
+    pub fn same_file(&self, other: &Identity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+/// A file that was looked at.
+#[derive(Clone, Copy)]
+pub struct Judged {
+    pub what: What,
+    pub identity: Identity,
+    /// Bytes on disk.
+    stored: u64,
+    mode: u32,
+    /// What the directories leave of it that a link leads through.
+    allowed: u16,
+}
+
+impl Default for Judged {
+    /// A directory that is on no disk.
+    fn default() -> Judged {
+        Judged {
+            what: What::Directory,
+            identity: Identity::default(),
+            stored: 0,
+            mode: 0o555,
+            allowed: 0o777,
+        }
+    }
+}
+
+impl Judged {
+    pub fn new(what: What, stat: &rustix::fs::Stat) -> Judged {
+        let stored = 512 * stat.st_blocks as u64;
+        Judged { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
+    }
+
+    /// The same by way of a link, whose directories leave these bits of the mode.
+    pub fn by_link(self, allowed: u16) -> Judged {
+        Judged { allowed, ..self }
+    }
+
+    /// The same file as it is now.
+    pub fn now(&self, stat: &rustix::fs::Stat) -> Judged {
+        Judged { allowed: self.allowed, ..Judged::new(self.what, stat) }
+    }
+
+    /// The same file as it is now, wherever it is.
+    pub fn now_open(&self, file: impl AsFd) -> Option<Judged> {
+        fstat(file).ok().map(|stat| self.now(&stat))
+    }
+
+    /// Is it the same in everything that a node keeps?
+    pub fn is_same(&self, other: &Judged) -> bool {
+        let is_unchanged = match self.what {
+            What::Container(_) => (self.identity, self.mode) == (other.identity, other.mode),
+            _ => self.identity.same_file(&other.identity),
+        };
+        is_unchanged && self.what.number() == other.what.number() && self.allowed == other.allowed
+    }
+
+    /// What two that are the same have in common, and is in a directory's listing already.
+    pub fn hash(&self, hasher: &mut impl Hasher) {
+        (self.what.number(), self.identity.inode, self.allowed).hash(hasher);
+        if let What::Container(_) = self.what {
+            (self.identity.len, self.identity.modified, self.mode).hash(hasher);
+        }
+    }
+
+    /// A directory of which only the inode number is known.
+    pub fn directory(inode: u64) -> Judged {
+        Judged { identity: Identity { inode, ..Identity::default() }, ..Judged::default() }
+    }
+
+    pub fn stat(&self) -> Stat {
+        let size = match self.what {
+            What::File | What::Link => Size { len: Some(self.identity.len), stored: self.stored },
+            What::Directory | What::Container(_) => Size::NOTHING,
+        };
+        let is_on_disk = self.identity != Identity::default();
+        Stat {
+            kind: self.what.kind(),
+            size,
+            modified: is_on_disk.then(|| time(self.identity.modified)),
+            permissions: self.permissions(),
+        }
+    }
+
+    /// Who may read a container may look into it.
+    fn permissions(&self) -> u16 {
+        let bits = self.mode as u16 & self.allowed;
+        match self.what {
+            What::Container(_) => (bits & 0o444) | (bits & 0o444) >> 2,
+            What::Link => 0o777,
+            What::Directory | What::File => bits & 0o555,
+        }
+    }
+}
+
+pub fn identity(stat: &rustix::fs::Stat) -> Identity {
+    Identity {
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        len: stat.st_size as u64,
+        modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
+    }
+}
+
+fn time((seconds, nanoseconds): (i64, i64)) -> SystemTime {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let base = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    base.unwrap_or(UNIX_EPOCH) + Duration::from_nanos(nanoseconds.clamp(0, 999_999_999) as u64)
+}

@@ -1,0 +1,52 @@
+//! Texts that are one value: metadata, sidecars, objects.
+
+use std::sync::Arc;
+
+use libyaml_safer::EventData;
+
+use super::super::{Form, Measure, Node, Problem, reread, surrogates, written_len};
+use super::{Anchors, Composer};
+
+/// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
+pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
+    value_with(text, &mut Anchors::default())
+}
+
+/// As [`value`], for who writes it anew, where every alias becomes all that it stands for: what would then be too
+/// long is refused.
+pub fn value_to_write(text: &str) -> Result<Arc<Node>, Problem> {
+    let mut anchors = Anchors::default();
+    let node = value_with(text, &mut anchors)?;
+    let len = Measure::new().len(&node, &anchors);
+    written_len(len, text).map_err(|problem| Problem::new(0, problem))?;
+    Ok(node)
+}
+
+fn value_with(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
+    // PyYAML refuses tabs before a token, so that its users go on to JSON; our parser would take them.
+    if text.trim_start().starts_with(['[', '{'])
+        && text.contains('\t')
+        && let Ok(node) = reread(text, Form::Json, anchors)
+    {
+        return Ok(node);
+    }
+    let read = one_document(text, anchors);
+    read.or_else(|problem| reread(text, Form::Json, anchors).map_err(|_| problem))
+}
+
+fn one_document(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
+    let parsed = surrogates::hide(text);
+    let mut composer = Composer::new(text, &parsed, anchors)?;
+    composer.events.next()?; // the stream's start
+    if matches!(composer.events.next()?.data, EventData::StreamEnd) {
+        return Ok(Arc::new(Node::Null));
+    }
+    let root = composer.events.next()?;
+    let (built, _) = composer.node(root, 1)?;
+    composer.events.next()?; // the document's end
+    let after = composer.events.next()?;
+    match after.data {
+        EventData::StreamEnd => Ok(built.node),
+        _ => Err(composer.problem(&after, "a second document begins")),
+    }
+}
