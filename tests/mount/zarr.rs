@@ -61,8 +61,9 @@ fn a_container_is_a_store_by_itself_too() {
         let shown = Mount::with(&made().join(name), &["--as", "zarr"]);
         assert!(shown.join(".zgroup").is_file() && !shown.join("nothing/.zgroup").exists());
     }
-    let mount = Mount::with(&made().join("small.rab"), &["--as", "zarr"]);
-    assert_eq!(python(&[&"zarr_stores.py", &"listed", &mount.path]).trim(), "7");
+    let (file, plain) = (made().join("small.rab"), Mount::new(&made().join("small.rab")));
+    let mount = Mount::with(&file, &["--as", "zarr"]);
+    assert_eq!(python(&[&"zarr_stores.py", &"listed", &mount.path, &plain.path]).trim(), "7");
     let said = sh(r#"find "$1" -name .zgroup -o -name .zmetadata"#, &[&mount.path]);
     assert_eq!(said.lines().count(), 2, "{said}");
 }

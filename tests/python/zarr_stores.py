@@ -2,7 +2,7 @@
 
 zarr_stores.py make DIR                       containers with arrays that are cut into chunks, and with odd names
 zarr_stores.py view MOUNT                     the store below .views/zarr of a mount
-zarr_stores.py listed MOUNT                   a mount with --as zarr, which is a store itself
+zarr_stores.py listed MOUNT PLAIN             a mount with --as zarr, which is a store itself, and one without
 zarr_stores.py refs REFS RAW                  references, and the same unpacked by `rab unpack --meta`
 zarr_stores.py http RAB SOURCE RAW            references of SOURCE, read over HTTP from its directory
 
@@ -153,11 +153,10 @@ def view(mount):
     return store(path, wanted(mount))
 
 
-def listed(mount):
+def listed(mount, plain):
     names = os.listdir(mount)
     assert ".zgroup" in names and ".zmetadata" in names, names
-    want = {name: about for name, about in wanted(mount).items()}
-    return compare(zarr.open_consolidated(mount), want)
+    return compare(zarr.open_consolidated(mount), wanted(plain))
 
 
 # ---------------------------------------------------------------- references
