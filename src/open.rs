@@ -87,7 +87,7 @@ fn container(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result
     let stored = sources.iter().map(|source| source.len()).sum();
     let mode = sources.iter().fold(first.mode(), |mode, source| mode & source.mode());
     let others = others.iter().map(|source| source.clone() as Arc<dyn Source>).collect();
-    let options = config.showing.formats.clone();
+    let options = formats(config);
     let tree = format::open(Context { others, options, ..Context::new(first.clone(), engine.clone()) })?;
     let summary = match tree.datasets() {
         1 => "1 dataset".into(),
@@ -144,7 +144,7 @@ fn showing(config: &Config) -> Result<mirror::Options> {
     let showing = &config.showing;
     Ok(mirror::Options {
         max_open: affordable(showing.max_open),
-        formats: showing.formats.clone(),
+        formats: formats(config),
         strip_ext: showing.strip_ext,
         only_containers: showing.only_containers,
         follow_outside: showing.follow_outside,
@@ -153,6 +153,13 @@ fn showing(config: &Config) -> Result<mirror::Options> {
         mountpoint: config.mountpoint.clone(),
         ..mirror::Options::default()
     })
+}
+
+/// What the user says about containers, and where they will be mounted.
+fn formats(config: &Config) -> format::Options {
+    let mut options = config.showing.formats.clone();
+    options.policy.mountpoint = config.mountpoint.clone();
+    options
 }
 
 /// How many files may be open: the limit of descriptors is raised for them if it can be.

@@ -114,7 +114,7 @@ fn names_that_stay_in_their_rooms() {
     };
     only("fuser::", &["fuse", "mount"]);
     // Of errno in rustix's spelling, which tells what an operation met.
-    only("Errno", &["fuse", "mirror", "mount", "unpack"]);
+    only("Errno", &["fuse", "mirror", "mount", "source", "unpack"]);
     only("clap", &["cli"]);
     only("globset", &["cli", "mirror"]);
     only("indicatif", &["cli"]);

@@ -17,9 +17,9 @@ use rustix::io::{Errno, pread};
 use super::judged::{Identity, Judged, What, identity};
 use super::nodes::Node;
 use super::options::Options;
-use super::resolve::resolve;
 use crate::error::Place;
 use crate::format::{self, Candidate, Format, HEAD};
+use crate::source::resolve;
 use crate::tree::Stat;
 use crate::{Error, Result};
 

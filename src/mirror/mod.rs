@@ -7,7 +7,6 @@
 //! | `options` | what is shown |
 //! | `judge` | what a file on disk is shown as |
 //! | `judged` | a file as it was when it was looked at |
-//! | `resolve` | where a link leads |
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
 //! | `opened` | the containers and files that are open |
@@ -27,7 +26,6 @@ mod listing;
 mod nodes;
 mod opened;
 mod options;
-mod resolve;
 mod union;
 mod watch;
 

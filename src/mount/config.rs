@@ -51,9 +51,9 @@ pub struct Showing {
 impl Showing {
     /// Is anything said of how a directory is to be shown?
     pub fn is_of_directory(&self) -> bool {
-        let Showing { union, strip_ext, only_containers, follow_outside, max_depth, .. } = self;
+        let Showing { union, strip_ext, only_containers, max_depth, .. } = self;
         let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
-        *union || *strip_ext || *only_containers || *follow_outside || max_depth.is_some() || is_filtered
+        *union || *strip_ext || *only_containers || max_depth.is_some() || is_filtered
     }
 }
 

@@ -18,6 +18,7 @@ mod links;
 mod model;
 mod npz;
 mod numpy;
+mod onda;
 mod options;
 mod parallel;
 mod rawarray;

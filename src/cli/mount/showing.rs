@@ -39,13 +39,6 @@ pub struct ShowingOptions {
     #[arg(long)]
     pub only_containers: bool,
 
-    /// In a directory: follow symbolic links that lead out of it, too
-    ///
-    /// Others are followed always, unless they lead to a directory that they lie in. What is not followed is
-    /// shown as a link.
-    #[arg(long)]
-    pub follow_outside: bool,
-
     /// In a directory: show N levels, 1 for its own files only
     #[arg(long, value_name = "N", value_parser = depth)]
     pub max_depth: Option<u32>,
@@ -82,7 +75,7 @@ impl ShowingOptions {
             "strip_ext" => Some(&mut self.strip_ext),
             "no_verify" => Some(&mut self.reading.no_verify),
             "only_containers" => Some(&mut self.only_containers),
-            "follow_outside" => Some(&mut self.follow_outside),
+            "follow_outside" => Some(&mut self.reading.follow_outside),
             _ => None,
         };
         if let Some(flag) = flag {
@@ -112,7 +105,6 @@ impl ShowingOptions {
             union: self.union || list.union,
             strip_ext: self.strip_ext || list.strip_ext,
             only_containers: self.only_containers || list.only_containers,
-            follow_outside: self.follow_outside || list.follow_outside,
             max_depth: self.max_depth.or(list.max_depth),
             include: [list.include, self.include].concat(),
             exclude: [list.exclude, self.exclude].concat(),
@@ -135,7 +127,7 @@ impl ShowingOptions {
             union: self.union,
             strip_ext: self.strip_ext,
             only_containers: self.only_containers,
-            follow_outside: self.follow_outside,
+            follow_outside: self.reading.follow_outside,
             max_depth: self.max_depth,
             include: self.include,
             exclude: self.exclude,
