@@ -92,8 +92,7 @@ impl Content {
                 Ok(bytes.map(Bytes::Owned))
             }
             Content::Stored { source, range } if offset < end => {
-                let wanted = range.start + offset..range.start + end;
-                if source.is_cached(&wanted) { stored(&**source, wanted).map(Some) } else { Ok(None) }
+                stored_at_once(&**source, range.start + offset..range.start + end)
             }
             Content::Part { whole, range } if offset < end => {
                 whole.read_at_once(range.start + offset, (end - offset) as usize)
@@ -330,6 +329,19 @@ fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
         }
         None => source.read_range(range).map(Bytes::Owned),
     }
+}
+
+/// As [`stored`] if that does not wait for a disk, or None.
+fn stored_at_once(source: &dyn Source, range: Range<u64>) -> Result<Option<Bytes>> {
+    if let Some(mapped) = source.map(range.clone()) {
+        let is_cached = source.is_cached(&range);
+        return if is_cached { source.check().map(|()| Some(Bytes::Mapped(mapped))) } else { Ok(None) };
+    }
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    if !source.read_if_cached(&mut bytes, range.start)? {
+        return Ok(None);
+    }
+    source.check().map(|()| Some(Bytes::Owned(bytes)))
 }
 
 /// What a read gives: bytes in memory, or a place in a mapped file.
