@@ -82,7 +82,7 @@ impl Wrapper {
             (0x1f, 0x8b) => Ok(Wrapper::Gzip),
             // RFC 1950, 2.2: a multiple of 31 that names method 8 and a window of at most 32 KiB.
             (0x08 | 0x18 | 0x28 | 0x38 | 0x48 | 0x58 | 0x68 | 0x78, _)
-                if u16::from_be_bytes([first, second]) % 31 == 0 =>
+                if u16::from_be_bytes([first, second]).is_multiple_of(31) =>
             {
                 if second & 0x20 != 0 {
                     let needs = "the zlib stream needs a preset dictionary, which the format does not have";

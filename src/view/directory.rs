@@ -6,6 +6,9 @@ use super::Dataset;
 use crate::Result;
 use crate::tree::{Face, Held, ROOT, Tree};
 
+/// Gets the name of what is in a directory, and what it is.
+pub type Each<'a> = &'a mut dyn FnMut(&[u8], Result<Child>) -> Result<()>;
+
 #[derive(Clone)]
 pub struct Directory {
     held: Arc<Held>,
@@ -28,7 +31,7 @@ impl Directory {
 
     /// Calls `each` with everything in it that a view shows: the tree's directories and all datasets, by their file
     /// names, in the order of the listing; or with the error that a description gives. An error of `each` is the end.
-    pub fn each(&self, each: &mut dyn FnMut(&[u8], Result<Child>) -> Result<()>) -> Result<()> {
+    pub fn each(&self, each: Each<'_>) -> Result<()> {
         let (tree, mut outcome) = (self.held.tree(), Ok(()));
         tree.list(self.held.node(), 0, &mut |name, entry| {
             if entry.face == Face::Data {
