@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// Top to bottom.
 const ROOMS: &[&str] = &[
-    "cli", "bench", "open", "mount", "fuse", "fs", "pack", "unpack", "diff", "convert", "archive", "mirror",
-    "view", "format", "tree", "content", "array", "codec", "pool", "source", "yaml", "error",
+    "cli", "bench", "open", "mount", "fuse", "fs", "pack", "unpack", "diff", "convert", "refs", "archive",
+    "mirror", "view", "format", "tree", "content", "array", "codec", "pool", "source", "yaml", "error",
 ];
 
 fn src() -> PathBuf {

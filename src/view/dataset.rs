@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::array::{self, Array, Slab};
 use crate::content::{Content, hyperslab};
 use crate::tree::{Description, Face, Held};
+use crate::yaml::Node;
 use crate::{Error, Result};
 
 /// Where a dataset is.
@@ -69,6 +70,11 @@ impl Dataset {
     /// What is said of it, maybe without metadata, codec and checksum.
     pub fn about(&self) -> &Description {
         &self.about
+    }
+
+    /// Its metadata.
+    pub fn metadata(&self) -> Result<Arc<Node>> {
+        Ok(self.origin.describe()?.metadata)
     }
 
     /// Its decoded bytes.

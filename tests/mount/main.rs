@@ -29,3 +29,4 @@ mod tools;
 mod underneath;
 mod users;
 mod views;
+mod zarr;
