@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::array::{self, Array, Slab};
 use crate::content::{Content, hyperslab};
 use crate::tree::{Description, Face, Held};
-use crate::yaml::Node;
 use crate::{Error, Result};
 
 /// Where a dataset is.
@@ -72,9 +71,13 @@ impl Dataset {
         &self.about
     }
 
-    /// Its metadata.
-    pub fn metadata(&self) -> Result<Arc<Node>> {
-        Ok(self.origin.describe()?.metadata)
+    /// Everything that is said of it, for views that show what a brief description lacks.
+    pub fn describe(&self) -> Result<Description> {
+        let about = self.origin.describe()?;
+        Ok(match self.part.as_deref() {
+            None => about,
+            Some((_, slab)) => self.narrowed(about, slab),
+        })
     }
 
     /// Its decoded bytes.
@@ -115,18 +118,5 @@ impl Dataset {
     /// Something of it makes no sense.
     pub fn wrong(&self, problem: &str) -> Error {
         Error::Other(format!("dataset {:?}: {problem}", self.about.name.lossy()))
-    }
-}
-
-/// For views that show what a brief description lacks.
-#[cfg_attr(not(test), expect(dead_code, reason = "no view shows metadata yet"))]
-impl Dataset {
-    /// Everything that is said of it.
-    pub fn describe(&self) -> Result<Description> {
-        let about = self.origin.describe()?;
-        Ok(match self.part.as_deref() {
-            None => about,
-            Some((_, slab)) => self.narrowed(about, slab),
-        })
     }
 }

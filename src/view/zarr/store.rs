@@ -102,7 +102,7 @@ impl Store {
 
     /// Its `.zattrs`.
     pub fn attributes(&self) -> Result<Value> {
-        let metadata = self.dataset.metadata()?;
+        let metadata = self.dataset.describe()?.metadata;
         Ok(attributes::of(&self.array, &metadata))
     }
 
