@@ -41,7 +41,7 @@ impl Content {
             Content::Inline(bytes) => Some(bytes.len() as u64),
             Content::Stored { range, .. } | Content::Part { range, .. } => Some(range.end - range.start),
             Content::Decoded(stream) => stream.known_len(),
-            Content::Computed(computed) => Some(computed.len()),
+            Content::Computed(computed) => computed.known_len(),
             Content::Broken { claimed, .. } => Some((*claimed).max(1)),
         }
     }
@@ -50,6 +50,7 @@ impl Content {
     pub fn len(&self) -> Result<u64> {
         match self {
             Content::Decoded(stream) => stream.len(),
+            Content::Computed(computed) => computed.len(),
             other => Ok(other.known_len().unwrap_or(0)),
         }
     }
@@ -59,7 +60,8 @@ impl Content {
         match self {
             Content::Decoded(stream) => stream.on_damage(listener),
             Content::Part { whole, .. } => whole.on_damage(listener),
-            Content::Inline(_) | Content::Stored { .. } | Content::Computed(_) | Content::Broken { .. } => {}
+            Content::Computed(computed) => computed.on_damage(Box::new(listener)),
+            Content::Inline(_) | Content::Stored { .. } | Content::Broken { .. } => {}
         }
     }
 
@@ -73,8 +75,7 @@ impl Content {
                 Ok(bytes.map(Bytes::Owned))
             }
             Content::Stored { source, range } if offset < end => {
-                let wanted = range.start + offset..range.start + end;
-                if source.is_cached(&wanted) { stored(&**source, wanted).map(Some) } else { Ok(None) }
+                stored_at_once(&**source, range.start + offset..range.start + end)
             }
             Content::Part { whole, range } if offset < end => {
                 whole.read_at_once(range.start + offset, (end - offset) as usize)
@@ -222,9 +223,9 @@ impl io::Read for Reader {
 fn read_computed(computed: &dyn Computed, at: &mut u64, buffer: &mut [u8]) -> Result<usize> {
     let (start, room) = (*at, buffer.len() as u64);
     let count = |end: u64| end.saturating_sub(start).min(room) as usize;
-    let whole = count(computed.len());
+    let whole = count(computed.len()?);
     let filled = match computed.fill(buffer.get_mut(..whole).unwrap_or_default(), *at) {
-        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()) {
+        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()?) {
             0 => return Err(error),
             sound => computed.fill(buffer.get_mut(..sound).unwrap_or_default(), *at).map(|()| sound)?,
         },
@@ -273,13 +274,13 @@ fn pass_part(
 fn pass_computed(computed: &dyn Computed, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
     let fill = |piece: &mut [u8], at| computed.fill(piece, at);
     let mut passed = 0;
-    let whole = pass_pieces(0..computed.len(), &fill, &mut |piece| {
+    let whole = pass_pieces(0..computed.len()?, &fill, &mut |piece| {
         passed += piece.len() as u64;
         each(piece)
     });
     if let Err(Error::Damaged { .. }) = &whole {
         // What the piece with the damage has before it.
-        pass_pieces(passed..computed.sound_len(), &fill, each)?;
+        pass_pieces(passed..computed.sound_len()?, &fill, each)?;
     }
     whole
 }
@@ -311,6 +312,19 @@ fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
         }
         None => source.read_range(range).map(Bytes::Owned),
     }
+}
+
+/// As [`stored`] if that does not wait for a disk, or None.
+fn stored_at_once(source: &dyn Source, range: Range<u64>) -> Result<Option<Bytes>> {
+    if let Some(mapped) = source.map(range.clone()) {
+        let is_cached = source.is_cached(&range);
+        return if is_cached { source.check().map(|()| Some(Bytes::Mapped(mapped))) } else { Ok(None) };
+    }
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    if !source.read_if_cached(&mut bytes, range.start)? {
+        return Ok(None);
+    }
+    source.check().map(|()| Some(Bytes::Owned(bytes)))
 }
 
 /// What a read gives: bytes in memory, or a place in a mapped file.

@@ -102,9 +102,10 @@ impl FileSystem {
     }
 
     /// The inodes of all that is in the same container.
-    pub fn siblings(&self, inode: u64) -> Range<u64> {
-        let nodes = decompose(inode).map_or(0..0, |(node, _)| self.tree.siblings(node));
-        compose(nodes.start, Face::Data)..compose(nodes.end, Face::Data)
+    pub fn siblings(&self, inode: u64) -> Vec<Range<u64>> {
+        let nodes = decompose(inode).map_or_else(|_| Vec::new(), |(node, _)| self.tree.siblings(node));
+        let inodes = |nodes: Range<NodeId>| compose(nodes.start, Face::Data)..compose(nodes.end, Face::Data);
+        nodes.into_iter().map(inodes).collect()
     }
 
     /// Can requests for this inode be answered without opening a container?

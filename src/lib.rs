@@ -16,6 +16,7 @@
 //! | `pack` | files and directories as the datasets of a new container |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `mirror` | directories of containers and other files as one tree |
+//! | `view` | other faces of datasets (npy, ...), and the tree that has them below `.views` |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `content` | what a file's bytes are |
@@ -58,6 +59,7 @@ mod pool;
 mod source;
 mod tree;
 mod unpack;
+mod view;
 mod yaml;
 
 pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
@@ -69,5 +71,6 @@ pub use content::Reader;
 pub use error::{Error, Result};
 pub use format::ffrecord;
 pub use format::{Add, Cell, Column, Compression, Editor, Item, Options, Writer};
+pub use source::Policy;
 pub use tree::{Checksum, ColumnInfo, Description, Table};
 pub use yaml::{Node, Text, Value};

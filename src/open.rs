@@ -15,6 +15,7 @@ use crate::mirror::{self, Filter, Mirror, Union};
 use crate::mount::{Config, Opened};
 use crate::source::{FileSource, Source};
 use crate::tree::Tree;
+use crate::view::{self, Overlay};
 use crate::{Error, Result};
 
 /// Descriptors for all but the containers and files of a directory: those that are being opened or listed among them.
@@ -44,7 +45,9 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         ask_opendirs: config.auto_unmount,
         changing: root.is_changing.then_some(config.showing.refresh),
     };
-    let fs = FileSystem::new(root.tree, owner(config), root.modified, root.stored);
+    let shown = config.showing.kind.as_deref().map(view::named).transpose()?;
+    let tree = Arc::new(Overlay::new(root.tree, shown));
+    let fs = FileSystem::new(tree, owner(config), root.modified, root.stored);
     let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })
@@ -84,7 +87,7 @@ fn container(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result
     let stored = sources.iter().map(|source| source.len()).sum();
     let mode = sources.iter().fold(first.mode(), |mode, source| mode & source.mode());
     let others = others.iter().map(|source| source.clone() as Arc<dyn Source>).collect();
-    let options = config.showing.formats.clone();
+    let options = formats(config);
     let tree = format::open(Context { others, options, ..Context::new(first.clone(), engine.clone()) })?;
     let summary = match tree.datasets() {
         1 => "1 dataset".into(),
@@ -141,7 +144,7 @@ fn showing(config: &Config) -> Result<mirror::Options> {
     let showing = &config.showing;
     Ok(mirror::Options {
         max_open: affordable(showing.max_open),
-        formats: showing.formats.clone(),
+        formats: formats(config),
         strip_ext: showing.strip_ext,
         only_containers: showing.only_containers,
         follow_outside: showing.follow_outside,
@@ -149,6 +152,13 @@ fn showing(config: &Config) -> Result<mirror::Options> {
         filter: Filter::new(&showing.include, &showing.exclude)?,
         mountpoint: config.mountpoint.clone(),
     })
+}
+
+/// What the user says about containers, and where they will be mounted.
+fn formats(config: &Config) -> format::Options {
+    let mut options = config.showing.formats.clone();
+    options.policy.mountpoint = config.mountpoint.clone();
+    options
 }
 
 /// How many files may be open: the limit of descriptors is raised for them if it can be.

@@ -123,7 +123,7 @@ fn names_that_stay_in_their_rooms() {
     };
     only("fuser::", &["fuse", "mount"]);
     // Of errno in rustix's spelling, which tells what an operation met.
-    only("Errno", &["fuse", "mirror", "mount", "unpack"]);
+    only("Errno", &["fuse", "mirror", "mount", "source", "unpack"]);
     only("clap", &["cli"]);
     only("globset", &["cli", "mirror"]);
     only("indicatif", &["cli"]);
@@ -150,5 +150,13 @@ fn formats_know_no_other_format() {
             assert!(!text.contains(&format!("format::{other}")), "{file} knows format {other}");
             assert!(!text.contains(&format!("super::super::{other}")), "{file} knows format {other}");
         }
+    }
+}
+
+/// Formats lie below views, so they know none either.
+#[test]
+fn views_know_no_format() {
+    for (file, text) in files() {
+        assert!(!file.starts_with("view/") || !named(&text).contains(&"format"), "{file} knows formats");
     }
 }

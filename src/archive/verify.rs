@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Dataset;
 use crate::codec::crc32;
+use crate::error::Place;
 use crate::tree::Checksum;
 use crate::{Error, Result};
 
@@ -28,11 +29,27 @@ pub enum Checked {
 impl Dataset<'_> {
     /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
+        let verified = self.verify_data(passed);
+        let mut against = self.archive.listing.datasets.violations(self.number);
+        if against.is_empty() {
+            return verified;
+        }
+        if let Err(error) = verified {
+            against.push(format!("and its data: {error}"));
+        }
+        let place = Place::file(self.archive.path()).dataset(&self.description().name.lossy());
+        Err(Error::damaged(place, against.join("; ")))
+    }
+
+    fn verify_data(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let described = self.description();
         if self.archive.find(described.name.as_bytes()) != Some(self.number as usize) {
             return Err(self.wrong("there is another dataset of this name before it".into()));
         }
-        if described.compression.is_none() || described.fault.is_some() {
+        let is_made = described.stored.is_none() && described.fault.is_none();
+        if is_made {
+            self.verify_decoded()?;
+        } else if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
         } else {
             match self.verify_decoded() {

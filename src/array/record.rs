@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use super::numpy::python_literal;
 use super::{Dtype, Element, Endian, Kind};
 
 /// More bytes or fields have no elements.
@@ -90,6 +91,25 @@ impl Record {
         Ok(record)
     }
 
+    /// Of fields with their names, one behind the other; None if there are too many of them, or they are too large.
+    pub fn of_fields(fields: impl IntoIterator<Item = (String, Cell, Option<u64>)>) -> Option<Record> {
+        let mut record = Record { fields: Vec::new(), is_plain: false };
+        let mut offset = 0u64;
+        for (name, cell, repeat) in fields {
+            let field = Field { name, cell, repeat, offset };
+            let size = cell.size().checked_mul(repeat.unwrap_or(1))?;
+            offset = offset.checked_add(size).filter(|end| *end <= MOST_BYTES)?;
+            record.fields.push(field);
+        }
+        (record.fields.len() <= MOST_FIELDS).then_some(record)
+    }
+
+    /// Of one value without a name.
+    pub fn plain(cell: Cell) -> Option<Record> {
+        let record = Record::of_fields([("f0".into(), cell, None)])?;
+        Some(Record { is_plain: true, ..record })
+    }
+
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -119,7 +139,7 @@ impl Record {
         }
         let field = |field: &Field| {
             let repeat = field.repeat.map_or(String::new(), |count| format!(", ({count},)"));
-            format!("('{}', '{}'{repeat})", field.name, field.cell)
+            format!("({}, '{}'{repeat})", quoted(&field.name), field.cell)
         };
         format!("[{}]", self.fields.iter().map(field).collect::<Vec<_>>().join(", "))
     }
@@ -135,6 +155,12 @@ impl fmt::Display for Record {
         }
         if self.fields.len() == 1 && !self.is_plain { f.write_str(",") } else { Ok(()) }
     }
+}
+
+/// As Python shows a text; others than simple ones with all that is odd in them escaped.
+fn quoted(name: &str) -> String {
+    let is_simple = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_simple { format!("'{name}'") } else { python_literal(name) }
 }
 
 /// `8f8`, `<u4`, `8<f8`, `S12`, `float32`, `?`.
@@ -214,6 +240,24 @@ mod tests {
         assert_eq!(parsed(&parsed("4u2").to_string()), Record { is_plain: false, ..parsed("4u2") });
         assert_eq!(parsed("f4").number().unwrap().to_string(), "<f4");
         assert_eq!(parsed("f4,").number(), None);
+    }
+
+    #[test]
+    fn fields_with_names() {
+        let number = Cell::Number(parsed("<f4").number().unwrap());
+        let fields = [("x".into(), number, None), ("a \"é\\".into(), Cell::Text(3), Some(2))];
+        let record = Record::of_fields(fields).unwrap();
+        assert_eq!(record.descr(), r#"[('x', '<f4'), ("a \"é\\", 'S3', (2,))]"#);
+        assert_eq!(
+            (record.size(), record.fields()[1].offset, record.to_string().as_str()),
+            (10, 4, "<f4,2S3")
+        );
+        assert_eq!(
+            Record::plain(Cell::Unicode(5, Endian::Big)),
+            Some(Record::parse(">U5", Endian::Big).unwrap())
+        );
+        assert_eq!(Record::of_fields([("x".into(), Cell::Void(u32::MAX), Some(2))]), None);
+        assert_eq!(Record::of_fields((0..5000).map(|n| (n.to_string(), Cell::Void(1), None))), None);
     }
 
     #[test]

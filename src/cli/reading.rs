@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::source::Policy;
 use crate::{Archive, Options, Result};
 
 /// Of verbs that look into one container.
@@ -31,7 +32,7 @@ impl Opening {
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
-    /// The container's format, which is then not looked for: FFRecord, NPZ, RAB, RawArray
+    /// The container's format, which is then not looked for: FFRecord, NPZ, Onda, RAB, RawArray
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
 
@@ -48,11 +49,20 @@ pub struct Reading {
     /// What is not right is then handed out as it is.
     #[arg(long)]
     pub no_verify: bool,
+
+    /// Follow what leads out of the directory: symbolic links in a directory, and files that a container names
+    ///
+    /// Links that stay inside are followed always, unless they lead to a directory that they lie in. What is not
+    /// followed is shown as a link. Of a container whose data is in other files (Onda), those beside it and below are
+    /// read always; only regular files are.
+    #[arg(long)]
+    pub follow_outside: bool,
 }
 
 impl Reading {
     pub fn options(&self) -> Options {
-        Options { format: self.format.clone(), dtype: self.dtype.clone(), no_verify: self.no_verify }
+        let policy = Policy { follow_outside: self.follow_outside, mountpoint: None };
+        Options { format: self.format.clone(), dtype: self.dtype.clone(), no_verify: self.no_verify, policy }
     }
 
     pub fn open(&self, path: &Path) -> Result<Archive> {
@@ -65,6 +75,7 @@ impl Reading {
             format: self.format.or(other.format),
             dtype: self.dtype.or(other.dtype),
             no_verify: self.no_verify || other.no_verify,
+            follow_outside: self.follow_outside || other.follow_outside,
         }
     }
 }

@@ -18,7 +18,7 @@ use super::spill::Spill;
 use super::window::Packer;
 use super::{BLOCK, SPAN};
 use crate::pool::Pool;
-use crate::source::Source;
+use crate::source::{OpenFiles, Source};
 
 /// A parked decoder holds about 110 KiB (window, tables, input, perhaps a seek point): 64 of them are 7 MiB.
 const PARKED: usize = 64;
@@ -52,6 +52,8 @@ pub struct Engine {
     store: Option<IndexStore>,
     /// Decoded data that is too large for the cache.
     pub spill: Spill,
+    /// Files that containers name and that are open.
+    pub files: Arc<OpenFiles>,
     /// Decoders that stopped on a block boundary, each with its stream's number, oldest first.
     parked: Mutex<VecDeque<(u64, Inflater)>>,
     spare: Mutex<Vec<Parts>>,
@@ -83,6 +85,7 @@ impl Engine {
         Engine {
             cache: BlockCache::new(usize::try_from(limits.cache).unwrap_or(usize::MAX)),
             spill: Spill::new(limits.spill),
+            files: Arc::default(),
             limits,
             account: Arc::new(Account::new(limits.index)),
             store,

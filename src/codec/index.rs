@@ -67,6 +67,13 @@ impl Account {
         indexes.iter().map(|index| index.size()).fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2))
     }
 
+    /// Counts `bytes` as long as what is returned is there; None if there is no room for them.
+    pub fn room(self: &Arc<Account>, bytes: u64) -> Option<Room> {
+        let room = Room { account: self.clone(), bytes };
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        (before.saturating_add(bytes) <= self.limit).then_some(room)
+    }
+
     fn register(&self, index: &Arc<Index>) {
         let mut indexes = lock(&self.indexes);
         if indexes.len() == indexes.capacity() {
@@ -96,6 +103,18 @@ impl Account {
 
     fn changed(&self, before: u64, after: u64) {
         self.used.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+    }
+}
+
+/// Memory that is counted, until this is dropped.
+pub struct Room {
+    account: Arc<Account>,
+    bytes: u64,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.account.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

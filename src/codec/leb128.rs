@@ -59,6 +59,7 @@ impl Leb128 {
 impl Decoder for Leb128 {
     /// A place in the file each, and nothing else.
     const POINTS: u64 = 1 << 16;
+    const MEMORY: u64 = size_of::<Leb128>() as u64;
 
     fn decode(&mut self, source: &dyn Source, out: &mut Vec<u8>, count: usize) -> Result<(), Fault> {
         let end = out.len() + count;

@@ -142,6 +142,7 @@ fn copy(out: &mut Vec<u8>, distance: usize, count: usize) {
 impl Decoder for Lz4 {
     /// 64 KiB each, so 8 MiB.
     const POINTS: u64 = 128;
+    const MEMORY: u64 = (WINDOW + size_of::<Lz4>()) as u64;
 
     fn decode(&mut self, source: &dyn Source, out: &mut Vec<u8>, count: usize) -> Result<(), Fault> {
         let mut window = std::mem::take(&mut self.window);

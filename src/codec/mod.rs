@@ -17,6 +17,7 @@
 //! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
 //! | `bits` | bits as bytes |
+//! | `whole` | bytes in memory, decoded as a whole |
 
 mod bits;
 mod block_cache;
@@ -36,9 +37,9 @@ mod spill;
 mod stream;
 mod streams;
 mod walk;
+mod whole;
 mod window;
 mod wrapper;
-#[cfg_attr(not(test), expect(dead_code, reason = "Onda will be the first format that uses it"))]
 mod zstd;
 
 pub use bits::Bits;
@@ -52,7 +53,9 @@ pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
 pub use walk::{Decoder, Walk, decodes};
+pub use whole::{lz4_frame, zstd_bytes};
 pub use wrapper::Wrapper;
+pub use zstd::ZstdStream;
 
 #[cfg(test)]
 mod tests;

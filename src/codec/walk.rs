@@ -4,14 +4,15 @@
 //!
 //! What always holds:
 //! - A span is decoded by one reader; who wants it meanwhile waits for it. No lock is held while decoding.
-//! - Memory is that of the spans being decoded and of at most [`Decoder::POINTS`] + [`PARKED`] kept decoders, whatever
-//!   the length.
+//! - Memory is that of the spans being decoded, of one decoder that waits, and of others as far as the engine's memory
+//!   for seek points has room: at most [`Decoder::POINTS`] + [`PARKED`].
 //! - The last span is handed out only when the stream ended right behind it. After damage at decoded position p,
 //!   reads that end before p are served, all others fail; a wrong end condemns all of it (p = 0). Said once in the log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::index::Room;
 use super::{BLOCK, Engine, SPAN};
 use crate::error::Place;
 use crate::source::Source;
@@ -24,6 +25,8 @@ const PARKED: usize = 4;
 pub trait Decoder: Clone + Send + Sync + 'static {
     /// How many may be kept of one stream.
     const POINTS: u64;
+    /// Bytes that a kept one takes.
+    const MEMORY: u64;
 
     /// Appends the next `count` decoded bytes to `out`, or those before damage. There are so many, says who asks.
     fn decode(&mut self, source: &dyn Source, out: &mut Vec<u8>, count: usize) -> Result<(), Fault>;
@@ -84,19 +87,29 @@ pub struct Walk<D> {
 
 struct State<D> {
     /// By the span that they decode next.
-    points: BTreeMap<u64, D>,
-    parked: VecDeque<(u64, D)>,
+    points: BTreeMap<u64, (D, Room)>,
+    /// With the memory that is counted for those behind the first.
+    parked: VecDeque<(u64, D, Option<Room>)>,
     running: Vec<u64>,
     /// The decoded position that it begins at.
     damage: Option<(u64, Error)>,
+    /// Who is told of damage.
+    listener: Option<Box<dyn FnOnce() + Send>>,
+    is_told: bool,
 }
 
 impl<D: Decoder> Walk<D> {
     /// The stream that `start` decodes to `len` bytes.
     pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, start: D, len: u64, place: Place) -> Walk<D> {
         let stride = len.div_ceil(SPAN).div_ceil(D::POINTS).max(1);
-        let state =
-            State { points: BTreeMap::new(), parked: VecDeque::new(), running: Vec::new(), damage: None };
+        let state = State {
+            points: BTreeMap::new(),
+            parked: VecDeque::new(),
+            running: Vec::new(),
+            damage: None,
+            listener: None,
+            is_told: false,
+        };
         let id = engine.cache.new_stream();
         let (state, progress) = (Mutex::new(state), Condvar::new());
         Walk { engine, source, id, len, place, start, stride, state, progress }
@@ -152,6 +165,17 @@ impl<D: Decoder> Walk<D> {
             bytes.extend(from.iter().take(len - bytes.len()));
         }
         self.source.check().map(|()| Some(bytes))
+    }
+
+    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
+    pub fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
+        let mut state = self.lock();
+        if state.damage.is_none() {
+            state.listener.get_or_insert(listener);
+        } else if !std::mem::replace(&mut state.is_told, true) {
+            drop(state);
+            listener();
+        }
     }
 
     /// The error of damage before the end of these bytes.
@@ -214,23 +238,30 @@ impl<D: Decoder> Walk<D> {
 
     fn keep(&self, span: u64, decoder: &D) {
         let is_known = self.lock().points.contains_key(&span);
-        if !is_known {
-            let mut kept = decoder.clone();
-            kept.rest();
-            self.lock().points.insert(span, kept);
+        if is_known {
+            return;
         }
+        let Some(room) = self.engine.account.room(D::MEMORY) else { return };
+        let mut kept = decoder.clone();
+        kept.rest();
+        self.lock().points.insert(span, (kept, room));
     }
 
-    fn park(&self, span: u64, decoder: D) {
+    fn park(&self, span: u64, mut decoder: D) {
         if span * SPAN >= self.len {
             return;
         }
         if span.is_multiple_of(self.stride) {
             self.keep(span, &decoder);
         }
+        decoder.rest();
+        let room = self.engine.account.room(D::MEMORY);
         let mut state = self.lock();
-        state.parked.push_back((span, decoder));
-        let oldest = if state.parked.len() > PARKED { state.parked.pop_front() } else { None };
+        // One waits always, or reading on would begin anew.
+        let most = if room.is_some() { PARKED } else { 1 };
+        state.parked.push_back((span, decoder, room));
+        let too_many = state.parked.len().saturating_sub(most);
+        let oldest: Vec<_> = state.parked.drain(..too_many).collect();
         drop(state);
         drop(oldest);
     }
@@ -241,9 +272,14 @@ impl<D: Decoder> Walk<D> {
         if state.damage.as_ref().is_none_or(|(known, _)| position < *known) {
             state.damage = Some((position, error.clone()));
         }
+        let listener = state.listener.take();
+        state.is_told |= listener.is_some();
         drop(state);
         if is_first {
             log::error!("{error}; reads of what comes before it are served, others give that error");
+        }
+        if let Some(listener) = listener {
+            listener();
         }
     }
 
@@ -265,12 +301,12 @@ impl<D: Decoder> State<D> {
     /// The decoder that comes nearest before the span `number`: a parked one is taken, others are copied.
     fn nearest(&mut self, number: u64) -> Option<(u64, D)> {
         let point = self.points.range(..=number).next_back();
-        let parked = self.parked.iter().enumerate().filter(|(_, (span, _))| *span <= number);
-        let parked = parked.max_by_key(|(_, (span, _))| *span).map(|(at, (span, _))| (at, *span));
+        let parked = self.parked.iter().enumerate().filter(|(_, (span, ..))| *span <= number);
+        let parked = parked.max_by_key(|(_, (span, ..))| *span).map(|(at, (span, ..))| (at, *span));
         match (point, parked) {
-            (Some((span, decoder)), None) => Some((*span, decoder.clone())),
-            (Some((span, decoder)), Some((_, other))) if *span > other => Some((*span, decoder.clone())),
-            (_, Some((at, _))) => self.parked.remove(at),
+            (Some((span, (decoder, _))), None) => Some((*span, decoder.clone())),
+            (Some((span, (decoder, _))), Some((_, other))) if *span > other => Some((*span, decoder.clone())),
+            (_, Some((at, _))) => self.parked.remove(at).map(|(span, decoder, _)| (span, decoder)),
             (None, None) => None,
         }
     }

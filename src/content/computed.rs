@@ -4,17 +4,28 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Bytes, Content};
-use crate::codec::{Bits, Decoder, Walk};
+use crate::codec::{Bits, Decoder, Walk, ZstdStream};
 use crate::{Error, Result};
 
 /// Bytes made range by range. Nobody asks beyond the length.
 #[allow(clippy::len_without_is_empty)] // nobody asks
 pub trait Computed: Send + Sync {
-    fn len(&self) -> u64;
+    /// The length in bytes, if nothing has to be made to tell.
+    fn known_len(&self) -> Option<u64>;
+
+    /// The length, found out if there is no other way; it is known then.
+    fn len(&self) -> Result<u64> {
+        self.known_len().ok_or_else(|| Error::Other("a length is not known".into()))
+    }
 
     /// The length before the first damage that was found so far.
-    fn sound_len(&self) -> u64 {
+    fn sound_len(&self) -> Result<u64> {
         self.len()
+    }
+
+    /// Calls `listener` once when damage is found that reading at other places did not meet.
+    fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
+        drop(listener);
     }
 
     /// Fills `buf` from `offset`.
@@ -31,12 +42,35 @@ pub trait Computed: Send + Sync {
 }
 
 impl<D: Decoder> Computed for Walk<D> {
-    fn len(&self) -> u64 {
-        self.len()
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len())
     }
 
-    fn sound_len(&self) -> u64 {
-        self.sound_len()
+    fn sound_len(&self) -> Result<u64> {
+        Ok(self.sound_len())
+    }
+
+    fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
+        self.on_damage(listener);
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.read_exact_at(buf, offset)
+    }
+
+    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
+        Ok(cached.map(Bytes::Owned))
+    }
+}
+
+impl Computed for ZstdStream {
+    fn known_len(&self) -> Option<u64> {
+        self.known_len()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.len()
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -50,8 +84,8 @@ impl<D: Decoder> Computed for Walk<D> {
 }
 
 impl Computed for Bits {
-    fn len(&self) -> u64 {
-        self.len()
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len())
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -105,8 +139,8 @@ impl Joined {
 }
 
 impl Computed for Joined {
-    fn len(&self) -> u64 {
-        self.parts.last().map_or(0, |(end, _)| *end)
+    fn known_len(&self) -> Option<u64> {
+        Some(self.parts.last().map_or(0, |(end, _)| *end))
     }
 
     fn fill(&self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
@@ -145,6 +179,51 @@ mod tests {
 
     fn inline(bytes: &[u8]) -> Content {
         Content::Inline(bytes.into())
+    }
+
+    /// What a reader gives in pieces of this size, and its error.
+    fn read_through(content: &Content, step: usize) -> (Vec<u8>, Option<String>) {
+        use std::io::Read;
+        let (mut reader, mut found, mut piece) = (content.reader().unwrap(), Vec::new(), vec![0; step]);
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return (found, None),
+                Ok(count) => found.extend(&piece[..count]),
+                Err(cause) => {
+                    let error = Error::inside(&cause).expect("an error of ours");
+                    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+                    return (found, Some(error.to_string()));
+                }
+            }
+        }
+    }
+
+    fn walk<D: Decoder>(bytes: Vec<u8>, len: usize, start: impl Fn(Range<u64>) -> D) -> Content {
+        let (range, engine) = (0..bytes.len() as u64, Arc::new(crate::codec::Engine::new(1 << 20)));
+        let source = Arc::new(crate::source::memory::MemorySource { bytes, ..Default::default() });
+        Content::Computed(Arc::new(Walk::new(engine, source, start(range), len as u64, Default::default())))
+    }
+
+    #[test]
+    fn a_reader_gives_what_comes_before_damage_and_then_the_damage() {
+        let bytes: Vec<u8> = (0..700_000u64).map(|at| (at * at / 1000 % 251) as u8).collect();
+        let whole = lz4_flex::block::compress(&bytes);
+        for step in [7_000, 300_000, 1 << 20] {
+            let (found, error) =
+                read_through(&walk(whole.clone(), bytes.len(), crate::codec::Lz4::new), step);
+            assert!(found == bytes && error.is_none());
+            let cut = whole[..whole.len() / 2].to_vec();
+            let (found, error) = read_through(&walk(cut, bytes.len(), crate::codec::Lz4::new), step);
+            assert!(error.is_some_and(|error| error.contains("the LZ4 block ends early")));
+            assert!(found.len() > bytes.len() / 3 && bytes.starts_with(&found), "{}", found.len());
+            // Numbers of two bytes, the 300,001st of which has too many bits.
+            let mut numbers = [5u8, 0x85, 1].repeat(150_000);
+            numbers.extend([0xff, 0xff, 0x7f, 1]);
+            let start = |range| crate::codec::Leb128::new(range, 2, false);
+            let (found, error) = read_through(&walk(numbers, 600_004, start), step);
+            assert!(error.is_some_and(|error| error.contains("a LEB128 number has more than 16 bits")));
+            assert!(found == [5, 0, 0x85, 0].repeat(150_000), "{}", found.len());
+        }
     }
 
     #[test]

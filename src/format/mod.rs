@@ -4,6 +4,7 @@
 
 pub mod ffrecord;
 mod npz;
+mod onda;
 mod rab;
 mod rawarray;
 mod several;
@@ -18,7 +19,7 @@ pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 pub use several::{are_one, only_parts, parts};
 
 use crate::codec::Engine;
-use crate::source::Source;
+use crate::source::{Policy, Siblings, Source};
 use crate::tree::{Datasets, Names, Tree};
 use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
@@ -38,6 +39,11 @@ impl Context {
     pub fn new(source: Arc<dyn Source>, engine: Arc<Engine>) -> Context {
         Context { source, others: Vec::new(), engine, options: Options::default() }
     }
+
+    /// The files that the container names.
+    pub fn siblings(&self) -> Siblings {
+        Siblings::new(self.source.path(), self.options.policy.clone(), self.engine.files.clone())
+    }
 }
 
 /// What a user may say about containers. Each is for some of the formats and nothing to the others.
@@ -49,6 +55,8 @@ pub struct Options {
     pub dtype: Option<String>,
     /// Checksums are not compared when data is read.
     pub no_verify: bool,
+    /// Which other files a container may name.
+    pub policy: Policy,
 }
 
 /// What tells a format: a file's name, its first bytes and its length.
@@ -84,6 +92,18 @@ pub trait Format: Sync {
         false
     }
 
+    /// Is this file of a directory one of those that make a container?
+    fn is_part(&self, path: &Path) -> bool {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        extension.is_some_and(|extension| self.extensions().contains(&extension.as_str()))
+    }
+
+    /// May this be in the directory too, and is not shown by itself? `named`: the user says what the directory is.
+    fn stands_beside(&self, path: &Path, named: bool) -> bool {
+        let _ = (path, named);
+        false
+    }
+
     /// Do these files of this format make one container? Asked where it takes several, of more than one.
     fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
         let _ = files;
@@ -112,7 +132,8 @@ pub struct Listing {
     pub datasets: Box<dyn Datasets>,
 }
 
-pub static FORMATS: &[&dyn Format] = &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord];
+pub static FORMATS: &[&dyn Format] =
+    &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;

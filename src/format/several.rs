@@ -32,7 +32,7 @@ fn found(directory: &Path, options: &Options, only: bool) -> Result<Vec<PathBuf>
         None => FORMATS.to_vec(),
     };
     for format in formats.into_iter().filter(|format| format.takes_several()) {
-        let files = of_format(directory, format, only)?;
+        let files = of_format(directory, format, only, options.format.is_some())?;
         if !files.is_empty() {
             return Ok(files);
         }
@@ -40,7 +40,7 @@ fn found(directory: &Path, options: &Options, only: bool) -> Result<Vec<PathBuf>
     Ok(Vec::new())
 }
 
-fn of_format(directory: &Path, format: &dyn Format, only: bool) -> Result<Vec<PathBuf>> {
+fn of_format(directory: &Path, format: &dyn Format, only: bool, named: bool) -> Result<Vec<PathBuf>> {
     let failed = |cause| Error::open(directory, cause);
     let mut files = Vec::new();
     for entry in directory.read_dir().map_err(failed)? {
@@ -49,11 +49,9 @@ fn of_format(directory: &Path, format: &dyn Format, only: bool) -> Result<Vec<Pa
             continue;
         }
         let path = entry.path();
-        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        let is_called = extension.is_some_and(|extension| format.extensions().contains(&extension.as_str()));
-        match is_called && path.is_file() {
+        match format.is_part(&path) && path.is_file() {
             true => files.push(path),
-            false if only => return Ok(Vec::new()),
+            false if only && !format.stands_beside(&path, named) => return Ok(Vec::new()),
             false => {}
         }
     }

@@ -68,7 +68,7 @@ impl Shared {
         let shared = Arc::downgrade(self);
         self.fs.on_damage(inode, move || {
             if let Some(shared) = shared.upgrade() {
-                shared.forget(inode..inode + 1);
+                shared.forget(std::iter::once(inode..inode + 1).collect());
             }
         });
     }
@@ -77,7 +77,7 @@ impl Shared {
     fn invalidate(&self, inode: u64) {
         let all = self.fs.siblings(inode);
         let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        if forgotten.insert(all.start) {
+        if all.first().is_some_and(|first| forgotten.insert(first.start)) {
             drop(forgotten);
             self.forget(all);
         }
@@ -157,9 +157,11 @@ impl Shared {
 
     /// Makes the kernel forget. Done on a thread of its own, since the kernel may wait here for reads that are
     /// still to be answered. What the kernel does not know it need not forget.
-    fn forget(&self, inodes: Range<u64>) {
+    fn forget(&self, inodes: Vec<Range<u64>>) {
         let Some(notifier) = self.notifier.get().cloned() else { return };
-        let forget = move || inodes.for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
+        let forget = move || {
+            inodes.into_iter().flatten().for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)))
+        };
         if let Err(cause) = std::thread::Builder::new().name("rab-forget".into()).spawn(forget) {
             log::warn!("what the kernel has cached of damaged or changed data stays readable: {cause}");
         }

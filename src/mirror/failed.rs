@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::content::Content;
-use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 /// What the file is called; a dataset of this name wins.
@@ -94,6 +94,20 @@ impl Tree for Failed {
         match node {
             FILE | ROOT => self.content(node, face).map(Some),
             _ => self.rest()?.content_at_once(node, face),
+        }
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        match &self.rest {
+            Some(rest) if node != FILE => rest.describe(node),
+            _ => Ok(None),
+        }
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        match &self.rest {
+            Some(rest) if node != FILE => rest.brief(node),
+            _ => Ok(None),
         }
     }
 

@@ -17,9 +17,9 @@ use rustix::io::{Errno, pread};
 use super::judged::{Identity, Judged, What, identity};
 use super::nodes::Node;
 use super::options::Options;
-use super::resolve::resolve;
 use crate::error::Place;
 use crate::format::{self, Candidate, Format, HEAD};
+use crate::source::resolve;
 use crate::tree::Stat;
 use crate::{Error, Result};
 
@@ -181,9 +181,10 @@ impl Judge {
         name: &OsStr,
         stat: &rustix::fs::Stat,
     ) -> Result<Verdict> {
-        let mut head = [0; HEAD];
-        let Ok(head) = read_head(file, &mut head) else { return Ok(None) };
         let identity = identity(stat);
+        let (mut head, len) = ([0; HEAD], usize::try_from(identity.len).unwrap_or(HEAD));
+        let head = head.get_mut(..len.min(HEAD)).unwrap_or_default();
+        let Ok(head) = read_head(file, head) else { return Ok(None) };
         let path = dir.path().join(name);
         let asked_for = self.options.formats.format.is_some();
         let candidate = Candidate { path: &path, head, len: identity.len, asked_for };
@@ -247,7 +248,7 @@ fn open_to_look(dir: impl AsFd, path: &OsStr) -> rustix::io::Result<OwnedFd> {
 }
 
 /// The first bytes, in one read but on file systems that give less than there is.
-fn read_head<'a>(file: &OwnedFd, head: &'a mut [u8; HEAD]) -> rustix::io::Result<&'a [u8]> {
+fn read_head<'a>(file: &OwnedFd, head: &'a mut [u8]) -> rustix::io::Result<&'a [u8]> {
     let mut have = 0;
     while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
         match pread(file, rest, have as u64) {

@@ -7,7 +7,6 @@
 //! | `options` | what is shown |
 //! | `judge` | what a file on disk is shown as |
 //! | `judged` | a file as it was when it was looked at |
-//! | `resolve` | where a link leads |
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
 //! | `opened` | the containers and files that are open |
@@ -27,7 +26,8 @@ mod listing;
 mod nodes;
 mod opened;
 mod options;
-mod resolve;
+#[cfg(test)]
+mod tests;
 mod union;
 mod watch;
 
@@ -44,7 +44,7 @@ pub use union::Union;
 use crate::codec::Engine;
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Changed, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Changed, Description, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 use judge::Judge;
 use judged::What;
@@ -306,13 +306,32 @@ impl Tree for Mirror {
         }));
     }
 
-    fn siblings(&self, id: NodeId) -> Range<NodeId> {
-        match self.at(id) {
+    fn siblings(&self, id: NodeId) -> Vec<Range<NodeId>> {
+        let all = match self.at(id) {
             Ok(At::Inner(container, _)) => {
                 let first = u64::from(container.slot) << INNER;
                 first..first + container.inner.load(Ordering::Relaxed)
             }
             _ => id..id + 1,
+        };
+        std::iter::once(all).collect()
+    }
+
+    fn is_container(&self, dir: NodeId) -> bool {
+        is_outer(dir) && self.nodes.get(dir).is_some_and(|node| node.is_container())
+    }
+
+    fn describe(&self, id: NodeId) -> Result<Option<Description>> {
+        match self.in_container(id)? {
+            Some((container, node)) => self.opened.tree(&container)?.describe(node),
+            None => Ok(None),
+        }
+    }
+
+    fn brief(&self, id: NodeId) -> Result<Option<Description>> {
+        match self.in_container(id)? {
+            Some((container, node)) => self.opened.tree(&container)?.brief(node),
+            None => Ok(None),
         }
     }
 }

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Changed, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Changed, Description, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 /// Bits of a node's number in its own tree, and of a cursor there.
 const OWN: u32 = 55;
-/// As many as numbers have room for.
+/// As many as numbers have room for: those that begin with 254 are for a tree above this one.
 const MOST: usize = 250;
 /// What the numbers of directories of several trees begin with.
 const MERGED: u64 = 255;
@@ -325,14 +325,25 @@ impl Tree for Union {
         }
     }
 
-    fn siblings(&self, id: NodeId) -> Range<NodeId> {
-        match self.first(id) {
-            Ok((tree, node)) => {
-                let own = self.tree(tree).map_or(node..node + 1, |tree| tree.siblings(node));
-                Union::own(tree, own.start)..Union::own(tree, own.end)
-            }
-            Err(_) => id..id + 1,
-        }
+    fn siblings(&self, id: NodeId) -> Vec<Range<NodeId>> {
+        let own = self.first(id).and_then(|(number, node)| Ok((number, self.tree(number)?.siblings(node))));
+        let Ok((number, own)) = own else { return std::iter::once(id..id + 1).collect() };
+        own.into_iter().map(|own| Union::own(number, own.start)..Union::own(number, own.end)).collect()
+    }
+
+    fn is_container(&self, dir: NodeId) -> bool {
+        let is_one = |(tree, node): &Part| self.tree(*tree).is_ok_and(|tree| tree.is_container(*node));
+        self.parts(dir).is_ok_and(|parts| parts.iter().any(is_one))
+    }
+
+    fn describe(&self, id: NodeId) -> Result<Option<Description>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.describe(node)
+    }
+
+    fn brief(&self, id: NodeId) -> Result<Option<Description>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.brief(node)
     }
 
     fn watch(&self, changed: Changed) {

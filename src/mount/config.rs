@@ -32,6 +32,8 @@ pub enum Mode {
 pub struct Showing {
     /// What the user says about the containers.
     pub formats: format::Options,
+    /// The kind of view that is listed in place of the datasets that have it.
+    pub kind: Option<String>,
     /// Several sources are one tree.
     pub union: bool,
     pub strip_ext: bool,
@@ -49,9 +51,9 @@ pub struct Showing {
 impl Showing {
     /// Is anything said of how a directory is to be shown?
     pub fn is_of_directory(&self) -> bool {
-        let Showing { union, strip_ext, only_containers, follow_outside, max_depth, .. } = self;
+        let Showing { union, strip_ext, only_containers, max_depth, .. } = self;
         let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
-        *union || *strip_ext || *only_containers || *follow_outside || max_depth.is_some() || is_filtered
+        *union || *strip_ext || *only_containers || max_depth.is_some() || is_filtered
     }
 }
 
@@ -59,6 +61,7 @@ impl Default for Showing {
     fn default() -> Showing {
         Showing {
             formats: format::Options::default(),
+            kind: None,
             union: false,
             strip_ext: false,
             only_containers: false,

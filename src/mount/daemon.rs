@@ -34,7 +34,7 @@ pub fn run<F: fuser::Filesystem>(
             drop(writer);
             match parent(place, child, reader) {
                 Ok(summary) => {
-                    super::announce(&summary, place);
+                    super::announce(&summary, place, config);
                     ExitCode::SUCCESS
                 }
                 Err((code, message)) => {

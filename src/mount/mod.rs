@@ -83,7 +83,7 @@ fn foreground<F: fuser::Filesystem>(
         .and_then(|opened| session::start(config, place, None, opened, &signals::for_foreground()));
     match mounted {
         Ok(mounted) => {
-            announce(&mounted.summary, place);
+            announce(&mounted.summary, place, config);
             serve::until_end(mounted)
         }
         Err(error) => fail(&error),
@@ -91,13 +91,17 @@ fn foreground<F: fuser::Filesystem>(
 }
 
 /// For who sits at a terminal: what is where, and how it ends.
-fn announce(summary: &str, place: &Place) {
+fn announce(summary: &str, place: &Place, config: &Config) {
     if !io::stderr().is_terminal() {
         return;
     }
     let shown = place.shown.display().to_string();
     let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &shown };
-    let line = format!("{summary} at {shown}/ ; unmount with rab-mount -u {shown}\n");
+    let faces = match &config.showing.kind {
+        Some(kind) => format!("listed as {kind} where they have that face"),
+        None => format!("other faces under {shown}/.views/npy/NAME.npy, or mount with --as npy"),
+    };
+    let line = format!("{summary} at {shown}/ ; {faces} ; unmount with rab-mount -u {shown}\n");
     let _ = io::stderr().write_all(line.as_bytes());
 }
 

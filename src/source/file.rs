@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use rustix::fs::Advice;
@@ -22,12 +22,15 @@ use crate::{Error, Result};
 
 /// The smallest page of any machine.
 const PAGE: u64 = 4096;
+/// Shorter files are read sooner than they are mapped.
+const MAPPED: u64 = 64 << 10;
 
 pub struct FileSource {
     file: File,
     /// It may change, and is read as it is.
     is_live: bool,
-    map: Option<Arc<Map>>,
+    /// Made when it is first wanted.
+    map: OnceLock<Option<Arc<Map>>>,
     path: PathBuf,
     stamp: Stamp,
     modified: SystemTime,
@@ -75,7 +78,7 @@ impl FileSource {
             return Err(failed(io::Error::other(format!("it is {}, not a regular file", kind(&meta)))));
         }
         Ok(FileSource {
-            map: Map::new(&file),
+            map: OnceLock::new(),
             file_id: (meta.dev(), meta.ino()),
             is_live,
             file,
@@ -190,7 +193,10 @@ impl Source for FileSource {
     }
 
     fn map(&self, range: Range<u64>) -> Option<Mapped> {
-        self.map.as_ref()?.range(range)
+        if self.stamp.len < MAPPED {
+            return None;
+        }
+        self.map.get_or_init(|| Map::new(&self.file)).as_ref()?.range(range)
     }
 
     fn file(&self) -> Option<&File> {

@@ -8,6 +8,8 @@ mod file;
 mod mapped;
 #[cfg(test)]
 pub mod memory;
+mod named;
+mod resolve;
 
 use std::fs::File;
 use std::ops::Range;
@@ -16,6 +18,8 @@ use std::time::SystemTime;
 
 pub use file::FileSource;
 pub use mapped::Mapped;
+pub use named::{OpenFiles, Policy, Siblings};
+pub use resolve::resolve;
 
 use crate::Result;
 use crate::error::Place;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -23,8 +23,9 @@ pub trait Datasets: Send + Sync {
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>>;
     fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
-    /// A mount shows them.
-    fn have_sidecars(&self) -> bool {
+    /// A mount shows one for it.
+    fn has_sidecar(&self, dataset: u32) -> bool {
+        let _ = dataset;
         true
     }
     /// Everything that the container says of it.
@@ -42,6 +43,11 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// What is against the format's rules in what is said of it, though it can be read.
+    fn violations(&self, dataset: u32) -> Vec<String> {
+        let _ = dataset;
+        Vec::new()
+    }
     /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
@@ -55,6 +61,7 @@ pub struct Arena<D> {
     /// Sidecars that could not have their plain name: the number after `~`.
     pub(super) renamed: HashMap<u32, u32>,
     pub(super) datasets: D,
+    pub(super) of_datasets: OnceLock<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -152,8 +159,8 @@ impl Datasets for &dyn Datasets {
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).content_at_once(dataset)
     }
-    fn have_sidecars(&self) -> bool {
-        (**self).have_sidecars()
+    fn has_sidecar(&self, dataset: u32) -> bool {
+        (**self).has_sidecar(dataset)
     }
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         (**self).file(dataset)
@@ -173,6 +180,9 @@ impl Datasets for &dyn Datasets {
     fn brief(&self, dataset: u32) -> Result<Description> {
         (**self).brief(dataset)
     }
+    fn violations(&self, dataset: u32) -> Vec<String> {
+        (**self).violations(dataset)
+    }
     fn remains(&self, dataset: u32) -> Result<Content> {
         (**self).remains(dataset)
     }
@@ -182,6 +192,20 @@ impl<D: Datasets> Arena<D> {
     /// The number of the dataset whose file this is.
     pub fn dataset_of(&self, node: NodeId) -> Option<u32> {
         self.names.get(node).filter(|node| !node.directory).map(|node| node.what)
+    }
+
+    /// The node of a dataset's file: looked for once, and then known for all.
+    pub fn node_of(&self, dataset: u32) -> Option<NodeId> {
+        let nodes = self.of_datasets.get_or_init(|| {
+            let mut nodes = vec![0; self.datasets.count() as usize];
+            for (id, node) in (0u32..).zip(&self.names.nodes).filter(|(_, node)| !node.directory) {
+                if let Some(place) = nodes.get_mut(node.what as usize) {
+                    *place = id;
+                }
+            }
+            nodes
+        });
+        nodes.get(dataset as usize).filter(|node| **node > 0).map(|node| (*node).into())
     }
 
     /// The file name of a node; that of the root is empty.
@@ -213,8 +237,9 @@ impl<D: Datasets> Arena<D> {
             }
         };
         let node = self.names.find(dir, plain)?;
-        let is_file = !self.names.nodes.get(node as usize)?.directory;
-        (is_file && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name)
+        let found = self.names.nodes.get(node as usize)?;
+        let has_one = !found.directory && self.datasets.has_sidecar(found.what);
+        (has_one && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name)
             .then_some(node)
     }
 
@@ -264,7 +289,7 @@ impl<D: Datasets> Tree for Arena<D> {
             if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
                 return Ok(());
             }
-            let has_sidecar = !node.directory && self.datasets.have_sidecars();
+            let has_sidecar = !node.directory && self.datasets.has_sidecar(node.what);
             if has_sidecar && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
                 return Ok(());
             }
@@ -302,6 +327,14 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn datasets(&self) -> u64 {
         self.datasets.count()
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        self.dataset_of(node).map(|dataset| self.datasets.describe(dataset)).transpose()
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        self.dataset_of(node).map(|dataset| self.datasets.brief(dataset)).transpose()
     }
 
     fn memory(&self) -> u64 {

@@ -3,6 +3,7 @@
 //! very end, then sidecars whose name is taken do.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::arena::{Arena, Datasets, Directory, Names};
 use super::names::NameList;
@@ -25,7 +26,14 @@ impl Builder {
         builder.place_all(names)?;
         let renamed = builder.rename_sidecars();
         let (directories, children) = builder.arrange();
-        Ok(Arena { names: builder.names, directories, children, renamed, datasets })
+        Ok(Arena {
+            names: builder.names,
+            directories,
+            children,
+            renamed,
+            datasets,
+            of_datasets: OnceLock::new(),
+        })
     }
 
     fn place_all(&mut self, names: &NameList) -> Result<()> {

@@ -5,6 +5,7 @@
 mod arena;
 mod builder;
 mod description;
+mod held;
 mod names;
 pub mod naming;
 mod prefixes;
@@ -21,6 +22,7 @@ use crate::{Error, Result};
 pub use arena::{Arena, Datasets};
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Table};
+pub use held::Held;
 pub use names::{NameList, Names};
 
 /// A node's number in its tree. The root is [`ROOT`].
@@ -185,10 +187,26 @@ pub trait Tree: Send + Sync {
         let _ = node;
     }
 
-    /// The nodes that are of the same container.
-    fn siblings(&self, node: NodeId) -> Range<NodeId> {
+    /// The nodes that are of the same container, the first of them in the first range.
+    fn siblings(&self, node: NodeId) -> Vec<Range<NodeId>> {
         let _ = node;
-        0..self.nodes()
+        std::iter::once(0..self.nodes()).collect()
+    }
+
+    /// Is this directory the root of a container?
+    fn is_container(&self, dir: NodeId) -> bool {
+        dir == ROOT
+    }
+
+    /// Everything that a container says of the dataset whose file this is; None if it is no dataset's.
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        let _ = node;
+        Ok(None)
+    }
+
+    /// As [`Tree::describe`], quickly: metadata, codec and checksum may be left out.
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        self.describe(node)
     }
 
     /// From now on `changed` is called when a change is noticed; not all are.

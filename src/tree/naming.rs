@@ -95,6 +95,11 @@ pub fn numbered(name: &[u8], number: u32) -> Vec<u8> {
     [&name[..kept], suffix.as_bytes()].concat()
 }
 
+/// One file name of its own, below the root: slashes in `name` stay in it, escaped.
+pub fn file_name(name: &[u8]) -> Vec<u8> {
+    component(name, false)
+}
+
 /// One file name; slashes in `part` stay in it.
 fn component(part: &[u8], first: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(part.len());

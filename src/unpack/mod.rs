@@ -176,7 +176,9 @@ impl Unpacking<'_> {
         match told {
             Ok(()) => Ok(()),
             Err(Failure::Write(cause)) => Err(failed(cause)),
-            Err(Failure::Read(error @ (Error::Damaged { .. } | Error::Read { .. }))) => {
+            Err(Failure::Read(
+                error @ (Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. }),
+            )) => {
                 (self.watch.failed)(&error);
                 Ok(())
             }

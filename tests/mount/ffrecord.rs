@@ -193,6 +193,42 @@ fn a_million_records_and_more() {
 }
 
 #[test]
+fn records_beyond_4_gib() {
+    use std::os::unix::fs::FileExt;
+    const HOLE: u64 = 9 << 29;
+    let dir = scratch();
+    let path = dir.path().join("large.ffr");
+    let file = std::fs::File::create(&path).unwrap();
+    let begin = 12 + 12 * 3;
+    // The second record takes no room, and its CRC is wrong.
+    let sums = [crc32(b"first"), 1, crc32(b"last")].map(u32::to_le_bytes).concat();
+    let offsets = [begin, begin + 5, begin + 5 + HOLE].map(u64::to_le_bytes).concat();
+    let head = [&3u64.to_le_bytes()[..], &sums, &offsets].concat();
+    file.write_all_at(&[&crc32(&head).to_le_bytes()[..], &head, b"first"].concat(), 0).unwrap();
+    file.write_all_at(b"word", begin + HOLE - 100).unwrap();
+    file.write_all_at(b"last", begin + 5 + HOLE).unwrap();
+    let reader = rab::ffrecord::Reader::open(&path).unwrap();
+    assert_eq!(
+        reader.read(&[2, 0, 2]).unwrap().iter().collect::<Vec<_>>(),
+        [b"last", &b"first"[..], b"last"]
+    );
+    assert_eq!(reader.offsets(0).unwrap(), [begin, begin + 5, begin + 5 + HOLE, begin + 9 + HOLE]);
+    let mount = Mount::with(&path, &["--no-verify"]);
+    assert_eq!(mount.read("records/2").unwrap(), b"last");
+    let read = |name: &str, offset: u64| {
+        let (file, mut word) = (std::fs::File::open(mount.join(name)).unwrap(), [1; 4]);
+        file.read_exact_at(&mut word, offset).unwrap();
+        word
+    };
+    assert_eq!(std::fs::metadata(mount.join("records/1")).unwrap().len(), HOLE);
+    assert_eq!(&read("records/1", HOLE - 105), b"word");
+    assert_eq!(&read(".views/table/data", HOLE - 100), b"word");
+    assert_eq!(&read(".views/table/data", HOLE + 5), b"last");
+    let offsets = mount.read(".views/table/offsets").unwrap();
+    assert_eq!(offsets, [0, 5, 5 + HOLE, 9 + HOLE].map(u64::to_le_bytes).concat());
+}
+
+#[test]
 fn a_file_that_changes_gives_errors() {
     let dir = scratch();
     let file = dir.path().join("x.ffr");

@@ -26,6 +26,12 @@ pub fn rawarray(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rawarray").join(name)
 }
 
+/// zlib's CRC-32, bit by bit.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let shifted = |crc: u32| (crc >> 1) ^ (0xEDB8_8320 * (crc & 1));
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| shifted(crc)))
+}
+
 pub fn scratch() -> TempDir {
     TempDir::with_prefix("rab-test-").expect("a scratch directory")
 }

@@ -127,7 +127,7 @@ def mount(top, *jsons):
         check_folder(top, packed, data, offsets)
     else:
         check_records(top, expected, samples)
-    assert os.listdir(os.path.join(top, ".views")) == ["table"]
+    assert "table" in os.listdir(os.path.join(top, ".views"))
     print(count)
 
 

@@ -257,6 +257,16 @@ fn files_and_lines_become_records() {
     let want = [&b"one"[..], b"two\r", b"", b"four", b"five"];
     assert_eq!(records(&[out]), want);
 
+    // Of any length, with line breaks anywhere in what is read at once.
+    let sizes = [0, 1, 262_143, 262_144, 3, 300_000, 600_000, 0, 16_384, 5];
+    let long: Vec<Vec<u8>> = sizes.iter().zip(b'a'..).map(|(size, byte)| vec![byte; *size]).collect();
+    let text: Vec<u8> = long.join(&b'\n');
+    std::fs::write(&a, &text).unwrap();
+    let out = dir.path().join("out.ffr");
+    assert_eq!(pack_files(&out, &inputs[..1], &lines, &mut |_| Ok(())).unwrap(), 10);
+    assert_eq!(records(&[out]), long);
+    std::fs::write(&a, "one\ntwo\r\n\nfour").unwrap();
+
     let parts = dir.path().join("parts");
     let shards = |count| Packing { lines: true, force: false, shards: Some(count) };
     assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| Ok(())).unwrap(), 5);

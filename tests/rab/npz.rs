@@ -61,5 +61,141 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
         let said = rab(&[&"verify", &bad]);
         assert_eq!((said.code, said.out.lines().count()), (12, 1), "{name}: {said:?}");
         assert!(said.out.contains(&format!("dataset {name:?}")) && said.out.contains(problem), "{said:?}");
+        // Of what is deflated, too, the check value is compared before anything is believed.
+        let said = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
+        assert!(said.code == 12 && !dir.path().join("out.rab").exists(), "{said:?}");
     }
+}
+
+const MAKE: &str = r#"
+import sys, numpy as np
+fields = [("n", "<i4"), ("it's \"é\"", ">f8"), ("s", "S3"), ("u", "<U2"), ("three", "<f4", (3,)), ("ok", "?")]
+st = np.zeros(4, fields)
+st["n"], st["s"], st["u"], st["three"] = [1, 2, 3, 4], b"ab", "é漢", [[1, 2, 3]] * 4
+gaps = np.zeros((2, 2), np.dtype({"names": ["a", "b"], "formats": ["u1", "<i4"], "offsets": [0, 4]}))
+deep = np.zeros(2, [("x", [("y", "<i2")]), ("z", "<f4", (2, 2))])
+np.savez(sys.argv[1], st=st, fortran=np.asfortranarray(np.array([["a", "bcd"], ["é", ""]])), bytes=np.array([b"x", b"yz"]),
+         void=np.frombuffer(b"abcdef", "V3"), gaps=gaps, big=np.array(["é"], ">U3"), none=np.zeros(3, "S0"), deep=deep,
+         dates=np.array(["2020-01-02"], "M8[D]"), objects=np.array([None], object))
+"#;
+
+const SAME: &str = r#"
+import sys, numpy as np
+a, b = np.load(sys.argv[1], allow_pickle=True), np.load(sys.argv[2])
+for name in sys.argv[3:]:
+    assert a[name].dtype == b[name].dtype and a[name].shape == b[name].shape, (name, a[name].dtype, b[name].dtype)
+    assert a[name].tobytes() == b[name].tobytes(), name
+"#;
+
+#[test]
+fn structures_and_texts_are_arrays_too() {
+    let dir = kit::scratch();
+    let [file, copy, one, plain] = ["a.npz", "b.npz", "st.npy", "c.rab"].map(|name| dir.path().join(name));
+    kit::python(&[&"-c", &MAKE, &file]);
+    let get = |what: &str| good(&[&"get", &file, &what]);
+    assert_eq!(get("st[1]"), "(2, 0.0, b'ab', 'é漢', [1.0, 2.0, 3.0], False)\n");
+    assert_eq!(get("fortran[:, 0]"), "['a' 'é']\n");
+    assert_eq!(get("bytes"), "[b'x' b'yz']\n");
+    let known = ["st", "fortran", "bytes", "void", "gaps", "big"];
+    let mut convert: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &file, &copy];
+    convert.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
+    let said = rab(&convert);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    let mut same: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &SAME, &file, &copy];
+    same.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
+    kit::python(&same);
+    good(&[&"convert", &file, &one, &"st"]);
+    let script = "import sys, numpy as np; a = np.load(sys.argv[1])['st']; b = np.load(sys.argv[2]); assert a.dtype == b.dtype and (a == b).all()";
+    kit::python(&[&"-c", &script, &file, &one]);
+    // What has no place elsewhere is bytes, and that is said; what is not understood is too.
+    let said = rab(&[&"convert", &file, &plain, &"st", &"none", &"deep", &"dates"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.err.contains("dataset \"st\": its type <i4,>f8,S3,<U2,3<f4,|b1 is none that RAB has"),
+        "{said:?}"
+    );
+    assert_eq!(said.err.lines().count(), 4, "{said:?}");
+    assert_eq!(
+        good(&[&"ls", &"-l", &plain, &"st"]).lines().nth(1).unwrap().split_whitespace().next(),
+        Some("bytes")
+    );
+}
+
+#[test]
+fn what_is_not_read_does_not_keep_the_others_from_being_unpacked() {
+    let dir = kit::scratch();
+    let said = rab(&[&"unpack", &small(), &dir.path().join("out")]);
+    assert!(said.code == 1 && said.err.contains("dataset \"things\": it holds Python objects"), "{said:?}");
+    let names = kit::names(&dir.path().join("out"));
+    for name in ["grid", "grid.meta.yaml", "names", "notes.txt", "packed", "points", "things.meta.yaml"] {
+        assert!(names.contains(&name.to_owned()), "{name} is not in {names:?}");
+    }
+    assert!(!names.contains(&"things".to_owned()));
+}
+
+/// A ZIP64 archive that takes no room: `hole.npy`, 4.5 GiB of bytes that are nothing but zeros and a word near their
+/// end, and `after.npy` behind it.
+fn beyond_4_gib(path: &Path) {
+    use std::os::unix::fs::FileExt;
+    let npy = |descr: &str, count: u64| {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}\n");
+        [b"\x93NUMPY\x01\0", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat()
+    };
+    let file = std::fs::File::create(path).unwrap();
+    let (mut at, mut directory) = (0u64, Vec::new());
+    for (name, head, data) in [("hole.npy", npy("|u1", HOLE), HOLE), ("after.npy", npy("<u2", 3), 6)] {
+        let len = head.len() as u64 + data;
+        let both = [len, len].map(u64::to_le_bytes).concat();
+        let crc = if data == 6 { kit::crc32(&[&head[..], &[7, 0, 8, 0, 9, 0]].concat()) } else { 0 };
+        // Flags, method, time, date, CRC-32, both sizes, which the extra field has.
+        let common =
+            [&[0, 0, 0, 0, 0, 0, 33, 0][..], &crc.to_le_bytes(), &[0xff; 8], &[name.len() as u8, 0]].concat();
+        let local =
+            [b"PK\x03\x04\x2d\0", &common[..], &[20, 0], name.as_bytes(), &[1, 0, 16, 0], &both, &head]
+                .concat();
+        file.write_all_at(&local, at).unwrap();
+        directory.extend(
+            [b"PK\x01\x02\x2d\0\x2d\0", &common[..], &[28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
+        );
+        directory
+            .extend([&[0xff; 4][..], name.as_bytes(), &[1, 0, 24, 0], &both, &at.to_le_bytes()].concat());
+        at += local.len() as u64 + data;
+        match data {
+            HOLE => file.write_all_at(b"word", at - 100).unwrap(),
+            _ => file.write_all_at(&[7, 0, 8, 0, 9, 0], at - 6).unwrap(),
+        }
+    }
+    let len = directory.len() as u64;
+    let numbers = [2, 2, len, at].map(u64::to_le_bytes).concat();
+    let end64 =
+        [b"PK\x06\x06", &44u64.to_le_bytes()[..], &[45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0], &numbers].concat();
+    let locator = [b"PK\x06\x07\0\0\0\0", &(at + len).to_le_bytes()[..], &[1, 0, 0, 0]].concat();
+    let end = [&b"PK\x05\x06\0\0\0\0"[..], &[0xff; 12], &[0, 0]].concat();
+    file.write_all_at(&[directory, end64, locator, end].concat(), at).unwrap();
+}
+
+const HOLE: u64 = 9 << 29;
+
+#[test]
+fn members_beyond_4_gib() {
+    let dir = kit::scratch();
+    let file = dir.path().join("large.npz");
+    beyond_4_gib(&file);
+    assert_eq!(good(&[&"get", &file, &"after"]), "[7 8 9]\n");
+    let offset = (HOLE - 100).to_string();
+    assert_eq!(good(&[&"cat", &file, &"hole", &"--offset", &offset, &"--length", &"4"]), "word");
+    assert_eq!(good(&[&"get", &file, &"hole[-101:-98]"]), "[  0 119 111]\n");
+    let long = good(&[&"ls", &"-l", &file]);
+    assert!(long.contains("(4831838208,)") && long.contains("4831838208"), "{long}");
+    // What numpy makes of it.
+    let script = "import sys, numpy as np; a = np.load(sys.argv[1]); assert a['after'].tolist() == [7, 8, 9]";
+    kit::python(&[&"-c", &script, &file]);
+    let mount = kit::Mount::new(&file);
+    use std::os::unix::fs::FileExt;
+    let hole = std::fs::File::open(mount.join("hole")).unwrap();
+    assert_eq!(hole.metadata().unwrap().len(), HOLE);
+    let mut word = [1; 6];
+    hole.read_exact_at(&mut word, HOLE - 101).unwrap();
+    assert_eq!(&word, b"\0word\0");
+    assert_eq!(mount.read("after").unwrap(), [7, 0, 8, 0, 9, 0]);
 }

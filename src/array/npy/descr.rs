@@ -1,7 +1,7 @@
 //! The element types of .npy files: one type string (`<f4`, `|S3`, `<M8[ns]`), or a list of fields.
 
 use super::super::numpy::python_literal;
-use super::super::{Dtype, Element, Endian, Kind};
+use super::super::{Array, Cell, Dtype, Element, Endian, Kind, Order, Record};
 use super::literal::Literal;
 
 /// An element type as a header names it.
@@ -13,8 +13,34 @@ pub struct Descr {
     pub size: u64,
     /// For numbers that an [`crate::AnyArray`] can hold.
     pub dtype: Option<Dtype>,
+    /// For texts, bytes, and fields of such and of numbers.
+    pub record: Option<Record>,
     /// Its elements are Python objects, which are stored as a pickle.
     pub has_objects: bool,
+}
+
+impl Descr {
+    fn new(text: String, size: u64) -> Descr {
+        Descr { text, size, dtype: None, record: None, has_objects: false }
+    }
+
+    /// What it is as one value.
+    fn cell(&self) -> Option<Cell> {
+        let plain = self.record.as_ref().filter(|record| record.is_plain());
+        self.dtype.map(Cell::Number).or_else(|| plain?.fields().first().map(|field| field.cell))
+    }
+
+    /// An array of such elements, if it is one that is understood.
+    pub fn array(&self, shape: &[u64], order: Order) -> Option<Array> {
+        if let Some(dtype) = self.dtype {
+            return Some(Array::new(dtype, shape, order));
+        }
+        // Of elements without bytes any number could be claimed.
+        let record = self.record.clone().filter(|record| record.size() > 0)?;
+        let element = Element { kind: Kind::Opaque, size: u32::try_from(record.size()).ok()? };
+        let array = Array::new(Dtype { element, endian: Endian::Little }, shape, order);
+        Some(Array { record: Some(record.into()), ..array })
+    }
 }
 
 /// The error is what is wrong with it.
@@ -27,7 +53,8 @@ pub fn descr(literal: &Literal) -> Result<Descr, String> {
             [of, sizes] => {
                 let inner = descr(of)?;
                 let size = times(inner.size, sizes)?;
-                Ok(Descr { text: tuple(&[quoted(&inner), shown(sizes)]), size, dtype: None, ..inner })
+                let text = tuple(&[quoted(&inner), shown(sizes)]);
+                Ok(Descr { has_objects: inner.has_objects, ..Descr::new(text, size) })
             }
             _ => Err("a type is a tuple of other than two items".into()),
         },
@@ -45,7 +72,7 @@ fn simple(text: &str) -> Result<Descr, String> {
         None => (chars.as_str(), None),
     };
     if matches!(kind, 'O' | 'T') && digits.bytes().all(|b| b.is_ascii_digit()) && unit.is_none() {
-        return Ok(Descr { text: text.into(), size: 0, dtype: None, has_objects: true });
+        return Ok(Descr { has_objects: true, ..Descr::new(text.into(), 0) });
     }
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(unknown());
@@ -73,25 +100,46 @@ fn simple(text: &str) -> Result<Descr, String> {
     }
     let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
     let dtype = known.map(|kind| Dtype { element: Element { kind, size: size as u32 }, endian });
-    Ok(Descr { text: text.into(), size, dtype, has_objects: false })
+    let record = u32::try_from(count).ok().and_then(|count| match kind {
+        'S' | 'a' => Record::plain(Cell::Text(count)),
+        'U' => Record::plain(Cell::Unicode(count, endian)),
+        'V' => Record::plain(Cell::Void(count)),
+        _ => None,
+    });
+    Ok(Descr { dtype, record, ..Descr::new(text.into(), size) })
 }
 
 fn structure(fields: &[Literal]) -> Result<Descr, String> {
-    let mut whole = Descr { text: String::new(), size: 0, dtype: None, has_objects: false };
+    let mut whole = Descr::new(String::new(), 0);
     let mut texts = Vec::with_capacity(fields.len());
+    let mut simple = Some(Vec::with_capacity(fields.len()));
     for (number, field) in (1..).zip(fields) {
-        let (text, size, has_objects) =
+        let Parts { text, size, has_objects, simple: one } =
             self::field(field).map_err(|problem| format!("its field {number}: {problem}"))?;
         whole.size = whole.size.checked_add(size).ok_or_else(too_large)?;
         whole.has_objects |= has_objects;
         texts.push(text);
+        match (&mut simple, one) {
+            (Some(all), Some(one)) => all.push(one),
+            _ => simple = None,
+        }
     }
     whole.text = format!("[{}]", texts.join(", "));
+    whole.record = simple.and_then(Record::of_fields);
     Ok(whole)
 }
 
+/// What is known of a field.
+struct Parts {
+    text: String,
+    size: u64,
+    has_objects: bool,
+    /// Its name, its value, and how many of these there are, if it is as simple as that.
+    simple: Option<(String, Cell, Option<u64>)>,
+}
+
 /// Name (or title and name), type, and maybe a shape.
-fn field(field: &Literal) -> Result<(String, u64, bool), String> {
+fn field(field: &Literal) -> Result<Parts, String> {
     let Literal::Tuple(parts) = field else { return Err("it is not a tuple".into()) };
     let (name, of, sizes) = match parts.as_slice() {
         [name, of] => (name, of, None),
@@ -107,7 +155,24 @@ fn field(field: &Literal) -> Result<(String, u64, bool), String> {
     let inner = descr(of)?;
     let size = sizes.map_or(Ok(inner.size), |sizes| times(inner.size, sizes))?;
     let texts = [Some(shown(name)), Some(quoted(&inner)), sizes.map(shown)];
-    Ok((tuple(&texts.into_iter().flatten().collect::<Vec<_>>()), size, inner.has_objects))
+    let text = tuple(&texts.into_iter().flatten().collect::<Vec<_>>());
+    let simple = match (name, inner.cell(), sizes.map(only_size)) {
+        (Literal::Str(name), Some(cell), None) => Some((name.clone(), cell, None)),
+        (Literal::Str(name), Some(cell), Some(Some(count))) => Some((name.clone(), cell, Some(count))),
+        _ => None,
+    };
+    Ok(Parts { text, size, has_objects: inner.has_objects, simple })
+}
+
+/// The size of a shape that has one.
+fn only_size(shape: &Literal) -> Option<u64> {
+    match shape {
+        Literal::Tuple(sizes) => match sizes.as_slice() {
+            [Literal::Int(size)] => u64::try_from(*size).ok(),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn times(size: u64, shape: &Literal) -> Result<u64, String> {
@@ -176,6 +241,7 @@ mod tests {
             assert_eq!(of(&format!("'{text}'")), Ok((text.into(), size, false)));
         }
         assert_eq!(of("'|O'").map(|found| found.2), Ok(true));
+        assert_eq!(simple("<U0").unwrap().array(&[u64::MAX], Order::C), None);
         assert!(simple(">i2").unwrap().dtype.is_some_and(|dtype| dtype.to_string() == ">i2"));
         for text in [
             "",

@@ -5,18 +5,25 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::list::parsed;
 use crate::cli::reading::Reading;
 use crate::mirror::Filter;
 use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
-use crate::{Error, Result};
+use crate::{Error, Result, view};
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Containers and directories")]
 pub struct ShowingOptions {
     #[command(flatten)]
     pub reading: Reading,
+
+    /// List the datasets that have this face by it, as NAME.npy, in place of their bytes
+    ///
+    /// Those that have not stay what they are. All faces of all datasets are reachable under .views/KIND always.
+    #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(view::kinds()))]
+    pub kind: Option<String>,
 
     /// The sources' trees as one: of two files of one name that of the later source is shown
     ///
@@ -31,13 +38,6 @@ pub struct ShowingOptions {
     /// In a directory: show containers only, no other files
     #[arg(long)]
     pub only_containers: bool,
-
-    /// In a directory: follow symbolic links that lead out of it, too
-    ///
-    /// Others are followed always, unless they lead to a directory that they lie in. What is not followed is
-    /// shown as a link.
-    #[arg(long)]
-    pub follow_outside: bool,
 
     /// In a directory: show N levels, 1 for its own files only
     #[arg(long, value_name = "N", value_parser = depth)]
@@ -75,7 +75,7 @@ impl ShowingOptions {
             "strip_ext" => Some(&mut self.strip_ext),
             "no_verify" => Some(&mut self.reading.no_verify),
             "only_containers" => Some(&mut self.only_containers),
-            "follow_outside" => Some(&mut self.follow_outside),
+            "follow_outside" => Some(&mut self.reading.follow_outside),
             _ => None,
         };
         if let Some(flag) = flag {
@@ -87,6 +87,7 @@ impl ShowingOptions {
         Some(match name {
             "format" => parsed(key, value, text).map(|name| self.reading.format = Some(name)),
             "dtype" => parsed(key, value, text).map(|dtype| self.reading.dtype = Some(dtype)),
+            "as" => parsed(key, value, text).map(|kind| self.kind = Some(kind)),
             "include" => parsed(key, value, text).map(|pattern| self.include.push(pattern)),
             "exclude" => parsed(key, value, text).map(|pattern| self.exclude.push(pattern)),
             "max_depth" => parsed(key, value, depth).map(|depth| self.max_depth = Some(depth)),
@@ -100,10 +101,10 @@ impl ShowingOptions {
     pub fn or(self, list: ShowingOptions) -> ShowingOptions {
         ShowingOptions {
             reading: self.reading.or(list.reading),
+            kind: self.kind.or(list.kind),
             union: self.union || list.union,
             strip_ext: self.strip_ext || list.strip_ext,
             only_containers: self.only_containers || list.only_containers,
-            follow_outside: self.follow_outside || list.follow_outside,
             max_depth: self.max_depth.or(list.max_depth),
             include: [list.include, self.include].concat(),
             exclude: [list.exclude, self.exclude].concat(),
@@ -116,13 +117,17 @@ impl ShowingOptions {
         if let Some(name) = &self.reading.format {
             crate::format::named(name)?;
         }
+        if let Some(kind) = &self.kind {
+            view::named(kind)?;
+        }
         Filter::new(&self.include, &self.exclude)?;
         Ok(Showing {
             formats: self.reading.options(),
+            kind: self.kind,
             union: self.union,
             strip_ext: self.strip_ext,
             only_containers: self.only_containers,
-            follow_outside: self.follow_outside,
+            follow_outside: self.reading.follow_outside,
             max_depth: self.max_depth,
             include: self.include,
             exclude: self.exclude,

@@ -73,6 +73,53 @@ fn from_front_to_back_all_is_decoded_once() {
 }
 
 #[test]
+fn without_memory_for_seek_points_one_decoder_waits() {
+    let bytes = data(12 * SPAN as usize + 5);
+    let stored = lz4_flex::block::compress(&bytes);
+    let start = Lz4::new(0..stored.len() as u64);
+    let source = Arc::new(MemorySource { bytes: stored, ..MemorySource::default() });
+    let limits =
+        crate::codec::Limits { cache: 1 << 20, index: 3 * Lz4::MEMORY, spill: None, verify_first: false };
+    let engine = Arc::new(Engine::with(limits, None));
+    let walk = Walk::new(engine.clone(), source, start, bytes.len() as u64, Place::default());
+    for at in (0..bytes.len()).step_by(100_000) {
+        let len = (bytes.len() - at).min(100_000);
+        assert!(read(&walk, at, len).unwrap() == bytes[at..at + len]);
+    }
+    assert_eq!(engine.decoded(), bytes.len() as u64);
+    let counted = |walk: &Walk<Lz4>| {
+        let state = walk.lock();
+        state.points.len() + state.parked.iter().filter(|(.., room)| room.is_some()).count()
+    };
+    assert_eq!(counted(&walk), 3);
+    assert!(read(&walk, 7 * SPAN as usize, 10).unwrap() == bytes[7 * SPAN as usize..][..10]);
+    assert!(counted(&walk) <= 3);
+    drop(walk);
+    assert!((0..3).map(|_| engine.account.room(Lz4::MEMORY)).collect::<Vec<_>>().iter().all(Option::is_some));
+}
+
+#[test]
+fn who_was_served_is_told_of_damage() {
+    let bytes = data(2 * SPAN as usize);
+    let (_, walk) = of(lz4_flex::block::compress(&bytes), bytes.len() - 1, 1 << 20);
+    let told = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let listen = || {
+        let told = told.clone();
+        walk.on_damage(Box::new(move || {
+            told.fetch_add(1, Ordering::Relaxed);
+        }));
+    };
+    assert!(read(&walk, 0, 10).is_ok());
+    listen();
+    listen();
+    assert_eq!(told.load(Ordering::Relaxed), 0);
+    assert!(read(&walk, bytes.len() - 10, 9).is_err() && read(&walk, 0, 10).is_err());
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+    listen();
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn numbers_have_few_decoders_of_a_few_bytes() {
     let count = 3 * SPAN as usize;
     let stored: Vec<u8> =

@@ -81,6 +81,7 @@ impl ZstdStream {
         self.expected.or_else(|| self.lock().total())
     }
 
+    #[cfg(test)]
     pub fn is_damaged(&self) -> bool {
         self.lock().is_damaged()
     }

@@ -89,7 +89,7 @@ impl Datasets for Archive {
         Size { len: Some(0), stored: 0 }
     }
 
-    fn have_sidecars(&self) -> bool {
+    fn has_sidecar(&self, _: u32) -> bool {
         false
     }
 

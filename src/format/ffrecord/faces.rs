@@ -38,6 +38,10 @@ struct Offsets {
 const CHUNK: usize = 4096;
 
 impl Offsets {
+    fn byte_len(&self) -> u64 {
+        8 * (u64::from(self.records.count()) + 1)
+    }
+
     /// The offsets from number `first` on, as many as there is room for, but of one file at most.
     fn some(&self, first: u64, buf: &mut [u8]) -> Result<usize> {
         let found = u32::try_from(first).ok().and_then(|first| self.records.shard(first));
@@ -60,8 +64,8 @@ impl Offsets {
 }
 
 impl Computed for Offsets {
-    fn len(&self) -> u64 {
-        8 * (u64::from(self.records.count()) + 1)
+    fn known_len(&self) -> Option<u64> {
+        Some(self.byte_len())
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
@@ -69,7 +73,7 @@ impl Computed for Offsets {
         let (mut at, end) = (offset, offset + buf.len() as u64);
         while at < end {
             let (first, skip) = (at / 8, (at % 8) as usize);
-            let wanted = (8 * CHUNK as u64).min((end.min(self.len()) - 8 * first).next_multiple_of(8));
+            let wanted = (8 * CHUNK as u64).min((end.min(self.byte_len()) - 8 * first).next_multiple_of(8));
             let count = self.some(first, chunk.get_mut(..wanted as usize).unwrap_or_default())?;
             let fresh = chunk.get(skip..count).unwrap_or_default();
             let from = (at - offset) as usize;

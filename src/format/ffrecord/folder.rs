@@ -72,6 +72,11 @@ pub fn of(records: &Records) -> Result<Option<Folder>> {
         let place = found.shard.source.place().at(start + (MAGIC.len() + at) as u64);
         Error::damaged(place, format!("the index of the packed folder: {problem}"))
     })?;
+    let shared = folder.shared(last);
+    if shared > 0 {
+        let file = found.shard.source.path().display();
+        log::warn!("{file}: {shared} names stand for records that other names stand for too");
+    }
     Ok(Some(folder))
 }
 
@@ -214,6 +219,17 @@ impl Folder {
                 None => {}
             }
         }
+    }
+
+    /// How many names stand for one of so many records that a name before stands for already.
+    pub(super) fn shared(&self, records: u32) -> usize {
+        let mut seen = vec![0u64; (records as usize).div_ceil(64)];
+        let mut is_seen = |record: u32| {
+            let (word, bit) = (seen.get_mut(record as usize / 64), 1 << (record % 64));
+            word.is_some_and(|word| std::mem::replace(word, *word | bit) & bit != 0)
+        };
+        let files = self.files.iter().filter_map(|node| self.what(*node));
+        files.filter(|what| matches!(what, What::File { record, .. } if is_seen(*record))).count()
     }
 
     pub fn len(&self) -> u32 {

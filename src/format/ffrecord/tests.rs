@@ -288,7 +288,10 @@ fn folders_of_any_pickle_protocol() {
     assert_eq!((folder.files(), folder.file(0)), (1, Some((0, b"a".to_vec()))));
     assert!(folder.find(0, b"b").is_some() && folder.at_path(b"./b//").is_some());
     let plain = packed(b"}p7\n(X\x01\0\0\0a\x8a\x01\x01u.").unwrap().unwrap();
-    assert_eq!(plain.file(0), Some((1, b"a".to_vec())));
+    assert_eq!((plain.file(0), plain.shared(2)), (Some((1, b"a".to_vec())), 0));
+    // As hard links are.
+    let linked = packed(&with(b"(\x8c\x01aK\x01\x8c\x01bK\x00\x8c\x01cK\x01u.")).unwrap().unwrap();
+    assert_eq!((linked.file(2), linked.shared(2)), (Some((1, b"c".to_vec())), 1));
     let oldest =
         b"ccollections\nOrderedDict\np0\n(tp1\nRp2\nVa\\u005cb \xe9.txt\np3\nI0\nsVd\np4\ng0\n(tp5\nRp6\n\
         V\\u6f22\\udce9\np7\nL1L\nss.";

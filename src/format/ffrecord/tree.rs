@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
+use super::archive::Archive;
 use super::faces;
 use super::folder::{Folder, What};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
-use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Size, Tree};
+use crate::tree::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -109,6 +110,18 @@ impl RecordTree {
             (Place::Record(number), _) => Some(number),
             (Place::Folder(node), Some(folder)) => match folder.what(node)? {
                 What::File { record, .. } => Some(*record),
+                What::Directory { .. } => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The number of the dataset that is the file `node`.
+    fn dataset(&self, node: NodeId) -> Option<u32> {
+        match (self.place(node)?, &self.folder) {
+            (Place::Record(number), _) => Some(number),
+            (Place::Folder(node), Some(folder)) => match folder.what(node)? {
+                What::File { file, .. } => Some(*file),
                 What::Directory { .. } => None,
             },
             _ => None,
@@ -227,6 +240,11 @@ impl Tree for RecordTree {
 
     fn datasets(&self) -> u64 {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.files()).into()
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        let archive = || Archive::new(self.records.clone(), self.folder.clone());
+        self.dataset(node).map(|dataset| archive().describe(dataset)).transpose()
     }
 
     fn memory(&self) -> u64 {

@@ -11,7 +11,7 @@ use super::super::Context;
 use super::directory::{Directory, Record};
 use super::member::{self, Body, Fault, Member};
 use super::sidecar;
-use crate::array::{Array, numpy};
+use crate::array::numpy;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::error::Place;
@@ -201,8 +201,7 @@ impl Datasets for Archive {
             Err(fault) => (None, Some(fault)),
         };
         let npy = body.and_then(|body| body.npy.as_ref());
-        let array =
-            npy.and_then(|header| Some(Array::new(header.descr.dtype?, header.shape.clone(), header.order)));
+        let array = npy.and_then(|header| header.descr.array(&header.shape, header.order));
         let element = array.as_ref().and_then(|array| array.dtype.element.name());
         let kind = match (element, npy, fault) {
             (Some(name), ..) => name,

@@ -13,6 +13,9 @@ pub const SIZE: u64 = 32;
 pub const NDIMS: u64 = 40;
 pub const DIMS: u64 = 48;
 
+/// Bytes of a header of a few dims.
+const USUAL: usize = 128;
+
 /// More dims are not read; numpy has 64 at most.
 pub const MOST_DIMS: u64 = 1024;
 
@@ -43,10 +46,11 @@ pub struct Header {
 impl Header {
     pub fn read(source: &dyn Source) -> Result<Header> {
         let (end, place) = (source.len(), source.place());
-        let mut magic = [0; MAGIC.len()];
-        if end >= MAGIC.len() as u64 {
-            source.read_exact_at(&mut magic, 0)?;
-        }
+        // Most headers are had in one reading.
+        let mut first = [0; USUAL];
+        let first = first.get_mut(..usize::try_from(end).unwrap_or(USUAL).min(USUAL)).unwrap_or_default();
+        source.read_exact_at(first, 0)?;
+        let magic = first.first_chunk().copied().unwrap_or_default();
         let is_turned = magic == *BACKWARDS;
         if magic != *MAGIC && !is_turned {
             let found = format!("it does not begin with \"rawarray\" but with \"{}\"", magic.escape_ascii());
@@ -58,15 +62,15 @@ impl Header {
         }
         let word =
             |bytes: &[u8; 8]| if is_turned { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
-        let mut fixed = [0; (DIMS - FLAGS) as usize];
-        source.read_exact_at(&mut fixed, FLAGS)?;
-        let (words, _) = fixed.as_chunks::<8>();
-        let mut words = words.iter().map(word);
+        let mut words = first.as_chunks::<8>().0.iter().skip(1).map(word);
         let mut next = || words.next().unwrap_or_default();
         let (flags, eltype, elbyte, size, ndims) = (next(), next(), next(), next(), next());
         let data = data_offset(ndims, end).map_err(|problem| Error::damaged(place.at(NDIMS), problem))?;
-        let bytes = source.read_range(DIMS..data)?;
-        let dims = bytes.as_chunks::<8>().0.iter().map(word).collect();
+        let dims = match first.get(DIMS as usize..data as usize) {
+            Some(bytes) => bytes.as_chunks::<8>().0.iter().map(word).collect(),
+            None => source.read_range(DIMS..data)?.as_chunks::<8>().0.iter().map(word).collect(),
+        };
+        source.check()?;
         Ok(Header { place, is_turned, flags, eltype, elbyte, size, dims, data, end })
     }
 

@@ -1,7 +1,7 @@
 //! Files as records: one of each file, or one of each of its lines; into one FFRecord file or several.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::shards::Shards;
@@ -68,7 +68,7 @@ fn pack_shards(
 }
 
 fn count_lines(inputs: &[PathBuf], passed: Passed<'_>) -> Result<u64> {
-    let (mut count, mut line) = (0, Vec::new());
+    let mut count = 0;
     for input in inputs {
         let failed = |cause| Error::read(Place::file(input), cause);
         let mut file = open(input)?;
@@ -77,7 +77,8 @@ fn count_lines(inputs: &[PathBuf], passed: Passed<'_>) -> Result<u64> {
             let problem = "its lines cannot be counted before they are read, which shards need";
             return Err(Error::Usage(format!("{shown}: {problem}; it is not a regular file")));
         }
-        while next_line(&mut file, &mut line).map_err(failed)? {
+        while has_more(&mut file).map_err(failed)? {
+            io::copy(&mut Line::new(&mut file), &mut io::sink()).map_err(failed)?;
             passed(0)?;
             count += 1;
         }
@@ -90,14 +91,43 @@ fn open(input: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(256 << 10, file))
 }
 
-/// The next line without its line break; false at the end.
-fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let count = from.read_until(b'\n', line)?;
-    if line.last() == Some(&b'\n') {
-        line.pop();
+/// Is there another line?
+fn has_more(from: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        match from.fill_buf() {
+            Ok(bytes) => return Ok(!bytes.is_empty()),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
     }
-    Ok(count > 0)
+}
+
+/// A line without its line break, which is passed over at the end. No line is whole in memory.
+struct Line<'l, R> {
+    from: &'l mut R,
+    is_over: bool,
+}
+
+impl<'l, R: BufRead> Line<'l, R> {
+    fn new(from: &'l mut R) -> Line<'l, R> {
+        Line { from, is_over: false }
+    }
+}
+
+impl<R: BufRead> Read for Line<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.is_over || into.is_empty() {
+            return Ok(0);
+        }
+        let here = self.from.fill_buf()?;
+        let end = memchr::memchr(b'\n', here);
+        let count = end.unwrap_or(here.len()).min(into.len());
+        into.iter_mut().zip(here).take(count).for_each(|(to, from)| *to = *from);
+        let is_break = end == Some(count);
+        self.is_over = is_break || here.is_empty();
+        self.from.consume(count + usize::from(is_break));
+        Ok(count)
+    }
 }
 
 /// Where records go.
@@ -122,10 +152,10 @@ impl To<'_> {
             let mut file = open(input)?;
             let failed = |cause| Error::read(Place::file(input), cause);
             if lines {
-                let mut line = Vec::new();
-                while next_line(&mut file, &mut line).map_err(failed)? {
-                    self.writer()?.add(&line)?;
-                    (self.passed)(line.len() as u64 + 1)?;
+                while has_more(&mut file).map_err(failed)? {
+                    let writer = next_writer(&mut self.writer, &self.parts, &mut self.count)?;
+                    input::add(writer, input, &mut Line::new(&mut file), self.passed)?;
+                    (self.passed)(1)?;
                 }
             } else {
                 if file.get_ref().metadata().map_err(failed)?.is_dir() {
@@ -136,10 +166,6 @@ impl To<'_> {
             }
         }
         Ok(())
-    }
-
-    fn writer(&mut self) -> Result<&mut Writer> {
-        next_writer(&mut self.writer, &self.parts, &mut self.count)
     }
 
     fn next_part(&mut self) -> Result<()> {

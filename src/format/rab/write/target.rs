@@ -1,4 +1,4 @@
-//! The writer as one of those of all formats. A RAB file can hold whatever there is.
+//! The writer as one of those of all formats. A RAB file can hold whatever there is, if only as bytes.
 
 use std::io::Read;
 
@@ -29,6 +29,13 @@ impl Add<'_> {
         let add = if metadata.is_null() { self } else { self.metadata(Value::from(metadata)) };
         let add = add.compression(compression).like(origin.cloned());
         match what {
+            What::Array(array) if array.dtype.element.name().is_none() => {
+                let (dtype, shape) = (array.numpy_type(), &array.shape);
+                add.bytes(data)?;
+                return Ok(vec![format!(
+                    "its type {dtype} is none that RAB has: it is written as bytes, and its shape {shape:?} is left out"
+                )]);
+            }
             What::Bytes => add.bytes(data),
             What::Text => add.text_from(data),
             What::Object => add.object_from(data),

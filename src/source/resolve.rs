@@ -1,4 +1,4 @@
-//! Where a symbolic link leads, step by step: every directory on the way is open before the next name is looked for in
+//! Where a path leads, through symbolic links, step by step: every directory on the way is open before the next name is looked for in
 //! it. So what is found is what was seen on the way, whoever renames things meanwhile; it is known who may go that way;
 //! and the way never enters our own mount, which would wait for us while we wait for it.
 

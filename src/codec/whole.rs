@@ -1,0 +1,204 @@
+//! Compressed bytes in memory, decoded as a whole: LZ4 frames and zstd, of at most as many bytes as the caller made
+//! sure may be.
+//! ```text
+//! LZ4 frame  04 22 4d 18 | flags, 1 | block size, 1 | [content size, 8] | [dictionary, 4] | check, 1
+//!            blocks: size, 4, its highest bit set if stored as it is | bytes | [xxh32, 4]
+//!            00 00 00 00 | [xxh32 of the content, 4]
+//! ```
+
+use ::zstd::bulk::Decompressor;
+use xxhash_rust::xxh32::xxh32;
+
+const FRAME: u32 = 0x184d_2204;
+const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
+const SHORTEST_COPY: usize = 4;
+
+/// Decodes zstd frames to at most `most` bytes.
+pub fn zstd_bytes(stored: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let mut decoder = Decompressor::new().map_err(|cause| cause.to_string())?;
+    decoder.decompress(stored, most).map_err(|cause| format!("zstd: {}", cause.to_string().to_lowercase()))
+}
+
+/// Decodes LZ4 frames to at most `most` bytes.
+pub fn lz4_frame(stored: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(most).map_err(|_| "does not fit into memory".to_owned())?;
+    let mut input = Bytes(stored);
+    while !input.0.is_empty() {
+        match input.u32()? {
+            FRAME => frame(&mut input, &mut out, most)?,
+            magic if SKIPPABLE.contains(&magic) => {
+                let len = input.u32()? as usize;
+                input.take(len)?;
+            }
+            magic => return Err(format!("not an LZ4 frame: it begins with {magic:#010x}")),
+        }
+    }
+    Ok(out)
+}
+
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], String> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or("the LZ4 frame ends early")?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn u32(&mut self) -> Result<u32, String> {
+        Ok(self.take(4)?.try_into().map_or(0, u32::from_le_bytes))
+    }
+
+    fn byte(&mut self) -> Result<u8, String> {
+        Ok(self.take(1)?.first().copied().unwrap_or_default())
+    }
+}
+
+fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), String> {
+    let descriptor = input.0;
+    let (flags, _) = (input.byte()?, input.byte()?);
+    if flags >> 6 != 1 {
+        return Err(format!("the LZ4 frame is of version {}, 1 is known", flags >> 6));
+    }
+    let extra = if flags & 8 != 0 { 8 } else { 0 } + if flags & 1 != 0 { 4 } else { 0 };
+    input.take(extra)?;
+    if flags & 1 != 0 {
+        return Err("the LZ4 frame needs a dictionary".into());
+    }
+    let described = descriptor.get(..2 + extra).unwrap_or_default();
+    if input.byte()? != (xxh32(described, 0) >> 8) as u8 {
+        return Err("the check value of the LZ4 frame's header is wrong".into());
+    }
+    let start = out.len();
+    loop {
+        let size = input.u32()?;
+        if size == 0 {
+            break;
+        }
+        let block = input.take((size & 0x7fff_ffff) as usize)?;
+        if flags & 0x10 != 0 && input.u32()? != xxh32(block, 0) {
+            return Err("the check value of an LZ4 block is wrong".into());
+        }
+        let is_linked = flags & 0x20 == 0;
+        let from = if is_linked { start } else { out.len() };
+        match size >> 31 {
+            0 => lz4_block(block, out, from, most)?,
+            _ if out.len() + block.len() > most => return Err(too_long(most)),
+            _ => out.extend_from_slice(block),
+        }
+    }
+    if flags & 4 != 0 && input.u32()? != xxh32(out.get(start..).unwrap_or_default(), 0) {
+        return Err("the check value of the LZ4 frame is wrong".into());
+    }
+    Ok(())
+}
+
+fn too_long(most: usize) -> String {
+    format!("the LZ4 frame decodes to more than {most} bytes")
+}
+
+/// Appends what a block decodes to; copies may reach back to `from`.
+fn lz4_block(block: &[u8], out: &mut Vec<u8>, from: usize, most: usize) -> Result<(), String> {
+    let mut input = Bytes(block);
+    loop {
+        let token = input.byte()?;
+        let count = length(&mut input, token >> 4)?;
+        let literals = input.take(count)?;
+        if out.len() + count > most {
+            return Err(too_long(most));
+        }
+        out.extend_from_slice(literals);
+        if input.0.is_empty() {
+            return Ok(());
+        }
+        let distance = input.take(2)?.try_into().map_or(0, u16::from_le_bytes).into();
+        let count = length(&mut input, token & 15)?.saturating_add(SHORTEST_COPY);
+        let there = out.len() - from;
+        if distance == 0 || distance > there {
+            return Err(format!("the LZ4 block copies from {distance} bytes back, and there are {there}"));
+        }
+        if count > most - out.len() {
+            return Err(too_long(most));
+        }
+        copy(out, distance, count);
+    }
+}
+
+/// Appends `count` bytes from `distance` back, which may be among them.
+fn copy(out: &mut Vec<u8>, distance: usize, mut count: usize) {
+    while count > 0 {
+        let start = out.len() - distance;
+        let now = count.min(distance);
+        out.extend_from_within(start..start + now);
+        count -= now;
+    }
+}
+
+/// A length of which the token says `first`.
+fn length(input: &mut Bytes<'_>, first: u8) -> Result<usize, String> {
+    let mut length = usize::from(first);
+    if first == 15 {
+        loop {
+            let byte = input.byte()?;
+            length = length.saturating_add(byte.into());
+            if byte != 255 {
+                break;
+            }
+        }
+    }
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An LZ4 frame with one block, and all check values.
+    fn framed(bytes: &[u8]) -> Vec<u8> {
+        let block = lz4_flex::block::compress(bytes);
+        let head = [0x40 | 0x20 | 0x10 | 4, 0x70];
+        let mut frame = [&FRAME.to_le_bytes()[..], &head, &[(xxh32(&head, 0) >> 8) as u8]].concat();
+        frame.extend((block.len() as u32).to_le_bytes());
+        frame.extend(&block);
+        frame.extend(xxh32(&block, 0).to_le_bytes());
+        frame.extend([0; 4]);
+        frame.extend(xxh32(bytes, 0).to_le_bytes());
+        frame
+    }
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        proptest::collection::vec(prop_oneof![Just(0u8), Just(1), any::<u8>()], 0..2000)
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_back(bytes in bytes()) {
+            let frame = framed(&bytes);
+            prop_assert_eq!(&lz4_frame(&frame, bytes.len()).unwrap(), &bytes);
+            prop_assert_eq!(lz4_frame(&[frame.clone(), frame].concat(), 2 * bytes.len()).unwrap().len(), 2 * bytes.len());
+            let packed = ::zstd::bulk::compress(&bytes, 3).unwrap();
+            prop_assert_eq!(&zstd_bytes(&packed, bytes.len()).unwrap(), &bytes);
+        }
+
+        #[test]
+        fn damage_is_an_error_and_nothing_grows(bytes in bytes(), at in any::<prop::sample::Index>(), with in any::<u8>()) {
+            let mut frame = framed(&bytes);
+            let at = at.index(frame.len());
+            frame[at] = with;
+            if let Ok(found) = lz4_frame(&frame, bytes.len()) {
+                prop_assert!(found.len() <= bytes.len());
+            }
+            let _ = lz4_frame(&frame[..at], bytes.len());
+        }
+    }
+
+    #[test]
+    fn more_than_was_said_is_refused() {
+        let bytes = vec![7; 100_000];
+        assert!(lz4_frame(&framed(&bytes), 99_999).unwrap_err().contains("more than"));
+        assert!(zstd_bytes(&::zstd::bulk::compress(&bytes, 3).unwrap(), 99_999).is_err());
+        assert!(zstd_bytes(b"no zstd here", 10).is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! The tables as datasets by number, with their names.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::annotations;
+use super::data::Encoding;
+use super::rules;
+use super::set::{Set, TextOf};
+use super::sidecar::{self, Facts};
+use crate::content::Content;
+use crate::source::Source;
+use crate::tree::{Datasets, Description, Names, Size};
+use crate::yaml::{self, Node, Text};
+use crate::{Error, Result};
+
+#[derive(Clone)]
+pub struct Archive {
+    pub set: Arc<Set>,
+}
+
+impl Archive {
+    fn text(&self, of: TextOf) -> Result<Vec<u8>> {
+        match of {
+            TextOf::Annotations { recording, nested } => {
+                let recording = self.set.recordings.get(recording as usize).ok_or(Error::NotFound)?;
+                annotations::build(&self.set, recording, nested)
+            }
+            TextOf::Table(table) => {
+                let table = self.set.tables.get(table as usize).ok_or(Error::NotFound)?;
+                let mut text = String::new();
+                yaml::write(&sidecar::table(table), 0, &mut text);
+                Ok(text.into_bytes())
+            }
+        }
+    }
+
+    fn describe_signal(&self, number: u32) -> Result<Description> {
+        let set = &self.set;
+        let facts = Facts::of(set, number);
+        let (table, row) = set.signal(number).ok_or(Error::NotFound)?;
+        let data = facts.data.as_ref().ok();
+        let array = data.map_or(Ok(None), |data| data.array()).unwrap_or_default();
+        let kind = array.as_ref().and_then(|array| array.dtype.element.name()).unwrap_or("bytes");
+        let is_compressed = data.is_some_and(|data| data.encoding == Encoding::Zstd);
+        Ok(Description {
+            name: Text::from(&*set.shown_name(number)),
+            kind: kind.into(),
+            array,
+            table: None,
+            compression: is_compressed.then(|| "zstd".into()),
+            stored: data.map(|data| 0..data.source.len()),
+            decoded_len: data.and_then(|data| data.known_len()),
+            recorded_len: None,
+            checksum: None,
+            // What cannot be decoded says so when it is read.
+            fault: facts.fault.clone().filter(|_| data.is_some_and(|data| data.len().is_ok())),
+            metadata: Arc::new(table.row(row)),
+            codec: Arc::new(sidecar::facts(set, number, &facts)),
+        })
+    }
+}
+
+impl Names for Archive {
+    fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    fn get(&self, number: usize) -> Option<Cow<'_, [u8]>> {
+        self.set.names.get(number).map(Cow::Borrowed)
+    }
+}
+
+impl Datasets for Archive {
+    fn count(&self) -> u64 {
+        self.set.len() as u64
+    }
+
+    fn size(&self, number: u32) -> Size {
+        if self.set.text(number).is_some() {
+            return Size { len: None, stored: 0 };
+        }
+        let Ok(data) = self.set.data(number) else { return Size { len: None, stored: 0 } };
+        let claimed =
+            |len: u64| if data.fault(len).is_some() { len.min(data.source.len()).max(1) } else { len };
+        Size { len: data.known_len().map(claimed), stored: data.source.len() }
+    }
+
+    fn content(&self, number: u32) -> Result<Content> {
+        match self.set.text(number) {
+            Some(text) => Ok(Content::Inline(self.text(text)?.into())),
+            None => self.set.data(number)?.content(),
+        }
+    }
+
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        match self.set.data_if_known(number) {
+            Some(data) => data.content_if_known(),
+            None => Ok(None),
+        }
+    }
+
+    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
+        Ok(None)
+    }
+
+    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
+        Size { len: None, stored: 0 }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        Ok(Content::Inline(sidecar::build(&self.set, number, file_name).into()))
+    }
+
+    fn has_sidecar(&self, number: u32) -> bool {
+        self.set.text(number).is_none()
+    }
+
+    fn describe(&self, number: u32) -> Result<Description> {
+        let Some(text) = self.set.text(number) else { return self.describe_signal(number) };
+        let stored = match text {
+            TextOf::Table(_) => "table",
+            TextOf::Annotations { .. } => "annotations",
+        };
+        Ok(Description {
+            name: Text::from(&*self.set.shown_name(number)),
+            kind: "text".into(),
+            array: None,
+            table: None,
+            compression: None,
+            stored: None,
+            decoded_len: Some(self.text(text)?.len() as u64),
+            recorded_len: None,
+            checksum: None,
+            fault: None,
+            metadata: Arc::new(Node::Null),
+            codec: Arc::new(Node::map([("made of", Node::text(stored))])),
+        })
+    }
+
+    fn memory(&self) -> u64 {
+        self.set.memory()
+    }
+
+    fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
+        match self.set.text(number) {
+            Some(_) => None,
+            None => self.set.data(number).ok().map(|data| data.source.clone()),
+        }
+    }
+
+    fn violations(&self, number: u32) -> Vec<String> {
+        match self.set.text(number) {
+            Some(TextOf::Table(table)) => {
+                self.set.tables.get(table as usize).map_or(Vec::new(), rules::table)
+            }
+            Some(TextOf::Annotations { .. }) => Vec::new(),
+            None => {
+                let Some((table, row)) = self.set.signal(number) else { return Vec::new() };
+                let of =
+                    if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
+                let wrong = Facts::of(&self.set, number).warnings;
+                wrong.into_iter().map(|problem| format!("row {row}{of}: {problem}")).collect()
+            }
+        }
+    }
+
+    fn remains(&self, number: u32) -> Result<Content> {
+        match self.set.text(number) {
+            Some(_) => self.content(number),
+            None => {
+                let source = self.set.data(number)?.source.clone();
+                let range = 0..source.len();
+                Ok(Content::Stored { source, range })
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Values of a column by row, whatever batch they are in and however they are stored.
+
+use std::ops::Range;
+
+use super::array::{Array, Data, integer};
+use super::field::{Field, Int, Kind};
+use super::{Problem, Table};
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub struct Column<'t> {
+    pub(super) table: &'t Table,
+    pub field: &'t Field,
+    pub(super) number: usize,
+}
+
+impl<'t> Column<'t> {
+    /// The value of a row; None if it is null.
+    pub fn value(&self, row: usize) -> Result<Option<Value<'t>>, Problem> {
+        let (array, at) =
+            self.table.array(self.number, row).ok_or_else(|| Problem::damaged("there is no such row"))?;
+        Value::of(self.field, array, at)
+    }
+}
+
+/// A value that is not null, where it is stored.
+#[derive(Clone, Copy)]
+pub struct Value<'t> {
+    pub field: &'t Field,
+    array: &'t Array,
+    at: usize,
+}
+
+impl<'t> Value<'t> {
+    fn of(field: &'t Field, array: &'t Array, at: usize) -> Result<Option<Value<'t>>, Problem> {
+        Ok(array.stored(at)?.map(|(array, at)| Value { field: stored(field), array, at }))
+    }
+
+    /// The bytes as they are stored, of what has a fixed size too.
+    pub fn bytes(&self) -> Result<&'t [u8], Problem> {
+        self.array.bytes(self.at)
+    }
+
+    pub fn text(&self) -> Result<&'t str, Problem> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Problem::damaged("a text is not UTF-8"))
+    }
+
+    pub fn bool(&self) -> Option<bool> {
+        self.array.bit(self.at)
+    }
+
+    /// An integer, or the number of units of a time or duration.
+    pub fn int(&self) -> Option<i128> {
+        let kind = match &self.field.kind {
+            Kind::Int(int) => *int,
+            Kind::Date { wide } => Int { bytes: if *wide { 8 } else { 4 }, is_signed: true },
+            Kind::Time { bytes, .. } => Int { bytes: *bytes, is_signed: true },
+            Kind::Timestamp { .. } | Kind::Duration(_) => Int { bytes: 8, is_signed: true },
+            _ => return None,
+        };
+        let Data::Fixed(_, buffer) = &self.array.data else { return None };
+        integer(buffer, kind, self.at)
+    }
+
+    pub fn float(&self) -> Option<f64> {
+        let bytes = self.bytes().ok()?;
+        match &self.field.kind {
+            Kind::Float(8) => bytes.try_into().ok().map(f64::from_le_bytes),
+            Kind::Float(4) => bytes.try_into().ok().map(|bytes| f32::from_le_bytes(bytes).into()),
+            Kind::Float(_) => bytes.try_into().ok().map(|bytes| half::f16::from_le_bytes(bytes).to_f64()),
+            _ => None,
+        }
+    }
+
+    /// The values of a list.
+    pub fn list(&self) -> Result<Items<'t>, Problem> {
+        let (array, range) = self.array.list(self.at)?;
+        let field = self.field.children.first().ok_or_else(|| Problem::damaged("a list was needed"))?;
+        Ok(Items { field, array, range })
+    }
+
+    /// The child of a structure by its name, None if that is null.
+    pub fn child(&self, name: &str) -> Result<Option<Value<'t>>, Problem> {
+        let at = self.field.children.iter().position(|child| child.name == name);
+        let at = at.ok_or_else(|| Problem::damaged(format!("the structure has no {name:?}")))?;
+        self.nth(at)
+    }
+
+    /// The child of a structure by its place.
+    pub fn nth(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
+        let none = || Problem::damaged("a structure was needed");
+        let Data::Struct(children) = &self.array.data else { return Err(none()) };
+        let field = self.field.children.get(at).ok_or_else(none)?;
+        Value::of(field, children.get(at).ok_or_else(none)?, self.at)
+    }
+
+    /// What a union holds here.
+    pub fn chosen(&self) -> Result<Option<Value<'t>>, Problem> {
+        let wrong = || Problem::damaged("a union does not say what it holds");
+        let (Kind::Union { ids, .. }, Data::Union { children, .. }) = (&self.field.kind, &self.array.data)
+        else {
+            return Err(wrong());
+        };
+        let (id, at) = self.array.union(self.at).ok_or_else(wrong)?;
+        let place = ids.iter().position(|known| *known == i32::from(id)).ok_or_else(wrong)?;
+        let (field, array) = self.field.children.get(place).zip(children.get(place)).ok_or_else(wrong)?;
+        Value::of(field, array, at.ok_or_else(wrong)?)
+    }
+}
+
+/// Of runs the field of the values.
+fn stored(field: &Field) -> &Field {
+    match (&field.kind, field.children.as_slice()) {
+        (Kind::RunEnds, [_, values]) => stored(values),
+        _ => field,
+    }
+}
+
+/// The values of a list.
+#[derive(Clone)]
+pub struct Items<'t> {
+    pub field: &'t Field,
+    array: &'t Array,
+    range: Range<usize>,
+}
+
+impl<'t> Items<'t> {
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Result<Option<Value<'t>>, Problem>> + use<'t> {
+        let (field, array) = (self.field, self.array);
+        self.range.clone().map(move |at| Value::of(field, array, at))
+    }
+}

@@ -1,0 +1,334 @@
+//! The columns that a schema message describes: their names, types, dictionaries and extension types.
+
+use arrow_ipc::{DateUnit, Endianness, Precision, TimeUnit, Type as Tag, UnionMode};
+use arrow_ipc::{Field as Message, KeyValue, Schema as SchemaMessage};
+
+use super::Problem;
+
+/// Fields of one schema, those inside of others included.
+const MOST_FIELDS: usize = 10_000;
+/// Nesting: no deeper than what the verifier of messages lets through.
+const DEEPEST: usize = 64;
+
+pub struct Schema {
+    pub fields: Vec<Field>,
+    pub metadata: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: String,
+    pub kind: Kind,
+    pub nullable: bool,
+    pub children: Vec<Field>,
+    pub dictionary: Option<Dictionary>,
+    pub metadata: Vec<(String, String)>,
+}
+
+/// How a column that is encoded by a dictionary is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Dictionary {
+    pub id: i64,
+    pub index: Int,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Int {
+    pub bytes: usize,
+    pub is_signed: bool,
+}
+
+/// How many nanoseconds a unit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit(pub i64);
+
+impl Unit {
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            1 => "ns",
+            1_000 => "us",
+            1_000_000 => "ms",
+            _ => "s",
+        }
+    }
+}
+
+/// The types of Arrow, as far as they differ in how they are stored or shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Null,
+    Bool,
+    Int(Int),
+    /// Bytes: 2, 4 or 8.
+    Float(usize),
+    /// Text or bytes; `wide` offsets are of 64 bits.
+    Text {
+        wide: bool,
+    },
+    Binary {
+        wide: bool,
+    },
+    TextView,
+    BinaryView,
+    FixedBinary(usize),
+    Decimal {
+        bytes: usize,
+        scale: i32,
+    },
+    /// Days, or milliseconds in 64 bits.
+    Date {
+        wide: bool,
+    },
+    Time {
+        bytes: usize,
+        unit: Unit,
+    },
+    Timestamp {
+        unit: Unit,
+        zone: Option<String>,
+    },
+    Duration(Unit),
+    /// Bytes: 4 (months), 8 (days and milliseconds) or 16 (months, days, nanoseconds).
+    Interval(usize),
+    List {
+        wide: bool,
+    },
+    ListView {
+        wide: bool,
+    },
+    FixedList(usize),
+    Struct,
+    Map,
+    Union {
+        is_dense: bool,
+        ids: Vec<i32>,
+    },
+    RunEnds,
+}
+
+impl Schema {
+    /// Of a verified message.
+    pub fn read(message: SchemaMessage<'_>) -> Result<Schema, Problem> {
+        if message.endianness() != Endianness::Little {
+            return Err(Problem::unsupported("its numbers are big-endian, which is not read"));
+        }
+        let mut count = 0;
+        let fields = fields(message.fields(), 0, &mut count)?;
+        for (at, field) in fields.iter().enumerate() {
+            if fields.iter().take(at).any(|other| other.name == field.name) {
+                return Err(Problem::damaged(format!("two columns are called {:?}", field.name)));
+            }
+        }
+        Ok(Schema { fields, metadata: pairs(message.custom_metadata()) })
+    }
+
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        find(&self.metadata, key)
+    }
+
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+}
+
+impl Field {
+    /// The extension type's name.
+    pub fn extension(&self) -> Option<&str> {
+        find(&self.metadata, "ARROW:extension:name")
+    }
+
+    /// As messages and sidecars call the type.
+    pub fn type_name(&self) -> String {
+        let bits = |bytes: usize| 8 * bytes;
+        let children = |separator: &str| {
+            let child = |child: &Field| match separator {
+                "" => child.type_name(),
+                _ => format!("{}{separator}{}", child.name, child.type_name()),
+            };
+            self.children.iter().map(child).collect::<Vec<_>>().join(", ")
+        };
+        let stored = match &self.kind {
+            Kind::Null => "null".into(),
+            Kind::Bool => "bool".into(),
+            Kind::Int(Int { bytes, is_signed }) => {
+                format!("{}int{}", if *is_signed { "" } else { "u" }, bits(*bytes))
+            }
+            Kind::Float(bytes) => format!("float{}", bits(*bytes)),
+            Kind::Text { wide: false } => "utf8".into(),
+            Kind::Text { wide: true } => "large_utf8".into(),
+            Kind::Binary { wide: false } => "binary".into(),
+            Kind::Binary { wide: true } => "large_binary".into(),
+            Kind::TextView => "utf8_view".into(),
+            Kind::BinaryView => "binary_view".into(),
+            Kind::FixedBinary(size) => format!("fixed_size_binary[{size}]"),
+            Kind::Decimal { bytes, scale } => format!("decimal{}[{scale}]", bits(*bytes)),
+            Kind::Date { wide } => if *wide { "date64" } else { "date32" }.into(),
+            Kind::Time { unit, .. } => format!("time[{}]", unit.name()),
+            Kind::Timestamp { unit, zone: None } => format!("timestamp[{}]", unit.name()),
+            Kind::Timestamp { unit, zone: Some(zone) } => format!("timestamp[{}, {zone}]", unit.name()),
+            Kind::Duration(unit) => format!("duration[{}]", unit.name()),
+            Kind::Interval(_) => "interval".into(),
+            Kind::List { wide: false } => format!("list<{}>", children("")),
+            Kind::List { wide: true } => format!("large_list<{}>", children("")),
+            Kind::ListView { .. } => format!("list_view<{}>", children("")),
+            Kind::FixedList(size) => format!("fixed_size_list<{}>[{size}]", children("")),
+            Kind::Struct => format!("struct<{}>", children(": ")),
+            Kind::Map => format!("map<{}>", children("")),
+            Kind::Union { .. } => format!("union<{}>", children(": ")),
+            Kind::RunEnds => format!("run_end_encoded<{}>", children("")),
+        };
+        match self.dictionary {
+            Some(_) => format!("dictionary<{stored}>"),
+            None => stored,
+        }
+    }
+}
+
+fn find<'a>(pairs: &'a [(String, String)], wanted: &str) -> Option<&'a str> {
+    pairs.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str())
+}
+
+type Vector<'a, T> = Option<flatbuffers::Vector<'a, flatbuffers::ForwardsUOffset<T>>>;
+
+fn pairs<'a>(list: Vector<'a, KeyValue<'a>>) -> Vec<(String, String)> {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    list.iter().flat_map(|list| list.iter()).map(|pair| (text(pair.key()), text(pair.value()))).collect()
+}
+
+fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) -> Result<Vec<Field>, Problem> {
+    if depth > DEEPEST {
+        return Err(Problem::damaged(format!("its columns are nested more than {DEEPEST} deep")));
+    }
+    let mut fields = Vec::new();
+    for message in list.iter().flat_map(|list| list.iter()) {
+        *count += 1;
+        if *count > MOST_FIELDS {
+            return Err(Problem::damaged(format!("it has more than {MOST_FIELDS} columns")));
+        }
+        let name = message.name().unwrap_or_default().to_owned();
+        let children = fields_of(message, depth, count)?;
+        let wrong = |problem: &str| Problem::damaged(format!("column {name:?}: {problem}"));
+        let kind = kind(message).map_err(|problem| match problem {
+            Problem::Damaged(problem) => wrong(&problem),
+            Problem::Unsupported(problem) => Problem::unsupported(format!("column {name:?}: {problem}")),
+        })?;
+        let needed = match kind {
+            Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) | Kind::Map => Some(1),
+            Kind::RunEnds => Some(2),
+            Kind::Struct | Kind::Union { .. } => None,
+            _ => Some(0),
+        };
+        if needed.is_some_and(|needed| needed != children.len()) {
+            return Err(wrong("its type has not as many children as it needs"));
+        }
+        let dictionary = match message.dictionary() {
+            None => None,
+            Some(dictionary) => {
+                let index = dictionary.indexType().map_or(Ok(Int { bytes: 4, is_signed: true }), int)?;
+                Some(Dictionary { id: dictionary.id(), index })
+            }
+        };
+        let (nullable, metadata) = (message.nullable(), pairs(message.custom_metadata()));
+        fields.push(Field { name, kind, nullable, children, dictionary, metadata });
+    }
+    Ok(fields)
+}
+
+fn fields_of(message: Message<'_>, depth: usize, count: &mut usize) -> Result<Vec<Field>, Problem> {
+    fields(message.children(), depth + 1, count)
+}
+
+fn int(int: arrow_ipc::Int<'_>) -> Result<Int, Problem> {
+    match int.bitWidth() {
+        bits @ (8 | 16 | 32 | 64) => Ok(Int { bytes: bits as usize / 8, is_signed: int.is_signed() }),
+        bits => Err(Problem::unsupported(format!(
+            "integers of {bits} bits are no Arrow type (Arrow.jl wrote UUIDs so for some weeks in 2020); they are not read"
+        ))),
+    }
+}
+
+fn unit(unit: TimeUnit) -> Result<Unit, Problem> {
+    Ok(Unit(match unit {
+        TimeUnit::SECOND => 1_000_000_000,
+        TimeUnit::MILLISECOND => 1_000_000,
+        TimeUnit::MICROSECOND => 1_000,
+        TimeUnit::NANOSECOND => 1,
+        _ => return Err(Problem::damaged("its unit of time is none")),
+    }))
+}
+
+fn size(size: i32) -> Result<usize, Problem> {
+    usize::try_from(size).map_err(|_| Problem::damaged(format!("its size is {size}")))
+}
+
+fn kind(field: Message<'_>) -> Result<Kind, Problem> {
+    let none = || Problem::damaged("its type is not described");
+    Ok(match field.type_type() {
+        Tag::Null => Kind::Null,
+        Tag::Bool => Kind::Bool,
+        Tag::Int => Kind::Int(int(field.type_as_int().ok_or_else(none)?)?),
+        Tag::FloatingPoint => match field.type_as_floating_point().ok_or_else(none)?.precision() {
+            Precision::HALF => Kind::Float(2),
+            Precision::SINGLE => Kind::Float(4),
+            Precision::DOUBLE => Kind::Float(8),
+            _ => return Err(Problem::damaged("its precision is none")),
+        },
+        Tag::Utf8 => Kind::Text { wide: false },
+        Tag::LargeUtf8 => Kind::Text { wide: true },
+        Tag::Binary => Kind::Binary { wide: false },
+        Tag::LargeBinary => Kind::Binary { wide: true },
+        Tag::Utf8View => Kind::TextView,
+        Tag::BinaryView => Kind::BinaryView,
+        Tag::FixedSizeBinary => {
+            Kind::FixedBinary(size(field.type_as_fixed_size_binary().ok_or_else(none)?.byteWidth())?)
+        }
+        Tag::Decimal => {
+            let decimal = field.type_as_decimal().ok_or_else(none)?;
+            match decimal.bitWidth() {
+                bits @ (32 | 64 | 128 | 256) => {
+                    Kind::Decimal { bytes: bits as usize / 8, scale: decimal.scale() }
+                }
+                bits => return Err(Problem::damaged(format!("its decimals have {bits} bits"))),
+            }
+        }
+        Tag::Date => {
+            Kind::Date { wide: field.type_as_date().ok_or_else(none)?.unit() == DateUnit::MILLISECOND }
+        }
+        Tag::Time => {
+            let time = field.type_as_time().ok_or_else(none)?;
+            let bytes = if time.bitWidth() == 64 { 8 } else { 4 };
+            Kind::Time { bytes, unit: unit(time.unit())? }
+        }
+        Tag::Timestamp => {
+            let time = field.type_as_timestamp().ok_or_else(none)?;
+            Kind::Timestamp { unit: unit(time.unit())?, zone: time.timezone().map(str::to_owned) }
+        }
+        Tag::Duration => Kind::Duration(unit(field.type_as_duration().ok_or_else(none)?.unit())?),
+        Tag::Interval => match field.type_as_interval().ok_or_else(none)?.unit() {
+            arrow_ipc::IntervalUnit::YEAR_MONTH => Kind::Interval(4),
+            arrow_ipc::IntervalUnit::DAY_TIME => Kind::Interval(8),
+            arrow_ipc::IntervalUnit::MONTH_DAY_NANO => Kind::Interval(16),
+            _ => return Err(Problem::damaged("its unit of time is none")),
+        },
+        Tag::List => Kind::List { wide: false },
+        Tag::LargeList => Kind::List { wide: true },
+        Tag::ListView => Kind::ListView { wide: false },
+        Tag::LargeListView => Kind::ListView { wide: true },
+        Tag::FixedSizeList => {
+            Kind::FixedList(size(field.type_as_fixed_size_list().ok_or_else(none)?.listSize())?)
+        }
+        Tag::Struct_ => Kind::Struct,
+        Tag::Map => Kind::Map,
+        Tag::Union => {
+            let union = field.type_as_union().ok_or_else(none)?;
+            let children = field.children().map_or(0, |children| children.len());
+            let ids = match union.typeIds() {
+                Some(ids) => ids.iter().collect(),
+                None => (0..children as i32).collect(),
+            };
+            Kind::Union { is_dense: union.mode() == UnionMode::Dense, ids }
+        }
+        Tag::RunEndEncoded => Kind::RunEnds,
+        _ => return Err(Problem::unsupported("its type is not known")),
+    })
+}

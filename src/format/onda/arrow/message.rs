@@ -1,0 +1,275 @@
+//! The messages of an Arrow IPC file or stream: verified flatbuffers, each with a range of bytes for its body.
+//! ```text
+//! file     "ARROW1" 0 0 | a stream | footer | its length, i32 | "ARROW1"
+//! stream   messages until one of length 0, or the end
+//! message  ff ff ff ff | length, i32 | metadata (flatbuffer), padded | body, padded
+//! ```
+//! A file is read by its footer, which says where messages are; that nothing but zeros may stand between the last of
+//! them and the footer (as Arrow.jl writes it) does not matter so. Every length is checked against the file first.
+
+use std::ops::Range;
+
+use arrow_ipc::{MessageHeader, MetadataVersion};
+
+use super::Problem;
+use super::field::Schema;
+use crate::Result;
+use crate::source::Source;
+
+pub const MAGIC: &[u8] = b"ARROW1";
+pub const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// Metadata of one message, or the footer.
+const MOST_METADATA: u64 = 256 << 20;
+
+/// Batches and dictionaries in the order in which they have to be read.
+pub struct Messages {
+    pub schema: Schema,
+    pub batches: Vec<Message>,
+    pub is_stream: bool,
+}
+
+/// A dictionary or a record batch.
+pub struct Message {
+    pub metadata: Metadata,
+    pub body: Range<u64>,
+}
+
+/// Bytes of a flatbuffer, aligned as one has to be.
+pub struct Metadata {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Metadata {
+    fn read(source: &dyn Source, range: Range<u64>) -> Result<Metadata> {
+        let len = (range.end - range.start) as usize;
+        let mut words = vec![0u64; len.div_ceil(8)];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        source.read_exact_at(bytes.get_mut(..len).unwrap_or_default(), range.start)?;
+        Ok(Metadata { words, len })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice::<u64, u8>(&self.words).get(..self.len).unwrap_or_default()
+    }
+
+    /// The message, which was verified when it was read, and is so again: that costs little.
+    pub fn message(&self) -> Result<arrow_ipc::Message<'_>, Problem> {
+        arrow_ipc::root_as_message(self.bytes()).map_err(|error| {
+            Problem::damaged(format!("its metadata is no Arrow message: {}", first_line(&error)))
+        })
+    }
+}
+
+/// Reads all metadata. What is wrong is said with the offset of the message.
+pub fn read(source: &dyn Source) -> Result<Result<Messages, (u64, Problem)>> {
+    let head = source.read_range(0..source.len().min(8))?;
+    if head.starts_with(MAGIC) { Reader { source }.file() } else { Reader { source }.stream() }
+}
+
+struct Reader<'a> {
+    source: &'a dyn Source,
+}
+
+type Found<T> = Result<Result<T, (u64, Problem)>>;
+
+/// Returns from a function with what is wrong.
+macro_rules! right {
+    ($found:expr) => {
+        match $found {
+            Ok(right) => right,
+            Err(wrong) => return Ok(Err(wrong)),
+        }
+    };
+}
+
+fn wrong<T>(at: u64, problem: impl Into<String>) -> Found<T> {
+    Ok(Err((at, Problem::damaged(problem))))
+}
+
+impl Reader<'_> {
+    fn file(&self) -> Found<Messages> {
+        let len = self.source.len();
+        let Some(end) = len.checked_sub(10).filter(|end| *end >= 8) else {
+            return wrong(0, format!("an Arrow file has a footer, and this one has {len} bytes in all"));
+        };
+        let tail = self.source.read_range(end..len)?;
+        if !tail.ends_with(MAGIC) {
+            return wrong(
+                len - 6,
+                "the Arrow file does not end with ARROW1: it was cut, or not written to its end",
+            );
+        }
+        let size = tail.first_chunk::<4>().map_or(-1, |bytes| i32::from_le_bytes(*bytes));
+        let start = u64::try_from(size)
+            .ok()
+            .filter(|size| *size <= MOST_METADATA)
+            .and_then(|size| end.checked_sub(size));
+        let Some(start) = start.filter(|start| *start >= 8) else {
+            return wrong(
+                end,
+                format!(
+                    "the footer of the Arrow file is said to have {size} bytes, and {} are before it",
+                    end - 8
+                ),
+            );
+        };
+        let metadata = Metadata::read(self.source, start..end)?;
+        self.source.check()?;
+        let footer = match arrow_ipc::root_as_footer(metadata.bytes()) {
+            Ok(footer) => footer,
+            Err(error) => {
+                return wrong(
+                    start,
+                    format!("the footer of the Arrow file cannot be read: {}", first_line(&error)),
+                );
+            }
+        };
+        let Some(schema) = footer.schema() else {
+            return wrong(start, "the footer of the Arrow file has no schema");
+        };
+        let schema = right!(Schema::read(schema).map_err(|problem| (start, problem)));
+        let blocks =
+            footer.dictionaries().into_iter().chain(footer.recordBatches()).flat_map(|list| list.iter());
+        let (mut batches, mut bodies) = (Vec::new(), 0u64);
+        for block in blocks {
+            let number = |number: i64| u64::try_from(number).ok();
+            let (at, head, body) =
+                (number(block.offset()), number(block.metaDataLength().into()), number(block.bodyLength()));
+            let place = at.zip(head).zip(body).and_then(|((at, head), body)| {
+                let from = at.checked_add(head)?;
+                let to = from.checked_add(body)?;
+                (to <= start && (8..=MOST_METADATA).contains(&head)).then_some((at, from, to))
+            });
+            let Some((at, from, to)) = place else {
+                return wrong(
+                    start,
+                    format!(
+                        "the footer of the Arrow file has a batch at byte {}, which does not fit",
+                        block.offset()
+                    ),
+                );
+            };
+            bodies = bodies.saturating_add(to - at);
+            if bodies > len {
+                return wrong(
+                    start,
+                    "the batches that the footer of the Arrow file names are longer than the file",
+                );
+            }
+            batches.push(right!(self.block(at, from, to)?));
+        }
+        Ok(Ok(Messages { schema, batches, is_stream: false }))
+    }
+
+    /// The message of which a footer says where it is.
+    fn block(&self, at: u64, from: u64, to: u64) -> Found<Message> {
+        let head = self.source.read_range(at..at + 8)?;
+        // Files from before 2019 have the length alone.
+        let skip = if head.starts_with(&CONTINUATION) { 8 } else { 4 };
+        let metadata = Metadata::read(self.source, at + skip..from)?;
+        self.source.check()?;
+        let message = right!(metadata.message().map_err(|problem| (at, problem)));
+        right!(judge(&message).map_err(|problem| (at, problem)));
+        match u64::try_from(message.bodyLength()) {
+            Ok(body) if body <= to - from => Ok(Ok(Message { metadata, body: from..from + body })),
+            _ => wrong(
+                at,
+                format!(
+                    "the batch is said to have {} bytes, the footer says {}",
+                    message.bodyLength(),
+                    to - from
+                ),
+            ),
+        }
+    }
+
+    fn stream(&self) -> Found<Messages> {
+        let len = self.source.len();
+        let (mut at, mut schema, mut batches) = (0, None, Vec::new());
+        while at < len {
+            let rest = len - at;
+            let head = self.source.read_range(at..at + rest.min(8))?;
+            let Some((mark, size)) = head.split_first_chunk::<4>() else {
+                return wrong(at, "the Arrow stream ends within a message");
+            };
+            let (size, skip) = match (*mark == CONTINUATION, size.first_chunk::<4>()) {
+                (true, Some(size)) => (i32::from_le_bytes(*size), 8),
+                (true, None) => return wrong(at, "the Arrow stream ends within a message"),
+                // Streams from before 2019 have the length alone.
+                (false, _) => (i32::from_le_bytes(*mark), 4),
+            };
+            if size == 0 {
+                break;
+            }
+            let from = at + skip;
+            let Some(body) = u64::try_from(size)
+                .ok()
+                .filter(|size| *size <= (len - from).min(MOST_METADATA))
+                .map(|size| from + size)
+            else {
+                return wrong(
+                    at,
+                    format!(
+                        "the message is said to have {size} bytes of metadata, and {} follow",
+                        len - from
+                    ),
+                );
+            };
+            let metadata = Metadata::read(self.source, from..body)?;
+            self.source.check()?;
+            let message = right!(metadata.message().map_err(|problem| (at, problem)));
+            let Some(end) = u64::try_from(message.bodyLength())
+                .ok()
+                .filter(|size| *size <= len - body)
+                .map(|size| body + size)
+            else {
+                return wrong(
+                    at,
+                    format!(
+                        "the message is said to have a body of {} bytes, and {} follow",
+                        message.bodyLength(),
+                        len - body
+                    ),
+                );
+            };
+            match (message.header_as_schema(), &schema) {
+                (Some(header), None) => {
+                    schema = Some(right!(Schema::read(header).map_err(|problem| (at, problem))))
+                }
+                (Some(_), Some(_)) => return wrong(at, "the Arrow stream has a second schema"),
+                (None, None) => return wrong(at, "the Arrow stream does not begin with a schema"),
+                (None, Some(_)) => {
+                    right!(judge(&message).map_err(|problem| (at, problem)));
+                    batches.push(Message { metadata, body: body..end });
+                }
+            }
+            at = end;
+        }
+        match schema {
+            Some(schema) => Ok(Ok(Messages { schema, batches, is_stream: true })),
+            None => wrong(0, "the Arrow stream has no schema"),
+        }
+    }
+}
+
+/// What the verifier says, without the way to the place.
+fn first_line(error: &impl std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+/// Can this message be read?
+fn judge(message: &arrow_ipc::Message<'_>) -> Result<(), Problem> {
+    if !matches!(message.version(), MetadataVersion::V4 | MetadataVersion::V5) {
+        let version = message.version().0 + 1;
+        return Err(Problem::unsupported(format!("its metadata is of version {version}, 4 and 5 are read")));
+    }
+    match message.header_type() {
+        MessageHeader::RecordBatch | MessageHeader::DictionaryBatch => Ok(()),
+        other => Err(Problem::damaged(format!(
+            "a record batch or a dictionary was needed, there is a message of type {}",
+            other.0
+        ))),
+    }
+}

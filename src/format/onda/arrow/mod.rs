@@ -1,0 +1,187 @@
+//! Arrow IPC files and streams, read without trust: messages as verified flatbuffers (crate arrow-ipc's, whose own
+//! reader is not used: it makes room for what buffers claim, and panics at some contradictions), values by ourselves.
+//! Any batches, dictionaries with additions, LZ4 and zstd buffers, all types of Arrow; views and run ends among them.
+//!
+//! | from the bytes up | |
+//! |---|---|
+//! | `field` | columns and their types |
+//! | `message` | the messages of a file or stream |
+//! | `buffer` | bytes of a batch, decompressed |
+//! | `array` | the values of a column in one batch |
+//! | `column` | values of a column by row |
+//! | `node` | values as YAML |
+
+mod array;
+mod buffer;
+mod column;
+mod field;
+mod message;
+mod node;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use array::{Array, Dictionaries, Loader, add_dictionary};
+use buffer::Budget;
+use message::Message;
+
+use crate::error::Place;
+use crate::source::Source;
+use crate::{Error, Result};
+
+pub use column::{Column, Value};
+pub use field::{Field, Kind, Schema};
+pub use message::{CONTINUATION, MAGIC};
+pub use node::{hex, uuid};
+
+/// Rows of a table that are read.
+const MOST_ROWS: usize = 100_000_000;
+
+/// What is wrong, or not read here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    Damaged(String),
+    Unsupported(String),
+}
+
+impl Problem {
+    pub fn damaged(problem: impl Into<String>) -> Problem {
+        Problem::Damaged(problem.into())
+    }
+
+    pub fn unsupported(problem: impl Into<String>) -> Problem {
+        Problem::Unsupported(problem.into())
+    }
+
+    pub fn at(self, place: Place) -> Error {
+        match self {
+            Problem::Damaged(problem) => Error::Damaged { place, problem },
+            Problem::Unsupported(problem) => Error::Unsupported { place, problem },
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        let (Problem::Damaged(text) | Problem::Unsupported(text)) = self;
+        text
+    }
+}
+
+/// A table in memory.
+pub struct Table {
+    pub schema: Schema,
+    batches: Vec<Batch>,
+    rows: usize,
+    pub is_stream: bool,
+    /// Bytes of memory, roughly.
+    pub memory: u64,
+}
+
+struct Batch {
+    /// The table's row that is its first.
+    first: usize,
+    rows: usize,
+    columns: Vec<Array>,
+}
+
+impl Table {
+    /// Reads all of it. Its columns may hold anything; nothing is made room for that the file does not have.
+    pub fn read(source: &dyn Source) -> Result<Table> {
+        let messages =
+            message::read(source)?.map_err(|(offset, problem)| problem.at(source.place().at(offset)))?;
+        let mut table = Table {
+            schema: messages.schema,
+            batches: Vec::new(),
+            rows: 0,
+            is_stream: messages.is_stream,
+            memory: source.len(),
+        };
+        let (mut dictionaries, mut budget) = (Dictionaries::new(), Budget::new(source.len()));
+        for message in messages.batches {
+            let range = message.body.clone();
+            let (start, body) = (range.start, Arc::new(source.read_range(range)?));
+            table
+                .take(&message, body, &mut dictionaries, &mut budget)
+                .map_err(|problem| problem.at(source.place().at(start)))?;
+        }
+        Ok(table)
+    }
+
+    fn take(
+        &mut self,
+        message: &Message,
+        body: Arc<Vec<u8>>,
+        dictionaries: &mut Dictionaries,
+        budget: &mut Budget,
+    ) -> Result<(), Problem> {
+        let read = message.metadata.message()?;
+        let version = read.version();
+        if let Some(dictionary) = read.header_as_dictionary_batch() {
+            let data = dictionary.data().ok_or_else(|| Problem::damaged("a dictionary without values"))?;
+            let Some(field) = encoded(&self.schema.fields, dictionary.id()) else { return Ok(()) };
+            let plain = Field { dictionary: None, ..field.clone() };
+            let values = Loader::new(data, version, body, dictionaries, budget)?.array(&plain)?;
+            return add_dictionary(dictionaries, dictionary.id(), dictionary.isDelta(), values);
+        }
+        let batch =
+            read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
+        let rows =
+            usize::try_from(batch.length()).ok().filter(|rows| self.rows.saturating_add(*rows) <= MOST_ROWS);
+        let rows = rows.ok_or_else(|| {
+            Problem::damaged(format!("a batch of {} rows; {MOST_ROWS} in all are the most", batch.length()))
+        })?;
+        let mut loader = Loader::new(batch, version, body, dictionaries, budget)?;
+        let mut columns = Vec::with_capacity(self.schema.fields.len());
+        for field in &self.schema.fields {
+            let column = loader.array(field).map_err(|problem| named(field, problem))?;
+            if column.len < rows {
+                let problem = format!("it has {} values, its batch {rows} rows", column.len);
+                return Err(named(field, Problem::Damaged(problem)));
+            }
+            columns.push(column);
+        }
+        self.batches.push(Batch { first: self.rows, rows, columns });
+        self.rows += rows;
+        Ok(())
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// A column by its place in the schema.
+    pub fn column(&self, number: usize) -> Option<Column<'_>> {
+        Some(Column { table: self, field: self.schema.fields.get(number)?, number })
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = Column<'_>> {
+        (0..self.schema.fields.len()).filter_map(|number| self.column(number))
+    }
+
+    /// The array that has this row of a column, and the row's place in it.
+    fn array(&self, column: usize, row: usize) -> Option<(&Array, usize)> {
+        let at = self.batches.partition_point(|batch| batch.first + batch.rows <= row);
+        let batch = self.batches.get(at)?;
+        Some((batch.columns.get(column)?, row.checked_sub(batch.first)?))
+    }
+}
+
+fn named(field: &Field, problem: Problem) -> Problem {
+    let name = &field.name;
+    match problem {
+        Problem::Damaged(problem) => Problem::Damaged(format!("column {name:?}: {problem}")),
+        Problem::Unsupported(problem) => Problem::Unsupported(format!("column {name:?}: {problem}")),
+    }
+}
+
+/// The field that is encoded by a dictionary.
+fn encoded(fields: &[Field], id: i64) -> Option<&Field> {
+    fields.iter().find_map(|field| match field.dictionary {
+        Some(dictionary) if dictionary.id == id => Some(field),
+        _ => encoded(&field.children, id),
+    })
+}

@@ -1,0 +1,227 @@
+//! The file that a row of signals names: where it is, what its bytes are, and how they are to be understood.
+//!
+//! A path is a URI, or one that counts from the table's directory; only `file:` URIs lead to files here. Which files may
+//! be opened is the business of [`Siblings`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::table::Signal;
+use crate::array::{Array, Dtype, Element, Endian, Order};
+use crate::codec::{Engine, ZstdStream};
+use crate::content::Content;
+use crate::error::Place;
+use crate::source::{Siblings, Source};
+use crate::{Error, Result};
+
+pub struct Data {
+    pub source: Arc<dyn Source>,
+    /// Decoded, if we can.
+    content: Content,
+    pub encoding: Encoding,
+    pub layout: Option<Layout>,
+    place: Place,
+}
+
+/// What the file's format is, by its name alone: never by the extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Lpcm,
+    Zstd,
+    /// Its bytes are given as they are.
+    Unknown,
+}
+
+impl Encoding {
+    pub fn named(format: Option<&str>) -> Encoding {
+        match format {
+            Some("lpcm") => Encoding::Lpcm,
+            Some("lpcm.zst") => Encoding::Zstd,
+            _ => Encoding::Unknown,
+        }
+    }
+}
+
+/// Samples one after the other, each with a value for every channel; little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub element: Element,
+    pub channels: u64,
+}
+
+impl Layout {
+    /// None if the row does not describe samples.
+    pub fn of(signal: &Signal) -> Option<Layout> {
+        let name = signal.sample_type.as_deref()?;
+        let is_known =
+            name.starts_with("int") || name.starts_with("uint") || matches!(name, "float32" | "float64");
+        let element = Element::from_name(name).filter(|_| is_known)?;
+        let channels = signal.channels.len() as u64;
+        (channels > 0).then_some(Layout { element, channels })
+    }
+
+    /// The bytes of one sample of all channels.
+    pub fn frame(&self) -> u64 {
+        u64::from(self.element.size) * self.channels
+    }
+
+    pub fn dtype(&self) -> Dtype {
+        Dtype { element: self.element, endian: Endian::Little }
+    }
+
+    pub fn array(&self, samples: u64) -> Array {
+        Array::new(self.dtype(), [samples, self.channels], Order::C)
+    }
+}
+
+impl Data {
+    pub fn find(signal: &Signal, siblings: &Siblings, engine: &Arc<Engine>, place: &Place) -> Result<Data> {
+        let path = signal.path.as_deref().unwrap_or_default();
+        let absent = |problem: &str| Error::read(place.clone(), std::io::Error::other(problem));
+        let path = local(path).map_err(|problem| absent(&problem))?;
+        let source: Arc<dyn Source> = Arc::new(siblings.find(&path).map_err(|error| match error {
+            Error::Read { cause, .. } => {
+                let place = Place { file: path.clone(), ..place.clone() };
+                Error::Read { place, cause }
+            }
+            other => other,
+        })?);
+        let encoding = Encoding::named(signal.format.as_deref());
+        let all = 0..source.len();
+        let place = Place { file: source.path().to_owned(), ..place.clone() };
+        let content = match encoding {
+            Encoding::Lpcm | Encoding::Unknown => Content::Stored { source: source.clone(), range: all },
+            Encoding::Zstd => {
+                let stream = ZstdStream::new(engine.clone(), source.clone(), all, None, place.clone());
+                Content::Computed(Arc::new(stream))
+            }
+        };
+        let layout = Layout::of(signal).filter(|_| encoding != Encoding::Unknown);
+        Ok(Data { source, content, encoding, layout, place })
+    }
+
+    /// The length of the decoded bytes, if nothing has to be read to tell.
+    pub fn known_len(&self) -> Option<u64> {
+        self.content.known_len()
+    }
+
+    /// The bytes of all samples. Their length is known then.
+    pub fn content(&self) -> Result<Content> {
+        let len = self.content.len()?;
+        Ok(match self.fault(len) {
+            Some(problem) => {
+                let error = Error::damaged(self.place.clone(), problem);
+                Content::Broken { claimed: len.min(self.source.len()).max(1), error }
+            }
+            None => self.content.clone(),
+        })
+    }
+
+    pub fn content_if_known(&self) -> Result<Option<Content>> {
+        if self.known_len().is_some() { self.content().map(Some) } else { Ok(None) }
+    }
+
+    /// How many samples there are, and the array that they are.
+    pub fn array(&self) -> Result<Option<Array>> {
+        let Some(layout) = &self.layout else { return Ok(None) };
+        let len = self.content.len()?;
+        Ok(self.fault(len).is_none().then(|| layout.array(len / layout.frame())))
+    }
+
+    pub fn len(&self) -> Result<u64> {
+        self.content.len()
+    }
+
+    /// What is wrong with the number of decoded bytes.
+    pub fn fault(&self, len: u64) -> Option<String> {
+        let Layout { element, channels } = self.layout?;
+        let frame = u64::from(element.size) * channels;
+        (!len.is_multiple_of(frame)).then(|| {
+            format!(
+                "its data has {len} bytes, which are no whole samples: {channels} channels of {} bytes make {frame}",
+                element.size
+            )
+        })
+    }
+}
+
+/// The path that a `file_path` names, or why it is none here.
+fn local(path: &str) -> Result<PathBuf, String> {
+    let scheme = path.split_once(':').filter(|(scheme, _)| {
+        scheme.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+    });
+    match scheme {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") && rest.starts_with('/') => {
+            let path = match rest.strip_prefix("//") {
+                Some(after) => {
+                    let (host, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+                    if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+                        return Err(format!("the file is on another machine, {host}"));
+                    }
+                    path
+                }
+                None => rest,
+            };
+            Ok(percent_decoded(path))
+        }
+        Some((scheme, rest)) if rest.starts_with("//") => {
+            Err(format!("{path} is remote ({scheme}), and not fetched"))
+        }
+        _ if path.contains('\0') => Err("the path has a NUL byte".into()),
+        _ => Ok(Path::new(path).to_owned()),
+    }
+}
+
+fn percent_decoded(text: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        let decoded = digits.filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match decoded.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_uris() {
+        let ok = |path: &str| local(path).unwrap().display().to_string();
+        assert_eq!(ok("samples/a b%20c.lpcm"), "samples/a b%20c.lpcm");
+        assert_eq!(ok("a:b"), "a:b");
+        assert_eq!(ok("./x"), "./x");
+        assert_eq!(ok("file:///tmp/a%20b%2fc%"), "/tmp/a b/c%");
+        assert_eq!(ok("FILE://localhost/x"), "/x");
+        assert_eq!(ok("file:/x"), "/x");
+        for (path, why) in [
+            ("s3://b/x", "remote (s3)"),
+            ("https://h/x", "remote"),
+            ("file://other/x", "other"),
+            ("a\0", "NUL"),
+        ] {
+            assert!(local(path).unwrap_err().contains(why), "{path}");
+        }
+    }
+
+    #[test]
+    fn formats_are_matched_as_they_are_written() {
+        assert_eq!(Encoding::named(Some("lpcm")), Encoding::Lpcm);
+        assert_eq!(Encoding::named(Some("lpcm.zst")), Encoding::Zstd);
+        for other in ["LPCM", "lpcm.zstd", "flac", ""] {
+            assert_eq!(Encoding::named(Some(other)), Encoding::Unknown);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Onda (`.onda.signal.arrow`, ...): Arrow tables of which each row describes a file of samples, or a span of time. The
+//! samples are interleaved values of all channels, little-endian, in files beside the table.
+//!
+//! | from the bytes up | |
+//! |---|---|
+//! | `arrow` | tables, read without trust |
+//! | `schema` | which of Onda's tables a table is |
+//! | `table` | its rows, typed |
+//! | `rules` | what rows have to be |
+//! | `data` | the file of a signal: where it is, and what its bytes are |
+//! | `faces`, `spans` | channels, values in the unit, and parts of a signal |
+//! | `set` | all tables that were opened together, as datasets |
+//! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
+//! | `archive`, `tree` | datasets by number, and what a mount shows |
+
+mod annotations;
+mod archive;
+mod arrow;
+mod data;
+mod faces;
+mod rules;
+mod schema;
+mod set;
+mod sidecar;
+mod spans;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use super::target::{NewContainer, WriteOptions};
+use super::{Candidate, Context, Format, HEAD, Listing};
+use crate::source::{FileSource, Source};
+use crate::tree::{Builder, Tree};
+use crate::{Error, Result};
+use archive::Archive;
+use set::Set;
+use tree::OndaTree;
+
+/// The format, for [`super::FORMATS`].
+pub(super) struct Onda;
+
+/// Of Onda before 0.12.
+const OLD: &str = "recordings.msgpack.zst";
+const EXTENSION: &str = "arrow";
+
+impl Format for Onda {
+    fn name(&self) -> &'static str {
+        "Onda"
+    }
+
+    /// Of an Arrow file the schema is near the beginning: it has the identifiers of Onda's schemas, or their columns.
+    fn detect(&self, candidate: &Candidate<'_>) -> bool {
+        if candidate.asked_for && candidate.path.file_name().is_some_and(|name| name == OLD) {
+            return true;
+        }
+        let is_stream =
+            candidate.head.starts_with(&arrow::CONTINUATION) && candidate.has_extension(EXTENSION);
+        if !candidate.head.starts_with(arrow::MAGIC) && !is_stream {
+            return false;
+        }
+        let has =
+            |words: &[&str]| words.iter().all(|word| memmem::find(candidate.head, word.as_bytes()).is_some());
+        candidate.asked_for
+            || has(&["legolas_schema_qualified", "onda."])
+            || has(&["onda_format_version"])
+            || has(&["recording", "file_path", "file_format", "span", "sample_type", "sample_rate"])
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
+
+    /// Tables, told by their first bytes.
+    fn is_part(&self, path: &Path) -> bool {
+        if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION)) {
+            return false;
+        }
+        let Ok(source) = FileSource::open(path) else { return false };
+        let head = source.read_range(0..source.len().min(HEAD as u64));
+        head.is_ok_and(|head| {
+            self.detect(&Candidate { path, head: &head, len: source.len(), asked_for: false })
+        })
+    }
+
+    /// Files of samples, and directories of them.
+    fn stands_beside(&self, path: &Path, named: bool) -> bool {
+        let name = path.as_os_str().as_encoded_bytes();
+        named
+            || path.is_dir()
+            || [&b".lpcm"[..], b".lpcm.zst"].iter().any(|extension| name.ends_with(extension))
+    }
+
+    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+        let archive = read(context)?;
+        let arena = Builder::build(&archive.set.names, archive.clone())?;
+        Ok(Arc::new(OndaTree::new(arena, archive.set)))
+    }
+
+    fn list(&self, context: Context) -> Result<Listing> {
+        let archive = read(context)?;
+        Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
+    }
+
+    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Err(Error::Usage(format!("{}: Onda tables are not written yet", path.display())))
+    }
+}
+
+fn read(context: Context) -> Result<Archive> {
+    let path = context.source.path();
+    if path.file_name().is_some_and(|name| name == OLD) {
+        let problem =
+            "a data set of Onda before 0.12 (MessagePack), which is not read: Onda.jl 0.13 upgrades it";
+        return Err(Error::Unsupported { place: context.source.place(), problem: problem.into() });
+    }
+    Ok(Archive { set: Arc::new(Set::open(context)?) })
+}

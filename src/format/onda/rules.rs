@@ -1,0 +1,217 @@
+//! What a row has to be: the rules that Onda.jl checks, and ours. What they find wrong is said in sidecars and by
+//! `rab verify`, with the row; the data is given all the same where it can be.
+
+use std::collections::{HashMap, HashSet};
+
+use super::schema::Sort;
+use super::table::{OndaTable, Signal, Span, shown};
+
+/// What is wrong in one table as a whole: values that may not come twice. So many are said.
+const MOST_SAID: usize = 1000;
+
+/// What is wrong with a row of signals.
+pub fn signal(table: &OndaTable, row: usize) -> Vec<String> {
+    let signal = match table.signal(row) {
+        Ok(signal) => signal,
+        Err(problem) => return vec![problem.text().to_owned()],
+    };
+    let mut wrong = Vec::new();
+    let mut names = vec![(table.label_column(), &signal.label), ("sample_unit", &signal.unit)];
+    if table.label_column() != "kind" {
+        names.push(("sensor_type", &signal.sensor_type));
+    }
+    for (column, name) in names {
+        match name {
+            None => wrong.push(format!("{column} is null")),
+            Some(name) => {
+                wrong.extend(name_rule(name, "").map(|problem| format!("{column} {name:?} {problem}")))
+            }
+        }
+    }
+    wrong.extend(signal.recording.is_none().then(|| "recording is null".to_owned()));
+    match signal.path.as_deref() {
+        None => wrong.push("file_path is null".into()),
+        Some("") => wrong.push("file_path is empty".into()),
+        Some(_) => {}
+    }
+    match signal.format.as_deref() {
+        None => wrong.push("file_format is null".into()),
+        Some("") => wrong.push("file_format is empty".into()),
+        Some(_) => {}
+    }
+    span_rule(signal.span, &mut wrong);
+    numbers(&signal, &mut wrong);
+    channels(&signal, &mut wrong);
+    wrong
+}
+
+fn numbers(signal: &Signal, wrong: &mut Vec<String>) {
+    match signal.sample_type.as_deref() {
+        None => wrong.push("sample_type is null".into()),
+        Some(name) if TYPES.contains(&name) => {}
+        Some(name) => wrong.push(format!("sample_type {name:?} is not one of {}", TYPES.join(", "))),
+    }
+    match signal.rate {
+        None => wrong.push("sample_rate is null".into()),
+        Some(rate) if rate.is_finite() && rate > 0.0 => {}
+        Some(rate) => wrong.push(format!("sample_rate is {rate}, it has to be finite and more than 0")),
+    }
+    match signal.resolution {
+        None => wrong.push("sample_resolution_in_unit is null".into()),
+        Some(resolution) if resolution.is_finite() && resolution != 0.0 => {}
+        Some(resolution) => {
+            wrong.push(format!("sample_resolution_in_unit is {resolution}, it has to be finite and not 0"));
+        }
+    }
+    match signal.offset {
+        None => wrong.push("sample_offset_in_unit is null".into()),
+        Some(offset) if offset.is_finite() => {}
+        Some(offset) => wrong.push(format!("sample_offset_in_unit is {offset}, it has to be finite")),
+    }
+}
+
+const TYPES: [&str; 10] =
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
+
+fn channels(signal: &Signal, wrong: &mut Vec<String>) {
+    if signal.channels.is_empty() {
+        wrong.push("channels is empty".into());
+    }
+    let mut seen = HashSet::new();
+    for (number, channel) in signal.channels.iter().enumerate() {
+        let Some(name) = channel else {
+            wrong.push(format!("channel {number} has no name"));
+            continue;
+        };
+        wrong.extend(
+            name_rule(name, "-.+/()").map(|problem| format!("channel {number}, {name:?}, {problem}")),
+        );
+        if !seen.insert(name) {
+            wrong.push(format!("channel {number} is called {name:?}, as another before it"));
+        }
+    }
+}
+
+/// What is wrong with a name of small letters, digits, `_` and `more`.
+fn name_rule(name: &str, more: &str) -> Option<String> {
+    let strange = |c: &char| !matches!(c, 'a'..='z' | '0'..='9' | '_') && !more.contains(*c);
+    let mut open = 0i64;
+    let mut balanced = true;
+    for c in name.chars() {
+        open += i64::from(c == '(') - i64::from(c == ')');
+        balanced &= open >= 0;
+    }
+    if name.is_empty() {
+        Some("is empty".into())
+    } else if let Some(strange) = name.chars().find(strange) {
+        Some(format!(
+            "has {strange:?}: names have small letters, digits and _{}",
+            if more.is_empty() { "" } else { ", channels also - . + / ( )" }
+        ))
+    } else if name.starts_with('_') || name.ends_with('_') {
+        Some("begins or ends with _".into())
+    } else if !more.is_empty() && (!balanced || open != 0) {
+        Some("has parentheses that are not balanced".into())
+    } else {
+        None
+    }
+}
+
+fn span_rule(span: Option<Span>, wrong: &mut Vec<String>) {
+    let Some(Span { start, stop }) = span else {
+        wrong.push("span is null".into());
+        return;
+    };
+    if start < 0 {
+        wrong.push(format!("span starts at {start} ns, before its recording"));
+    }
+    if stop <= start {
+        wrong.push(format!("span stops at {stop} ns, and starts at {start} ns"));
+    }
+    if stop - start > i128::from(i64::MAX) {
+        wrong.push(format!("span from {start} to {stop} ns is longer than 64 bits of nanoseconds"));
+    }
+}
+
+/// What is wrong with a row of annotations.
+pub fn annotation(table: &OndaTable, row: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for column in ["recording", "id"] {
+        match table.id(column, row) {
+            Ok(Some(_)) => {}
+            Ok(None) => wrong.push(format!("{column} is null")),
+            Err(problem) => wrong.push(problem.text().to_owned()),
+        }
+    }
+    match table.span(row) {
+        Ok(span) => span_rule(span, &mut wrong),
+        Err(problem) => wrong.push(problem.text().to_owned()),
+    }
+    wrong
+}
+
+/// Everything that is wrong with a table that is not said of its signals: its schema, rows of annotations, and
+/// what comes twice though it should be one.
+pub fn table(table: &OndaTable) -> Vec<String> {
+    let mut wrong = table.identity.warnings.clone();
+    match table.identity.sort {
+        Sort::Signals { .. } => twice(table, "file_path", &mut wrong, |row| {
+            table.text("file_path", row).ok().flatten().map(|path| format!("{path:?}"))
+        }),
+        Sort::Annotations => {
+            for row in 0..table.arrow.rows() {
+                if wrong.len() >= MOST_SAID {
+                    break;
+                }
+                wrong.extend(
+                    annotation(table, row).into_iter().map(|problem| format!("row {row}: {problem}")),
+                );
+            }
+            twice(table, "id", &mut wrong, |row| {
+                table.id("id", row).ok().flatten().map(|id| shown(Some(id)))
+            });
+        }
+        Sort::Other => {}
+    }
+    if wrong.len() >= MOST_SAID {
+        wrong.truncate(MOST_SAID);
+        wrong.push("more is wrong, and not said".into());
+    }
+    wrong
+}
+
+fn twice(table: &OndaTable, column: &str, wrong: &mut Vec<String>, value: impl Fn(usize) -> Option<String>) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for row in 0..table.arrow.rows() {
+        let Some(value) = value(row) else { continue };
+        if let Some(first) = seen.get(&value) {
+            wrong.push(format!("row {row}: {column} {value} is that of row {first} too"));
+            if wrong.len() >= MOST_SAID {
+                return;
+            }
+        } else {
+            seen.insert(value, row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for right in ["eeg", "a1_b", "0"] {
+            assert_eq!(name_rule(right, ""), None, "{right}");
+        }
+        for wrong in ["", "EEG", "_a", "a_", "a-b", "a b", "é", "a/b"] {
+            assert!(name_rule(wrong, "").is_some(), "{wrong}");
+        }
+        for right in ["c3-m1", "(a+b)/2", "a.b", ".", "..", "/"] {
+            assert_eq!(name_rule(right, "-.+/()"), None, "{right}");
+        }
+        for wrong in ["(a", "a)", ")(", "A", ""] {
+            assert!(name_rule(wrong, "-.+/()").is_some(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Which of Onda's tables a table is: told by its metadata, or where that says nothing by its columns.
+//!
+//! | key of the metadata | example |
+//! |---|---|
+//! | `legolas_schema_qualified` | `mylab.eeg-signal@1>onda.signal@2>onda.samples-info@2`, child first |
+//! | `onda_format_version` | `v0.5.0`; the columns tell the rest |
+
+use super::arrow::{Kind, Problem, Schema};
+
+pub const QUALIFIED: &str = "legolas_schema_qualified";
+const FORMAT_VERSION: &str = "onda_format_version";
+
+/// What the rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Sample data, of `onda.signal@1` (with `kind`), or 2.
+    Signals {
+        version: u8,
+    },
+    Annotations,
+    /// Another table of Onda's, which is only described.
+    Other,
+}
+
+pub struct Identity {
+    pub sort: Sort,
+    /// As the sidecar tells it.
+    pub schema: String,
+    /// What is not as Onda writes it, and how it is understood.
+    pub warnings: Vec<String>,
+    /// What was found out otherwise than by metadata; nothing is wrong with it.
+    pub notes: Vec<String>,
+}
+
+/// Why a table is not taken.
+pub enum Refusal {
+    /// It is none of Onda's.
+    Foreign(String),
+    Problem(Problem),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Refusal {
+        Refusal::Problem(problem)
+    }
+}
+
+const SHARED: [&str; 9] = [
+    "recording",
+    "file_path",
+    "file_format",
+    "span",
+    "channels",
+    "sample_unit",
+    "sample_resolution_in_unit",
+    "sample_offset_in_unit",
+    "sample_type",
+];
+const ANNOTATION: [&str; 3] = ["recording", "id", "span"];
+
+/// `by_columns`: the user says that it is one, whatever its metadata says.
+pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> {
+    let mut identity = match (schema.metadata(QUALIFIED), schema.metadata(FORMAT_VERSION)) {
+        (Some(qualified), _) => match named(qualified) {
+            Err(Refusal::Foreign(problem)) if by_columns => {
+                let mut identity = of_columns(schema, problem.clone())?;
+                identity.warnings.push(problem);
+                identity
+            }
+            Err(Refusal::Problem(problem)) if by_columns => {
+                let mut identity = of_columns(schema, problem.text().into())?;
+                identity.warnings.push(problem.text().into());
+                identity
+            }
+            named => named?,
+        },
+        (None, Some(version)) => {
+            if !matches!(
+                version.strip_prefix('v').unwrap_or(version).split('.').collect::<Vec<_>>()[..],
+                ["0", "5", ..]
+            ) {
+                let problem = format!("its Onda format is {version}; 0.5 and the schemas after it are read");
+                return Err(Problem::unsupported(problem).into());
+            }
+            let found = of_columns(schema, "its columns are not those of Onda's tables".into())?;
+            Identity { schema: format!("Onda format {version}"), ..found }
+        }
+        (None, None) => {
+            let mut found = of_columns(schema, "it has neither Onda's metadata nor its columns".into())?;
+            found.notes.push(format!(
+                "no metadata names a schema ({QUALIFIED}): it is taken for {} by its columns",
+                found.schema
+            ));
+            found
+        }
+    };
+    if let Sort::Signals { version } = identity.sort {
+        let found = by_names(schema);
+        match found {
+            Some(found) if found != version => {
+                identity.warnings.push(format!(
+                    "its metadata says onda.signal@{version}, its columns are those of version {found}"
+                ));
+                identity.sort = Sort::Signals { version: found };
+            }
+            _ => {}
+        }
+    }
+    complete(schema, identity.sort)?;
+    types(schema, &mut identity)?;
+    Ok(identity)
+}
+
+/// By the identifiers of the metadata.
+fn named(qualified: &str) -> Result<Identity, Refusal> {
+    let mut sort = None;
+    for part in qualified.split('>') {
+        let (name, version) = parsed(part).ok_or_else(|| {
+            Problem::damaged(format!(
+                "its {QUALIFIED} is {qualified:?}, and {part:?} is no name with a version"
+            ))
+        })?;
+        let unknown = || {
+            let problem = format!("its schema is {part}, which is not known here");
+            Refusal::Problem(Problem::unsupported(problem))
+        };
+        match (name, version) {
+            ("onda.signal", 1 | 2) => sort = Some(Sort::Signals { version: version as u8 }),
+            ("onda.annotation", 1) => sort = Some(Sort::Annotations),
+            ("onda.merged-annotation", 1) => {}
+            ("onda.samples-info", 1 | 2) => sort = sort.or(Some(Sort::Other)),
+            (name, _) if name.starts_with("onda.") => return Err(unknown()),
+            _ => {}
+        }
+    }
+    let foreign = || Refusal::Foreign(format!("its schema is {qualified}, which is none of Onda's"));
+    Ok(Identity {
+        sort: sort.ok_or_else(foreign)?,
+        schema: qualified.into(),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
+/// `name@version`.
+fn parsed(part: &str) -> Option<(&str, u64)> {
+    let (name, version) = part.split_once('@')?;
+    let is_name = !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+    let version = version.parse().ok().filter(|_| version.bytes().all(|byte| byte.is_ascii_digit()))?;
+    is_name.then_some((name, version))
+}
+
+fn of_columns(schema: &Schema, foreign: String) -> Result<Identity, Refusal> {
+    let has = |names: &[&str]| names.iter().all(|name| schema.position(name).is_some());
+    let sort = match by_names(schema) {
+        Some(version) if has(&SHARED) => Sort::Signals { version },
+        _ if has(&ANNOTATION) => Sort::Annotations,
+        _ => return Err(Refusal::Foreign(foreign)),
+    };
+    let name = match sort {
+        Sort::Signals { version } => format!("onda.signal@{version}"),
+        _ => "onda.annotation@1".into(),
+    };
+    Ok(Identity { sort, schema: name, warnings: Vec::new(), notes: Vec::new() })
+}
+
+/// The version of signals by the columns that differ.
+fn by_names(schema: &Schema) -> Option<u8> {
+    let has = |name| schema.position(name).is_some();
+    match (has("kind"), has("sensor_type") && has("sensor_label")) {
+        (_, true) => Some(2),
+        (true, false) => Some(1),
+        (false, false) => None,
+    }
+}
+
+fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
+    let needed: Vec<&str> = match sort {
+        Sort::Signals { version: 1 } => SHARED.into_iter().chain(["sample_rate", "kind"]).collect(),
+        Sort::Signals { .. } => {
+            SHARED.into_iter().chain(["sample_rate", "sensor_type", "sensor_label"]).collect()
+        }
+        Sort::Annotations => ANNOTATION.to_vec(),
+        Sort::Other => Vec::new(),
+    };
+    let missing: Vec<&str> = needed.into_iter().filter(|name| schema.position(name).is_none()).collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        [one] => Err(Problem::damaged(format!("the column {one} is needed and not there"))),
+        several => {
+            Err(Problem::damaged(format!("the columns {} are needed and not there", several.join(", "))))
+        }
+    }
+}
+
+/// Are the columns of the types that are needed?
+fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
+    let is_text = |kind: &Kind| matches!(kind, Kind::Text { .. } | Kind::TextView);
+    if identity.sort == Sort::Other {
+        return Ok(());
+    }
+    let is_signal = identity.sort != Sort::Annotations;
+    for field in &schema.fields {
+        let inner = field.children.iter().map(|child| &child.kind).collect::<Vec<_>>();
+        let needed = match (field.name.as_str(), is_signal) {
+            ("recording", _) | ("id", false) => match &field.kind {
+                Kind::FixedBinary(16) => None,
+                _ => Some("a UUID as fixed_size_binary[16]"),
+            },
+            ("span", _) => {
+                let part =
+                    |name| field.children.iter().find(|child| child.name == name).map(|child| &child.kind);
+                match (&field.kind, part("start"), part("stop")) {
+                    (Kind::Struct, Some(Kind::Duration(start)), Some(Kind::Duration(stop))) => {
+                        if (start.0, stop.0) != (1, 1) {
+                            let unit = start.name();
+                            identity.warnings.push(format!("column span: durations in {unit} where Onda has nanoseconds; they are converted"));
+                        }
+                        None
+                    }
+                    (Kind::Struct, Some(Kind::Int(_)), Some(Kind::Int(_))) => {
+                        identity.warnings.push("column span: bare integers where Onda has durations; they are taken for nanoseconds".into());
+                        None
+                    }
+                    _ => Some("a structure of the durations start and stop"),
+                }
+            }
+            ("channels", true) => match (&field.kind, inner.as_slice()) {
+                (Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_), [item]) if is_text(item) => {
+                    None
+                }
+                _ => Some("a list of texts"),
+            },
+            (
+                "file_path" | "file_format" | "kind" | "sensor_type" | "sensor_label" | "sample_unit"
+                | "sample_type",
+                true,
+            ) => {
+                if is_text(&field.kind) {
+                    None
+                } else {
+                    Some("a text")
+                }
+            }
+            ("sample_resolution_in_unit" | "sample_offset_in_unit" | "sample_rate", true) => {
+                match &field.kind {
+                    Kind::Float(8) => None,
+                    Kind::Float(_) | Kind::Int(_) => {
+                        if identity.sort == (Sort::Signals { version: 2 }) {
+                            identity.warnings.push(format!(
+                                "column {}: {} where Onda has float64",
+                                field.name,
+                                field.type_name()
+                            ));
+                        }
+                        None
+                    }
+                    _ => Some("a number"),
+                }
+            }
+            _ => None,
+        };
+        if let Some(needed) = needed {
+            let problem =
+                format!("column {}: {needed} is needed, found is {}", field.name, field.type_name());
+            return Err(Problem::damaged(problem));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sort(qualified: &str) -> Result<Sort, String> {
+        match named(qualified) {
+            Ok(identity) => Ok(identity.sort),
+            Err(Refusal::Foreign(problem)) => Err(problem),
+            Err(Refusal::Problem(problem)) => Err(problem.text().into()),
+        }
+    }
+
+    #[test]
+    fn identifiers() {
+        assert_eq!(sort("onda.signal@2>onda.samples-info@2"), Ok(Sort::Signals { version: 2 }));
+        assert_eq!(sort("my-lab.x@17>onda.signal@1>onda.samples-info@1"), Ok(Sort::Signals { version: 1 }));
+        assert_eq!(sort("onda.merged-annotation@1>onda.annotation@1"), Ok(Sort::Annotations));
+        assert_eq!(sort("onda.samples-info@2"), Ok(Sort::Other));
+        assert!(sort("onda.signal@3").unwrap_err().contains("onda.signal@3"));
+        assert!(sort("other.thing@1").unwrap_err().contains("none of Onda's"));
+        for wrong in ["", "onda signal two", "onda.signal", "onda.signal@", "onda.signal@+2", "@1", "a@1>"] {
+            assert!(sort(wrong).unwrap_err().contains("no name with a version"), "{wrong}");
+        }
+    }
+}

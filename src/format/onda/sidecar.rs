@@ -1,0 +1,169 @@
+//! What is said of a signal, and of a table.
+
+use super::data::{Data, Encoding, Layout};
+use super::faces::Scale;
+use super::rules;
+use super::schema::Sort;
+use super::set::Set;
+use super::table::{OndaTable, Signal};
+use crate::array::numpy::Parts;
+use crate::yaml::{self, Node};
+use crate::{Error, Result};
+
+/// A signal's facts: where its data is and what it is, and what is wrong.
+pub struct Facts {
+    pub signal: Option<Signal>,
+    pub data: Result<std::sync::Arc<Data>>,
+    /// Samples in the data; None if that is not known or makes no sense.
+    pub samples: Option<u64>,
+    pub fault: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Facts {
+    /// Finds the data, and decodes it if nothing else tells how much it is.
+    pub fn of(set: &Set, number: u32) -> Facts {
+        let signal = set.row(number).ok();
+        let data = set.data(number);
+        let (mut samples, mut fault) = (None, None);
+        if let Ok(data) = &data {
+            match (data.len(), data.layout) {
+                (Ok(len), Some(layout)) => {
+                    fault = data.fault(len);
+                    samples = fault.is_none().then(|| len / layout.frame());
+                }
+                (Ok(_), None) => {}
+                (Err(error), _) => fault = Some(problem(&error)),
+            }
+        }
+        let mut warnings = set.signal(number).map_or(Vec::new(), |(table, row)| rules::signal(table, row));
+        if let (Some(found), Some(told)) = (samples, signal.as_ref().and_then(from_span))
+            && found != told
+        {
+            warnings.push(format!("the data has {found} samples, its span and sample_rate say {told}"));
+        }
+        Facts { signal, data, samples, fault, warnings }
+    }
+}
+
+/// What is wrong, without the place.
+pub fn problem(error: &Error) -> String {
+    match error {
+        Error::Damaged { problem, .. } | Error::Unsupported { problem, .. } => problem.clone(),
+        Error::Read { cause, .. } | Error::Open { cause, .. } => cause.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The number of samples that a row's span has room for.
+pub fn from_span(signal: &Signal) -> Option<u64> {
+    let (span, rate) = (signal.span?, signal.rate.filter(|rate| rate.is_finite() && *rate > 0.0)?);
+    let duration = i64::try_from(span.stop - span.start).ok().filter(|duration| *duration > 0)?;
+    Some((duration as f64 / 1e9 * rate).floor() as u64)
+}
+
+impl Signal {
+    pub fn scale(&self) -> Option<Scale> {
+        Some(Scale { resolution: self.resolution?, offset: self.offset? })
+    }
+}
+
+/// Everything of a signal, as a mapping.
+pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
+    let Some((table, row)) = set.signal(number) else { return Node::Null };
+    let mut pairs = vec![
+        ("table", Node::text(&table.source.path().to_string_lossy())),
+        ("row", Node::int(row as u64)),
+        ("schema", Node::text(&table.identity.schema)),
+        ("recordingBytes", table.raw("recording", row).map_or(Node::Null, |hex| Node::text(&hex))),
+    ];
+    match &facts.data {
+        Ok(data) => {
+            pairs.push(("path", Node::text(&data.source.path().to_string_lossy())));
+            pairs.push(("fileSize", Node::int(data.source.len())));
+            if data.encoding == Encoding::Unknown {
+                let format =
+                    facts.signal.as_ref().and_then(|signal| signal.format.clone()).unwrap_or_default();
+                let note =
+                    format!("the format {format:?} is not known here: these are the bytes of its file");
+                pairs.push(("note", Node::text(&note)));
+            }
+        }
+        Err(error) => pairs.push(("noData", Node::text(&problem(error)))),
+    }
+    if let Some(fault) = &facts.fault {
+        pairs.push(("problem", Node::text(fault)));
+    }
+    if let Some(signal) = &facts.signal {
+        pairs.push(("samples", facts.samples.map_or(Node::Null, Node::int)));
+        pairs.push(("samplesFromSpan", from_span(signal).map_or(Node::Null, Node::int)));
+        pairs.push(("channels", Node::int(signal.channels.len() as u64)));
+        pairs.push(("decoding", decoding(signal)));
+    }
+    if !facts.warnings.is_empty() {
+        pairs.push(("warnings", Node::seq(facts.warnings.iter().map(|warning| Node::text(warning)))));
+    }
+    Node::map(pairs)
+}
+
+fn decoding(signal: &Signal) -> Node {
+    let unit = signal.unit.as_deref().map_or(Node::Null, Node::text);
+    let Some(scale) = signal.scale() else { return Node::Null };
+    let formula = if scale.is_identity() { "stored" } else { "fma(resolution, stored, offset)" };
+    Node::map([
+        ("value", Node::text(formula)),
+        ("resolution", Node::Float(scale.resolution)),
+        ("offset", Node::Float(scale.offset)),
+        ("unit", unit),
+    ])
+}
+
+/// The sidecar of a signal whose file is called `file_name`.
+pub fn build(set: &Set, number: u32, file_name: &[u8]) -> Vec<u8> {
+    let found = Facts::of(set, number);
+    let row = set.signal(number).map_or(Node::Null, |(table, row)| table.row(row));
+    let name = Node::text(&set.shown_name(number));
+    let mut text = String::new();
+    let all = [("name", name), ("metadata", row), ("onda", facts(set, number, &found))];
+    yaml::write(&Node::map(all), 0, &mut text);
+    let layout = found.data.as_ref().ok().and_then(|data| data.layout);
+    if let Some((samples, layout)) = found.samples.zip(layout) {
+        text.push_str(&Parts::of(&Layout::array(&layout, samples), false).text(file_name));
+    }
+    text.into_bytes()
+}
+
+/// What is said of a table.
+pub fn table(table: &OndaTable) -> Node {
+    let schema = &table.arrow.schema;
+    let metadata = schema
+        .metadata
+        .iter()
+        .map(|(key, value)| Node::map([("key", Node::text(key)), ("value", Node::text(value))]));
+    let columns = schema.fields.iter().map(|field| {
+        let extension = field.extension().map(|name| ("extension", Node::text(name)));
+        let fixed = [
+            ("name", Node::text(&field.name)),
+            ("type", Node::text(&field.type_name())),
+            ("nullable", Node::Bool(field.nullable)),
+        ];
+        Node::map(fixed.into_iter().chain(extension))
+    });
+    let rows = match table.identity.sort {
+        Sort::Signals { .. } => "signals",
+        Sort::Annotations => "annotations",
+        Sort::Other => "described only",
+    };
+    let warnings = [table.identity.notes.clone(), rules::table(table)].concat();
+    Node::map([
+        ("file", Node::text(&table.source.path().to_string_lossy())),
+        ("container", Node::text(if table.arrow.is_stream { "Arrow stream" } else { "Arrow file" })),
+        ("schema", Node::text(&table.identity.schema)),
+        ("holds", Node::text(rows)),
+        ("rows", Node::int(table.arrow.rows() as u64)),
+        ("batches", Node::int(table.arrow.batches() as u64)),
+        ("metadata", Node::seq(metadata)),
+        ("columns", Node::seq(columns)),
+        ("warnings", Node::seq(warnings.iter().map(|warning| Node::text(warning)))),
+    ])
+}

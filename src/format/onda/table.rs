@@ -1,0 +1,245 @@
+//! One table of Onda's and its rows, typed: signals and annotations. A row that makes no sense is an error of its own.
+
+use std::sync::Arc;
+
+use super::super::Options;
+use super::arrow::{Column, Kind, Problem, Table, Value, hex, uuid};
+use super::schema::{Identity, Refusal, Sort, identify};
+use crate::source::Source;
+use crate::yaml::Node;
+use crate::{Error, Result};
+
+pub struct OndaTable {
+    pub source: Arc<dyn Source>,
+    pub arrow: Table,
+    pub identity: Identity,
+    /// Is this column of UUIDs stored the other way round? By the column's number.
+    is_reversed: Vec<bool>,
+}
+
+/// A recording or an annotation: its UUID in the order that RFC 4122 writes.
+pub type Id = u128;
+
+/// From start to stop, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub start: i128,
+    pub stop: i128,
+}
+
+/// A row of signals. What is null is None.
+#[derive(Clone, Debug, Default)]
+pub struct Signal {
+    pub recording: Option<Id>,
+    pub path: Option<String>,
+    pub format: Option<String>,
+    pub span: Option<Span>,
+    /// `sensor_label`, or `kind`.
+    pub label: Option<String>,
+    /// `sensor_type`, where there is one.
+    pub sensor_type: Option<String>,
+    pub channels: Vec<Option<String>>,
+    pub unit: Option<String>,
+    pub resolution: Option<f64>,
+    pub offset: Option<f64>,
+    pub sample_type: Option<String>,
+    pub rate: Option<f64>,
+}
+
+impl OndaTable {
+    pub fn open(source: Arc<dyn Source>, options: &Options) -> Result<OndaTable> {
+        let arrow = Table::read(&*source)?;
+        let identity = match identify(&arrow.schema, options.format.is_some()) {
+            Ok(identity) => identity,
+            Err(Refusal::Problem(problem)) => return Err(problem.at(source.place())),
+            Err(Refusal::Foreign(problem)) => {
+                let found = format!("an Arrow file without an Onda table: {problem}");
+                return Err(Error::NotAContainer { file: source.path().to_owned(), found });
+            }
+        };
+        let mut table = OndaTable { source, arrow, identity, is_reversed: Vec::new() };
+        for number in 0..table.arrow.schema.fields.len() {
+            let is_reversed = table.judge_order(number);
+            table.is_reversed.push(is_reversed);
+        }
+        Ok(table)
+    }
+
+    /// The name of its file, without the extension.
+    pub fn name(&self) -> String {
+        let name = self.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.strip_suffix(".arrow").map(str::to_owned).unwrap_or(name)
+    }
+
+    fn column(&self, name: &str) -> Option<Column<'_>> {
+        self.arrow.column(self.arrow.schema.position(name)?)
+    }
+
+    fn value(&self, name: &str, row: usize) -> Result<Option<Value<'_>>, Problem> {
+        let column =
+            self.column(name).ok_or_else(|| Problem::damaged(format!("there is no column {name}")))?;
+        column.value(row).map_err(|problem| in_column(name, &problem))
+    }
+
+    /// Julia copies UUIDs out of the memory of a little-endian machine. Where no extension type tells, they are in
+    /// the order of RFC 4122, unless the version digits say otherwise.
+    fn judge_order(&mut self, number: usize) -> bool {
+        let Some(column) = self.arrow.column(number) else { return false };
+        if column.field.kind != Kind::FixedBinary(16) {
+            return false;
+        }
+        match column.field.extension() {
+            Some("JuliaLang.UUID") => return true,
+            Some("arrow.uuid") => return false,
+            _ => {}
+        }
+        let (mut forward, mut backward) = (true, true);
+        for row in 0..self.arrow.rows().min(LOOKED_AT) {
+            let Ok(Some(value)) = column.value(row) else { continue };
+            let Some(bytes) = value.bytes().ok().and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()) else {
+                continue;
+            };
+            forward &= is_random(u128::from_be_bytes(bytes));
+            backward &= is_random(u128::from_le_bytes(bytes));
+        }
+        let is_reversed = backward && !forward && self.arrow.rows() > 0;
+        if is_reversed && matches!(column.field.name.as_str(), "recording" | "id") {
+            let warning = format!(
+                "column {}: no extension type tells the order of its UUIDs' bytes; their version digits say that it is Julia's, reversed",
+                column.field.name
+            );
+            self.identity.notes.push(warning);
+        }
+        is_reversed
+    }
+
+    pub fn is_reversed(&self, column: usize) -> bool {
+        self.is_reversed.get(column).copied().unwrap_or_default()
+    }
+
+    pub fn id(&self, name: &str, row: usize) -> Result<Option<Id>, Problem> {
+        let Some(value) = self.value(name, row)? else { return Ok(None) };
+        let bytes = value.bytes()?.try_into().map_err(|_| Problem::damaged("a UUID has 16 bytes"))?;
+        let is_reversed = self.arrow.schema.position(name).is_some_and(|number| self.is_reversed(number));
+        Ok(Some(if is_reversed { u128::from_le_bytes(bytes) } else { u128::from_be_bytes(bytes) }))
+    }
+
+    pub fn text(&self, name: &str, row: usize) -> Result<Option<&str>, Problem> {
+        let value = self.value(name, row)?;
+        value.map(|value| value.text().map_err(|problem| in_column(name, &problem))).transpose()
+    }
+
+    fn number(&self, name: &str, row: usize) -> Result<Option<f64>, Problem> {
+        let number = |value: Value<'_>| {
+            let int = || value.int().map(|int| int as f64);
+            value
+                .float()
+                .or_else(int)
+                .ok_or_else(|| Problem::damaged(format!("column {name}: a number was needed")))
+        };
+        self.value(name, row)?.map(number).transpose()
+    }
+
+    pub fn span(&self, row: usize) -> Result<Option<Span>, Problem> {
+        let Some(value) = self.value("span", row)? else { return Ok(None) };
+        let edge = |name| -> Result<Option<i128>, Problem> {
+            let Some(edge) = value.child(name)? else { return Ok(None) };
+            let unit = if let Kind::Duration(unit) = edge.field.kind { unit.0.into() } else { 1 };
+            Ok(edge.int().map(|count| count * unit))
+        };
+        Ok(edge("start")?.zip(edge("stop")?).map(|(start, stop)| Span { start, stop }))
+    }
+
+    /// The column with a signal's label.
+    pub fn label_column(&self) -> &'static str {
+        if self.identity.sort == (Sort::Signals { version: 1 }) { "kind" } else { "sensor_label" }
+    }
+
+    pub fn channels(&self, row: usize) -> Result<usize, Problem> {
+        self.value("channels", row)?.map_or(Ok(0), |value| Ok(value.list()?.len()))
+    }
+
+    pub fn signal(&self, row: usize) -> Result<Signal, Problem> {
+        let text = |name| Ok(self.text(name, row)?.map(str::to_owned));
+        let mut channels = Vec::new();
+        if let Some(list) = self.value("channels", row)? {
+            let list = list.list()?;
+            if list.len() > MOST_CHANNELS {
+                return Err(Problem::damaged(format!(
+                    "it has {} channels, {MOST_CHANNELS} are the most",
+                    list.len()
+                )));
+            }
+            for item in list.iter() {
+                channels.push(item?.map(|item| item.text().map(str::to_owned)).transpose()?);
+            }
+        }
+        let has_sensor = self.column("sensor_type").is_some();
+        Ok(Signal {
+            recording: self.id("recording", row)?,
+            path: text("file_path")?,
+            format: text("file_format")?,
+            span: self.span(row)?,
+            label: text(self.label_column())?,
+            sensor_type: if has_sensor { text("sensor_type")? } else { None },
+            channels,
+            unit: text("sample_unit")?,
+            resolution: self.number("sample_resolution_in_unit", row)?,
+            offset: self.number("sample_offset_in_unit", row)?,
+            sample_type: text("sample_type")?,
+            rate: self.number("sample_rate", row)?,
+        })
+    }
+
+    /// A value as YAML; what cannot be read is a text that says why.
+    pub fn node(&self, column: Column<'_>, number: usize, row: usize) -> Node {
+        let shown = || -> Result<Node, Problem> {
+            let Some(value) = column.value(row)? else { return Ok(Node::Null) };
+            match column.field.kind {
+                Kind::FixedBinary(16) if matches!(column.field.name.as_str(), "recording" | "id") => {
+                    let bytes = value.bytes()?;
+                    let text = match self.is_reversed(number) {
+                        true => uuid(bytes.iter().rev().copied()),
+                        false => uuid(bytes.iter().copied()),
+                    };
+                    Ok(Node::text(&text))
+                }
+                _ => value.node(),
+            }
+        };
+        shown().unwrap_or_else(|problem| Node::text(&format!("cannot be read: {}", problem.text())))
+    }
+
+    /// Every column of a row.
+    pub fn row(&self, row: usize) -> Node {
+        let columns = self.arrow.columns().enumerate();
+        Node::map(
+            columns.map(|(number, column)| (column.field.name.as_str(), self.node(column, number, row))),
+        )
+    }
+
+    /// The bytes of a UUID as they are stored, in hexadecimal digits.
+    pub fn raw(&self, name: &str, row: usize) -> Option<String> {
+        let value = self.value(name, row).ok()??;
+        Some(hex(value.bytes().ok()?.iter().copied()))
+    }
+}
+
+/// Rows that are looked at to find the order of bytes.
+const LOOKED_AT: usize = 1000;
+/// More channels have no place in the numbers of a tree.
+const MOST_CHANNELS: usize = 1_000_000;
+
+/// Version 4, of the usual variant.
+fn is_random(id: Id) -> bool {
+    (id >> 76) & 15 == 4 && (id >> 62) & 3 == 2
+}
+
+fn in_column(name: &str, problem: &Problem) -> Problem {
+    Problem::damaged(format!("column {name}: {}", problem.text()))
+}
+
+/// As RFC 4122 writes it; `null` for none.
+pub fn shown(id: Option<Id>) -> String {
+    id.map_or("null".into(), |id| uuid(id.to_be_bytes().into_iter()))
+}

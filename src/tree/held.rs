@@ -1,0 +1,52 @@
+//! A node that is not forgotten as long as this lives.
+
+use std::sync::Arc;
+
+use super::{Face, Kind, NodeId, Tree};
+use crate::Result;
+
+pub struct Held {
+    tree: Arc<dyn Tree>,
+    node: NodeId,
+    /// Somebody else keeps it remembered.
+    is_borrowed: bool,
+}
+
+impl Held {
+    /// What a look-up finds.
+    pub fn find(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<(Held, Face)>> {
+        let found = tree.lookup(dir, name)?;
+        Ok(found.map(|(node, face)| (Held { tree: tree.clone(), node, is_borrowed: false }, face)))
+    }
+
+    /// A node that lives longer than this.
+    pub fn borrowed(tree: &Arc<dyn Tree>, node: NodeId) -> Held {
+        Held { tree: tree.clone(), node, is_borrowed: true }
+    }
+
+    pub fn tree(&self) -> &Arc<dyn Tree> {
+        &self.tree
+    }
+
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// The node, which is to be forgotten by who gets it.
+    pub fn into_node(mut self) -> NodeId {
+        self.is_borrowed = true;
+        self.node
+    }
+
+    pub fn is_directory(&self) -> Result<bool> {
+        Ok(matches!(self.tree.kind(self.node)?, Kind::Directory { .. }))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if !self.is_borrowed {
+            self.tree.forget(self.node, 1);
+        }
+    }
+}

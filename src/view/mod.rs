@@ -1,0 +1,93 @@
+//! Other faces of a dataset: the same data in the form that some tool already understands, made when it is asked
+//! for. Views know no format, and formats know no view: between them is what a [`Description`] says.
+//!
+//! One more is a file here, its `mod` line and its line in [`VIEWS`]. It answers three questions: what its kind is
+//! called, which datasets have this face, and what the face of one is ([`View::face`]), which is
+//! - a file ([`Face::File`]): any [`Content`]. Pieces that are there already are joined (`content::joined`), the rest
+//!   is `content::Computed` for each range that is asked for. Who knows the length says so at once; one whose length
+//!   is found at the first stat has no `known_len` before;
+//! - or a directory ([`View::makes_directories`], [`Face::Directory`]), as for a store whose chunks are files. Files
+//!   beside the faces ([`View::beside`]) complete a store.
+//!
+//! A face is made for every look-up, so making one reads no data. Parts of arrays (`NAME[2:10].npy`) are datasets
+//! themselves, and no view need know of them. Where the faces are found is the [`overlay`]'s matter.
+
+mod dataset;
+mod directory;
+mod npy;
+mod overlay;
+mod rows;
+
+use std::sync::Arc;
+
+pub use dataset::Dataset;
+pub use directory::Directory;
+pub use overlay::Overlay;
+
+use crate::content::Content;
+use crate::tree::Description;
+use crate::{Error, Result};
+
+/// All of them.
+pub static VIEWS: &[&dyn View] = &[&npy::Npy];
+
+pub trait View: Sync {
+    /// What users call it; also the name of its directory in `.views`.
+    fn kind(&self) -> &'static str;
+
+    /// What the name of a face has after the dataset's: `.npy`; empty if nothing.
+    fn extension(&self) -> &'static str;
+
+    /// Has the dataset this face? `about` may lack metadata, codec and checksum.
+    fn shows(&self, about: &Description) -> bool;
+
+    /// The face of a dataset that has it.
+    fn face(&self, dataset: &Dataset) -> Result<Face>;
+
+    /// Its faces are directories.
+    fn makes_directories(&self) -> bool {
+        false
+    }
+
+    /// The names of the files that a directory has beside faces and directories: `.zgroup`.
+    fn beside(&self, directory: &Directory) -> &'static [&'static str] {
+        let _ = directory;
+        &[]
+    }
+
+    /// One of these files.
+    fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content> {
+        let _ = (directory, name);
+        Err(Error::NotFound)
+    }
+}
+
+/// What a dataset is in a view.
+#[derive(Clone)]
+pub enum Face {
+    File(Content),
+    #[cfg_attr(not(test), expect(dead_code, reason = "no view makes directories yet"))]
+    Directory(Arc<dyn Folder>),
+}
+
+/// A face that is a directory of files.
+pub trait Folder: Send + Sync {
+    fn find(&self, name: &[u8]) -> Result<Option<Content>>;
+
+    /// Calls `each` with the names of all files after `cursor` (0: from the start), and a cursor to go on after
+    /// them, until it returns false.
+    fn list(&self, cursor: u64, each: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<()>;
+}
+
+/// What all views are called.
+pub fn kinds() -> Vec<&'static str> {
+    VIEWS.iter().map(|view| view.kind()).collect()
+}
+
+/// A view by its kind.
+pub fn named(kind: &str) -> Result<&'static dyn View> {
+    let found = VIEWS.iter().find(|view| view.kind() == kind).copied();
+    let unknown =
+        || Error::Usage(format!("{kind:?} is no kind of view that is known: {}", kinds().join(", ")));
+    found.ok_or_else(unknown)
+}

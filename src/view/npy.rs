@@ -1,0 +1,81 @@
+//! `NAME.npy`: a header, then the elements as they are, from a multiple of 64 bytes on. A table is an array of
+//! structures, made of its columns for each range that is asked for; its texts are bytes (`S`).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::rows::Rows;
+use super::{Dataset, Face, View};
+use crate::array::numpy::python_literal;
+use crate::array::{Dtype, Endian, Order, npy};
+use crate::content::{Content, joined};
+use crate::tree::{ColumnInfo, Description, Table};
+use crate::{Error, Result};
+
+pub struct Npy;
+
+impl View for Npy {
+    fn kind(&self) -> &'static str {
+        "npy"
+    }
+
+    fn extension(&self) -> &'static str {
+        ".npy"
+    }
+
+    fn shows(&self, about: &Description) -> bool {
+        about.array.is_some() || about.table.is_some()
+    }
+
+    fn face(&self, dataset: &Dataset) -> Result<Face> {
+        let about = dataset.about();
+        match (&about.array, &about.table) {
+            (Some(array), _) => Ok(with_header(npy::described(array), dataset.elements(array)?)),
+            (None, Some(table)) => structures(dataset, table),
+            (None, None) => Err(Error::NotFound),
+        }
+    }
+}
+
+fn structures(dataset: &Dataset, table: &Table) -> Result<Face> {
+    let columns = dataset.exactly(table.byte_len())?;
+    let header = npy::header(&descr(table), Order::C, &[table.rows]);
+    Ok(with_header(
+        header,
+        match columns {
+            Content::Broken { .. } => columns,
+            columns if table.byte_len() == Some(0) => columns,
+            columns => Content::Computed(Arc::new(Rows::new(table, columns))),
+        },
+    ))
+}
+
+/// What makes no sense has no header either.
+fn with_header(header: Vec<u8>, elements: Content) -> Face {
+    Face::File(match elements {
+        Content::Broken { claimed, error } => {
+            Content::Broken { claimed: claimed.saturating_add(header.len() as u64), error }
+        }
+        elements => joined(vec![Content::Inline(header.into()), elements]),
+    })
+}
+
+/// Fields must have names of their own.
+fn descr(table: &Table) -> String {
+    let mut taken = HashSet::new();
+    let field = |column: &ColumnInfo| {
+        let mut name = column.name.clone();
+        let mut number = 2;
+        while name.is_empty() || !taken.insert(name.clone()) {
+            name = format!("{}~{number}", column.name);
+            number += 1;
+        }
+        let endian = if column.big_endian { Endian::Big } else { Endian::Little };
+        let of = match column.element {
+            Some(element) => Dtype { element, endian }.to_string(),
+            None => format!("|S{}", column.width),
+        };
+        format!("({}, '{of}')", python_literal(&name))
+    };
+    format!("[{}]", table.columns.iter().map(field).collect::<Vec<_>>().join(", "))
+}

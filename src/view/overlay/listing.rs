@@ -1,0 +1,101 @@
+//! What the directories of views list: kinds, and faces in place of the tree's datasets.
+
+use super::super::{Directory, View};
+use super::names::Faces;
+use super::nodes::{Node, id_of};
+use super::{DIRECTORY, OWN, Overlay, faces_of};
+use crate::Result;
+use crate::tree::{Entry, Face, Held, Kind};
+
+type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
+
+/// What a directory of the tree has.
+pub enum Listed {
+    /// A dataset that has the face, by its own entry.
+    Face(Entry),
+    Other(Entry),
+}
+
+impl Overlay {
+    pub(super) fn list_kinds(
+        &self,
+        dir: &Node,
+        own: Option<&Held>,
+        cursor: u64,
+        each: Each<'_>,
+    ) -> Result<()> {
+        for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
+            let name = view.kind().as_bytes();
+            let is_hidden = match own {
+                Some(own) => Held::find(&self.tree, own.node(), name)?.is_some(),
+                None => false,
+            };
+            let node = id_of(dir.id, name, dir.of.node());
+            let entry = Entry { node, face: Face::Data, kind: DIRECTORY, cursor: at };
+            if !is_hidden && !each(name, entry) {
+                return Ok(());
+            }
+        }
+        let Some(own) = own else { return Ok(()) };
+        self.tree.list(own.node(), cursor.saturating_sub(OWN), &mut |name, entry| {
+            each(name, Entry { cursor: entry.cursor + OWN, ..entry })
+        })
+    }
+
+    pub(super) fn list_faces(
+        &self,
+        dir: &Node,
+        view: &'static dyn View,
+        is_top: bool,
+        cursor: u64,
+        each: Each<'_>,
+    ) -> Result<()> {
+        let of = dir.of.node();
+        let beside = view.beside(&Directory::new(dir.of.clone(), is_top));
+        for (at, name) in (1..).zip(beside).filter(|(at, _)| *at > cursor) {
+            let node = id_of(dir.id, name.as_bytes(), of);
+            if !each(name.as_bytes(), Entry { node, face: Face::Data, kind: Kind::File, cursor: at }) {
+                return Ok(());
+            }
+        }
+        let faces = faces_of(&self.tree, of, view, beside);
+        self.list_tree(&faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
+            Listed::Face(entry) => {
+                let kind = if view.makes_directories() { DIRECTORY } else { Kind::File };
+                let node = id_of(dir.id, name, entry.node);
+                each(name, Entry { node, face: Face::Data, kind, cursor: entry.cursor + OWN })
+            }
+            Listed::Other(entry) if matches!(entry.kind, Kind::Directory { .. }) => {
+                let node = id_of(dir.id, name, entry.node);
+                each(name, Entry { node, kind: DIRECTORY, cursor: entry.cursor + OWN, ..entry })
+            }
+            Listed::Other(_) => true,
+        })
+    }
+
+    /// A directory of the tree, with the names of faces.
+    pub(super) fn list_tree(
+        &self,
+        faces: &Faces<'_>,
+        cursor: u64,
+        each: &mut dyn FnMut(&[u8], Listed) -> bool,
+    ) -> Result<()> {
+        let mut failure = None;
+        self.tree.list(faces.dir, cursor, &mut |name, entry| {
+            let is_dataset = entry.kind == Kind::File && entry.face == Face::Data;
+            let about = if is_dataset { self.tree.brief(entry.node) } else { Ok(None) };
+            // What is damaged is not listed among faces; who asks for it by its name is told why.
+            if !about.is_ok_and(|about| about.is_some_and(|about| faces.view.shows(&about))) {
+                return each(name, Listed::Other(entry));
+            }
+            match faces.name(name) {
+                Ok(name) => each(&name, Listed::Face(entry)),
+                Err(error) => {
+                    failure = Some(error);
+                    false
+                }
+            }
+        })?;
+        failure.map_or(Ok(()), Err)
+    }
+}

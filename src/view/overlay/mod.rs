@@ -1,0 +1,219 @@
+//! A tree with `.views` in it: in its root and in the root of each container, found by name and not listed. Below are
+//! a directory for each kind of view, and in it the tree's directories again, with the faces that its datasets
+//! have. What the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
+//!
+//! With a view to show, the tree's own directories list its faces in place of the datasets that have them.
+//!
+//! Nodes of the tree keep their numbers; those of views have a range of their own (`nodes`), are made when they are
+//! looked up, and dropped when they are forgotten. Made faces are kept for a while. Who lists or looks up here asks
+//! the tree for descriptions, so no directory of a view is ready at once.
+
+mod listing;
+mod names;
+mod nodes;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+
+use self::names::Faces;
+use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
+use super::{Dataset, Directory, Face as Made, VIEWS, View};
+use crate::content::Content;
+use crate::source::Source;
+use crate::tree::{
+    Changed, Description, Entry, Face, Found, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree,
+};
+use crate::{Error, Result};
+
+const NAME: &[u8] = b".views";
+/// Faces that are kept; each may keep a container open.
+const KEPT: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+/// Cursors of what is not the tree's come first.
+const OWN: u64 = 64;
+const DIRECTORY: Kind = Kind::Directory { subdirectories: None };
+
+pub struct Overlay {
+    tree: Arc<dyn Tree>,
+    views: &'static [&'static dyn View],
+    /// The view whose faces are listed in place of datasets.
+    shown: Option<&'static dyn View>,
+    nodes: Arc<Nodes>,
+    made: Mutex<LruCache<NodeId, Made>>,
+}
+
+impl Overlay {
+    pub fn new(tree: Arc<dyn Tree>, shown: Option<&'static dyn View>) -> Overlay {
+        Overlay::with(VIEWS, tree, shown)
+    }
+
+    fn with(
+        views: &'static [&'static dyn View],
+        tree: Arc<dyn Tree>,
+        shown: Option<&'static dyn View>,
+    ) -> Overlay {
+        Overlay { tree, views, shown, nodes: Arc::default(), made: Mutex::new(LruCache::new(KEPT)) }
+    }
+
+    /// The node of a view; None for one of the tree.
+    fn node(&self, id: NodeId) -> Result<Option<Arc<Node>>> {
+        if is_view(id) { self.nodes.get(id).map(Some).ok_or(Error::NotFound) } else { Ok(None) }
+    }
+
+    fn has_views(&self, dir: NodeId) -> bool {
+        dir == ROOT || self.tree.is_container(dir)
+    }
+
+    /// The faces in a directory of the tree where they are listed.
+    fn shown_in(&self, dir: NodeId) -> Option<Faces<'_>> {
+        self.shown.map(|view| Faces { tree: &self.tree, dir, view, taken: &[], has_others: true })
+    }
+
+    fn remember(&self, parent: &Parent, name: &[u8], of: Arc<Held>, what: What) -> (NodeId, Face) {
+        (self.nodes.remember(parent.clone(), name, of, what).id, Face::Data)
+    }
+
+    /// In a directory of the tree.
+    fn look_up_in_tree(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let parent = Parent::Tree(dir);
+        if name == NAME && self.has_views(dir) {
+            let own = Held::find(&self.tree, dir, name)?;
+            if let Some((own, face)) = own {
+                if !own.is_directory()? {
+                    return Ok(Some((own.into_node(), face)));
+                }
+                let of = Arc::new(Held::borrowed(&self.tree, dir));
+                return Ok(Some(self.remember(&parent, name, of, What::Views { own: Some(own) })));
+            }
+            let of = Arc::new(Held::borrowed(&self.tree, dir));
+            return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
+        }
+        if let Some(faces) = self.shown_in(dir)
+            && let Some(dataset) = faces.find(name)?
+        {
+            let what = What::Face { view: faces.view };
+            return Ok(Some(self.remember(&parent, name, dataset.held().clone(), what)));
+        }
+        self.tree.lookup(dir, name)
+    }
+
+    /// In a directory of a view.
+    fn look_up_in_view(&self, dir: &Arc<Node>, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let parent = Parent::View(dir.clone());
+        let of = &dir.of;
+        match &dir.what {
+            What::Views { own } => {
+                if let Some(own) = own
+                    && let Some(found) = self.tree.lookup(own.node(), name)?
+                {
+                    return Ok(Some(found));
+                }
+                let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
+                let what = view.map(|view| What::Directory { view: *view, is_top: true });
+                Ok(what.map(|what| self.remember(&parent, name, of.clone(), what)))
+            }
+            What::Directory { view, is_top } => {
+                let beside = view.beside(&Directory::new(of.clone(), *is_top));
+                if beside.iter().any(|own| own.as_bytes() == name) {
+                    return Ok(Some(self.remember(&parent, name, of.clone(), What::Inside { view: *view })));
+                }
+                if let Some((found, _)) = Held::find(&self.tree, of.node(), name)?
+                    && found.is_directory()?
+                {
+                    let what = What::Directory { view: *view, is_top: false };
+                    return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
+                }
+                let faces = faces_of(&self.tree, of.node(), *view, beside);
+                let what = What::Face { view: *view };
+                let found = faces.find(name)?;
+                Ok(found.map(|dataset| self.remember(&parent, name, dataset.held().clone(), what)))
+            }
+            What::Face { view } => match self.made(dir)? {
+                Made::File(_) => Err(Error::NotADirectory),
+                Made::Directory(folder) => {
+                    let what = What::Inside { view: *view };
+                    let found = folder.find(name)?;
+                    Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
+                }
+            },
+            What::Inside { .. } => Err(Error::NotADirectory),
+        }
+    }
+
+    /// What a node of a view is, made anew if it is not kept.
+    fn made(&self, node: &Node) -> Result<Made> {
+        if let Some(made) = self.kept(node.id) {
+            return Ok(made);
+        }
+        let made = match (&node.what, &node.parent) {
+            (What::Views { .. } | What::Directory { .. }, _) => return Err(Error::IsADirectory),
+            (What::Face { view }, _) => {
+                let dataset = Dataset::of(node.of.clone())?.ok_or(Error::NotFound)?;
+                view.face(&dataset).or_else(broken)?
+            }
+            (What::Inside { view }, Parent::View(parent)) => match &parent.what {
+                What::Directory { is_top, .. } => {
+                    let directory = Directory::new(node.of.clone(), *is_top);
+                    Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
+                }
+                _ => match self.made(parent)? {
+                    Made::Directory(folder) => Made::File(folder.find(&node.name)?.ok_or(Error::NotFound)?),
+                    Made::File(_) => return Err(Error::NotFound),
+                },
+            },
+            (What::Inside { .. }, Parent::Tree(_)) => return Err(Error::NotFound),
+        };
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).put(node.id, made.clone());
+        Ok(made)
+    }
+
+    fn kept(&self, id: NodeId) -> Option<Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    fn content_of(&self, node: &Node) -> Result<Content> {
+        match self.made(node)? {
+            Made::File(content) => Ok(content),
+            Made::Directory(_) => Err(Error::IsADirectory),
+        }
+    }
+
+    /// Of a node of a view: like what it is a face of.
+    fn stat_of(&self, node: &Node) -> Result<Stat> {
+        let of = self.tree.stat(node.of.node(), Face::Data)?;
+        let size = match node.what.is_directory() {
+            true => Size::NOTHING,
+            false => {
+                let len = self.content_of(node)?.known_len();
+                Size { len, stored: of.size.stored.min(len.unwrap_or(u64::MAX)) }
+            }
+        };
+        let kind = if node.what.is_directory() { DIRECTORY } else { Kind::File };
+        let stat = Stat::of(kind, size);
+        // Files of a directory are as readable as that.
+        Ok(Stat { modified: of.modified, permissions: stat.permissions & of.permissions, ..stat })
+    }
+}
+
+/// What is damaged is a file that cannot be read, and is not left out.
+fn broken(error: Error) -> Result<Made> {
+    match error {
+        Error::Damaged { .. } | Error::Other(_) => Ok(Made::File(Content::Broken { claimed: 1, error })),
+        error => Err(error),
+    }
+}
+
+/// The faces in a directory of a view.
+fn faces_of<'a>(
+    tree: &'a Arc<dyn Tree>,
+    dir: NodeId,
+    view: &'static dyn View,
+    beside: &'a [&'a str],
+) -> Faces<'a> {
+    Faces { tree, dir, view, taken: beside, has_others: false }
+}

@@ -1,0 +1,97 @@
+//! The names of faces in a directory, and which dataset a name means. A face is called as its dataset with the view's
+//! extension; where that is the name of something else that is shown there, it gets `~2`, `~3`, ... at its very end.
+
+use std::sync::Arc;
+
+use super::super::{Dataset, View};
+use crate::Result;
+use crate::tree::{Face, Held, NodeId, Tree};
+
+/// A directory of the tree with the faces of a view in it.
+pub struct Faces<'a> {
+    pub tree: &'a Arc<dyn Tree>,
+    pub dir: NodeId,
+    pub view: &'static dyn View,
+    /// Names that are not the tree's.
+    pub taken: &'a [&'a str],
+    /// What has no face is shown as it is, and its name taken; else only directories are shown.
+    pub has_others: bool,
+}
+
+impl Faces<'_> {
+    /// What the face of the dataset with this file name is called.
+    pub fn name(&self, file_name: &[u8]) -> Result<Vec<u8>> {
+        let plain = [file_name, self.view.extension().as_bytes()].concat();
+        if !self.is_taken(&plain)? {
+            return Ok(plain);
+        }
+        let mut number = 2;
+        loop {
+            let name = numbered(&plain, number);
+            if !self.is_taken(&name)? {
+                return Ok(name);
+            }
+            number += 1;
+        }
+    }
+
+    /// The dataset whose face is called so.
+    pub fn find(&self, name: &[u8]) -> Result<Option<Dataset>> {
+        for stem in self.stems(name) {
+            if let Some(dataset) = self.dataset(stem)?
+                && self.name(stem)? == name
+            {
+                return Ok(Some(dataset));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The file names of the datasets that may be meant: with the extension, or with a number behind it.
+    fn stems<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'n [u8]> {
+        let extension = self.view.extension().as_bytes();
+        let tilde = name.iter().rposition(|byte| *byte == b'~');
+        let before = tilde.and_then(|tilde| name.get(..tilde)?.strip_suffix(extension));
+        name.strip_suffix(extension).into_iter().chain(before).filter(|stem| !stem.is_empty())
+    }
+
+    /// The dataset of this file name, if it has the face. One of which nothing is known is an error.
+    fn dataset(&self, file_name: &[u8]) -> Result<Option<Dataset>> {
+        let Some((held, Face::Data)) = Held::find(self.tree, self.dir, file_name)? else { return Ok(None) };
+        if held.is_directory()? {
+            return Ok(None);
+        }
+        let dataset = Dataset::of(Arc::new(held))?;
+        match dataset {
+            Some(dataset) if self.view.shows(dataset.about()) => Ok(Some(dataset)),
+            Some(dataset) => match &dataset.about().fault {
+                Some(problem) if !self.has_others => Err(dataset.wrong(problem)),
+                _ => Ok(None),
+            },
+            None => Ok(None),
+        }
+    }
+
+    fn is_taken(&self, name: &[u8]) -> Result<bool> {
+        if self.taken.iter().any(|taken| taken.as_bytes() == name) {
+            return Ok(true);
+        }
+        let Some((held, face)) = Held::find(self.tree, self.dir, name)? else { return Ok(false) };
+        if !self.has_others || held.is_directory()? {
+            return held.is_directory();
+        }
+        // A dataset that has a face is shown by that.
+        let shown_by_face = face == Face::Data && shows(self.view, &held);
+        Ok(!shown_by_face)
+    }
+}
+
+/// Is this a dataset that has the face, as far as its description can be read?
+pub fn shows(view: &dyn View, held: &Held) -> bool {
+    let about = held.tree().brief(held.node());
+    about.is_ok_and(|about| about.is_some_and(|about| view.shows(&about)))
+}
+
+fn numbered(name: &[u8], number: u32) -> Vec<u8> {
+    [name, format!("~{number}").as_bytes()].concat()
+}

@@ -1,0 +1,134 @@
+//! The nodes of views that the kernel remembers. Their numbers are made of what they are, so a node that was
+//! forgotten and is looked up again has its number again.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::super::View;
+use crate::tree::{Held, NodeId};
+
+/// What all numbers of views begin with, and no others (see `mirror::Union`).
+const FIRST: NodeId = 254 << BITS;
+const BITS: u32 = 55;
+
+pub fn is_view(id: NodeId) -> bool {
+    id >> BITS == FIRST >> BITS
+}
+
+/// What a node of a view is.
+pub enum What {
+    /// `.views`, and the directory of that name that the tree itself has.
+    Views { own: Option<Held> },
+    /// A directory of datasets.
+    Directory { view: &'static dyn View, is_top: bool },
+    /// A dataset in a view.
+    Face { view: &'static dyn View },
+    /// A file in a face, or beside faces, of the parent.
+    Inside { view: &'static dyn View },
+}
+
+impl What {
+    pub fn is_directory(&self) -> bool {
+        match self {
+            What::Views { .. } | What::Directory { .. } => true,
+            What::Face { view } => view.makes_directories(),
+            What::Inside { .. } => false,
+        }
+    }
+}
+
+/// Where a node is.
+#[derive(Clone)]
+pub enum Parent {
+    View(Arc<Node>),
+    /// A directory of the tree below.
+    Tree(NodeId),
+}
+
+impl Parent {
+    pub fn id(&self) -> NodeId {
+        match self {
+            Parent::View(node) => node.id,
+            Parent::Tree(id) => *id,
+        }
+    }
+}
+
+pub struct Node {
+    pub id: NodeId,
+    pub parent: Parent,
+    pub name: Box<[u8]>,
+    pub what: What,
+    /// The dataset or directory that it is a face of.
+    pub of: Arc<Held>,
+}
+
+impl Node {
+    fn is(&self, parent: NodeId, name: &[u8], of: NodeId) -> bool {
+        self.parent.id() == parent && *self.name == *name && self.of.node() == of
+    }
+}
+
+/// The number of a node that is not known yet.
+pub fn id_of(parent: NodeId, name: &[u8], of: NodeId) -> NodeId {
+    let mut hasher = DefaultHasher::new();
+    (parent, name, of).hash(&mut hasher);
+    FIRST | (hasher.finish() & ((1 << BITS) - 1))
+}
+
+#[derive(Default)]
+pub struct Nodes {
+    /// Each with its look-ups.
+    by_id: RwLock<HashMap<NodeId, (Arc<Node>, u64)>>,
+}
+
+impl Nodes {
+    pub fn get(&self, id: NodeId) -> Option<Arc<Node>> {
+        self.read().get(&id).map(|(node, _)| node.clone())
+    }
+
+    /// The node of what was found, once more remembered.
+    pub fn remember(&self, parent: Parent, name: &[u8], of: Arc<Held>, what: What) -> Arc<Node> {
+        let mut id = id_of(parent.id(), name, of.node());
+        let mut nodes = self.write();
+        // Two nodes of one number are as good as impossible, and then the second takes the next one.
+        while let Some((node, lookups)) = nodes.get_mut(&id) {
+            if node.is(parent.id(), name, of.node()) {
+                *lookups += 1;
+                let node = node.clone();
+                // What is dropped with them may be forgotten by the tree below: not under the lock.
+                drop(nodes);
+                return node;
+            }
+            id = FIRST | (id.wrapping_add(1) & ((1 << BITS) - 1));
+        }
+        let node = Arc::new(Node { id, parent, name: name.into(), what, of });
+        nodes.insert(id, (node.clone(), 1));
+        node
+    }
+
+    /// Takes back look-ups; true if the node is dropped.
+    pub fn forget(&self, id: NodeId, lookups: u64) -> bool {
+        let mut nodes = self.write();
+        let Some((_, known)) = nodes.get_mut(&id) else { return false };
+        *known = known.saturating_sub(lookups);
+        let dropped = if *known == 0 { nodes.remove(&id) } else { None };
+        drop(nodes);
+        dropped.is_some()
+    }
+
+    /// Those that `is_wanted`.
+    pub fn filter(&self, is_wanted: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
+        let nodes = self.read();
+        nodes.values().map(|(node, _)| node).filter(|node| is_wanted(node)).cloned().collect()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<NodeId, (Arc<Node>, u64)>> {
+        self.by_id.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<NodeId, (Arc<Node>, u64)>> {
+        self.by_id.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

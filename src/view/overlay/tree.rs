@@ -1,0 +1,223 @@
+//! The overlay as a tree.
+
+use super::listing::Listed;
+use super::nodes::Parent;
+use super::*;
+
+impl Overlay {
+    fn is_directory(&self, id: NodeId) -> bool {
+        matches!(self.tree.kind(id), Ok(Kind::Directory { .. }))
+    }
+
+    /// The dataset whose container has to stay open while this is read.
+    fn held_for(&self, node: &Node) -> Option<NodeId> {
+        match (&node.what, &node.parent) {
+            (What::Face { .. }, _) => Some(node.of.node()),
+            (What::Inside { .. }, Parent::View(parent)) => self.held_for(parent),
+            _ => None,
+        }
+    }
+}
+
+impl Tree for Overlay {
+    fn kind(&self, id: NodeId) -> Result<Kind> {
+        match self.node(id)? {
+            Some(node) if node.what.is_directory() => Ok(DIRECTORY),
+            Some(_) => Ok(Kind::File),
+            None => self.tree.kind(id),
+        }
+    }
+
+    fn parent(&self, id: NodeId) -> NodeId {
+        match self.node(id) {
+            Ok(Some(node)) => node.parent.id(),
+            Ok(None) => self.tree.parent(id),
+            Err(_) => ROOT,
+        }
+    }
+
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        match self.node(dir)? {
+            Some(node) => self.look_up_in_view(&node, name),
+            None => self.look_up_in_tree(dir, name),
+        }
+    }
+
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        let Some(node) = self.node(dir)? else {
+            let Some(faces) = self.shown_in(dir) else { return self.tree.list(dir, cursor, each) };
+            let kind = if faces.view.makes_directories() { DIRECTORY } else { Kind::File };
+            return self.list_tree(&faces, cursor, &mut |name, listed| match listed {
+                Listed::Other(entry) => each(name, entry),
+                Listed::Face(entry) => {
+                    each(name, Entry { node: id_of(dir, name, entry.node), kind, ..entry })
+                }
+            });
+        };
+        match &node.what {
+            What::Views { own } => self.list_kinds(&node, own.as_ref(), cursor, each),
+            What::Directory { view, is_top } => self.list_faces(&node, *view, *is_top, cursor, each),
+            What::Face { .. } => match self.made(&node)? {
+                Made::File(_) => Err(Error::NotADirectory),
+                Made::Directory(folder) => folder.list(cursor, &mut |name, cursor| {
+                    let node = id_of(dir, name, node.of.node());
+                    each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
+                }),
+            },
+            What::Inside { .. } => Err(Error::NotADirectory),
+        }
+    }
+
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+        // `.views` may be listed by the tree itself.
+        if !is_view(dir) && !is_view(entry.node) && name != NAME {
+            return self.tree.listed(dir, name, entry);
+        }
+        let Some((node, face)) = self.lookup(dir, name)? else { return Ok(None) };
+        let stat = self.stat(node, face).inspect_err(|_| self.forget(node, 1))?;
+        Ok(Some((node, face, stat)))
+    }
+
+    fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
+        match self.node(id)? {
+            Some(node) => self.stat_of(&node),
+            None => self.tree.stat(id, face),
+        }
+    }
+
+    fn size(&self, id: NodeId, face: Face) -> Result<Size> {
+        match self.node(id)? {
+            Some(node) => Ok(self.stat_of(&node)?.size),
+            None => self.tree.size(id, face),
+        }
+    }
+
+    fn content(&self, id: NodeId, face: Face) -> Result<Content> {
+        match self.node(id)? {
+            Some(node) => self.content_of(&node),
+            None => self.tree.content(id, face),
+        }
+    }
+
+    fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
+        match (is_view(id), self.kept(id)) {
+            (false, _) => self.tree.content_at_once(id, face),
+            (true, Some(Made::File(content))) => Ok(Some(content)),
+            (true, _) => Ok(None),
+        }
+    }
+
+    fn nodes(&self) -> u64 {
+        self.tree.nodes()
+    }
+
+    fn datasets(&self) -> u64 {
+        self.tree.datasets()
+    }
+
+    fn is_ready(&self, id: NodeId) -> bool {
+        match self.node(id) {
+            Ok(Some(node)) => !node.what.is_directory() && self.kept(id).is_some(),
+            Ok(None) => self.tree.is_ready(id) && (self.shown.is_none() || !self.is_directory(id)),
+            Err(_) => true,
+        }
+    }
+
+    fn link(&self, id: NodeId) -> Result<Vec<u8>> {
+        match self.node(id)? {
+            Some(_) => Err(Error::NotFound),
+            None => self.tree.link(id),
+        }
+    }
+
+    fn lifetime(&self, id: NodeId) -> Lifetime {
+        match self.node(id) {
+            Ok(Some(node)) => self.tree.lifetime(node.of.node()),
+            Ok(None) => self.tree.lifetime(id),
+            Err(_) => Lifetime::Refresh,
+        }
+    }
+
+    fn listing_lifetime(&self, dir: NodeId) -> Lifetime {
+        match self.node(dir) {
+            Ok(Some(node)) => self.tree.listing_lifetime(node.of.node()),
+            Ok(None) => self.tree.listing_lifetime(dir),
+            Err(_) => Lifetime::Refresh,
+        }
+    }
+
+    fn forget(&self, id: NodeId, lookups: u64) {
+        if !is_view(id) {
+            return self.tree.forget(id, lookups);
+        }
+        if self.nodes.forget(id, lookups) {
+            let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).pop(&id);
+            // Dropping it may close a container: not under the lock.
+            drop(made);
+        }
+    }
+
+    fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
+        let Some(node) = self.node(id)? else { return self.tree.hold(id) };
+        // The source is another file than this.
+        self.held_for(&node).map_or(Ok(None), |of| self.tree.hold(of).map(|_| None))
+    }
+
+    fn release(&self, id: NodeId) {
+        match self.node(id) {
+            Ok(Some(node)) => {
+                if let Some(of) = self.held_for(&node) {
+                    self.tree.release(of);
+                }
+            }
+            Ok(None) => self.tree.release(id),
+            Err(_) => {}
+        }
+    }
+
+    fn siblings(&self, id: NodeId) -> Vec<Range<NodeId>> {
+        let of = self.node(id).ok().flatten().map_or(id, |node| node.of.node());
+        let mut all = self.tree.siblings(of);
+        let faces = self.nodes.filter(|node| all.iter().any(|range| range.contains(&node.of.node())));
+        all.extend(faces.iter().map(|node| node.id..node.id + 1));
+        all
+    }
+
+    fn is_container(&self, dir: NodeId) -> bool {
+        !is_view(dir) && self.tree.is_container(dir)
+    }
+
+    fn describe(&self, id: NodeId) -> Result<Option<Description>> {
+        match self.node(id)? {
+            Some(_) => Ok(None),
+            None => self.tree.describe(id),
+        }
+    }
+
+    fn brief(&self, id: NodeId) -> Result<Option<Description>> {
+        match self.node(id)? {
+            Some(_) => Ok(None),
+            None => self.tree.brief(id),
+        }
+    }
+
+    /// What changes in a directory changes in the directories of its faces.
+    fn watch(&self, changed: Changed) {
+        let nodes = self.nodes.clone();
+        self.tree.watch(Arc::new(move |dir, name| {
+            let of_it = |node: &Node| matches!(node.what, What::Directory { .. }) && node.of.node() == dir;
+            for node in nodes.filter(of_it) {
+                changed(node.id, name.clone());
+            }
+            changed(dir, name);
+        }));
+    }
+
+    fn memory(&self) -> u64 {
+        self.tree.memory()
+    }
+
+    fn is_vast(&self) -> bool {
+        self.tree.is_vast()
+    }
+}

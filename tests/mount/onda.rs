@@ -1,0 +1,364 @@
+//! Onda's tables: every sample and every damaged file as its description says, faces of signals, annotations, several
+//! tables at once, and paths that lead where they should not.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::kit::*;
+
+pub fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/onda").join(name)
+}
+
+const EEG: &str = "b14d2c6d-8d84-4e46-824f-5c5d857215b4";
+
+/// A copy of the samples to do something to.
+fn copied() -> TempDir {
+    let dir = scratch();
+    sh(r#"cp -r "$1"/. "$2""#, &[&sample(""), &dir.path()]);
+    dir
+}
+
+fn python_path() -> PathBuf {
+    std::env::var_os("RAB_TEST_PYTHON").map_or("python3".into(), PathBuf::from)
+}
+
+fn text(mount: &Mount, path: &str) -> String {
+    String::from_utf8(mount.read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn samples() {
+    for (table, with_data) in [
+        ("test.onda.signal.arrow", 16),
+        ("v2_batches.onda.signal.arrow", 16),
+        ("v2_dict.onda.signal.arrow", 16),
+        ("v2_lz4.onda.signal.arrow", 16),
+        ("v2_stream.onda.signal.arrow", 16),
+        ("v2_zstd_stream.onda.signal.arrow", 16),
+        ("v2_extended.mylab.eeg-signal.arrow", 16),
+        ("v1_legolas.onda.signal.arrow", 8),
+        ("v1_integer_numbers.onda.signal.arrow", 6),
+        ("plain_python.onda.signal.arrow", 6),
+    ] {
+        let mount = Mount::new(&sample(table));
+        let (expected, data) = (sample(&format!("{table}.expected.json")), sample("samples.expected.json"));
+        let found = python(&[&"check_onda.py", &mount.path, &expected, &data]);
+        assert_eq!(found.trim(), with_data.to_string(), "{table}");
+        assert_eq!(mount.log(), "", "{table}");
+    }
+}
+
+#[test]
+fn tables_without_rows() {
+    for (table, holds) in [("empty.onda.signal", "signals"), ("empty.onda.annotation", "annotations")] {
+        let mount = Mount::new(&sample(&format!("{table}.arrow")));
+        assert_eq!(mount.names(), ["tables"]);
+        let said = text(&mount, &format!("tables/{table}.meta.yaml"));
+        assert!(said.contains("rows: 0\n") && said.contains(&format!("holds: {holds}\n")), "{said}");
+    }
+}
+
+#[test]
+fn several_tables_are_one_container() {
+    let others = ["test.onda.annotation.arrow", "merged.onda.merged-annotation.arrow"].map(sample);
+    let others: Vec<&str> = others.iter().map(|path| path.to_str().unwrap()).collect();
+    let mount = Mount::with(&sample("test.onda.signal.arrow"), &others);
+    let csv = text(&mount, &format!("{EEG}/annotations.csv"));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "id,start,stop");
+    let start = |line: &&str| line.split(',').nth(1).unwrap().parse().unwrap();
+    let starts: Vec<i64> = lines[1..].iter().map(start).collect();
+    assert!(starts.len() > 2 && starts.is_sorted(), "{csv}");
+    let nested = text(&mount, &format!("{EEG}/annotations.jsonl"));
+    let first: serde_json::Value = serde_json::from_str(nested.lines().next().unwrap()).unwrap();
+    assert_eq!(first["from"][0], "b14d2c6d-8d84-4e46-824f-5c5d85721501", "{first}");
+    assert_eq!(names(&mount.join("tables")).len(), 3);
+    assert!(names(&mount.join(".views/spans")).len() > 8);
+    assert_eq!(mount.log(), "");
+}
+
+/// What of a recording an annotation covers, as Onda.jl counts.
+#[test]
+fn spans_are_the_samples_of_annotations() {
+    let dir = copied();
+    let made = sh(
+        r#""$1" "$2" "$3""#,
+        &[
+            &python_path(),
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/onda_spans.py"),
+            &dir.path(),
+        ],
+    );
+    let annotations = dir.path().join("spans.onda.annotation.arrow");
+    let mount = Mount::with(&dir.path().join("test.onda.signal.arrow"), &[annotations.to_str().unwrap()]);
+    let expected: serde_json::Value = serde_json::from_str(&made).unwrap();
+    let expected = expected.as_object().unwrap();
+    assert_eq!(names(&mount.join(".views/spans")).len(), expected.len());
+    for (id, files) in expected {
+        let files = files.as_object().unwrap();
+        let directory = Path::new(".views/spans").join(id);
+        assert_eq!(names(&mount.join(&directory)).len(), files.len(), "{id}");
+        for (name, hex) in files {
+            let bytes = mount.read(directory.join(name)).unwrap();
+            let Some(hex) = hex.as_str() else { continue };
+            let start = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+            let found: String = bytes[start..].iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(found, hex, "{id} {name}");
+        }
+    }
+}
+
+/// Tables that are refused, with the exit code and what is said.
+const REFUSED: &[(&str, i32, &str)] = &[
+    ("empty_file", 11, "it is empty"),
+    ("footer_length_huge", 12, "is said to have 2147483647 bytes"),
+    ("magic_only", 12, "this one has 8 bytes in all"),
+    ("missing_column_channels", 12, "the column channels is needed"),
+    ("missing_column_recording", 12, "the column recording is needed"),
+    ("missing_column_sample_rate", 12, "the column sample_rate is needed"),
+    ("missing_column_span", 12, "the column span is needed"),
+    ("not_arrow", 11, "like a ZIP file"),
+    ("recording_width15", 12, "found is fixed_size_binary[15]"),
+    ("schema_garbage", 12, "is no name with a version"),
+    ("schema_other", 11, "none of Onda's"),
+    ("schema_v3", 1, "onda.signal@3, which is not known"),
+    ("truncated_half", 12, "does not end with ARROW1"),
+];
+
+/// Those with data that cannot be had, and why as the sidecar says.
+const WITHOUT_DATA: &[(&str, &str)] = &[
+    ("path_dev", "it lies outside of"),
+    ("path_dotdot", ""),
+    ("path_is_dir", "it is a directory"),
+    ("path_nul", "NUL byte"),
+];
+
+/// Those whose data fails when it is read.
+const DAMAGED: &[&str] =
+    &["lpcm_not_multiple", "zst_truncated", "zst_not_zstd", "zst_bad_checksum", "zst_huge_content_size"];
+
+/// Those that are read, with what the sidecar of the signal or of the table warns of.
+const READ: &[(&str, &str)] = &[
+    ("channels_dot", ""),
+    ("channels_duplicate", "as another before it"),
+    ("channels_none", "channels is empty"),
+    ("channels_null_item", "channel 1 has no name"),
+    ("channels_slash_dotdot", ""),
+    ("channels_uppercase", "names have small letters"),
+    ("duplicate_file_path", "is that of row 0 too"),
+    ("format_empty", "file_format is empty"),
+    ("label_uppercase", "names have small letters"),
+    ("lpcm_fewer_than_span", "the data has 2 samples"),
+    ("rate_inf", "sample_rate is inf"),
+    ("rate_nan", "sample_rate is NaN"),
+    ("rate_zero", "sample_rate is 0"),
+    ("recording_null", "recording is null"),
+    ("resolution_nan", "sample_resolution_in_unit is NaN"),
+    ("span_empty", "span stops at 100 ns"),
+    ("span_int64", "they are taken for nanoseconds"),
+    ("span_milliseconds", "they are converted"),
+    ("span_null", "span is null"),
+    ("span_overflow", "longer than 64 bits"),
+    ("span_reversed", "span stops at 50 ns"),
+    ("span_swapped_children", ""),
+    ("type_case", "is not one of int8"),
+    ("type_int24", "is not one of int8"),
+    ("type_label_slash", "names have small letters"),
+    ("zst_bomb", "the data has 67108864 samples"),
+];
+
+fn bad(name: &str) -> PathBuf {
+    sample(&format!("bad/{name}.onda.signal.arrow"))
+}
+
+/// Every file below the mount, without views.
+fn files(mount: &Mount) -> Vec<String> {
+    let listing = sh(r#"cd "$1" && find . -type f -printf '%P\0'"#, &[&mount.path]);
+    listing.split_terminator('\0').map(str::to_owned).collect()
+}
+
+fn all_sidecars(mount: &Mount) -> String {
+    files(mount).iter().filter(|name| name.ends_with(".meta.yaml")).map(|name| text(mount, name)).collect()
+}
+
+#[test]
+fn every_bad_table_is_in_one_of_the_lists() {
+    let mut known: Vec<&str> =
+        REFUSED.iter().map(|(name, ..)| *name).chain(DAMAGED.iter().copied()).collect();
+    known.extend(WITHOUT_DATA.iter().chain(READ).map(|(name, _)| name));
+    known.sort_unstable();
+    let all = names(&sample("bad"));
+    let mut all: Vec<&str> = all.iter().filter_map(|name| name.strip_suffix(".onda.signal.arrow")).collect();
+    all.sort_unstable();
+    assert_eq!(known, all);
+}
+
+#[test]
+fn bad_tables_are_refused() {
+    for (name, code, fragment) in REFUSED {
+        let scratch = scratch();
+        let said = run(program().arg(bad(name)).arg(scratch.path().join("mnt")));
+        assert_eq!(said.code, *code, "{name}: {said:?}");
+        assert!(said.err.contains(fragment) && said.err.lines().count() == 1, "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn signals_without_data_keep_their_sidecar() {
+    for (name, why) in WITHOUT_DATA {
+        let mount = Mount::new(&bad(name));
+        let found = files(&mount);
+        assert_eq!(found, [format!("{EEG}/eeg.meta.yaml"), format!("tables/{name}.onda.signal.meta.yaml")]);
+        let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+        assert!(said.contains("noData: ") && said.contains(why), "{name}: {said}");
+        assert!(names(&mount.join(format!(".views/decoded/{EEG}"))).is_empty());
+    }
+}
+
+#[test]
+fn damaged_data_is_an_error() {
+    for name in DAMAGED {
+        let mount = Mount::new(&bad(name));
+        let read = mount.read(format!("{EEG}/eeg")).unwrap_err();
+        assert_eq!(read.raw_os_error(), Some(5), "{name}: {read}");
+        let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+        // What the frame's header says is right, as far as headers go.
+        assert!(said.contains("problem: ") || *name == "zst_bad_checksum", "{name}: {said}");
+        assert!(mount.read(format!(".views/decoded/{EEG}/eeg.npy")).is_err(), "{name}");
+        assert!(mount.read(format!(".views/channels/{EEG}/eeg/00_a.npy")).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_rows_is_said_and_their_data_read() {
+    for (name, warning) in READ.iter().filter(|(name, _)| *name != "zst_bomb") {
+        let mount = Mount::new(&bad(name));
+        let said = all_sidecars(&mount);
+        assert!(said.contains(warning), "{name}: {said}");
+        for file in files(&mount).iter().filter(|file| !file.ends_with(".meta.yaml")) {
+            let len = if *name == "lpcm_fewer_than_span" { 8 } else { 16 };
+            assert_eq!(mount.read(file).unwrap().len(), len, "{name}");
+        }
+    }
+    let mount = Mount::new(&bad("channels_slash_dotdot"));
+    assert_eq!(
+        names(&mount.join(format!(".views/channels/{EEG}/eeg"))),
+        ["00_..%2F..%2Fx.npy", "01_a%2Fb.npy"]
+    );
+    let mount = Mount::new(&bad("type_label_slash"));
+    assert_eq!(names(&mount.join(format!("{EEG}/%2E%2E"))), ["x", "x.meta.yaml"]);
+}
+
+#[test]
+fn a_bomb_takes_little_memory() {
+    let mount = Mount::new(&bad("zst_bomb"));
+    let eeg = mount.join(format!("{EEG}/eeg"));
+    assert_eq!(std::fs::metadata(&eeg).unwrap().len(), 256 << 20);
+    use std::os::unix::fs::FileExt;
+    let mut last = [1; 5];
+    std::fs::File::open(&eeg).unwrap().read_exact_at(&mut last, (256 << 20) - 5).unwrap();
+    assert_eq!(last, [0; 5]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mount.daemon())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 200 << 10, "{peak} KiB");
+}
+
+#[test]
+fn paths_lead_outside_only_if_the_user_says_so() {
+    let dir = copied();
+    let table = dir.path().join("bad/path_dotdot.onda.signal.arrow");
+    let outside = dir.path().join("outside.lpcm");
+    std::fs::write(&outside, [7; 16]).unwrap();
+    // A link within the directory of the table, and the data of one that stays inside.
+    let inside = dir.path().join("bad/samples/ok.lpcm");
+    std::fs::remove_file(&inside).unwrap();
+    symlink(&outside, &inside).unwrap();
+    let table_of_link = dir.path().join("bad/channels_dot.onda.signal.arrow");
+    let mount = Mount::new(&table_of_link);
+    assert!(text(&mount, &format!("{EEG}/eeg.meta.yaml")).contains("--follow-outside"));
+    assert!(mount.read(format!("{EEG}/eeg")).is_err());
+    let mount = Mount::with(&table_of_link, &["--follow-outside"]);
+    assert_eq!(mount.read(format!("{EEG}/eeg")).unwrap(), [7; 16]);
+    drop(mount);
+    let mount = Mount::with(&table, &["--follow-outside"]);
+    let there = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+    assert!(!there.contains("outside of"), "{there}");
+}
+
+#[test]
+fn data_that_changes_is_read_no_more() {
+    let dir = copied();
+    let mount = Mount::new(&dir.path().join("test.onda.signal.arrow"));
+    assert_eq!(mount.read(format!("{EEG}/spo2")).unwrap().len(), 60);
+    std::fs::write(dir.path().join("samples/uint8_spo2.lpcm"), [1; 61]).unwrap();
+    let read = mount.read(format!(".views/decoded/{EEG}/spo2.npy")).unwrap_err();
+    assert_eq!(read.raw_os_error(), Some(5), "{read}");
+}
+
+#[test]
+fn random_ranges_of_all_faces() {
+    let mount = Mount::new(&sample("test.onda.signal.arrow"));
+    let mut scatter = Scatter(7);
+    for name in [
+        format!("{EEG}/eeg"),
+        format!("{EEG}/uint16_sensor"),
+        format!(".views/decoded/{EEG}/eeg.npy"),
+        format!(".views/decoded/{EEG}/int8_sensor.npy"),
+        format!(".views/channels/{EEG}/eeg/03_fz.npy"),
+        format!(".views/channels/{EEG}/ecg_left/01_avr.npy"),
+    ] {
+        let whole = mount.read(&name).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let seed = scatter.below(1 << 30) as u64;
+                let (whole, path) = (&whole, mount.join(&name));
+                scope.spawn(move || {
+                    use std::os::unix::fs::FileExt;
+                    let (file, mut scatter) = (std::fs::File::open(path).unwrap(), Scatter(seed));
+                    for _ in 0..50 {
+                        let (from, size) = scatter.range(whole.len());
+                        let mut bytes = vec![0; size.min(whole.len() - from)];
+                        file.read_exact_at(&mut bytes, from as u64).unwrap();
+                        assert_eq!(bytes, whole[from..][..bytes.len()]);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_directory_of_tables_is_one_container() {
+    let dir = copied();
+    let set = dir.path().join("set");
+    std::fs::create_dir(&set).unwrap();
+    for name in ["test.onda.signal.arrow", "test.onda.annotation.arrow"] {
+        std::fs::rename(dir.path().join(name), set.join(name)).unwrap();
+    }
+    std::fs::rename(dir.path().join("samples"), set.join("samples")).unwrap();
+    let check = |mount: &Mount| {
+        assert_eq!(names(&mount.join("tables")).len(), 2);
+        let own = names(&mount.join(EEG));
+        assert!(own.contains(&"eeg".to_owned()) && own.contains(&"annotations.csv".to_owned()), "{own:?}");
+    };
+    check(&Mount::new(&set));
+    // With other files in it, it is shown as it is, unless the user says what it is.
+    std::fs::write(set.join("notes.txt"), "x").unwrap();
+    let mount = Mount::new(&set);
+    assert!(mount.names().contains(&"notes.txt".to_owned()));
+    let tree = mount.join(format!("test.onda.signal.arrow/{EEG}"));
+    assert!(names(&tree).contains(&"eeg".to_owned()));
+    drop(mount);
+    check(&Mount::with(&set, &["--format", "onda"]));
+}
+
+#[test]
+fn data_sets_of_before_arrow_are_recognised() {
+    let dir = scratch();
+    let old = dir.path().join("recordings.msgpack.zst");
+    std::fs::write(&old, b"\x28\xb5\x2f\xfd").unwrap();
+    let said = run(program().arg(&old).arg(dir.path().join("mnt")));
+    assert!(said.code == 1 && said.err.contains("before 0.12"), "{said:?}");
+}

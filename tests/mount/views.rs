@@ -1,0 +1,200 @@
+//! Other faces of datasets: `.views`, its NPY files as numpy opens them, and mounts that list a face.
+
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use crate::kit::*;
+
+/// How many NPY views numpy has opened.
+fn checked(mount: &Path) -> usize {
+    python(&[&"check_npy_views.py", &mount]).trim().parse().unwrap()
+}
+
+#[test]
+fn numpy_opens_the_views_of_every_sample() {
+    let all = names(&data(""));
+    let mut count = 0;
+    for name in all.iter().filter(|name| name.ends_with(".rab")) {
+        let mount = Mount::new(&data(name));
+        count += checked(&mount.path);
+        assert_eq!(mount.log(), "", "{name}");
+    }
+    assert!(count > 70, "{count}");
+    for folder in ["c", "python", "handmade", "rust", "trailer"] {
+        for name in names(&rawarray(folder)).iter().filter(|name| name.ends_with(".ra")) {
+            let mount = Mount::new(&rawarray(folder).join(name));
+            count += checked(&mount.path);
+        }
+    }
+    assert!(count > 120, "{count}");
+}
+
+#[test]
+fn views_are_there_and_not_listed() {
+    let mount = Mount::new(&data("names.rab"));
+    assert!(!mount.names().contains(&".views".to_owned()) && mount.join(".views").is_dir());
+    // A dataset of that name is escaped.
+    assert!(mount.join("%2Eviews").exists());
+    assert!(names(&mount.join(".views")).contains(&"npy".to_owned()));
+    assert!(mount.read(".views/npy/nothing.npy").is_err() && mount.read(".views/other").is_err());
+    assert!(std::fs::write(mount.join(".views/npy/new.npy"), "x").is_err());
+    let found = sh(r#"find "$1" -name .views"#, &[&mount.path]);
+    assert_eq!(found, "");
+}
+
+#[test]
+fn what_a_format_has_there_is_there_too() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord/variable_50.ffr");
+    let mount = Mount::new(&sample);
+    let kinds = names(&mount.join(".views"));
+    assert!(kinds.contains(&"npy".to_owned()) && kinds.contains(&"table".to_owned()), "{kinds:?}");
+    assert!(!mount.read(".views/table/data.npy").unwrap().is_empty());
+    // Records are no arrays.
+    assert_eq!(names(&mount.join(".views/npy")), ["records"]);
+    assert_eq!(names(&mount.join(".views/npy/records")), [""; 0]);
+}
+
+#[test]
+fn directories_have_views_at_their_root_and_in_each_container() {
+    let dir = scratch();
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    std::fs::copy(data("readme.rab"), dir.path().join("x.rab")).unwrap();
+    std::fs::copy(data("orders.rab"), dir.path().join("sub/y.rab")).unwrap();
+    std::fs::write(dir.path().join("notes.txt"), "notes").unwrap();
+    for options in [&[][..], &["--max-open", "1"], &["--union"]] {
+        let mount = Mount::with(dir.path(), options);
+        let npy = "my second array.npy";
+        let want = mount.read(format!("x.rab/.views/npy/{npy}")).unwrap();
+        assert_eq!(mount.read(format!(".views/npy/x.rab/{npy}")).unwrap(), want);
+        assert_eq!(names(&mount.join(".views/npy")), ["sub", "x.rab"]);
+        assert!(!mount.join("sub/.views").exists() && mount.join("sub/y.rab/.views").is_dir());
+        assert!(!names(&mount.path).contains(&".views".to_owned()));
+        assert!(checked(&mount.path) > 6);
+        let modified = std::fs::metadata(dir.path().join("x.rab")).unwrap().mtime();
+        assert_eq!(
+            std::fs::metadata(mount.join(format!("x.rab/.views/npy/{npy}"))).unwrap().mtime(),
+            modified
+        );
+    }
+    // Several sources, and one laid over the other.
+    let both = [dir.path().join("x.rab"), dir.path().join("sub/y.rab")];
+    let mount = scratch();
+    let point = mount.path().join("mnt");
+    for union in [false, true] {
+        let mut command = program();
+        command.args(union.then_some("--union")).args(&both).arg(&point);
+        let said = run(&mut command);
+        assert_eq!(said.code, 0, "{said:?}");
+        let npy = if union { "my second array.npy" } else { "x.rab/my second array.npy" };
+        assert!(point.join(".views/npy").join(npy).is_file(), "{union}");
+        assert!(checked(&point) > 6);
+        assert_eq!(run(program().arg("-u").arg(&point)).code, 0);
+    }
+}
+
+#[test]
+fn a_replaced_container_has_new_views() {
+    let dir = scratch();
+    let path = dir.path().join("x.rab");
+    let array = |count: u32| {
+        let codec = [
+            format!("byteLength: {}", 4 * count),
+            "byteOffset: 0".into(),
+            "byteOrder: C".into(),
+            "endianness: little".into(),
+            "shape:".into(),
+            format!("- {count}"),
+            "type: uint32".into(),
+        ];
+        let header = entry("a", &codec.iter().map(String::as_str).collect::<Vec<_>>());
+        let new = dir.path().join("new");
+        write_rab(&new, &header, &(0..count).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+        std::fs::rename(new, &path).unwrap();
+    };
+    array(5);
+    let mount = Mount::with(dir.path(), &["--refresh", "0"]);
+    let view = mount.join(".views/npy/x.rab/a.npy");
+    assert_eq!(std::fs::read(&view).unwrap().len(), 128 + 20);
+    let open = std::fs::File::open(&view).unwrap();
+    array(7);
+    eventually("the view is another one", || std::fs::read(&view).is_ok_and(|read| read.len() == 128 + 28));
+    let mut last = [0; 4];
+    open.read_exact_at(&mut last, 128 + 16).unwrap();
+    assert_eq!(last, [4, 0, 0, 0], "what is open stays what it is");
+    std::fs::remove_file(&path).unwrap();
+    eventually("it is gone", || !view.exists());
+}
+
+#[test]
+fn damaged_datasets_are_input_errors_in_their_views() {
+    fn codec(shape: &'static str, more: &[&'static str]) -> Vec<&'static str> {
+        let lines = ["byteLength: 40", "byteOffset: 0", "byteOrder: C"];
+        let last = ["endianness: little", shape, "type: float32"];
+        [&lines[..], more, &last].concat()
+    }
+    let header = [
+        entry("good", &codec("shape: [10]", &[])),
+        entry("long", &codec("shape: [11]", &[])),
+        entry("zip", &codec("shape: [100]", &["compression: gzip", "decodedLength: 400"])),
+        bytes_entry("bytes", 0, 40),
+    ];
+    let (_dir, file) = rab(&format!("\n{}\n", header.concat()), &[7; 40]);
+    let mount = Mount::new(&file);
+    assert_eq!(mount.read(".views/npy/good.npy").unwrap().len(), 128 + 40);
+    assert!(!mount.join(".views/npy/bytes.npy").exists());
+    for bad in ["long", "zip"] {
+        let error = mount.read(format!(".views/npy/{bad}.npy")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EIO), "{bad}");
+    }
+    let log = mount.log();
+    assert_eq!(log.lines().count(), 2, "{log}");
+}
+
+#[test]
+fn any_range_of_a_view_is_that_of_the_whole() {
+    let mount = Mount::new(&data("gzip.rab"));
+    let table = Mount::new(&data("dataframe.rab"));
+    for path in [mount.join(".views/npy/array zlib.npy"), table.join(".views/npy/table gzip.npy")] {
+        let whole = std::fs::read(&path).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        std::thread::scope(|scope| {
+            for seed in 0..4 {
+                let (whole, file) = (&whole, &file);
+                scope.spawn(move || {
+                    let mut scatter = Scatter(seed);
+                    for _ in 0..100 {
+                        let (from, size) = scatter.range(whole.len());
+                        let mut got = vec![0; size];
+                        let count = file.read_at(&mut got, from as u64).unwrap();
+                        assert_eq!(got[..count], whole[from..(from + size).min(whole.len())]);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_mount_lists_the_face_that_is_asked_for() {
+    let plain = Mount::new(&data("readme.rab"));
+    for options in [&["--as", "npy"], &["-o", "as=npy"]] {
+        let mount = Mount::with(&data("readme.rab"), options);
+        let listed = mount.names();
+        assert!(listed.contains(&"my second array.npy".to_owned()), "{listed:?}");
+        assert!(!listed.contains(&"my second array".to_owned()), "{listed:?}");
+        assert!(listed.contains(&"my second array.meta.yaml".to_owned()), "{listed:?}");
+        assert!(listed.contains(&"Some text".to_owned()), "{listed:?}");
+        assert_eq!(mount.read("my second array").unwrap(), plain.read("my second array").unwrap());
+        let view = plain.read(".views/npy/my second array.npy").unwrap();
+        assert_eq!(mount.read("my second array.npy").unwrap(), view);
+        sh(r#"ls -l "$1" > /dev/null && cp -r "$1" "$2/copy""#, &[&mount.path, &scratch().path()]);
+    }
+    let dir = scratch();
+    std::fs::copy(data("readme.rab"), dir.path().join("x.rab")).unwrap();
+    std::fs::write(dir.path().join("notes.txt"), "notes").unwrap();
+    let mount = Mount::with(dir.path(), &["--as", "npy"]);
+    assert_eq!(mount.names(), ["notes.txt", "x.rab"]);
+    assert!(names(&mount.join("x.rab")).contains(&"my second array.npy".to_owned()));
+    let said = run(program().args(["--as", "tiff"]).arg(data("readme.rab")).arg(dir.path().join("mnt")));
+    assert!(said.code == 2 && said.err.contains("npy"), "{said:?}");
+}
