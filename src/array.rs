@@ -3,6 +3,7 @@
 
 mod any;
 mod index;
+pub mod json;
 pub mod npy;
 pub mod numpy;
 mod opaque;

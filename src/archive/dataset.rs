@@ -7,7 +7,7 @@ use super::Archive;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::Description;
+use crate::tree::{Description, Items};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -154,6 +154,11 @@ impl<'a> Dataset<'a> {
         }
         yaml::value(&self.text()?)
             .map_err(|problem| self.damaged(format!("the object cannot be read: {problem}")))
+    }
+
+    /// The array that it is, or stands for, item by item; None if its format has no such arrays.
+    pub(crate) fn items(&self) -> Option<Box<dyn Items>> {
+        self.archive.listing.datasets.items(self.number)
     }
 
     /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).

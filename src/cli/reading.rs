@@ -32,7 +32,7 @@ impl Opening {
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
-    /// The container's format, which is then not looked for: FFRecord, NPZ, Onda, RAB, RawArray
+    /// The container's format, which is then not looked for: Awkward, FFRecord, NPZ, Onda, RAB, RawArray
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
 

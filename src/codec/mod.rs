@@ -16,7 +16,9 @@
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | bits as bytes |
+//! | `zip` | members of ZIP files |
 //! | `piped` | files that a program of the user decodes |
 //! | `whole` | bytes in memory, decoded as a whole |
 
@@ -42,6 +44,8 @@ mod walk;
 mod whole;
 mod window;
 mod wrapper;
+mod xz;
+pub mod zip;
 mod zstd;
 
 pub use bits::Bits;
@@ -58,6 +62,7 @@ pub use streams::{Described, Streams};
 pub use walk::{Decoder, Walk, decodes};
 pub use whole::{lz4_frame, zstd_bytes};
 pub use wrapper::Wrapper;
+pub use xz::Xz;
 pub use zstd::ZstdStream;
 
 #[cfg(test)]

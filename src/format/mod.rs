@@ -2,6 +2,7 @@
 //! outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
+mod awkward;
 pub mod ffrecord;
 mod npz;
 mod onda;
@@ -136,7 +137,7 @@ pub struct Listing {
 }
 
 pub static FORMATS: &[&dyn Format] =
-    &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda];
+    &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda, &awkward::Awkward];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;

@@ -5,6 +5,7 @@
 
 mod kit;
 
+mod awkward;
 mod changed;
 mod damaged;
 mod decoding;

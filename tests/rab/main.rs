@@ -5,6 +5,7 @@
 mod kit;
 
 mod add;
+mod awkward;
 mod cat;
 mod command;
 mod complete;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::output::{Done, Output};
-use super::{numbers, opaque, print, select};
+use super::{items, numbers, opaque, print, select};
 use crate::array::{self, Order, Slab, npy};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
@@ -35,6 +35,13 @@ pub struct Get {
     /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order
     #[arg(long = "as", value_enum, value_name = "KIND", default_value = "text")]
     kind: As,
+
+    /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index)
+    ///
+    /// What JSON has no form for is an object with one key: __float__ (nan, inf, -inf), __complex__ (real and
+    /// imaginary part), __bytes_hex__, __tuple__ (a structure).
+    #[arg(long, conflicts_with = "kind")]
+    json: bool,
 
     /// Values in their unit, as float64: resolution and offset are applied (Onda's signals)
     ///
@@ -65,8 +72,14 @@ impl Get {
         };
         let dataset = archive.dataset_at(number)?;
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
+        if let (true, Some(found)) = (dataset.description().array.is_none(), dataset.items())
+            && self.kind == As::Text
+        {
+            return items::print(&*found, &index, out);
+        }
         let slab = dataset.slab(&index)?;
         match self.kind {
+            As::Text if self.json => items::array(&dataset.part(&slab)?, out)?,
             As::Text => writeln!(out, "{}", text(&dataset, &slab)?)?,
             As::Npy => file(&dataset, &slab, true, out)?,
             As::Raw => file(&dataset, &slab, false, out)?,
