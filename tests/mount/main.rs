@@ -11,6 +11,7 @@ mod damaged;
 mod decoding;
 mod directory;
 mod docs;
+mod faces;
 mod ffrecord;
 mod gzip;
 mod index;
