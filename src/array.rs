@@ -10,11 +10,13 @@ mod opaque;
 mod record;
 mod scalar;
 mod slab;
+pub mod text;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use any::AnyArray;
+pub(crate) use any::to_native;
 pub(crate) use index::Span;
 pub use index::{Slab, indexed};
 pub use opaque::Opaque;
