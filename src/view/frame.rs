@@ -63,7 +63,9 @@ impl Frame {
     pub fn is_of_numbers(about: &Description) -> bool {
         match (&about.table, about.array.as_ref().and_then(record_of)) {
             (Some(table), _) => table.columns.iter().all(|column| column.element.is_some()),
-            (None, Some(record)) => record.fields().iter().all(|field| matches!(field.cell, Cell::Number(_))),
+            (None, Some(record)) => {
+                record.fields().iter().all(|field| matches!(field.cell, Cell::Number(_) | Cell::Void(_)))
+            }
             (None, None) => false,
         }
     }
