@@ -7,7 +7,8 @@ use super::Archive;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::Description;
+use crate::tree::{Datasets, Description};
+use crate::view;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -23,7 +24,7 @@ pub struct Dataset<'a> {
 
 impl<'a> Dataset<'a> {
     pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
-        let description = archive.listing.datasets.describe(number)?;
+        let description = archive.datasets.describe(number)?;
         Ok(Dataset { archive, number, description })
     }
 
@@ -154,18 +155,24 @@ impl<'a> Dataset<'a> {
             .map_err(|problem| self.damaged(format!("the object cannot be read: {problem}")))
     }
 
+    /// As views see it.
+    pub(crate) fn seen(&self) -> view::Dataset {
+        let listed = Listed { datasets: self.archive.datasets.clone(), number: self.number };
+        view::Dataset::new(self.description.clone(), Arc::new(listed))
+    }
+
     pub(super) fn content(&self) -> Result<Content> {
-        self.archive.listing.datasets.content(self.number)
+        self.archive.datasets.content(self.number)
     }
 
     /// What there is of it if it makes no sense, or is not read here.
     pub(super) fn remains(&self) -> Result<Content> {
-        self.archive.listing.datasets.remains(self.number)
+        self.archive.datasets.remains(self.number)
     }
 
     /// The file that its stored bytes are in.
     fn file(&self) -> Arc<dyn Source> {
-        let own = self.archive.listing.datasets.file(self.number);
+        let own = self.archive.datasets.file(self.number);
         own.unwrap_or_else(|| self.archive.source.clone())
     }
 
@@ -180,5 +187,21 @@ impl<'a> Dataset<'a> {
     /// It is asked for something that it does not have.
     pub(super) fn other(&self, problem: &str) -> Error {
         Error::Other(format!("{}: {problem}", self.place()))
+    }
+}
+
+/// A dataset by its number.
+struct Listed {
+    datasets: Arc<dyn Datasets>,
+    number: u32,
+}
+
+impl view::Origin for Listed {
+    fn describe(&self) -> Result<Description> {
+        self.datasets.describe(self.number)
+    }
+
+    fn content(&self) -> Result<Content> {
+        self.datasets.content(self.number)
     }
 }

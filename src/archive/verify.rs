@@ -30,7 +30,7 @@ impl Dataset<'_> {
     /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed);
-        let mut against = self.archive.listing.datasets.violations(self.number);
+        let mut against = self.archive.datasets.violations(self.number);
         if against.is_empty() {
             return verified;
         }

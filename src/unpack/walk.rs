@@ -10,6 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat}
 use rustix::io::Errno;
 
 use super::Nodes;
+use super::shown::Shown;
+use crate::content::Content;
 use crate::error::Place;
 use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Tree};
 use crate::{Error, Result};
@@ -19,12 +21,14 @@ const OPEN: usize = 32;
 
 /// The files that are wanted.
 pub struct Walk<'a> {
-    pub tree: &'a Nodes<'a>,
+    pub tree: &'a Nodes,
     /// By node, their directories among them; None: all.
     pub wanted: Option<Vec<bool>>,
     pub to: &'a Path,
     /// Sidecars too.
     pub meta: bool,
+    /// The view in whose form datasets are written.
+    pub shown: Option<Shown>,
 }
 
 /// A file of the tree, and the directory where it belongs.
@@ -45,7 +49,7 @@ struct Step {
 }
 
 /// The nodes of these datasets and of the directories that lead to them.
-pub fn wanted(tree: &Nodes<'_>, numbers: &[usize]) -> Vec<bool> {
+pub fn wanted(tree: &Nodes, numbers: &[usize]) -> Vec<bool> {
     let mut chosen = vec![false; tree.datasets() as usize];
     numbers.iter().for_each(|number| chosen[*number] = true);
     let mut wanted = vec![false; tree.nodes() as usize];
@@ -93,14 +97,15 @@ impl Walk<'_> {
         each: &mut dyn FnMut(Found<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut left, mut done) = (Vec::new(), Ok(()));
-        self.tree.list(node, 0, &mut |name, Entry { node, face, kind, .. }| {
+        let parent = node;
+        self.tree.list(parent, 0, &mut |name, Entry { node, face, kind, .. }| {
             if self.wanted.as_ref().is_some_and(|wanted| !wanted[node as usize]) {
                 return true;
             }
             match kind {
                 Kind::Directory { .. } => left.push(node),
                 Kind::File if face == Face::Sidecar && !self.meta => {}
-                Kind::File => done = each(Found { dir: &dir, name, node, face }),
+                Kind::File => done = self.found(&dir, (parent, name), node, face, each),
                 // A tree of datasets alone has none.
                 Kind::Link => {}
             }
@@ -113,6 +118,27 @@ impl Walk<'_> {
             step.fd = None;
         }
         done
+    }
+
+    /// Hands out a file under the name that it gets.
+    fn found(
+        &self,
+        dir: &Arc<OwnedFd>,
+        (parent, name): (NodeId, &[u8]),
+        node: NodeId,
+        face: Face,
+        each: &mut dyn FnMut(Found<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let shown = self.shown.as_ref().map(|shown| shown.name(parent, name, node, face));
+        // Of what cannot be described, reading says why.
+        let shown = shown.and_then(Result::ok).flatten();
+        each(Found { dir, name: shown.as_deref().unwrap_or(name), node, face })
+    }
+
+    /// What goes into a file.
+    pub fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+        let shown = self.shown.as_ref().map(|shown| shown.content(node, face));
+        shown.transpose()?.flatten().map_or_else(|| self.tree.content(node, face), Ok)
     }
 
     /// The descriptor of the last step.
