@@ -3,17 +3,20 @@
 
 mod any;
 mod index;
+pub mod json;
 pub mod npy;
 pub mod numpy;
 mod opaque;
 mod record;
 mod scalar;
 mod slab;
+pub mod text;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use any::AnyArray;
+pub(crate) use any::to_native;
 pub(crate) use index::Span;
 pub use index::{Slab, indexed};
 pub use opaque::Opaque;

@@ -2,6 +2,7 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
+mod as_source;
 mod computed;
 mod hyperslab;
 
@@ -9,6 +10,7 @@ use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+pub use as_source::AsSource;
 pub use computed::{Computed, joined};
 pub use hyperslab::hyperslab;
 

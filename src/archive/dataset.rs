@@ -7,7 +7,7 @@ use super::Archive;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::{Datasets, Description};
+use crate::tree::{Datasets, Description, Items};
 use crate::view;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
@@ -20,12 +20,14 @@ pub struct Dataset<'a> {
     pub(super) archive: &'a Archive,
     pub(super) number: u32,
     description: Description,
+    /// What it is read from, if that is not what the container has.
+    instead: Option<Content>,
 }
 
 impl<'a> Dataset<'a> {
     pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
         let description = archive.datasets.describe(number)?;
-        Ok(Dataset { archive, number, description })
+        Ok(Dataset { archive, number, description, instead: None })
     }
 
     /// Everything that the container says of it.
@@ -157,11 +159,34 @@ impl<'a> Dataset<'a> {
 
     /// As views see it.
     pub(crate) fn seen(&self) -> view::Dataset {
-        let listed = Listed { datasets: self.archive.datasets.clone(), number: self.number };
+        let listed = Listed {
+            about: self.description.clone(),
+            datasets: self.archive.datasets.clone(),
+            number: self.number,
+            instead: self.instead.clone(),
+        };
         view::Dataset::new(self.description.clone(), Arc::new(listed))
     }
 
+    /// The array that it is, or stands for, item by item; None if its format has no such arrays.
+    pub(crate) fn items(&self) -> Option<Box<dyn Items>> {
+        self.archive.datasets.items(self.number)
+    }
+
+    /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
+    pub fn decoded(self) -> Result<Dataset<'a>> {
+        let decoded = self.archive.datasets.decoded(self.number)?;
+        let Some((array, content)) = decoded else {
+            return Err(Error::Usage(format!("{}: its values have no unit to be decoded to", self.place())));
+        };
+        let description = Description { array: Some(array), ..self.description };
+        Ok(Dataset { description, instead: Some(content), ..self })
+    }
+
     pub(super) fn content(&self) -> Result<Content> {
+        if let Some(content) = &self.instead {
+            return Ok(content.clone());
+        }
         self.archive.datasets.content(self.number)
     }
 
@@ -192,16 +217,18 @@ impl<'a> Dataset<'a> {
 
 /// A dataset by its number.
 struct Listed {
+    about: Description,
     datasets: Arc<dyn Datasets>,
     number: u32,
+    instead: Option<Content>,
 }
 
 impl view::Origin for Listed {
     fn describe(&self) -> Result<Description> {
-        self.datasets.describe(self.number)
+        Ok(self.about.clone())
     }
 
     fn content(&self) -> Result<Content> {
-        self.datasets.content(self.number)
+        self.instead.clone().map_or_else(|| self.datasets.content(self.number), Ok)
     }
 }

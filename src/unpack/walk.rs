@@ -31,12 +31,13 @@ pub struct Walk<'a> {
     pub shown: Option<Shown>,
 }
 
-/// A file of the tree, and the directory where it belongs.
+/// A file or link of the tree, and the directory where it belongs.
 pub struct Found<'f> {
     pub dir: &'f Arc<OwnedFd>,
     pub name: &'f [u8],
     pub node: NodeId,
     pub face: Face,
+    pub is_link: bool,
 }
 
 /// A directory on the way from the root to where the walk is.
@@ -105,9 +106,10 @@ impl Walk<'_> {
             match kind {
                 Kind::Directory { .. } => left.push(node),
                 Kind::File if face == Face::Sidecar && !self.meta => {}
-                Kind::File => done = self.found(&dir, (parent, name), node, face, each),
-                // A tree of datasets alone has none.
-                Kind::Link => {}
+                Kind::File | Kind::Link => {
+                    let is_link = kind == Kind::Link;
+                    done = self.found(parent, Found { dir: &dir, name, node, face, is_link }, each);
+                }
             }
             done.is_ok()
         })?;
@@ -120,19 +122,17 @@ impl Walk<'_> {
         done
     }
 
-    /// Hands out a file under the name that it gets.
+    /// Hands out a file of a directory under the name that it gets.
     fn found(
         &self,
-        dir: &Arc<OwnedFd>,
-        (parent, name): (NodeId, &[u8]),
-        node: NodeId,
-        face: Face,
+        dir: NodeId,
+        file: Found<'_>,
         each: &mut dyn FnMut(Found<'_>) -> Result<()>,
     ) -> Result<()> {
-        let shown = self.shown.as_ref().map(|shown| shown.name(parent, name, node, face));
+        let shown = self.shown.as_ref().filter(|_| !file.is_link);
         // Of what cannot be described, reading says why.
-        let shown = shown.and_then(Result::ok).flatten();
-        each(Found { dir, name: shown.as_deref().unwrap_or(name), node, face })
+        let name = shown.and_then(|shown| shown.name(dir, file.name, file.node, file.face).ok()?);
+        each(Found { name: name.as_deref().unwrap_or(file.name), ..file })
     }
 
     /// What goes into a file.

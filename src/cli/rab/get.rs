@@ -11,7 +11,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::output::{Done, Output};
-use super::{face, numbers, opaque, print, select};
+use super::{face, items, numbers, opaque, print, select};
 use crate::array::{self, Slab};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
@@ -23,7 +23,8 @@ const MANY: u64 = 1000;
 /// Print an array or a part of it
 ///
 /// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
-/// axes in between. Quote it for the shell.
+/// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
+/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h.
 #[derive(Args)]
 pub struct Get {
     /// The container
@@ -37,6 +38,19 @@ pub struct Get {
     /// has it below .views (npy, ...)
     #[arg(long = "as", value_name = "KIND", default_value = TEXT, value_parser = kinds())]
     kind: String,
+
+    /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index)
+    ///
+    /// What JSON has no form for is an object with one key: __float__ (nan, inf, -inf), __complex__ (real and
+    /// imaginary part), __bytes_hex__, __tuple__ (a structure).
+    #[arg(long, conflicts_with = "kind")]
+    json: bool,
+
+    /// Values in their unit, as float64: resolution and offset are applied (Onda's signals)
+    ///
+    /// Where they change nothing, values stay as they are stored.
+    #[arg(long)]
+    decoded: bool,
 
     #[command(flatten)]
     opening: Opening,
@@ -60,8 +74,15 @@ impl Get {
             );
         };
         let dataset = archive.dataset_at(number)?;
-        let slab = || dataset.slab(index.as_deref().unwrap_or("..."));
+        let dataset = if self.decoded { dataset.decoded()? } else { dataset };
+        let expression = index.as_deref().unwrap_or("...");
+        let slab = || dataset.slab(expression);
         match self.kind.as_str() {
+            TEXT if dataset.description().array.is_none() => match dataset.items() {
+                Some(found) => return items::print(&*found, expression, out),
+                None => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
+            },
+            TEXT if self.json => items::array(&dataset.part(&slab()?)?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
             RAW => {
                 let described = dataset.array_description()?;

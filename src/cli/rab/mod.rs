@@ -9,6 +9,7 @@ mod face;
 mod get;
 mod info;
 mod inputs;
+mod items;
 mod ls;
 mod mv;
 mod numbers;
