@@ -4,6 +4,7 @@
 
 mod as_source;
 mod computed;
+mod extent;
 mod hyperslab;
 
 use std::io::{self, Read};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 pub use as_source::AsSource;
 pub use computed::{Computed, joined};
+pub use extent::Coding;
 pub use hyperslab::hyperslab;
 
 use crate::codec::{Pass, Stream};
@@ -56,6 +58,21 @@ impl Content {
             Content::Decoded(stream) => stream.len(),
             Content::Computed(computed) => computed.len(),
             other => Ok(other.known_len().unwrap_or(0)),
+        }
+    }
+
+    /// A range of it, which ends where it ends or before.
+    pub fn part(&self, range: Range<u64>) -> Content {
+        let within = |of: &Range<u64>| of.start + range.start..of.start + range.end;
+        match self {
+            Content::Stored { source, range: of } => {
+                Content::Stored { source: source.clone(), range: within(of) }
+            }
+            Content::Part { whole, range: of } => Content::Part { whole: whole.clone(), range: within(of) },
+            Content::Broken { error, .. } => {
+                Content::Broken { claimed: range.end - range.start, error: error.clone() }
+            }
+            whole => Content::Part { whole: Arc::new(whole.clone()), range },
         }
     }
 

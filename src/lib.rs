@@ -8,12 +8,13 @@
 //! | `bench` | what benches/ may call |
 //! | `open` | wiring: from a path to a file system that can be mounted |
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
-//! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
+//! | `fuse` | the only room that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
 //! | `unpack` | the tree written into a directory |
 //! | `diff` | what is different in two containers |
 //! | `convert` | a container written anew in another format |
 //! | `pack` | files and directories as the datasets of a new container |
+//! | `refs` | where the arrays of containers are, for programs that read Zarr |
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `mirror` | directories of containers and other files as one tree |
 //! | `view` | other faces of datasets (npy, ...), and the tree that has them below `.views` |
@@ -56,6 +57,7 @@ mod mount;
 mod open;
 mod pack;
 mod pool;
+mod refs;
 mod source;
 mod tree;
 mod unpack;

@@ -117,6 +117,33 @@ impl Stream {
         }
     }
 
+    /// Where its compressed bytes are.
+    pub fn stored(&self) -> (&Arc<dyn Source>, &Range<u64>) {
+        (&self.source, &self.stored)
+    }
+
+    /// What is around its deflate data; None if that is no single piece with a wrapper that is known. Only the first
+    /// and the last bytes are looked at.
+    pub fn single(&self) -> Result<Option<Wrapper>> {
+        let Range { start, end } = self.stored;
+        if end - start < 4 {
+            return Ok(None);
+        }
+        let wrapper = match self.wrapper {
+            Some(wrapper) => Some(wrapper),
+            None => match self.source.read_range(start..start + 2)?[..] {
+                [first, second] => Wrapper::shown(first, second).ok(),
+                _ => None,
+            },
+        };
+        // The length at the end of several members is that of the last one.
+        let last =
+            if wrapper == Some(Wrapper::Gzip) { self.source.read_range(end - 4..end)? } else { Vec::new() };
+        let is_single =
+            last.is_empty() || self.known_len().is_some_and(|len| last == (len as u32).to_le_bytes());
+        Ok(wrapper.filter(|_| is_single))
+    }
+
     /// As [`Stream::read_exact_at`] if nothing has to be decoded for it, or None.
     pub fn read_cached(self: &Arc<Stream>, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         if let Some(error) = self.damage_in(offset, len) {

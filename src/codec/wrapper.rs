@@ -69,11 +69,20 @@ impl Wrapper {
         let mut header = Header { input, check: Check::Crc.of_nothing() };
         let first = header.first("there are no bytes")?;
         let second = header.first("there is one byte")?;
+        let wrapper = Wrapper::shown(first, second)?;
+        if wrapper == Wrapper::Gzip {
+            header.rest_of_gzip()?;
+        }
+        Ok(wrapper)
+    }
+
+    /// What a stream that begins with these bytes has around it.
+    pub fn shown(first: u8, second: u8) -> Result<Wrapper, Fault> {
         match (first, second) {
-            (0x1f, 0x8b) => header.rest_of_gzip().map(|()| Wrapper::Gzip),
+            (0x1f, 0x8b) => Ok(Wrapper::Gzip),
             // RFC 1950, 2.2: a multiple of 31 that names method 8 and a window of at most 32 KiB.
             (0x08 | 0x18 | 0x28 | 0x38 | 0x48 | 0x58 | 0x68 | 0x78, _)
-                if u16::from_be_bytes([first, second]) % 31 == 0 =>
+                if u16::from_be_bytes([first, second]).is_multiple_of(31) =>
             {
                 if second & 0x20 != 0 {
                     let needs = "the zlib stream needs a preset dictionary, which the format does not have";

@@ -1,33 +1,41 @@
 //! A directory of datasets as views see it: for what a store has to say about all that is in it.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "no view makes directories yet"))]
-
 use std::sync::Arc;
 
 use super::Dataset;
 use crate::Result;
-use crate::tree::{Face, Held};
+use crate::tree::{Face, Held, ROOT, Tree};
+
+/// Gets the name of what is in a directory, and what it is.
+pub type Each<'a> = &'a mut dyn FnMut(&[u8], Result<Child>) -> Result<()>;
+
+#[derive(Clone)]
 pub struct Directory {
     held: Arc<Held>,
-    is_top: bool,
 }
 
 impl Directory {
-    pub fn new(held: Arc<Held>, is_top: bool) -> Directory {
-        Directory { held, is_top }
+    pub fn new(held: Arc<Held>) -> Directory {
+        Directory { held }
     }
-    /// Is it the first of its view, directly in `.views`?
-    pub fn is_top(&self) -> bool {
-        self.is_top
+
+    /// All of a tree.
+    pub fn root(tree: &Arc<dyn Tree>) -> Directory {
+        Directory::new(Arc::new(Held::borrowed(tree, ROOT)))
+    }
+
+    /// Is it the root of a container?
+    pub fn is_container(&self) -> bool {
+        self.held.tree().is_container(self.held.node())
     }
 
     /// Calls `each` with everything in it that a view shows: the tree's directories and all datasets, by their file
-    /// names, in the order of the listing.
-    pub fn each(&self, each: &mut dyn FnMut(&[u8], Child) -> Result<()>) -> Result<()> {
+    /// names, in the order of the listing; or with the error that a description gives. An error of `each` is the end.
+    pub fn each(&self, each: Each<'_>) -> Result<()> {
         let (tree, mut outcome) = (self.held.tree(), Ok(()));
         tree.list(self.held.node(), 0, &mut |name, entry| {
             if entry.face == Face::Data {
-                outcome = self.child(name).and_then(|child| child.map_or(Ok(()), |child| each(name, child)));
+                outcome = self.child(name).transpose().map_or(Ok(()), |child| each(name, child));
             }
             outcome.is_ok()
         })?;
@@ -37,7 +45,7 @@ impl Directory {
     fn child(&self, name: &[u8]) -> Result<Option<Child>> {
         let Some((held, _)) = Held::find(self.held.tree(), self.held.node(), name)? else { return Ok(None) };
         if held.is_directory()? {
-            return Ok(Some(Child::Directory(Directory::new(Arc::new(held), false))));
+            return Ok(Some(Child::Directory(Directory::new(Arc::new(held)))));
         }
         Ok(Dataset::of(&Arc::new(held))?.map(Child::Dataset))
     }

@@ -26,7 +26,9 @@ mod overlay;
 mod png;
 mod rows;
 mod slots;
+pub mod zarr;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use dataset::{Dataset, Origin};
@@ -38,7 +40,8 @@ use crate::tree::Description;
 use crate::{Error, Result};
 
 /// All of them.
-pub static VIEWS: &[&dyn View] = &[&npy::Npy, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png];
+pub static VIEWS: &[&dyn View] =
+    &[&npy::Npy, &zarr::Zarr, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png];
 
 pub trait View: Sync {
     /// What users call it; also the name of its directory in `.views`.
@@ -46,6 +49,16 @@ pub trait View: Sync {
 
     /// What the name of a face has after the dataset's: `.npy`; empty if nothing.
     fn extension(&self) -> &'static str;
+
+    /// What a file name of the tree is called, which most views leave as it is.
+    fn shown<'n>(&self, file_name: &'n [u8]) -> Cow<'n, [u8]> {
+        file_name.into()
+    }
+
+    /// The file name of the tree that is called so: the other way round.
+    fn meant<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
+        name.into()
+    }
 
     /// Has the dataset this face? `about` may lack metadata, codec and checksum.
     fn shows(&self, about: &Description) -> bool;
@@ -75,7 +88,6 @@ pub trait View: Sync {
 #[derive(Clone)]
 pub enum Face {
     File(Content),
-    #[cfg_attr(not(test), expect(dead_code, reason = "no view makes directories yet"))]
     Directory(Arc<dyn Folder>),
 }
 

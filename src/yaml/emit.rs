@@ -23,7 +23,7 @@ pub fn write(node: &Node, indent: usize, out: &mut String) {
 }
 
 /// As it stands behind `!!binary`.
-pub(super) fn base64_of(bytes: &[u8]) -> String {
+pub fn base64_of(bytes: &[u8]) -> String {
     let mut out = String::new();
     scalar::base64(bytes, &mut out);
     out

@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use compose::{Anchors, each_item, value, value_to_write};
-pub use emit::{Measure, write, written_len};
+pub use emit::{Measure, base64_of, write, written_len};
 pub use events::is_guarded;
 pub use json::json_items;
 pub use portable::{dedent, dedented_len, is_word};

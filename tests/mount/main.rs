@@ -31,3 +31,4 @@ mod tools;
 mod underneath;
 mod users;
 mod views;
+mod zarr;

@@ -196,3 +196,81 @@ fn equal_containers_have_no_difference() {
     let said = rab(&[&"diff", &file("sparse.awkd"), &file("sparse_default7.awkd")]);
     assert_eq!(said.code, 1, "{said:?}");
 }
+
+/// The blobs and schemas of a container as files.
+fn unzipped(name: &str, to: &Path) {
+    let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";
+    kit::python(&[&"-c", &script, &file(name), &to]);
+}
+
+#[test]
+fn a_directory_of_blobs_and_schemas_is_a_container() {
+    let dir = kit::scratch();
+    unzipped("multi_names.awkd", dir.path());
+    assert_eq!(good(&[&"get", &dir.path(), &"one[0]"]), "[1.1,2.2]\n");
+    assert_eq!(good(&[&"get", &dir.path(), &"two"]), "[0 1 2 3]\n");
+    good(&[&"verify", &dir.path()]);
+    assert_eq!(good(&[&"get", &dir.path().join("tab.json"), &"tab[1]"]), "{\"x\":2,\"s\":\"b\"}\n");
+    // Blobs with a name of their own are no obstacle to who says what the directory is.
+    let dir = kit::scratch();
+    unzipped("custom_delimiter.awkd", dir.path());
+    assert_eq!(good(&[&"get", &dir.path(), &"x", &"--format", &"awkward"]), "[[1],\n[2,3]]\n");
+    // What a schema names is not looked for outside, nor does a link lead there.
+    let dir = kit::scratch();
+    unzipped("bad/absolute_escape.awkd", dir.path());
+    let said = rab(&[&"verify", &dir.path().join(".json")]);
+    assert_eq!(said.code, 12, "{said:?}");
+    assert!(said.out.contains("there is no member \"../../etc/passwd\""), "{said:?}");
+    let dir = kit::scratch();
+    unzipped("flat_uint8.awkd", dir.path());
+    std::fs::remove_file(dir.path().join("0.raw")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", dir.path().join("0.raw")).unwrap();
+    assert_eq!(rab(&[&"get", &dir.path().join(".json"), &""]).code, 12);
+}
+
+#[test]
+fn pack_and_convert_write_what_reads_back() {
+    let dir = kit::scratch();
+    let arrays = dir.path().join("arrays");
+    let script = "import sys, os, numpy as np
+d = sys.argv[1]
+os.makedirs(d + '/j/content/content')
+np.save(d + '/j/counts.npy', np.array([2, 0]))
+np.save(d + '/j/content/offsets.npy', np.array([0, 1, 3]))
+np.save(d + '/j/content/content/data.npy', np.arange(6.).reshape(3, 2))
+np.save(d + '/flat.npy', np.arange(3, dtype='>i2'))";
+    kit::python(&[&"-c", &script, &arrays]);
+    let out = dir.path().join("out.awkd");
+    good(&[&"pack", &out, &arrays]);
+    good(&[&"verify", &out]);
+    let names = good(&[&"ls", &out]);
+    let before = names.lines().find_map(|name| name.strip_suffix("flat/data")).unwrap();
+    assert_eq!(good(&[&"get", &out, &format!("{before}j")]), "[[[[0.0,1.0]],[[2.0,3.0],[4.0,5.0]]],\n[]]\n");
+    assert_eq!(good(&[&"get", &out, &format!("{before}flat")]), "[0 1 2]\n");
+
+    // With what follows from the counts left out.
+    for (name, array) in [
+        ("jagged", ""),
+        ("comp_context_counts_only", "j"),
+        ("jagged_sliced", ""),
+        ("jagged_starts_stops", ""),
+    ] {
+        let (from, to) = (file(&format!("{name}.awkd")), dir.path().join(format!("{name}.awkd")));
+        let said = rab(&[&"convert", &from, &to]);
+        assert_eq!(said.code, 0, "{name}: {said:?}");
+        assert_eq!(
+            good(&[&"get", &to, &array, &"--json"]),
+            good(&[&"get", &from, &array, &"--json"]),
+            "{name}"
+        );
+        good(&[&"verify", &to]);
+    }
+
+    // Lists that need more than there is are not written.
+    let script = "import sys, numpy as np; np.save(sys.argv[1] + '/j/counts.npy', np.array([2, 5]))";
+    kit::python(&[&"-c", &script, &arrays]);
+    let said = rab(&[&"pack", &dir.path().join("bad.awkd"), &arrays]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("need 7 items, its content has 2"), "{said:?}");
+    assert!(!dir.path().join("bad.awkd").exists());
+}

@@ -24,6 +24,7 @@ mod npz;
 mod onda;
 mod pack;
 mod rawarray;
+mod refs;
 mod rm;
 mod set;
 mod terminal;

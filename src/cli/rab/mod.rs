@@ -19,6 +19,7 @@ mod pack;
 mod print;
 mod progress;
 mod records;
+mod refs;
 mod report;
 mod rm;
 mod select;
@@ -47,6 +48,7 @@ Examples:
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'
   rab unpack run7.rab out 'sub01/*'    datasets as files
+  rab refs run7.rab > run7.json        where arrays are, for fsspec and xarray
   rab pack new.rab DIR x.npy           files and directories become a container
   rab add run7.rab notes.txt --text    more datasets
   rab verify *.rab                     is every dataset whole?
@@ -85,6 +87,7 @@ enum Verb {
     Cat(cat::Cat),
     Get(get::Get),
     Unpack(unpack::Unpack),
+    Refs(refs::Refs),
     Verify(verify::Verify),
     Diff(diff::Diff),
     Convert(convert::Convert),
@@ -119,6 +122,7 @@ pub fn rab() -> ExitCode {
         Verb::Cat(cat) => with_output(|out| cat.run(out)),
         Verb::Get(get) => with_output(|out| get.run(out)),
         Verb::Unpack(unpack) => unpack.run(),
+        Verb::Refs(refs) => with_output(|out| refs.run(out)),
         Verb::Diff(diff) => with_output(|out| diff.run(out)),
         Verb::Convert(convert) => convert.run(),
         Verb::Pack(pack) => pack.run(),

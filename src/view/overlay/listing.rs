@@ -5,7 +5,7 @@ use super::names::Faces;
 use super::nodes::{Node, id_of};
 use super::{DIRECTORY, OWN, Overlay, faces_of};
 use crate::Result;
-use crate::tree::{Entry, Face, Held, Kind};
+use crate::tree::{Entry, Face, Held, Kind, NodeId};
 
 type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
 
@@ -46,17 +46,13 @@ impl Overlay {
         &self,
         dir: &Node,
         view: &'static dyn View,
-        is_top: bool,
         cursor: u64,
         each: Each<'_>,
     ) -> Result<()> {
         let of = dir.of.node();
-        let beside = view.beside(&Directory::new(dir.of.clone(), is_top));
-        for (at, name) in (1..).zip(beside).filter(|(at, _)| *at > cursor) {
-            let node = id_of(dir.id, name.as_bytes(), of);
-            if !each(name.as_bytes(), Entry { node, face: Face::Data, kind: Kind::File, cursor: at }) {
-                return Ok(());
-            }
+        let beside = view.beside(&Directory::new(dir.of.clone()));
+        if !list_beside(dir.id, of, beside, cursor, each) {
+            return Ok(());
         }
         let faces = faces_of(&self.tree, of, view, beside);
         self.list_tree(&faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
@@ -66,10 +62,32 @@ impl Overlay {
                 each(name, Entry { node, face: Face::Data, kind, cursor: entry.cursor + OWN })
             }
             Listed::Other(entry) if matches!(entry.kind, Kind::Directory { .. }) => {
-                let node = id_of(dir.id, name, entry.node);
-                each(name, Entry { node, kind: DIRECTORY, cursor: entry.cursor + OWN, ..entry })
+                let name = view.shown(name);
+                let node = id_of(dir.id, &name, entry.node);
+                each(&name, Entry { node, kind: DIRECTORY, cursor: entry.cursor + OWN, ..entry })
             }
             Listed::Other(_) => true,
+        })
+    }
+
+    /// A directory of the tree where faces are listed in place of datasets.
+    pub(super) fn list_shown(
+        &self,
+        dir: NodeId,
+        faces: &Faces<'_>,
+        cursor: u64,
+        each: Each<'_>,
+    ) -> Result<()> {
+        if !list_beside(dir, dir, &faces.beside(&self.borrowed(dir))?, cursor, each) {
+            return Ok(());
+        }
+        let kind = if faces.view.makes_directories() { DIRECTORY } else { Kind::File };
+        self.list_tree(faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
+            Listed::Other(entry) => each(name, Entry { cursor: entry.cursor + OWN, ..entry }),
+            Listed::Face(entry) => {
+                let node = id_of(dir, name, entry.node);
+                each(name, Entry { node, kind, cursor: entry.cursor + OWN, ..entry })
+            }
         })
     }
 
@@ -98,4 +116,12 @@ impl Overlay {
         })?;
         failure.map_or(Ok(()), Err)
     }
+}
+
+/// Files beside faces, which come first; false if that is enough.
+fn list_beside(dir: NodeId, of: NodeId, beside: &[&str], cursor: u64, each: Each<'_>) -> bool {
+    (1..).zip(beside).filter(|(at, _)| *at > cursor).all(|(at, name)| {
+        let node = id_of(dir, name.as_bytes(), of);
+        each(name.as_bytes(), Entry { node, face: Face::Data, kind: Kind::File, cursor: at })
+    })
 }

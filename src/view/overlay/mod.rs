@@ -74,6 +74,10 @@ impl Overlay {
         self.shown.map(|view| Faces { tree: &self.tree, dir, view, taken: &[], has_others: true })
     }
 
+    fn borrowed(&self, dir: NodeId) -> Arc<Held> {
+        Arc::new(Held::borrowed(&self.tree, dir))
+    }
+
     fn remember(&self, parent: &Parent, name: &[u8], of: Arc<Held>, what: What) -> (NodeId, Face) {
         (self.nodes.remember(parent.clone(), name, of, what).id, Face::Data)
     }
@@ -87,10 +91,10 @@ impl Overlay {
                 if !own.is_directory()? {
                     return Ok(Some((own.into_node(), face)));
                 }
-                let of = Arc::new(Held::borrowed(&self.tree, dir));
-                return Ok(Some(self.remember(&parent, name, of, What::Views { own: Some(own) })));
+                let what = What::Views { own: Some(own) };
+                return Ok(Some(self.remember(&parent, name, self.borrowed(dir), what)));
             }
-            let of = Arc::new(Held::borrowed(&self.tree, dir));
+            let of = self.borrowed(dir);
             return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
         }
         let Some(faces) = self.shown_in(dir) else { return self.tree.lookup(dir, name) };
@@ -101,6 +105,10 @@ impl Overlay {
                 found,
                 What::Face { view: faces.view, part: None },
             )));
+        }
+        let of = self.borrowed(dir);
+        if faces.beside(&of)?.iter().any(|own| own.as_bytes() == name) {
+            return Ok(Some(self.remember(&parent, name, of, What::Inside { view: faces.view })));
         }
         match self.tree.lookup(dir, name)? {
             Some(found) => Ok(Some(found)),
@@ -131,18 +139,18 @@ impl Overlay {
                     return Ok(Some(found));
                 }
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
-                let what = view.map(|view| What::Directory { view: *view, is_top: true });
+                let what = view.map(|view| What::Directory { view: *view });
                 Ok(what.map(|what| self.remember(&parent, name, of.clone(), what)))
             }
-            What::Directory { view, is_top } => {
-                let beside = view.beside(&Directory::new(of.clone(), *is_top));
+            What::Directory { view } => {
+                let beside = view.beside(&Directory::new(of.clone()));
                 if beside.iter().any(|own| own.as_bytes() == name) {
                     return Ok(Some(self.remember(&parent, name, of.clone(), What::Inside { view: *view })));
                 }
-                if let Some((found, _)) = Held::find(&self.tree, of.node(), name)?
+                if let Some((found, _)) = Held::find(&self.tree, of.node(), &view.meant(name))?
                     && found.is_directory()?
                 {
-                    let what = What::Directory { view: *view, is_top: false };
+                    let what = What::Directory { view: *view };
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
                 let faces = faces_of(&self.tree, of.node(), *view, beside);
@@ -175,17 +183,16 @@ impl Overlay {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
                 dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
             }
-            (What::Inside { view }, Parent::View(parent)) => match &parent.what {
-                What::Directory { is_top, .. } => {
-                    let directory = Directory::new(node.of.clone(), *is_top);
-                    Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
-                }
-                _ => match self.made(parent)? {
+            (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
+                match self.made(face)? {
                     Made::Directory(folder) => Made::File(folder.find(&node.name)?.ok_or(Error::NotFound)?),
                     Made::File(_) => return Err(Error::NotFound),
-                },
-            },
-            (What::Inside { .. }, Parent::Tree(_)) => return Err(Error::NotFound),
+                }
+            }
+            (What::Inside { view }, _) => {
+                let directory = Directory::new(node.of.clone());
+                Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
+            }
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).put(node.id, made.clone());
         Ok(made)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::super::{Dataset, View};
+use super::super::{Dataset, Directory, View};
 use crate::Result;
 use crate::array::indexed;
 use crate::tree::{Face, Held, NodeId, Tree};
@@ -22,7 +22,7 @@ pub struct Faces<'a> {
 impl Faces<'_> {
     /// What the face of the dataset with this file name is called.
     pub fn name(&self, file_name: &[u8]) -> Result<Vec<u8>> {
-        let plain = [file_name, self.view.extension().as_bytes()].concat();
+        let plain = [&*self.view.shown(file_name), self.view.extension().as_bytes()].concat();
         if !self.is_taken(&plain)? {
             return Ok(plain);
         }
@@ -39,8 +39,9 @@ impl Faces<'_> {
     /// The dataset whose face is called so.
     pub fn find(&self, name: &[u8]) -> Result<Option<Arc<Held>>> {
         for stem in self.stems(name) {
-            if let Some((held, _)) = self.dataset(stem)?
-                && self.name(stem)? == name
+            let file_name = self.view.meant(stem);
+            if let Some((held, _)) = self.dataset(&file_name)?
+                && self.name(&file_name)? == name
             {
                 return Ok(Some(held));
             }
@@ -65,6 +66,17 @@ impl Faces<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// The files beside faces where something else is not called so; `of` is the directory.
+    pub fn beside(&self, of: &Arc<Held>) -> Result<Vec<&'static str>> {
+        let mut beside = self.view.beside(&Directory::new(of.clone())).to_vec();
+        for at in (0..beside.len()).rev() {
+            if self.is_taken(beside[at].as_bytes())? {
+                beside.remove(at);
+            }
+        }
+        Ok(beside)
     }
 
     /// The file names of the datasets that may be meant: with the extension, or with a number behind it.

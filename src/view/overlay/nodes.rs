@@ -21,7 +21,7 @@ pub enum What {
     /// `.views`, and the directory of that name that the tree itself has.
     Views { own: Option<Held> },
     /// A directory of datasets.
-    Directory { view: &'static dyn View, is_top: bool },
+    Directory { view: &'static dyn View },
     /// A dataset in a view, or the part of it that an index says.
     Face { view: &'static dyn View, part: Option<Box<str>> },
     /// A file in a face, or beside faces, of the parent.

@@ -73,7 +73,7 @@ impl Folder for Two {
 }
 
 fn walk(directory: &Directory, found: &mut Vec<u8>) -> Result<()> {
-    directory.each(&mut |name, child| match child {
+    directory.each(&mut |name, child| match child? {
         Child::Directory(inner) => walk(&inner, found),
         Child::Dataset(dataset) => {
             let kind = dataset.describe()?.array.as_ref().map_or("", |_| "[]");
@@ -100,7 +100,7 @@ impl View for Store {
         true
     }
     fn beside(&self, directory: &Directory) -> &'static [&'static str] {
-        if directory.is_top() { &[".all"] } else { &[] }
+        if directory.is_container() { &[".all"] } else { &[] }
     }
     fn file_beside(&self, directory: &Directory, _: &str) -> Result<Content> {
         let mut found = Vec::new();

@@ -1,6 +1,5 @@
 //! The overlay as a tree.
 
-use super::listing::Listed;
 use super::nodes::Parent;
 use super::*;
 
@@ -56,17 +55,11 @@ impl Tree for Overlay {
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         let Some(node) = self.node(dir)? else {
             let Some(faces) = self.shown_in(dir) else { return self.tree.list(dir, cursor, each) };
-            let kind = if faces.view.makes_directories() { DIRECTORY } else { Kind::File };
-            return self.list_tree(&faces, cursor, &mut |name, listed| match listed {
-                Listed::Other(entry) => each(name, entry),
-                Listed::Face(entry) => {
-                    each(name, Entry { node: id_of(dir, name, entry.node), kind, ..entry })
-                }
-            });
+            return self.list_shown(dir, &faces, cursor, each);
         };
         match &node.what {
             What::Views { own } => self.list_kinds(&node, own.as_ref(), cursor, each),
-            What::Directory { view, is_top } => self.list_faces(&node, *view, *is_top, cursor, each),
+            What::Directory { view } => self.list_faces(&node, *view, cursor, each),
             What::Face { .. } => match self.made(&node)? {
                 Made::File(_) => Err(Error::NotADirectory),
                 Made::Directory(folder) => folder.list(cursor, &mut |name, cursor| {

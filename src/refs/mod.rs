@@ -1,0 +1,193 @@
+//! References: what Zarr's programs need to read the arrays of containers from the containers themselves, over whatever
+//! network they lie on and without us. Version 1 of kerchunk's references, as JSON: for every key of a Zarr store its
+//! bytes, or `[url, offset, length]`.
+//!
+//! Of a directory every container is a group by its path. What bytes of a file cannot stand for is left out and named.
+
+mod containers;
+mod urls;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::codec::Engine;
+use crate::format::{self, Context, Options};
+use crate::source::{FileSource, Source};
+use crate::view::Directory;
+use crate::view::zarr::{self, Reference, References};
+use crate::{Error, Result, yaml};
+
+use containers::Container;
+use urls::Urls;
+
+/// Memory for decoded data.
+const CACHE: u64 = 32 << 20;
+
+/// What the user says.
+pub struct Request<'a> {
+    /// A container, or a directory of them.
+    pub source: &'a Path,
+    pub formats: &'a Options,
+    /// Where readers will find it, if not at its path.
+    pub url: Option<&'a str>,
+}
+
+/// Writes all references to `out`; `left_out` is told why something is missing. An [`Error`] that ends it is inside the
+/// [`io::Error`].
+pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMut(&Error)) -> io::Result<()> {
+    let is_directory = request.source.is_dir();
+    let mut writer = Writer {
+        out,
+        urls: Urls::new(request.source, is_directory, request.url),
+        has_begun: false,
+        count: 0,
+        last: None,
+        descriptions: Vec::new(),
+        failed: None,
+    };
+    let done = if is_directory {
+        directory(request, &mut writer, left_out)
+    } else {
+        opened(request.source, request.formats)
+            .and_then(|root| group(&root, request.source, "", &mut writer, left_out))
+    };
+    match (done, writer.failed.take()) {
+        (_, Some(cause)) => Err(cause),
+        (Err(error), None) => Err(io::Error::other(error)),
+        (Ok(()), None) => writer.out.write_all(b"\n}}\n"),
+    }
+}
+
+fn opened(path: &Path, formats: &Options) -> Result<Directory> {
+    let source: Arc<dyn Source> = Arc::new(FileSource::open(path)?);
+    let context = Context { options: formats.clone(), ..Context::new(source, Arc::new(Engine::new(CACHE))) };
+    Ok(Directory::root(&format::open(context)?))
+}
+
+/// All that is in the container at `path`; its keys begin with `key`. An error is the end of all: an array without its
+/// chunks would be one without data.
+fn group(
+    root: &Directory,
+    path: &Path,
+    key: &str,
+    writer: &mut Writer<'_>,
+    left_out: &mut dyn FnMut(&Error),
+) -> Result<()> {
+    writer.begin()?;
+    writer.descriptions.push(Consolidated::new(key));
+    let mut named = |error: &Error| match error {
+        Error::Other(problem) => left_out(&Error::Other(format!("{}: {problem}", path.display()))),
+        error => left_out(error),
+    };
+    let mut each = |key: &str, reference: Reference| writer.add(key, &reference);
+    References { each: &mut each, left_out: &mut named }.group(root, key)?;
+    writer.consolidated()
+}
+
+/// Directories are groups as far as they lead to containers.
+fn directory(request: &Request<'_>, writer: &mut Writer<'_>, left_out: &mut dyn FnMut(&Error)) -> Result<()> {
+    let found = containers::below(request.source, request.formats, left_out)?;
+    writer.begin()?;
+    writer.descriptions.push(Consolidated::new(""));
+    for group in &found.groups {
+        writer.add(&zarr::group_key(group), &Reference::group())?;
+    }
+    for Container { path, key } in &found.containers {
+        match opened(path, request.formats) {
+            Ok(root) => group(&root, path, &format!("{key}/"), writer, left_out)?,
+            Err(error) => left_out(&error),
+        }
+    }
+    writer.consolidated()
+}
+
+/// All descriptions of a store in one, as it grows: without it programs would have to list what there is, which not
+/// all of them can in what is referred to.
+struct Consolidated {
+    /// What the keys of the store begin with here.
+    prefix: String,
+    text: String,
+}
+
+impl Consolidated {
+    fn new(prefix: &str) -> Consolidated {
+        Consolidated { prefix: prefix.into(), text: String::new() }
+    }
+
+    fn add(&mut self, key: &str, description: &str) {
+        let key = key.strip_prefix(&self.prefix).unwrap_or(key);
+        let comma = if self.text.is_empty() { "" } else { "," };
+        self.text.push_str(&format!("{comma}{}:{description}", json!(key)));
+    }
+}
+
+struct Writer<'a> {
+    out: &'a mut dyn Write,
+    urls: Urls<'a>,
+    has_begun: bool,
+    count: u64,
+    /// The last source and its address, as JSON.
+    last: Option<(Arc<dyn Source>, String)>,
+    /// Of the stores that are being written, the innermost last.
+    descriptions: Vec<Consolidated>,
+    /// Why nothing more can be written.
+    failed: Option<io::Error>,
+}
+
+impl Writer<'_> {
+    /// Nothing is written before there is something to read from.
+    fn begin(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            Ok(())
+        } else {
+            self.put(r#"{"version": 1, "refs": {"#)
+        }
+    }
+
+    fn add(&mut self, key: &str, reference: &Reference) -> Result<()> {
+        let value = match reference {
+            Reference::Text(text) => {
+                self.descriptions.iter_mut().for_each(|all| all.add(key, text));
+                json!(text).to_string()
+            }
+            Reference::Bytes(bytes) => json!(format!("base64:{}", yaml::base64_of(bytes))).to_string(),
+            Reference::Range(source, range) => {
+                let len = range.end - range.start;
+                format!("[{}, {}, {len}]", self.url(source)?, range.start)
+            }
+        };
+        self.entry(key, &value)
+    }
+
+    /// The innermost store has all its descriptions.
+    fn consolidated(&mut self) -> Result<()> {
+        let Some(Consolidated { prefix, text }) = self.descriptions.pop() else { return Ok(()) };
+        let all = format!("{{\"metadata\":{{{text}}},\"zarr_consolidated_format\":1}}");
+        self.entry(&format!("{prefix}{}", zarr::CONSOLIDATED), &json!(all).to_string())
+    }
+
+    fn entry(&mut self, key: &str, value: &str) -> Result<()> {
+        let comma = if self.count > 0 { "," } else { "" };
+        self.count += 1;
+        self.put(&format!("{comma}\n{}: {value}", json!(key)))
+    }
+
+    fn url(&mut self, source: &Arc<dyn Source>) -> Result<&str> {
+        let is_last = self.last.as_ref().is_some_and(|(last, _)| Arc::ptr_eq(last, source));
+        if !is_last {
+            let url = json!(self.urls.of(source.path())?).to_string();
+            self.last = Some((source.clone(), url));
+        }
+        Ok(self.last.as_ref().map_or("", |(_, url)| url))
+    }
+
+    fn put(&mut self, text: &str) -> Result<()> {
+        self.out.write_all(text.as_bytes()).map_err(|cause| {
+            self.failed = Some(cause);
+            Error::Other("the references cannot be written".into())
+        })
+    }
+}

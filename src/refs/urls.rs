@@ -1,0 +1,85 @@
+//! What the files of a container are called by who reads them without us.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+pub struct Urls<'a> {
+    /// The container or the directory.
+    source: &'a Path,
+    is_directory: bool,
+    url: Option<&'a str>,
+}
+
+impl<'a> Urls<'a> {
+    pub fn new(source: &'a Path, is_directory: bool, url: Option<&'a str>) -> Urls<'a> {
+        Urls { source, is_directory, url }
+    }
+
+    /// The address of a file: of the source itself, in it, or beside it.
+    pub fn of(&self, file: &Path) -> Result<String> {
+        let Some(url) = self.url else { return absolute(file) };
+        if file == self.source {
+            return Ok(url.to_owned());
+        }
+        let (base, folder) = match self.is_directory {
+            true => (url.trim_end_matches('/'), self.source),
+            false => (
+                url.rsplit_once('/').map_or("", |(base, _)| base),
+                self.source.parent().unwrap_or(Path::new("")),
+            ),
+        };
+        let below = file.strip_prefix(folder).ok().and_then(Path::to_str);
+        let below = below.ok_or_else(|| {
+            let (file, folder) = (file.display(), folder.display());
+            Error::Usage(format!(
+                "{file}: what it is called below {url} is not known, as it is not in {folder}, or no Unicode"
+            ))
+        })?;
+        // Of addresses only those of the web are percent-encoded.
+        let is_web = url.starts_with("http://") || url.starts_with("https://");
+        let below = if is_web { encoded(below) } else { below.to_owned() };
+        Ok(if base.is_empty() { below } else { format!("{base}/{below}") })
+    }
+}
+
+fn absolute(file: &Path) -> Result<String> {
+    let path = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| {
+        let shown = path.display();
+        Error::Usage(format!(
+            "{shown}: its path is no Unicode, which references need: name an address with --url"
+        ))
+    })
+}
+
+fn encoded(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(source: &str, is_directory: bool, url: &str, file: &str) -> Option<String> {
+        Urls::new(Path::new(source), is_directory, Some(url)).of(Path::new(file)).ok()
+    }
+
+    #[test]
+    fn addresses() {
+        let container = |url, file| of("d/x.rab", false, url, file);
+        assert_eq!(container("s3://b/x y.rab", "d/x.rab").as_deref(), Some("s3://b/x y.rab"));
+        assert_eq!(container("s3://b/x.rab", "d/x 1.ffr").as_deref(), Some("s3://b/x 1.ffr"));
+        assert_eq!(container("https://h/x.rab", "d/x 1.ffr").as_deref(), Some("https://h/x%201.ffr"));
+        assert_eq!(container("x.rab", "d/e/y").as_deref(), Some("e/y"));
+        assert_eq!(container("https://h/x.rab", "other/y"), None);
+        let directory = |url, file| of("d", true, url, file);
+        assert_eq!(directory("https://h/d/", "d/é.rab").as_deref(), Some("https://h/d/%C3%A9.rab"));
+        assert_eq!(directory("gs://b", "d/e/x.rab").as_deref(), Some("gs://b/e/x.rab"));
+        assert!(Urls::new(Path::new("x"), false, None).of(Path::new("x")).unwrap().ends_with("/x"));
+    }
+}

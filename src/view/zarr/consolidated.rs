@@ -1,0 +1,84 @@
+//! `.zmetadata`: what all descriptions and attributes of a container say, in one file, so that a program opens it with
+//! one read. It is made when it is first read or its size is asked for.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value, json};
+
+use super::store::Store;
+use super::{ARRAY, ATTRIBUTES, GROUP, description, key};
+use crate::content::{Bytes, Computed, Content};
+use crate::view::directory::Child;
+use crate::view::{Dataset, Directory};
+use crate::{Error, Result};
+
+/// Of all datasets of `directory` and below.
+pub fn of(directory: Directory) -> Content {
+    Content::Computed(Arc::new(Consolidated { directory, text: OnceLock::new() }))
+}
+
+struct Consolidated {
+    directory: Directory,
+    text: OnceLock<Content>,
+}
+
+impl Consolidated {
+    fn text(&self) -> Result<&Content> {
+        if let Some(text) = self.text.get() {
+            return Ok(text);
+        }
+        let mut all = Map::new();
+        group(&self.directory, "", &mut all)?;
+        let text = json!({"metadata": all, "zarr_consolidated_format": 1}).to_string();
+        Ok(self.text.get_or_init(|| Content::Inline(text.into_bytes().into())))
+    }
+}
+
+fn group(directory: &Directory, path: &str, all: &mut Map<String, Value>) -> Result<()> {
+    all.insert(format!("{path}{GROUP}"), description::group());
+    directory.each(&mut |name, child| {
+        let path = format!("{path}{}/", key(name));
+        match child {
+            Ok(Child::Directory(directory)) => group(&directory, &path, all),
+            Ok(Child::Dataset(dataset)) => array(&dataset, &path, all).or_else(|error| left_out(&error)),
+            Err(error) => left_out(&error),
+        }
+    })
+}
+
+fn array(dataset: &Dataset, path: &str, all: &mut Map<String, Value>) -> Result<()> {
+    if dataset.about().array.as_ref().is_some_and(description::can_hold) {
+        let store = Store::with_random_access(dataset)?;
+        all.insert(format!("{path}{ARRAY}"), store.description());
+        all.insert(format!("{path}{ATTRIBUTES}"), store.attributes()?);
+    }
+    Ok(())
+}
+
+/// What is damaged is not listed, as in a directory; who asks for it by its name is told why.
+fn left_out(error: &Error) -> Result<()> {
+    log::error!("{error}; it is left out of {}", super::CONSOLIDATED);
+    Ok(())
+}
+
+impl Computed for Consolidated {
+    fn known_len(&self) -> Option<u64> {
+        self.text.get().and_then(Content::known_len)
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.text()?.len()
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.text()?.fill(buf, offset)
+    }
+
+    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        match self.text.get() {
+            Some(text) => text.read_at_once(range.start, (range.end - range.start) as usize),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Where everything is that a Zarr store of a container has: descriptions as they are, chunks as ranges of files. An
+//! array is there with all its chunks or not at all, since a chunk that is missing is one without data to Zarr.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::store::Store;
+use super::{ARRAY, ATTRIBUTES, description, group_key, key};
+use crate::content::{Coding, Content};
+use crate::source::Source;
+use crate::view::directory::Child;
+use crate::view::{Dataset, Directory};
+use crate::{Error, Result};
+
+/// What a key of the store stands for.
+pub enum Reference {
+    /// A description, which is JSON.
+    Text(String),
+    /// A chunk that the file does not have whole.
+    Bytes(Vec<u8>),
+    Range(Arc<dyn Source>, Range<u64>),
+}
+
+impl Reference {
+    /// What says that a key is a group.
+    pub fn group() -> Reference {
+        json(&description::group())
+    }
+}
+
+fn json(value: &Value) -> Reference {
+    Reference::Text(value.to_string())
+}
+
+/// Who is told.
+pub struct References<'a> {
+    pub each: &'a mut dyn FnMut(&str, Reference) -> Result<()>,
+    /// What is left out, as an error that says why.
+    pub left_out: &'a mut dyn FnMut(&Error),
+}
+
+impl References<'_> {
+    /// Of all datasets of `directory` and below. `path` is empty, or ends in a slash.
+    pub fn group(&mut self, directory: &Directory, path: &str) -> Result<()> {
+        (self.each)(&group_key(path.trim_end_matches('/')), Reference::group())?;
+        directory.each(&mut |name, child| {
+            let path = format!("{path}{}/", key(name));
+            match child {
+                Ok(Child::Directory(directory)) => self.group(&directory, &path),
+                Ok(Child::Dataset(dataset)) if dataset.about().array.is_some() => {
+                    self.array_or_none(&dataset, &path)
+                }
+                Ok(Child::Dataset(_)) => Ok(()),
+                Err(error) => {
+                    (self.left_out)(&error);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn array_or_none(&mut self, dataset: &Dataset, path: &str) -> Result<()> {
+        let all = Store::as_stored(dataset).and_then(|store| {
+            let chunks = Chunks::of(&store, dataset)?;
+            Ok((store.description(), store.attributes()?, chunks, store))
+        });
+        let (array, attributes, chunks, store) = match all {
+            Ok(all) => all,
+            Err(error) => {
+                (self.left_out)(&error);
+                return Ok(());
+            }
+        };
+        (self.each)(&format!("{path}{ARRAY}"), json(&array))?;
+        (self.each)(&format!("{path}{ATTRIBUTES}"), json(&attributes))?;
+        for number in 0..store.layout().count() {
+            let key = format!("{path}{}", store.layout().name(number));
+            (self.each)(&key, chunks.get(&store, number)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the bytes of a store are.
+enum Chunks {
+    None,
+    /// From this byte of the file on.
+    Stored(Arc<dyn Source>, u64),
+    Inline,
+}
+
+impl Chunks {
+    /// The error is why there is nothing to refer to.
+    fn of(store: &Store, dataset: &Dataset) -> Result<Chunks> {
+        if store.layout().count() == 0 {
+            return Ok(Chunks::None);
+        }
+        match store.bytes() {
+            Content::Broken { error, .. } => Err(error.clone()),
+            Content::Inline(_) => Ok(Chunks::Inline),
+            bytes => match bytes.extent()? {
+                Some(extent) if extent.coding == Coding::Plain => {
+                    Ok(Chunks::Stored(extent.source, extent.range.start))
+                }
+                _ => Err(dataset.wrong("no bytes of a file are its elements, or a stream that Zarr decodes")),
+            },
+        }
+    }
+
+    fn get(&self, store: &Store, number: u64) -> Result<Reference> {
+        let (range, len) = (store.range(number), store.chunk_len(number));
+        if let Chunks::Stored(source, first) = self {
+            // Behind the elements of a last chunk comes whatever the file has there.
+            let from = first + range.start;
+            if from + len <= source.len() {
+                return Ok(Reference::Range(source.clone(), from..from + len));
+            }
+        }
+        let chunk = store.chunk(number);
+        let mut bytes = vec![0; len as usize];
+        chunk.fill(&mut bytes, 0)?;
+        Ok(Reference::Bytes(bytes))
+    }
+}

@@ -1,0 +1,123 @@
+//! The Zarr view of every format, as zarr and xarray read it.
+
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use crate::kit::*;
+
+/// How many arrays were compared.
+fn checked(what: &str, mount: &Path) -> usize {
+    let count = python(&[&"zarr_stores.py", &what, &mount]).trim().parse().unwrap();
+    assert_eq!(with_zarr_2(what, mount), count);
+    count
+}
+
+/// As [`checked`], by the version of the library that many still have.
+fn with_zarr_2(what: &str, mount: &Path) -> usize {
+    let own = std::env::var_os("RAB_TEST_ZARR2").map(PathBuf::from);
+    let folder = own.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/zarr2"));
+    assert!(
+        folder.join("zarr").exists(),
+        "no zarr 2 at {}: run scripts/test, or name it in RAB_TEST_ZARR2",
+        folder.display()
+    );
+    let run = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); import zarr; assert zarr.__version__ < '3'; runpy.run_path('zarr_stores.py', run_name='__main__')";
+    python(&[&"-c", &run, &folder, &what, &mount]).trim().parse().unwrap()
+}
+
+/// Containers with arrays that are cut into chunks, and with odd names; made once.
+fn made() -> &'static Path {
+    static MADE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("zarr");
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        python(&[&"zarr_stores.py", &"make", &path]);
+        path
+    });
+    &MADE
+}
+
+#[test]
+fn every_sample_is_a_store() {
+    let mount = Mount::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"));
+    let count = checked("view", &mount.path);
+    assert!(count > 150, "{count}");
+}
+
+#[test]
+fn chunks_and_odd_names() {
+    let mount = Mount::new(made());
+    let count = checked("view", &mount.path);
+    assert_eq!(count, 9 + 28 + 7 + 6 + 2);
+    assert_eq!(mount.log(), "");
+}
+
+#[test]
+fn a_container_is_a_store_by_itself_too() {
+    for name in ["small.rab", "odd.rab", "stored.npz"] {
+        let mount = Mount::new(&made().join(name));
+        assert!(checked("view", &mount.path) > 5);
+        let shown = Mount::with(&made().join(name), &["--as", "zarr"]);
+        assert!(shown.join(".zgroup").is_file() && !shown.join("nothing/.zgroup").exists());
+    }
+    let (file, plain) = (made().join("small.rab"), Mount::new(&made().join("small.rab")));
+    let mount = Mount::with(&file, &["--as", "zarr"]);
+    assert_eq!(python(&[&"zarr_stores.py", &"listed", &mount.path, &plain.path]).trim(), "7");
+    let said = sh(r#"find "$1" -name .zgroup -o -name .zmetadata"#, &[&mount.path]);
+    assert_eq!(said.lines().count(), 2, "{said}");
+}
+
+#[test]
+fn any_range_of_a_chunk_is_that_of_the_whole() {
+    let mount = Mount::new(&made().join("large.rab"));
+    for chunk in ["last/2", "zipped/0.0", "fortran/0.0.1"] {
+        let path = mount.join(".views/zarr").join(chunk);
+        let whole = std::fs::read(&path).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let mut scatter = Scatter(3);
+        for _ in 0..200 {
+            let (from, size) = scatter.range(whole.len());
+            let mut got = vec![0; size];
+            let count = file.read_at(&mut got, from as u64).unwrap();
+            assert_eq!(got[..count], whole[from..(from + size).min(whole.len())], "{chunk} {from}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_array_is_an_input_error_and_not_one_without_data() {
+    let codec = |length: u32, shape: &str, more: &[&str]| {
+        let length = format!("byteLength: {length}");
+        let lines = [length.as_str(), "byteOffset: 0", "byteOrder: C"];
+        let all = [&lines[..], more, &["endianness: little", shape, "type: float32"]].concat();
+        all.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let entry =
+        |name: &str, codec: Vec<String>| entry(name, &codec.iter().map(String::as_str).collect::<Vec<_>>());
+    let header = [
+        entry("good", codec(40, "shape: [10]", &[])),
+        entry("long", codec(40, "shape: [11]", &[])),
+        entry("cut off", codec(4000, "shape: [1000]", &[])),
+        entry("no stream", codec(40, "shape: [100]", &["compression: gzip"])),
+    ];
+    let (_dir, file) = rab(&format!("\n{}\n", header.concat()), &[7; 40]);
+    let mount = Mount::new(&file);
+    let chunk = |name: &str| mount.read(Path::new(".views/zarr").join(name).join("0"));
+    assert_eq!(chunk("good").unwrap(), [7; 40]);
+    for bad in ["long", "cut off", "no stream"] {
+        assert!(mount.join(".views/zarr").join(bad).join("0").metadata().is_ok(), "{bad}");
+        assert_eq!(chunk(bad).unwrap_err().raw_os_error(), Some(libc::EIO), "{bad}");
+    }
+    let read = "
+import sys, numpy, zarr
+group = zarr.open_group(sys.argv[1], mode='r')
+assert numpy.asarray(group['good']).tobytes() == bytes([7] * 40)
+for name in sys.argv[2:]:
+    try:
+        group[name][...]
+    except Exception:
+        continue
+    raise SystemExit(name + ' was read')";
+    python(&[&"-c", &read, &mount.join(".views/zarr"), &"long", &"cut off", &"no stream"]);
+}

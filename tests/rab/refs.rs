@@ -1,0 +1,122 @@
+//! `rab refs`: what fsspec, zarr and xarray read by its references, from a disk and over HTTP.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::kit::*;
+use crate::{RAB, good, rab};
+
+/// Runs the checks of one container; returns how many arrays were referred to, and what was said of others.
+fn check(source: &Path, over_http: bool) -> (usize, String) {
+    let dir = scratch();
+    let raw = dir.path().join("raw");
+    good(&[&"unpack", &source, &raw]);
+    let refs = dir.path().join("refs.json");
+    let said = rab(&[&"refs", &source]);
+    assert_eq!(said.code, 0, "{said:?}");
+    std::fs::write(&refs, said.out).unwrap();
+    let count = python(&[&"zarr_stores.py", &"refs", &refs, &raw]);
+    if over_http {
+        assert_eq!(python(&[&"zarr_stores.py", &"http", &RAB, &source, &raw]), count);
+    }
+    (count.trim().parse().unwrap(), said.err)
+}
+
+/// Containers with arrays that are cut into chunks, and with odd names.
+fn made() -> TempDir {
+    let dir = scratch();
+    python(&[&"zarr_stores.py", &"make", &dir.path()]);
+    dir
+}
+
+#[test]
+fn arrays_are_read_by_their_references() {
+    let dir = made();
+    for (name, count, left_out) in [
+        ("large.rab", 8, &["members"][..]),
+        ("odd.rab", 28, &[]),
+        ("small.rab", 6, &["gzip twice"]),
+        ("stored.npz", 6, &[]),
+        ("deflated.npz", 0, &["a", "big"]),
+    ] {
+        let (found, said) = check(&dir.path().join(name), name == "large.rab" || name == "odd.rab");
+        assert_eq!((found, said.lines().count()), (count, left_out.len()), "{name}: {said}");
+        for dataset in left_out {
+            assert!(said.contains(&format!("{name}: dataset {dataset:?}: no bytes of a file")), "{said}");
+        }
+    }
+    for (sample, least) in
+        [(data("types.rab"), 50), (data("empty_arrays.rab"), 4), (rawarray("c/c_c16_3d_2x3x4.ra"), 1)]
+    {
+        assert!(check(&sample, false).0 >= least, "{}", sample.display());
+    }
+}
+
+/// A directory's containers are groups, and its other files are nothing.
+#[test]
+fn a_directory_of_containers() {
+    let dir = scratch();
+    let sub = dir.path().join("sub/é");
+    std::fs::create_dir_all(&sub).unwrap();
+    std::fs::create_dir(dir.path().join("nothing")).unwrap();
+    std::fs::copy(data("readme.rab"), dir.path().join("x y.rab")).unwrap();
+    std::fs::copy(data("orders.rab"), sub.join("z.rab")).unwrap();
+    std::fs::write(dir.path().join("notes.txt"), "notes").unwrap();
+    let raw = scratch();
+    for name in ["x y.rab", "sub/é/z.rab"] {
+        std::fs::create_dir_all(raw.path().join(name)).unwrap();
+        good(&[&"unpack", &dir.path().join(name), &raw.path().join(name)]);
+    }
+    let refs = raw.path().join("refs.json");
+    let text = good(&[&"refs", &dir.path()]);
+    std::fs::write(&refs, &text).unwrap();
+    assert_eq!(python(&[&"zarr_stores.py", &"refs", &refs, &raw.path()]).trim(), "10");
+
+    let at = |url: &str| -> Value {
+        let text = good(&[&"refs", &dir.path(), &"--url", &url]);
+        serde_json::from_str::<Value>(&text).unwrap()["refs"].take()
+    };
+    let keys = serde_json::from_str::<Value>(&text).unwrap();
+    let groups: Vec<&String> =
+        keys["refs"].as_object().unwrap().keys().filter(|key| key.ends_with(".zgroup")).collect();
+    assert_eq!(groups, [".zgroup", "sub/.zgroup", "sub/é/.zgroup", "sub/é/z.rab/.zgroup", "x y.rab/.zgroup"]);
+    let web = at("https://host/data/").to_string();
+    assert!(
+        web.contains("https://host/data/sub/%C3%A9/z.rab") && web.contains("https://host/data/x%20y.rab")
+    );
+    assert!(at("s3://bucket").to_string().contains("s3://bucket/sub/é/z.rab"));
+}
+
+#[test]
+fn what_is_damaged_is_left_out_whole_and_told() {
+    let codec = |length: &str, more: &[&str]| {
+        let lines =
+            [length, "byteOffset: 0", "byteOrder: C", "endianness: little", "shape: [10]", "type: float32"];
+        [&lines[..], more].concat().join("\n    ")
+    };
+    let header = [
+        entry("good", &[&codec("byteLength: 40", &[])]),
+        entry("short", &[&codec("byteLength: 39", &[])]),
+        entry("no stream", &[&codec("byteLength: 40", &["compression: gzip"])]),
+    ];
+    let (dir, file) = crate::kit::rab(&format!("\n{}\n", header.concat()), &[7; 40]);
+    let said = rab(&[&"refs", &file]);
+    assert_eq!(said.code, 12, "{said:?}");
+    assert!(said.err.contains("dataset \"short\"") && said.err.contains("dataset \"no stream\""), "{said:?}");
+    let refs: Value = serde_json::from_str(&said.out).unwrap();
+    let keys: Vec<&String> = refs["refs"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, [".zgroup", "good/.zarray", "good/.zattrs", "good/0", ".zmetadata"]);
+
+    // A directory's other containers are told of all the same.
+    std::fs::write(dir.path().join("b.rab"), b"rab\xff\xff\xff\xff").unwrap();
+    let said = rab(&[&"refs", &dir.path()]);
+    assert!(
+        said.code == 12 && said.err.contains("b.rab") && said.out.contains("test.rab/good/0"),
+        "{said:?}"
+    );
+    let said = rab(&[&"refs", &dir.path().join("b.rab")]);
+    assert_eq!((said.code, said.out.as_str()), (12, ""), "{said:?}");
+    assert_eq!(rab(&[&"refs", &dir.path().join("nothing")]).code, 10);
+    assert_eq!(rab(&[&"refs", &data("readme.json")]).code, 11);
+}
