@@ -274,3 +274,49 @@ np.save(d + '/flat.npy', np.arange(3, dtype='>i2'))";
     assert!(said.err.contains("need 7 items, its content has 2"), "{said:?}");
     assert!(!dir.path().join("bad.awkd").exists());
 }
+
+/// A container made by a few lines of Python: `w(name, schema, blobs)`.
+const HOSTILE: &str = r#"
+import json, os, sys, zipfile, zlib
+def flat(member, dtype, count, id):
+    args = [{"read": member}, {"dtype": dtype}, {"json": count}]
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": args, "id": id}
+def write(name, schema, blobs):
+    with zipfile.ZipFile(os.path.join(sys.argv[1], name), "w") as to:
+        for member, data in blobs.items():
+            to.writestr(member, data)
+        to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+shared = flat("0.raw", "int64", 1, 1000)
+for id in range(40):
+    columns = {"pairs": [["a", shared], ["b", {"ref": shared["id"]}]]}
+    shared = {"call": ["awkward0", "Table", "frompairs"], "args": [columns, {"json": 0}], "id": id}
+write("shared.awkd", shared, {"0.raw": bytes(8)})
+bomb = flat("0.raw", "uint8", 10, 0)
+bomb["args"][0] = {"call": ["zlib", "decompress"], "args": [{"read": "0.raw"}]}
+write("bomb.awkd", bomb, {"0.raw": zlib.compress(bytes(64 << 20))})
+write("count.awkd", flat("0.raw", "int64", 2**62, 0), {"0.raw": bytes(8)})
+"#;
+
+#[test]
+fn hostile_containers_take_neither_memory_nor_time() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &HOSTILE, &dir.path()]);
+    for (name, verb, index, code, problem) in [
+        ("shared.awkd", "verify", "", 0, "ok: "),
+        ("shared.awkd", "get", "[0]", 1, "more than 16777216 bytes as JSON, which is the limit"),
+        ("bomb.awkd", "verify", "", 12, "decodes to more bytes, its description needs 10"),
+        ("bomb.awkd", "get", "[0]", 12, "decodes to more bytes, its description needs 10"),
+        ("count.awkd", "verify", "", 12, "do not fit into 64 bits"),
+        ("count.awkd", "get", "[0]", 12, "do not fit into 64 bits"),
+    ] {
+        let script = "ulimit -v 1000000; timeout 60 \"$0\" \"$@\"";
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).arg(env!("CARGO_BIN_EXE_rab")).arg(verb).arg(dir.path().join(name));
+        if !index.is_empty() {
+            command.arg(index);
+        }
+        let said = kit::run(&mut command);
+        assert_eq!(said.code, code, "{verb} {name}: {said:?}");
+        assert!((said.out.clone() + &said.err).contains(problem), "{verb} {name}: {said:?}");
+    }
+}
