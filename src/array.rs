@@ -3,22 +3,27 @@
 
 mod any;
 mod index;
+pub mod json;
 pub mod npy;
 pub mod numpy;
 mod opaque;
 mod record;
 mod scalar;
 mod slab;
+pub mod text;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use any::AnyArray;
-pub use index::Slab;
+pub(crate) use any::to_native;
+pub(crate) use index::Span;
+pub use index::{Slab, indexed};
 pub use opaque::Opaque;
 pub use record::{Cell, Field, Record};
 pub use scalar::{Scalar, Width};
 pub(crate) use scalar::{bfloat, float, int};
+pub(crate) use slab::{fill, run};
 
 /// What elements are. All but the last two are numpy's; to numpy those are bytes without a meaning (`|V2`), as are
 /// numbers of other sizes than numpy's.

@@ -2,15 +2,19 @@
 //! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
 //! content or fails: never a short answer in between.
 
+mod as_source;
 mod computed;
 mod extent;
+mod hyperslab;
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+pub use as_source::AsSource;
 pub use computed::{Computed, joined};
 pub use extent::Coding;
+pub use hyperslab::hyperslab;
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};

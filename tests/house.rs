@@ -121,8 +121,9 @@ fn names_that_stay_in_their_rooms() {
     only("flate2", &["codec"]);
     only("xxhash_rust", &["codec"]);
     only("zstd::", &["codec"]);
+    only("liblzma", &["codec"]);
     only("use zip::", &["pack"]);
-    only("rawzip::", &["format"]);
+    only("rawzip::", &["codec"]);
     only("libyaml_safer", &["yaml"]);
 }
 

@@ -7,7 +7,7 @@ use super::Archive;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::Description;
+use crate::tree::{Description, Items};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -19,12 +19,14 @@ pub struct Dataset<'a> {
     pub(super) archive: &'a Archive,
     pub(super) number: u32,
     description: Description,
+    /// What it is read from, if that is not what the container has.
+    instead: Option<Content>,
 }
 
 impl<'a> Dataset<'a> {
     pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
         let description = archive.listing.datasets.describe(number)?;
-        Ok(Dataset { archive, number, description })
+        Ok(Dataset { archive, number, description, instead: None })
     }
 
     /// Everything that the container says of it.
@@ -154,7 +156,25 @@ impl<'a> Dataset<'a> {
             .map_err(|problem| self.damaged(format!("the object cannot be read: {problem}")))
     }
 
+    /// The array that it is, or stands for, item by item; None if its format has no such arrays.
+    pub(crate) fn items(&self) -> Option<Box<dyn Items>> {
+        self.archive.listing.datasets.items(self.number)
+    }
+
+    /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
+    pub fn decoded(self) -> Result<Dataset<'a>> {
+        let decoded = self.archive.listing.datasets.decoded(self.number)?;
+        let Some((array, content)) = decoded else {
+            return Err(Error::Usage(format!("{}: its values have no unit to be decoded to", self.place())));
+        };
+        let description = Description { array: Some(array), ..self.description };
+        Ok(Dataset { description, instead: Some(content), ..self })
+    }
+
     pub(super) fn content(&self) -> Result<Content> {
+        if let Some(content) = &self.instead {
+            return Ok(content.clone());
+        }
         self.archive.listing.datasets.content(self.number)
     }
 

@@ -6,6 +6,7 @@
 mod dataset;
 mod meter;
 mod read;
+mod sampling;
 mod stats;
 mod table;
 mod verify;

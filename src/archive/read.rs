@@ -1,6 +1,7 @@
 //! Arrays of a dataset, whole or in part. Only what is needed is read and decoded.
 
 use super::Dataset;
+use super::sampling::in_numbers;
 use crate::array::{AnyArray, Array, Slab};
 use crate::{Error, Result};
 
@@ -35,10 +36,17 @@ impl Dataset<'_> {
         self.part(&self.slab(expression)?)
     }
 
-    /// What an expression as numpy's means for this array.
+    /// What an expression as numpy's means for this array. Of samples (Onda's) channels may be named and times be given, in
+    /// any order: `c3, 10s:12.5s`.
     pub fn slab(&self, expression: &str) -> Result<Slab> {
         let shape = &self.array_description()?.shape;
-        Slab::parse(expression, shape).map_err(|problem| Error::Usage(format!("{}: {problem}", self.place())))
+        let wrong = |problem| Error::Usage(format!("{}: {problem}", self.place()));
+        let expression = match self.archive.listing.datasets.sampling(self.number) {
+            Some(sampling) => in_numbers(expression, &sampling).map_err(wrong)?,
+            None => expression.to_owned(),
+        };
+        Slab::parse(&expression, shape)
+            .map_err(|problem| Error::Usage(format!("{}: {problem}", self.place())))
     }
 
     /// One element, as an array without axes.

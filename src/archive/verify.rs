@@ -27,7 +27,8 @@ pub enum Checked {
 }
 
 impl Dataset<'_> {
-    /// Reads all of it. `passed` is told how many stored bytes were read, now and then.
+    /// Reads all of it. What is right but refused for what it is, is an [`Error::Unsupported`]. `passed` is told how many
+    /// stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed);
         let mut against = self.archive.listing.datasets.violations(self.number);
@@ -62,6 +63,7 @@ impl Dataset<'_> {
                 false => passed(self.stored_len()),
             }
         }
+        self.archive.listing.datasets.check(self.number)?;
         Ok(match (&described.checksum, &described.compression) {
             (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
             (Some(_), _) => Checked::UnknownChecksum,

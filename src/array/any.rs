@@ -9,7 +9,7 @@ use ndarray::{ArrayD, Axis, IxDyn, ShapeBuilder, concatenate};
 use num_complex::Complex;
 
 use super::slab::{self, Read};
-use super::{Array, Element, Endian, Kind, Opaque, Order, Scalar, Slab};
+use super::{Array, Dtype, Element, Endian, Kind, Opaque, Order, Scalar, Slab};
 use crate::{Error, Result};
 
 macro_rules! any_array {
@@ -107,6 +107,18 @@ impl AnyArray {
         with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect(), _opaque => Vec::new())
     }
 
+    /// Their sizes as numbers (of complex ones the absolute values), the last axis fastest; none of opaque ones.
+    pub(crate) fn sizes(&self) -> Vec<f64> {
+        let size = |item: Scalar| match item {
+            Scalar::Bool(yes) => f64::from(u8::from(yes)),
+            Scalar::Int(whole) => whole as f64,
+            Scalar::Big(whole) => whole as f64,
+            Scalar::Float(number, _) => number,
+            Scalar::Complex(real, imaginary, _) => real.hypot(imaginary),
+        };
+        with_array!(self, array => array.iter().map(|item| size(Scalar::from(*item))).collect(), _opaque => Vec::new())
+    }
+
     /// Writes all elements in this byte order, the last axis fastest.
     pub fn write(&self, endian: Endian, to: &mut dyn io::Write) -> io::Result<()> {
         use AnyArray::{Complex32, Complex64, Complex128};
@@ -128,7 +140,7 @@ fn part<T: bytemuck::Pod>(array: &Array, slab: &Slab, read: Read<'_>) -> Result<
     let mut items = room::<T>(slab.len())?;
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
     slab::fill(array, slab, bytes, read)?;
-    to_native(array, bytes);
+    to_native(array.dtype, bytes);
     let counts = slab.axes.iter().map(|axis| axis.count as usize).collect::<Vec<_>>();
     let shape = IxDyn(&counts).set_f(array.order == Order::F);
     let found = ArrayD::from_shape_vec(shape, items)
@@ -162,9 +174,10 @@ pub(super) fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
     Ok(items)
 }
 
-fn to_native(array: &Array, bytes: &mut [u8]) {
-    let part = array.dtype.element.swapped() as usize;
-    if array.dtype.endian != Endian::NATIVE && part > 1 {
+/// Turns the bytes of elements into those of the machine.
+pub(crate) fn to_native(dtype: Dtype, bytes: &mut [u8]) {
+    let part = dtype.element.swapped() as usize;
+    if dtype.endian != Endian::NATIVE && part > 1 {
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
 }

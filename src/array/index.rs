@@ -116,6 +116,14 @@ impl Slab {
     }
 }
 
+/// What stands before the brackets that a name ends in, and what in them: `NAME[INDEX]`.
+pub fn indexed(name: &[u8]) -> Option<(&[u8], &str)> {
+    let inside = name.strip_suffix(b"]")?;
+    let bracket = inside.iter().rposition(|byte| *byte == b'[')?;
+    let (name, index) = (inside.get(..bracket)?, inside.get(bracket + 1..)?);
+    std::str::from_utf8(index).ok().map(|index| (name, index))
+}
+
 fn all(size: u64) -> Span {
     Span { start: 0, step: 1, count: size, single: false }
 }
@@ -140,6 +148,11 @@ fn item(text: &str) -> Result<Item, String> {
 }
 
 fn number(text: &str) -> Result<i64, String> {
+    if let "None" | "newaxis" | "np.newaxis" = text {
+        return Err(format!(
+            "{text} adds an axis, which a part of an array cannot have: reshape it afterwards"
+        ));
+    }
     let problem = || format!("{text:?} is not an index: numbers, start:stop:step and ... are understood");
     text.parse().map_err(|_| problem())
 }
@@ -219,6 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn a_name_and_its_index() {
+        for (name, parts) in [
+            ("x[1, 2:3]", Some(("x", "1, 2:3"))),
+            ("a[0][1]", Some(("a[0]", "1"))),
+            ("[]", Some(("", ""))),
+            ("x]", None),
+            ("x[1", None),
+            ("x[1].npy", None),
+        ] {
+            assert_eq!(
+                indexed(name.as_bytes()),
+                parts.map(|(name, index)| (name.as_bytes(), index)),
+                "{name}"
+            );
+        }
+        assert_eq!(indexed(b"x[\xff]"), None);
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let problem = |text: &str| Slab::parse(text, &[4, 5]).unwrap_err();
         assert_eq!(problem("4"), "index 4 is out of bounds (0 to 4) for axis 0");
@@ -226,6 +258,7 @@ mod tests {
         assert_eq!(problem("1,2,3"), "the index has 3 axes, the array 2");
         assert!(problem("").contains("is empty") && problem("1,,2").contains("is empty"));
         assert!(problem("::0").contains("is 0") && problem("...,...").contains("only once"));
+        assert!(problem("None, 1").contains("None adds an axis") && problem("newaxis").contains("reshape"));
         assert!(problem("x").contains("\"x\"") && problem("1:2:3:4").contains("two colons"));
     }
 }

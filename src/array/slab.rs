@@ -36,6 +36,14 @@ pub fn fill(array: &Array, slab: &Slab, out: &mut [u8], read: Read<'_>) -> Resul
     Ok(())
 }
 
+/// Where the elements of `slab`, which has some, begin in the array's bytes, if they lie there one after the other in
+/// their own order.
+pub fn run(array: &Array, slab: &Slab) -> Option<u64> {
+    let plan = Plan::new(array, slab);
+    let is_forward = slab.axes.iter().all(|axis| axis.step > 0 || axis.count == 1);
+    (is_forward && plan.outer.is_empty() && plan.inner.is_empty()).then_some(plan.start)
+}
+
 /// Positions along one axis, in bytes.
 #[derive(Clone, Copy)]
 struct Steps {

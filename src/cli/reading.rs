@@ -32,7 +32,7 @@ impl Opening {
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
-    /// The container's format, which is then not looked for: FFRecord, NPZ, Onda, RAB, RawArray
+    /// The container's format, which is then not looked for: Awkward, FFRecord, NPZ, Onda, RAB, RawArray
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
 
@@ -57,12 +57,35 @@ pub struct Reading {
     /// read always; only regular files are.
     #[arg(long)]
     pub follow_outside: bool,
+
+    /// Decode data of this format (Onda's file_format) with a program: 'flac=flac -dcs -' (may be given again)
+    ///
+    /// The program gets the whole file on its standard input and writes the samples, interleaved and little-endian, to its
+    /// standard output; it is run without a shell, once for each file, for ten minutes at most.
+    #[arg(long, value_name = "FORMAT=COMMAND", value_parser = decoder)]
+    pub decoder: Vec<(String, String)>,
+}
+
+/// A format's name and a command.
+pub fn decoder(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((format, command)) if !format.is_empty() && !command.trim().is_empty() => {
+            Ok((format.to_owned(), command.to_owned()))
+        }
+        _ => Err("a format and a command such as 'flac=flac -dcs -'".into()),
+    }
 }
 
 impl Reading {
     pub fn options(&self) -> Options {
         let policy = Policy { follow_outside: self.follow_outside, mountpoint: None };
-        Options { format: self.format.clone(), dtype: self.dtype.clone(), no_verify: self.no_verify, policy }
+        Options {
+            format: self.format.clone(),
+            dtype: self.dtype.clone(),
+            no_verify: self.no_verify,
+            policy,
+            decoders: self.decoder.clone(),
+        }
     }
 
     pub fn open(&self, path: &Path) -> Result<Archive> {
@@ -76,6 +99,7 @@ impl Reading {
             dtype: self.dtype.or(other.dtype),
             no_verify: self.no_verify || other.no_verify,
             follow_outside: self.follow_outside || other.follow_outside,
+            decoder: [other.decoder, self.decoder].concat(),
         }
     }
 }

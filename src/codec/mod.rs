@@ -16,7 +16,10 @@
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | bits as bytes |
+//! | `zip` | members of ZIP files |
+//! | `piped` | files that a program of the user decodes |
 //! | `whole` | bytes in memory, decoded as a whole |
 
 mod bits;
@@ -31,6 +34,7 @@ mod inflate;
 mod input;
 mod leb128;
 mod lz4;
+mod piped;
 mod prefix;
 mod raw;
 mod spill;
@@ -40,6 +44,8 @@ mod walk;
 mod whole;
 mod window;
 mod wrapper;
+mod xz;
+pub mod zip;
 mod zstd;
 
 pub use bits::Bits;
@@ -49,12 +55,14 @@ pub use engine::{Engine, Limits};
 pub use index_store::IndexStore;
 pub use leb128::Leb128;
 pub use lz4::Lz4;
+pub use piped::Piped;
 pub use prefix::prefix;
 pub use stream::{Pass, Stream};
 pub use streams::{Described, Streams};
 pub use walk::{Decoder, Walk, decodes};
 pub use whole::{lz4_frame, zstd_bytes};
 pub use wrapper::Wrapper;
+pub use xz::Xz;
 pub use zstd::ZstdStream;
 
 #[cfg(test)]

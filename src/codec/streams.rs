@@ -36,6 +36,7 @@ struct Held {
 }
 
 /// Where a stream lies, and what messages call it.
+#[derive(Clone)]
 pub struct Described {
     pub stored: Range<u64>,
     /// None: its first bytes tell.

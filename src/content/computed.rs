@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Bytes, Content};
-use crate::codec::{Bits, Decoder, Walk, ZstdStream};
+use crate::codec::{Bits, Decoder, Piped, Walk, Xz, ZstdStream};
 use crate::{Error, Result};
 
 /// Bytes made range by range. Nobody asks beyond the length.
@@ -64,6 +64,25 @@ impl<D: Decoder> Computed for Walk<D> {
     }
 }
 
+impl Computed for Xz {
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len())
+    }
+
+    fn sound_len(&self) -> Result<u64> {
+        Ok(self.sound_len())
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.read_exact_at(buf, offset)
+    }
+
+    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
+        Ok(cached.map(Bytes::Owned))
+    }
+}
+
 impl Computed for ZstdStream {
     fn known_len(&self) -> Option<u64> {
         self.known_len()
@@ -80,6 +99,24 @@ impl Computed for ZstdStream {
     fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
         Ok(cached.map(Bytes::Owned))
+    }
+}
+
+impl Computed for Piped {
+    fn known_len(&self) -> Option<u64> {
+        self.known_len()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.len()
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.read_exact_at(buf, offset)
+    }
+
+    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
+        Ok(None)
     }
 }
 

@@ -2,6 +2,7 @@
 //! outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
+mod awkward;
 pub mod ffrecord;
 mod npz;
 mod onda;
@@ -57,6 +58,9 @@ pub struct Options {
     pub no_verify: bool,
     /// Which other files a container may name.
     pub policy: Policy,
+    /// Programs that decode formats of data which are not known here, by the names of the formats: each reads its standard
+    /// input and writes to its standard output.
+    pub decoders: Vec<(String, String)>,
 }
 
 /// What tells a format: a file's name, its first bytes and its length.
@@ -133,7 +137,7 @@ pub struct Listing {
 }
 
 pub static FORMATS: &[&dyn Format] =
-    &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda];
+    &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda, &awkward::Awkward];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;

@@ -256,7 +256,10 @@ impl Tree for Mirror {
     }
 
     fn link(&self, id: NodeId) -> Result<Vec<u8>> {
-        self.judge.link(&*self.outer(id)?)
+        match self.at(id)? {
+            At::Outer(node) => self.judge.link(&node),
+            At::Inner(container, node) => self.opened.tree(&container)?.link(node),
+        }
     }
 
     fn lifetime(&self, id: NodeId) -> Lifetime {

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree, naming};
+use super::{Description, Entry, Face, Items, Kind, NodeId, ROOT, Sampling, Size, Stat, Tree, naming};
+use crate::array::Array;
 use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -28,11 +29,30 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         true
     }
+    /// The file names that lead to it, where the format knows better than [`naming`] does.
+    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
+        let _ = dataset;
+        None
+    }
+    /// Symbolic links among the datasets.
+    fn links(&self) -> &[Link] {
+        &[]
+    }
     /// Everything that the container says of it.
     fn describe(&self, dataset: u32) -> Result<Description>;
     /// As `describe`, quickly: metadata, codec and checksum may be left out.
     fn brief(&self, dataset: u32) -> Result<Description> {
         self.describe(dataset)
+    }
+    /// Is it right, as far as other datasets tell? Its own bytes are looked at elsewhere.
+    fn check(&self, dataset: u32) -> Result<()> {
+        let _ = dataset;
+        Ok(())
+    }
+    /// The array that it is, or stands for, item by item.
+    fn items(&self, dataset: u32) -> Option<Box<dyn Items>> {
+        let _ = dataset;
+        None
     }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
@@ -43,6 +63,16 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// What its axes mean, if it is samples.
+    fn sampling(&self, dataset: u32) -> Option<Sampling> {
+        let _ = dataset;
+        None
+    }
+    /// Its values in their unit, if they are stored otherwise or can be.
+    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
+        let _ = dataset;
+        Ok(None)
+    }
     /// What is against the format's rules in what is said of it, though it can be read.
     fn violations(&self, dataset: u32) -> Vec<String> {
         let _ = dataset;
@@ -50,6 +80,13 @@ pub trait Datasets: Send + Sync {
     }
     /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
+}
+
+/// A symbolic link: the file names that lead to it, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub place: Vec<Vec<u8>>,
+    pub target: Vec<u8>,
 }
 
 pub struct Arena<D> {
@@ -85,7 +122,7 @@ pub(super) struct Node {
     name_len: u8,
     pub directory: bool,
     pub parent: u32,
-    /// The number of the directory or of the dataset.
+    /// The number of the directory or of the dataset; links are counted on after the datasets.
     pub what: u32,
 }
 
@@ -162,6 +199,18 @@ impl Datasets for &dyn Datasets {
     fn has_sidecar(&self, dataset: u32) -> bool {
         (**self).has_sidecar(dataset)
     }
+    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
+        (**self).place(dataset)
+    }
+    fn links(&self) -> &[Link] {
+        (**self).links()
+    }
+    fn check(&self, dataset: u32) -> Result<()> {
+        (**self).check(dataset)
+    }
+    fn items(&self, dataset: u32) -> Option<Box<dyn Items>> {
+        (**self).items(dataset)
+    }
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         (**self).file(dataset)
     }
@@ -180,6 +229,12 @@ impl Datasets for &dyn Datasets {
     fn brief(&self, dataset: u32) -> Result<Description> {
         (**self).brief(dataset)
     }
+    fn sampling(&self, dataset: u32) -> Option<Sampling> {
+        (**self).sampling(dataset)
+    }
+    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
+        (**self).decoded(dataset)
+    }
     fn violations(&self, dataset: u32) -> Vec<String> {
         (**self).violations(dataset)
     }
@@ -191,7 +246,11 @@ impl Datasets for &dyn Datasets {
 impl<D: Datasets> Arena<D> {
     /// The number of the dataset whose file this is.
     pub fn dataset_of(&self, node: NodeId) -> Option<u32> {
-        self.names.get(node).filter(|node| !node.directory).map(|node| node.what)
+        self.names.get(node).filter(|node| !node.directory && !self.is_link(node)).map(|node| node.what)
+    }
+
+    fn is_link(&self, node: &Node) -> bool {
+        !node.directory && u64::from(node.what) >= self.datasets.count()
     }
 
     /// The node of a dataset's file: looked for once, and then known for all.
@@ -220,6 +279,7 @@ impl<D: Datasets> Arena<D> {
 
     fn dataset(&self, node: NodeId) -> Result<(u32, &[u8])> {
         match self.names.get(node) {
+            Some(found) if self.is_link(found) => Err(Error::NotFound),
             Some(found) if !found.directory => Ok((found.what, self.names.name(found))),
             Some(_) => Err(Error::IsADirectory),
             None => Err(Error::NotFound),
@@ -237,10 +297,13 @@ impl<D: Datasets> Arena<D> {
             }
         };
         let node = self.names.find(dir, plain)?;
-        let found = self.names.nodes.get(node as usize)?;
-        let has_one = !found.directory && self.datasets.has_sidecar(found.what);
-        (has_one && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name)
+        let has_sidecar = self.has_sidecar(self.names.nodes.get(node as usize)?);
+        (has_sidecar && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name)
             .then_some(node)
+    }
+
+    fn has_sidecar(&self, node: &Node) -> bool {
+        !node.directory && !self.is_link(node) && self.datasets.has_sidecar(node.what)
     }
 
     fn sidecar_name(&self, node: u32) -> Vec<u8> {
@@ -257,6 +320,7 @@ impl<D: Datasets> Arena<D> {
             Some(dir) if node.directory => {
                 Kind::Directory { subdirectories: Some(dir.subdirectories.into()) }
             }
+            _ if self.is_link(node) => Kind::Link,
             _ => Kind::File,
         }
     }
@@ -289,8 +353,7 @@ impl<D: Datasets> Tree for Arena<D> {
             if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
                 return Ok(());
             }
-            let has_sidecar = !node.directory && self.datasets.has_sidecar(node.what);
-            if has_sidecar && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
+            if self.has_sidecar(node) && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
                 return Ok(());
             }
         }
@@ -323,6 +386,22 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn nodes(&self) -> u64 {
         self.names.nodes.len() as u64
+    }
+
+    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+        let kind = self.kind(node)?;
+        let size = match kind {
+            Kind::File => self.size(node, face)?,
+            Kind::Link => Size { len: Some(self.link(node)?.len() as u64), stored: 0 },
+            Kind::Directory { .. } => Size::NOTHING,
+        };
+        Ok(Stat::of(kind, size))
+    }
+
+    fn link(&self, node: NodeId) -> Result<Vec<u8>> {
+        let node = self.names.get(node).filter(|node| self.is_link(node)).ok_or(Error::NotFound)?;
+        let number = u64::from(node.what) - self.datasets.count();
+        self.datasets.links().get(number as usize).map(|link| link.target.clone()).ok_or(Error::NotFound)
     }
 
     fn datasets(&self) -> u64 {

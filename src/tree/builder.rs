@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::arena::{Arena, Datasets, Directory, Names};
+use super::arena::{Arena, Datasets, Directory, Names, Node};
 use super::names::NameList;
 use super::naming;
 use super::prefixes::Prefixes;
@@ -23,8 +23,9 @@ impl Builder {
     /// The tree of `datasets`, the dataset with number i having the i-th name (bytes in WTF-8).
     pub fn build<D: Datasets>(names: &NameList, datasets: D) -> Result<Arena<D>> {
         let mut builder = Builder { names: Names::new(names.len()), directories: 1 };
-        builder.place_all(names)?;
-        let renamed = builder.rename_sidecars();
+        builder.place_all(names, &datasets)?;
+        builder.place_links(&datasets)?;
+        let renamed = builder.rename_sidecars(&datasets);
         let (directories, children) = builder.arrange();
         Ok(Arena {
             names: builder.names,
@@ -36,16 +37,12 @@ impl Builder {
         })
     }
 
-    fn place_all(&mut self, names: &NameList) -> Result<()> {
+    fn place_all(&mut self, names: &NameList, datasets: &impl Datasets) -> Result<()> {
         let prefixes = Prefixes::new(names);
         let mut late = Vec::new();
         for (dataset, name) in (0..).zip(names.iter()) {
-            let mut parts = naming::components(name, &prefixes.after_datasets(name));
-            let file = parts.pop().unwrap_or_default();
-            let mut dir = 0;
-            for part in parts {
-                dir = self.enter(dir, part)?;
-            }
+            let named = || naming::components(name, &prefixes.after_datasets(name));
+            let (dir, file) = self.enter_all(datasets.place(dataset).unwrap_or_else(named))?;
             if self.names.find(dir, &file).is_none() {
                 self.names.add(dir, &file, false, dataset)?;
             } else {
@@ -60,6 +57,25 @@ impl Builder {
             self.names.add(dir, &naming::numbered(&file, number), false, dataset)?;
         }
         Ok(())
+    }
+
+    /// Links come last: they are numbered on after the datasets, and are left out where something has their name.
+    fn place_links(&mut self, datasets: &impl Datasets) -> Result<()> {
+        let count = u32::try_from(datasets.count()).unwrap_or(u32::MAX);
+        for (number, link) in (count..).zip(datasets.links()) {
+            let (dir, file) = self.enter_all(link.place.clone())?;
+            if self.names.find(dir, &file).is_none() {
+                self.names.add(dir, &file, false, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory that all but the last of these names lead to, and the last one.
+    fn enter_all(&mut self, mut parts: Vec<Vec<u8>>) -> Result<(u32, Vec<u8>)> {
+        let file = parts.pop().unwrap_or_default();
+        let dir = parts.into_iter().try_fold(0, |dir, part| self.enter(dir, part))?;
+        Ok((dir, file))
     }
 
     /// The directory `name` in `dir`, made if it is not there. (A file can only stand in its way if a
@@ -100,9 +116,12 @@ impl Builder {
         number
     }
 
-    fn rename_sidecars(&self) -> HashMap<u32, u32> {
+    fn rename_sidecars(&self, datasets: &impl Datasets) -> HashMap<u32, u32> {
         let mut renamed = HashMap::new();
-        for (id, node) in (0..).zip(&self.names.nodes).filter(|(_, node)| !node.directory) {
+        let has_sidecar = |node: &Node| {
+            !node.directory && u64::from(node.what) < datasets.count() && datasets.has_sidecar(node.what)
+        };
+        for (id, node) in (0..).zip(&self.names.nodes).filter(|(_, node)| has_sidecar(node)) {
             let sidecar = [self.names.name(node), naming::SIDECAR].concat();
             if self.names.find(node.parent, &sidecar).is_some() {
                 renamed.insert(id, self.free_sidecar(node.parent, &sidecar));

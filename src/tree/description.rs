@@ -53,6 +53,15 @@ pub struct Checksum {
     pub value: String,
 }
 
+/// What the axes of samples mean: the first is time, the second channels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampling {
+    /// Samples per second.
+    pub rate: f64,
+    /// The names of channels; None: it has none.
+    pub channels: Vec<Option<String>>,
+}
+
 /// Columns one after the other, each of them contiguous.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {

@@ -6,9 +6,11 @@ mod arena;
 mod builder;
 mod description;
 mod held;
+mod items;
 mod names;
 pub mod naming;
 mod prefixes;
+mod with_views;
 
 use std::ffi::OsString;
 use std::ops::Range;
@@ -19,11 +21,13 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
 
-pub use arena::{Arena, Datasets};
+pub use arena::{Arena, Datasets, Link};
 pub use builder::Builder;
-pub use description::{Checksum, ColumnInfo, Description, Table};
+pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use held::Held;
+pub use items::Items;
 pub use names::{NameList, Names};
+pub use with_views::WithViews;
 
 /// A node's number in its tree. The root is [`ROOT`].
 pub type NodeId = u64;
@@ -145,6 +149,9 @@ pub trait Tree: Send + Sync {
     /// there any more. It counts as remembered.
     fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
         let _ = (dir, name);
+        if entry.kind == Kind::Link {
+            return self.stat(entry.node, entry.face).map(|stat| Some((entry.node, entry.face, stat)));
+        }
         let size = if entry.kind == Kind::File { self.size(entry.node, entry.face)? } else { Size::NOTHING };
         Ok(Some((entry.node, entry.face, Stat::of(entry.kind, size))))
     }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, FileType, Stat, statat};
+use rustix::fs::{AtFlags, FileType, Stat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use self::file::{Failure, NewFile};
@@ -148,8 +148,11 @@ impl Unpacking<'_> {
             }
             // Once all threads are gone nobody waits for a job.
             drop(jobs);
-            let walked = self.walk.each(true, &mut |Found { dir, name, node, face }| {
+            let walked = self.walk.each(true, &mut |Found { dir, name, node, face, is_link }| {
                 self.go_on()?;
+                if is_link {
+                    return self.link(dir, name, node);
+                }
                 let job = Job { dir: dir.clone(), name: name.to_vec(), node, face };
                 let is_over = over.load(Ordering::Relaxed) || give.send(job).is_err();
                 if is_over { Err(Error::Other("no thread can be started".into())) } else { Ok(()) }
@@ -184,6 +187,18 @@ impl Unpacking<'_> {
             }
             Err(Failure::Read(error)) => Err(error),
         }
+    }
+
+    /// Makes a symbolic link; it is never followed here.
+    fn link(&self, dir: &OwnedFd, name: &[u8], node: NodeId) -> Result<()> {
+        let target = self.walk.tree.link(node)?;
+        let made = match symlinkat(&*target, dir, name) {
+            Err(Errno::EXIST) if self.options.force => {
+                unlinkat(dir, name, AtFlags::empty()).and_then(|()| symlinkat(&*target, dir, name))
+            }
+            made => made,
+        };
+        made.map_err(|cause| self.failed(node, name, cause.into()))
     }
 
     fn fill(&self, dir: &Arc<OwnedFd>, name: &[u8], node: NodeId, content: &Content) -> Result<(), Failure> {

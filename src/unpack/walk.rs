@@ -27,12 +27,13 @@ pub struct Walk<'a> {
     pub meta: bool,
 }
 
-/// A file of the tree, and the directory where it belongs.
+/// A file or link of the tree, and the directory where it belongs.
 pub struct Found<'f> {
     pub dir: &'f Arc<OwnedFd>,
     pub name: &'f [u8],
     pub node: NodeId,
     pub face: Face,
+    pub is_link: bool,
 }
 
 /// A directory on the way from the root to where the walk is.
@@ -100,9 +101,9 @@ impl Walk<'_> {
             match kind {
                 Kind::Directory { .. } => left.push(node),
                 Kind::File if face == Face::Sidecar && !self.meta => {}
-                Kind::File => done = each(Found { dir: &dir, name, node, face }),
-                // A tree of datasets alone has none.
-                Kind::Link => {}
+                Kind::File | Kind::Link => {
+                    done = each(Found { dir: &dir, name, node, face, is_link: kind == Kind::Link });
+                }
             }
             done.is_ok()
         })?;

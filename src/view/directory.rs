@@ -47,7 +47,7 @@ impl Directory {
         if held.is_directory()? {
             return Ok(Some(Child::Directory(Directory::new(Arc::new(held)))));
         }
-        Ok(Dataset::of(Arc::new(held))?.map(Child::Dataset))
+        Ok(Dataset::of(&Arc::new(held))?.map(Child::Dataset))
     }
 }
 

@@ -12,11 +12,20 @@
 //! A face is made for every look-up, so making one reads no data. Parts of arrays (`NAME[2:10].npy`) are datasets
 //! themselves, and no view need know of them. Where the faces are found is the [`overlay`]'s matter.
 
+mod arrow;
+mod csv;
 mod dataset;
 mod directory;
+mod frame;
+mod jsonl;
+#[cfg(test)]
+mod kit;
+mod lines;
 mod npy;
 mod overlay;
+mod png;
 mod rows;
+mod slots;
 pub mod zarr;
 
 use std::borrow::Cow;
@@ -31,7 +40,8 @@ use crate::tree::Description;
 use crate::{Error, Result};
 
 /// All of them.
-pub static VIEWS: &[&dyn View] = &[&npy::Npy, &zarr::Zarr];
+pub static VIEWS: &[&dyn View] =
+    &[&npy::Npy, &zarr::Zarr, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png];
 
 pub trait View: Sync {
     /// What users call it; also the name of its directory in `.views`.

@@ -1,9 +1,9 @@
 //! `NAME.npy`: a header, then the elements as they are, from a multiple of 64 bytes on. A table is an array of
 //! structures, made of its columns for each range that is asked for; its texts are bytes (`S`).
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::frame::distinct;
 use super::rows::Rows;
 use super::{Dataset, Face, View};
 use crate::array::numpy::python_literal;
@@ -62,20 +62,14 @@ fn with_header(header: Vec<u8>, elements: Content) -> Face {
 
 /// Fields must have names of their own.
 fn descr(table: &Table) -> String {
-    let mut taken = HashSet::new();
-    let field = |column: &ColumnInfo| {
-        let mut name = column.name.clone();
-        let mut number = 2;
-        while name.is_empty() || !taken.insert(name.clone()) {
-            name = format!("{}~{number}", column.name);
-            number += 1;
-        }
+    let names = distinct(table.columns.iter().map(|column| column.name.as_str()));
+    let field = |(column, name): (&ColumnInfo, &String)| {
         let endian = if column.big_endian { Endian::Big } else { Endian::Little };
         let of = match column.element {
             Some(element) => Dtype { element, endian }.to_string(),
             None => format!("|S{}", column.width),
         };
-        format!("({}, '{of}')", python_literal(&name))
+        format!("({}, '{of}')", python_literal(name))
     };
-    format!("[{}]", table.columns.iter().map(field).collect::<Vec<_>>().join(", "))
+    format!("[{}]", table.columns.iter().zip(&names).map(field).collect::<Vec<_>>().join(", "))
 }

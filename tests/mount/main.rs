@@ -5,11 +5,13 @@
 
 mod kit;
 
+mod awkward;
 mod changed;
 mod damaged;
 mod decoding;
 mod directory;
 mod docs;
+mod faces;
 mod ffrecord;
 mod gzip;
 mod index;

@@ -362,3 +362,46 @@ fn data_sets_of_before_arrow_are_recognised() {
     let said = run(program().arg(&old).arg(dir.path().join("mnt")));
     assert!(said.code == 1 && said.err.contains("before 0.12"), "{said:?}");
 }
+
+/// A table whose one signal says that its format is `xyzz`.
+fn of_strange_format(dir: &TempDir) -> PathBuf {
+    let mut bytes = std::fs::read(bad("channels_dot")).unwrap();
+    let at =
+        (1..bytes.len()).find(|at| bytes[*at..].starts_with(b"lpcm\0") && bytes[at - 1] != b'.').unwrap();
+    bytes[at..at + 4].copy_from_slice(b"xyzz");
+    let table = dir.path().join("bad/strange.onda.signal.arrow");
+    std::fs::write(&table, bytes).unwrap();
+    table
+}
+
+#[test]
+fn formats_that_are_not_known_and_programs_for_them() {
+    let dir = copied();
+    let table = of_strange_format(&dir);
+    let (data, sidecar, face) =
+        (format!("{EEG}/eeg"), format!("{EEG}/eeg.meta.yaml"), format!(".views/decoded/{EEG}/eeg.npy"));
+    let mount = Mount::new(&table);
+    assert_eq!(mount.read(&data).unwrap().len(), 16);
+    let said = text(&mount, &sidecar);
+    assert!(said.contains("the format \"xyzz\" is not known here") && !said.contains("numpy:"), "{said}");
+    assert!(!mount.join(&face).exists());
+    drop(mount);
+
+    let mount = Mount::with(&table, &["--decoder", "xyzz=head -c 12"]);
+    assert_eq!(mount.read(&data).unwrap(), std::fs::read(sample("bad/samples/ok.lpcm")).unwrap()[..12]);
+    assert!(text(&mount, &sidecar).contains("shape: [3, 2]"));
+    assert_eq!(mount.read(&face).unwrap().len() % 64, 3 * 2 * 8);
+    drop(mount);
+
+    // No whole samples, a program that fails, and one that is not there.
+    for (command, said) in
+        [("head -c 7", "no whole samples"), ("false", "ended with"), ("no-such-program", "cannot be started")]
+    {
+        let mount = Mount::with(&table, &["-o", &format!("decoder=xyzz={command}")]);
+        assert!(mount.read(&data).is_err() && mount.read(&face).is_err(), "{command}");
+        assert!(text(&mount, &sidecar).contains(said), "{command}: {}", text(&mount, &sidecar));
+    }
+    let scratch = scratch();
+    let said = run(program().args(["--decoder", "nothing"]).arg(&table).arg(scratch.path().join("mnt")));
+    assert_eq!(said.code, 2, "{said:?}");
+}

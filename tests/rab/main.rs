@@ -5,6 +5,7 @@
 mod kit;
 
 mod add;
+mod awkward;
 mod cat;
 mod command;
 mod complete;
@@ -20,6 +21,7 @@ mod library;
 mod ls;
 mod mv;
 mod npz;
+mod onda;
 mod pack;
 mod rawarray;
 mod refs;

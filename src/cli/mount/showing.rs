@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::list::parsed;
-use crate::cli::reading::Reading;
+use crate::cli::reading::{Reading, decoder};
 use crate::mirror::Filter;
 use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
 use crate::{Error, Result, view};
@@ -88,6 +88,7 @@ impl ShowingOptions {
             "format" => parsed(key, value, text).map(|name| self.reading.format = Some(name)),
             "dtype" => parsed(key, value, text).map(|dtype| self.reading.dtype = Some(dtype)),
             "as" => parsed(key, value, text).map(|kind| self.kind = Some(kind)),
+            "decoder" => parsed(key, value, decoder).map(|decoder| self.reading.decoder.push(decoder)),
             "include" => parsed(key, value, text).map(|pattern| self.include.push(pattern)),
             "exclude" => parsed(key, value, text).map(|pattern| self.exclude.push(pattern)),
             "max_depth" => parsed(key, value, depth).map(|depth| self.max_depth = Some(depth)),

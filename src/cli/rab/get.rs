@@ -1,7 +1,7 @@
 //! `rab get`: an array or a part of it, as text like numpy's, as a .npy file, or as its bare elements. Only what
 //! is asked for is read; of a large array that is printed, only the edges.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::output::{Done, Output};
-use super::{numbers, opaque, print, select};
-use crate::array::{Order, Slab, npy};
+use super::{items, numbers, opaque, print, select};
+use crate::array::{self, Order, Slab, npy};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::{AnyArray, Archive, Dataset, Error, Result};
@@ -21,7 +21,8 @@ const MANY: u64 = 1000;
 /// Print an array or a part of it
 ///
 /// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
-/// axes in between. Quote it for the shell.
+/// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
+/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h.
 #[derive(Args)]
 pub struct Get {
     /// The container
@@ -34,6 +35,19 @@ pub struct Get {
     /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order
     #[arg(long = "as", value_enum, value_name = "KIND", default_value = "text")]
     kind: As,
+
+    /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index)
+    ///
+    /// What JSON has no form for is an object with one key: __float__ (nan, inf, -inf), __complex__ (real and
+    /// imaginary part), __bytes_hex__, __tuple__ (a structure).
+    #[arg(long, conflicts_with = "kind")]
+    json: bool,
+
+    /// Values in their unit, as float64: resolution and offset are applied (Onda's signals)
+    ///
+    /// Where they change nothing, values stay as they are stored.
+    #[arg(long)]
+    decoded: bool,
 
     #[command(flatten)]
     opening: Opening,
@@ -57,8 +71,15 @@ impl Get {
             );
         };
         let dataset = archive.dataset_at(number)?;
+        let dataset = if self.decoded { dataset.decoded()? } else { dataset };
+        if let (true, Some(found)) = (dataset.description().array.is_none(), dataset.items())
+            && self.kind == As::Text
+        {
+            return items::print(&*found, &index, out);
+        }
         let slab = dataset.slab(&index)?;
         match self.kind {
+            As::Text if self.json => items::array(&dataset.part(&slab)?, out)?,
             As::Text => writeln!(out, "{}", text(&dataset, &slab)?)?,
             As::Npy => file(&dataset, &slab, true, out)?,
             As::Raw => file(&dataset, &slab, false, out)?,
@@ -68,15 +89,13 @@ impl Get {
 
     /// Name and index. A dataset whose own name ends in brackets is meant by that name.
     fn split(&self, archive: &Archive) -> (OsString, String) {
-        let whole = (self.what.clone(), "...".to_owned());
         let bytes = self.what.as_bytes();
-        if archive.has(bytes) || !bytes.ends_with(b"]") {
-            return whole;
+        match array::indexed(bytes) {
+            Some((name, index)) if !archive.has(bytes) => {
+                (OsStr::from_bytes(name).to_owned(), index.to_owned())
+            }
+            _ => (self.what.clone(), "...".to_owned()),
         }
-        let Some(bracket) = bytes.iter().rposition(|byte| *byte == b'[') else { return whole };
-        let (name, index) = bytes.split_at(bracket);
-        let index = index.get(1..index.len() - 1).unwrap_or_default();
-        (std::ffi::OsStr::from_bytes(name).to_owned(), String::from_utf8_lossy(index).into_owned())
     }
 }
 

@@ -8,6 +8,7 @@ mod diff;
 mod get;
 mod info;
 mod inputs;
+mod items;
 mod ls;
 mod mv;
 mod numbers;

@@ -1,5 +1,6 @@
 //! Elements as text, all of one width and with as many digits as they need, as numpy prints them.
 
+use crate::array::text::simplest;
 use crate::{Scalar, Width};
 
 /// Digits after the point at most.
@@ -136,20 +137,4 @@ fn shortest(value: f64, width: Width) -> String {
         0 => text,
         digits => format!("{value:.digits$}"),
     }
-}
-
-/// The number whose shortest digits are those that tell `value` from its neighbours of this width.
-fn simplest(value: f64, width: Width) -> f64 {
-    match width {
-        Width::W64 => value,
-        Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
-        Width::W16 => nearby(value, 5, |near| half::f16::from_f64(near).to_f64()),
-        Width::Bfloat => nearby(value, 4, |near| half::bf16::from_f64(near).to_f64()),
-    }
-}
-
-/// The number with the fewest digits that becomes `value` when it is `stored`; it has at most so many.
-fn nearby(value: f64, digits: usize, stored: impl Fn(f64) -> f64) -> f64 {
-    let short = (0..digits).filter_map(|behind| format!("{value:.behind$e}").parse().ok());
-    short.into_iter().find(|near| stored(*near) == value).unwrap_or(value)
 }

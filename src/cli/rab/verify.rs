@@ -22,8 +22,9 @@ const DAMAGED: u8 = 12;
 /// Check that every dataset is whole
 ///
 /// Reads and decodes everything, and compares lengths, the check values of compressed data, and the
-/// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset and for each
-/// file that is whole; the exit code is 12 if anything is damaged.
+/// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset, for each that is
+/// refused for what it is (code, for example), and for each file that is whole; the exit code is 12 if anything is
+/// damaged.
 #[derive(Args)]
 pub struct Verify {
     /// The containers
@@ -70,6 +71,14 @@ impl Verify {
                 }
                 Err(error) if matches!(*error, Error::Damaged { .. }) => {
                     (is_whole, *worst) = (false, DAMAGED);
+                    progress.hidden(|| {
+                        writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
+                    })?;
+                }
+                // Nothing is wrong with the file, but not all of it can be read.
+                Err(error) if matches!(*error, Error::Unsupported { .. }) => {
+                    is_whole = false;
+                    note(worst, error.exit_code());
                     progress.hidden(|| {
                         writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
                     })?;

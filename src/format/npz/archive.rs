@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lru::LruCache;
 
 use super::super::Context;
-use super::directory::{Directory, Record};
-use super::member::{self, Body, Fault, Member};
+use super::member::{self, Body, Member, Record};
 use super::sidecar;
 use crate::array::numpy;
+use crate::codec::zip::Fault;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::error::Place;
@@ -43,9 +43,9 @@ struct Lengths {
 }
 
 impl Archive {
-    pub fn new(context: Context, directory: Directory) -> Archive {
+    /// `start` is where the directory begins.
+    pub fn new(context: Context, names: Arc<NameList>, records: Vec<Record>, start: u64) -> Archive {
         let Context { source, engine, .. } = context;
-        let Directory { names, records, start } = directory;
         let header = start..source.len();
         let streams = Streams::new(engine.clone(), source.clone(), header);
         let lengths = (0..records.len()).map(|_| OnceLock::new()).collect();

@@ -1,25 +1,16 @@
-//! NPZ, numpy's archives: a ZIP file whose members are .npy files, stored or deflated. All numbers are
-//! little-endian.
-//! ```text
-//! for each member:
-//!   30 + n + m   local header, name, extra field
-//!                data: a .npy file (its header, then the elements), as it is or as a bare deflate stream
-//! the directory:
-//!   46 + n + m + k for each member: sizes, CRC-32, where its local header is
-//!   22 + c (ZIP64: 56 + 20 before it): where the directory is; comment
-//! ```
-//! `directory` reads the directory (once, when the archive is opened) into packed records; `member` looks at a
-//! member when it is first asked for: the local header, which tells where the data is, and the NPY header, which
-//! tells how long it is without that and what it means; `sidecar` says what was found; `archive` answers for the
-//! datasets of an opened archive. `write` makes such files.
+//! NPZ, numpy's archives: a ZIP file (see [`zip`]) whose members are .npy files (header, then the elements), stored
+//! or deflated.
+//!
+//! The directory is read once, when the archive is opened; `member` looks at a member when it is first asked for:
+//! the local header, which tells where the data is, and the NPY header, which tells how long it is without that and
+//! what it means; `sidecar` says what was found; `archive` answers for the datasets of an opened archive. `write`
+//! makes such files.
 //!
 //! A dataset is a member, called by its name without `.npy`, and its bytes are the elements. Members that are not
 //! .npy files are bytes under their own names.
 
 mod archive;
-mod directory;
 mod member;
-mod names;
 mod sidecar;
 mod write;
 
@@ -31,20 +22,13 @@ use memchr::memmem;
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, Listing};
 use crate::Result;
+use crate::codec::zip::{self, END, LOCAL, LOCAL_LEN};
 use crate::tree::{Builder, NameList, Tree};
 use archive::Archive;
+use member::Record;
 
 pub struct Npz;
 
-/// Before each member.
-const LOCAL: [u8; 4] = *b"PK\x03\x04";
-/// After the directory, which is all that there is of an archive without members.
-const END: [u8; 4] = *b"PK\x05\x06";
-/// Methods of compression.
-const STORED: u16 = 0;
-const DEFLATED: u16 = 8;
-/// The length of a local header without name and extra field.
-const LOCAL_LEN: usize = 30;
 /// What the names of arrays end in.
 const NPY: &[u8] = b".npy";
 
@@ -88,9 +72,16 @@ impl Format for Npz {
 }
 
 fn read(context: Context) -> Result<(Arc<NameList>, Archive)> {
-    let directory = directory::read(&*context.source)?;
-    let names = directory.names.clone();
-    Ok((names, Archive::new(context, directory)))
+    let (mut names, mut is_npy) = (NameList::default(), Vec::new());
+    let directory = zip::read(&*context.source, &mut |name| {
+        let dataset = name.as_bytes().strip_suffix(NPY);
+        names.push(dataset.unwrap_or(name.as_bytes()));
+        is_npy.push(dataset.is_some());
+    })?;
+    let names = Arc::new(names);
+    let record = |(zip, is_npy)| Record { zip, is_npy };
+    let records = directory.records.into_iter().zip(is_npy).map(record).collect();
+    Ok((names.clone(), Archive::new(context, names, records, directory.start)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What is said of a member: what the directory has, what its NPY header says, and for arrays numpy's description
 //! and a line to paste.
 
-use super::directory::Record;
-use super::member::{Body, Member};
+use super::member::{Body, Member, Record};
 use crate::array::npy::Header;
 use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};

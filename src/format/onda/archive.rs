@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use super::annotations;
 use super::data::Encoding;
+use super::faces;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
+use crate::array::Array;
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Names, Size};
+use crate::tree::{Datasets, Description, Names, Sampling, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -42,13 +44,18 @@ impl Archive {
         let data = facts.data.as_ref().ok();
         let array = data.map_or(Ok(None), |data| data.array()).unwrap_or_default();
         let kind = array.as_ref().and_then(|array| array.dtype.element.name()).unwrap_or("bytes");
-        let is_compressed = data.is_some_and(|data| data.encoding == Encoding::Zstd);
+        let format = facts.signal.as_ref().and_then(|signal| signal.format.clone());
+        let compression = match data.map(|data| data.encoding) {
+            Some(Encoding::Zstd) => Some("zstd".into()),
+            Some(Encoding::Program) => format,
+            _ => None,
+        };
         Ok(Description {
             name: Text::from(&*set.shown_name(number)),
             kind: kind.into(),
             array,
             table: None,
-            compression: is_compressed.then(|| "zstd".into()),
+            compression,
             stored: data.map(|data| 0..data.source.len()),
             decoded_len: data.and_then(|data| data.known_len()),
             recorded_len: None,
@@ -146,6 +153,23 @@ impl Datasets for Archive {
         match self.set.text(number) {
             Some(_) => None,
             None => self.set.data(number).ok().map(|data| data.source.clone()),
+        }
+    }
+
+    fn sampling(&self, number: u32) -> Option<Sampling> {
+        let row = self.set.text(number).is_none().then(|| self.set.row(number).ok()).flatten()?;
+        Some(Sampling { rate: row.rate?, channels: row.channels })
+    }
+
+    fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
+        if self.set.text(number).is_some() {
+            return Ok(None);
+        }
+        let (data, scale) = (self.set.data(number)?, self.set.row(number)?.scale());
+        match (data.layout, scale, data.content()?) {
+            (_, _, Content::Broken { error, .. }) => Err(error),
+            (Some(layout), Some(scale), samples) => faces::decoded(samples, layout, scale).map(Some),
+            _ => Ok(None),
         }
     }
 

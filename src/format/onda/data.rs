@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::table::Signal;
 use crate::array::{Array, Dtype, Element, Endian, Order};
-use crate::codec::{Engine, ZstdStream};
+use crate::codec::{Engine, Piped, ZstdStream};
 use crate::content::Content;
 use crate::error::Place;
 use crate::source::{Siblings, Source};
@@ -28,6 +28,8 @@ pub struct Data {
 pub enum Encoding {
     Lpcm,
     Zstd,
+    /// By a program that the user named for it.
+    Program,
     /// Its bytes are given as they are.
     Unknown,
 }
@@ -75,7 +77,14 @@ impl Layout {
 }
 
 impl Data {
-    pub fn find(signal: &Signal, siblings: &Siblings, engine: &Arc<Engine>, place: &Place) -> Result<Data> {
+    /// `decoders` are programs by the formats that they decode.
+    pub fn find(
+        signal: &Signal,
+        siblings: &Siblings,
+        engine: &Arc<Engine>,
+        decoders: &[(String, String)],
+        place: &Place,
+    ) -> Result<Data> {
         let path = signal.path.as_deref().unwrap_or_default();
         let absent = |problem: &str| Error::read(place.clone(), std::io::Error::other(problem));
         let path = local(path).map_err(|problem| absent(&problem))?;
@@ -86,11 +95,21 @@ impl Data {
             }
             other => other,
         })?);
-        let encoding = Encoding::named(signal.format.as_deref());
+        let mut encoding = Encoding::named(signal.format.as_deref());
+        let format = signal.format.as_deref().unwrap_or_default();
+        let program = decoders.iter().rev().find(|(name, _)| name == format && encoding == Encoding::Unknown);
         let all = 0..source.len();
         let place = Place { file: source.path().to_owned(), ..place.clone() };
         let content = match encoding {
-            Encoding::Lpcm | Encoding::Unknown => Content::Stored { source: source.clone(), range: all },
+            _ if program.is_some() => {
+                encoding = Encoding::Program;
+                let command = program.map_or("", |(_, command)| command);
+                let piped = Piped::new(engine.clone(), source.clone(), command, place.clone());
+                Content::Computed(Arc::new(piped))
+            }
+            Encoding::Lpcm | Encoding::Program | Encoding::Unknown => {
+                Content::Stored { source: source.clone(), range: all }
+            }
             Encoding::Zstd => {
                 let stream = ZstdStream::new(engine.clone(), source.clone(), all, None, place.clone());
                 Content::Computed(Arc::new(stream))

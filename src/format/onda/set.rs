@@ -37,6 +37,7 @@ pub struct Set {
     pub names: NameList,
     pub engine: Arc<Engine>,
     siblings: Vec<Siblings>,
+    decoders: Vec<(String, String)>,
     recent: Mutex<LruCache<u32, Arc<Data>>>,
 }
 
@@ -81,6 +82,7 @@ impl Set {
             names: NameList::default(),
             engine,
             siblings,
+            decoders: context.options.decoders,
             recent: Mutex::new(LruCache::new(RECENT)),
         };
         set.collect()?;
@@ -228,7 +230,8 @@ impl Set {
         }
         let place = self.signals.get(number as usize).ok_or(Error::NotFound)?;
         let siblings = self.siblings.get(place.table as usize).ok_or(Error::NotFound)?;
-        let found = Data::find(&self.row(number)?, siblings, &self.engine, &self.place(number))?;
+        let found =
+            Data::find(&self.row(number)?, siblings, &self.engine, &self.decoders, &self.place(number))?;
         let found = Arc::new(found);
         // Of two that were found at once the first is kept.
         Ok(self.recent().get_or_insert(number, || found).clone())

@@ -84,8 +84,9 @@ pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
             if data.encoding == Encoding::Unknown {
                 let format =
                     facts.signal.as_ref().and_then(|signal| signal.format.clone()).unwrap_or_default();
-                let note =
-                    format!("the format {format:?} is not known here: these are the bytes of its file");
+                let note = format!(
+                    "the format {format:?} is not known here: these are the bytes of its file (--decoder names a program for it)"
+                );
                 pairs.push(("note", Node::text(&note)));
             }
         }

@@ -343,7 +343,10 @@ impl OndaTree {
                 let signal = self.signal(node).ok_or(Error::IsADirectory)?;
                 let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
                 let scale = self.set.row(signal)?.scale().ok_or(Error::NotFound)?;
-                right(data.content()?, |samples| faces::decoded(samples, layout, scale))
+                right(data.content()?, |samples| {
+                    let (array, elements) = faces::decoded(samples, layout, scale)?;
+                    Ok(faces::with_header(&array, elements))
+                })
             }
             Place::Span(annotation, at) => {
                 let signal = self.signals_of(annotation).get(at as usize).copied().ok_or(Error::NotFound)?;

@@ -97,18 +97,34 @@ impl Overlay {
             let of = self.borrowed(dir);
             return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
         }
-        if let Some(faces) = self.shown_in(dir)
-            && let Some(dataset) = faces.find(name)?
-        {
-            let what = What::Face { view: faces.view };
-            return Ok(Some(self.remember(&parent, name, dataset.held().clone(), what)));
+        let Some(faces) = self.shown_in(dir) else { return self.tree.lookup(dir, name) };
+        if let Some(found) = faces.find(name)? {
+            return Ok(Some(self.remember(
+                &parent,
+                name,
+                found,
+                What::Face { view: faces.view, part: None },
+            )));
         }
-        if let Some((faces, of)) = self.shown_in(dir).map(|faces| (faces, self.borrowed(dir)))
-            && faces.beside(&of)?.iter().any(|own| own.as_bytes() == name)
-        {
+        let of = self.borrowed(dir);
+        if faces.beside(&of)?.iter().any(|own| own.as_bytes() == name) {
             return Ok(Some(self.remember(&parent, name, of, What::Inside { view: faces.view })));
         }
-        self.tree.lookup(dir, name)
+        match self.tree.lookup(dir, name)? {
+            Some(found) => Ok(Some(found)),
+            None => self.look_up_part(&faces, &parent, name),
+        }
+    }
+
+    fn look_up_part(
+        &self,
+        faces: &Faces<'_>,
+        parent: &Parent,
+        name: &[u8],
+    ) -> Result<Option<(NodeId, Face)>> {
+        let found = faces.find_part(name)?;
+        let what = |part| What::Face { view: faces.view, part: Some(part) };
+        Ok(found.map(|(found, part)| self.remember(parent, name, found, what(part))))
     }
 
     /// In a directory of a view.
@@ -138,11 +154,13 @@ impl Overlay {
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
                 let faces = faces_of(&self.tree, of.node(), *view, beside);
-                let what = What::Face { view: *view };
-                let found = faces.find(name)?;
-                Ok(found.map(|dataset| self.remember(&parent, name, dataset.held().clone(), what)))
+                let what = What::Face { view: *view, part: None };
+                match faces.find(name)? {
+                    Some(found) => Ok(Some(self.remember(&parent, name, found, what))),
+                    None => self.look_up_part(&faces, &parent, name),
+                }
             }
-            What::Face { view } => match self.made(dir)? {
+            What::Face { view, .. } => match self.made(dir)? {
                 Made::File(_) => Err(Error::NotADirectory),
                 Made::Directory(folder) => {
                     let what = What::Inside { view: *view };
@@ -161,9 +179,11 @@ impl Overlay {
         }
         let made = match (&node.what, &node.parent) {
             (What::Views { .. } | What::Directory { .. }, _) => return Err(Error::IsADirectory),
-            (What::Face { view }, _) => {
-                let dataset = Dataset::of(node.of.clone())?.ok_or(Error::NotFound)?;
-                view.face(&dataset).or_else(broken)?
+            (What::Face { view, part }, _) => {
+                let dataset = Dataset::of(&node.of)?.ok_or(Error::NotFound)?;
+                let part =
+                    part.as_deref().map(|part| dataset.part(part).map_err(|problem| dataset.wrong(&problem)));
+                part.unwrap_or(Ok(dataset)).and_then(|dataset| view.face(&dataset)).or_else(broken)?
             }
             (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
                 match self.made(face)? {

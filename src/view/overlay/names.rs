@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::{Dataset, Directory, View};
 use crate::Result;
+use crate::array::indexed;
 use crate::tree::{Face, Held, NodeId, Tree};
 
 /// A directory of the tree with the faces of a view in it.
@@ -36,16 +37,35 @@ impl Faces<'_> {
     }
 
     /// The dataset whose face is called so.
-    pub fn find(&self, name: &[u8]) -> Result<Option<Dataset>> {
+    pub fn find(&self, name: &[u8]) -> Result<Option<Arc<Held>>> {
         for stem in self.stems(name) {
             let file_name = self.view.meant(stem);
-            if let Some(dataset) = self.dataset(&file_name)?
+            if let Some((held, _)) = self.dataset(&file_name)?
                 && self.name(&file_name)? == name
             {
-                return Ok(Some(dataset));
+                return Ok(Some(held));
             }
         }
         Ok(None)
+    }
+
+    /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`. An index that the dataset
+    /// does not have is said in the log.
+    pub fn find_part(&self, name: &[u8]) -> Result<Option<(Arc<Held>, Box<str>)>> {
+        if self.view.makes_directories() {
+            return Ok(None);
+        }
+        let stem = name.strip_suffix(self.view.extension().as_bytes());
+        let Some((file_name, index)) = stem.and_then(indexed) else { return Ok(None) };
+        let Some((held, dataset)) = self.dataset(file_name)? else { return Ok(None) };
+        match dataset.part(index) {
+            Ok(_) => Ok(Some((held, index.into()))),
+            Err(problem) => {
+                let error = dataset.wrong(&format!("[{index}]: {problem}"));
+                log::warn!("{error}");
+                Ok(None)
+            }
+        }
     }
 
     /// The files beside faces where something else is not called so; `of` is the directory.
@@ -68,14 +88,14 @@ impl Faces<'_> {
     }
 
     /// The dataset of this file name, if it has the face. One of which nothing is known is an error.
-    fn dataset(&self, file_name: &[u8]) -> Result<Option<Dataset>> {
+    fn dataset(&self, file_name: &[u8]) -> Result<Option<(Arc<Held>, Dataset)>> {
         let Some((held, Face::Data)) = Held::find(self.tree, self.dir, file_name)? else { return Ok(None) };
         if held.is_directory()? {
             return Ok(None);
         }
-        let dataset = Dataset::of(Arc::new(held))?;
-        match dataset {
-            Some(dataset) if self.view.shows(dataset.about()) => Ok(Some(dataset)),
+        let held = Arc::new(held);
+        match Dataset::of(&held)? {
+            Some(dataset) if self.view.shows(dataset.about()) => Ok(Some((held, dataset))),
             Some(dataset) => match &dataset.about().fault {
                 Some(problem) if !self.has_others => Err(dataset.wrong(problem)),
                 _ => Ok(None),

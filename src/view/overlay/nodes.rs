@@ -22,8 +22,8 @@ pub enum What {
     Views { own: Option<Held> },
     /// A directory of datasets.
     Directory { view: &'static dyn View },
-    /// A dataset in a view.
-    Face { view: &'static dyn View },
+    /// A dataset in a view, or the part of it that an index says.
+    Face { view: &'static dyn View, part: Option<Box<str>> },
     /// A file in a face, or beside faces, of the parent.
     Inside { view: &'static dyn View },
 }
@@ -32,7 +32,7 @@ impl What {
     pub fn is_directory(&self) -> bool {
         match self {
             What::Views { .. } | What::Directory { .. } => true,
-            What::Face { view } => view.makes_directories(),
+            What::Face { view, .. } => view.makes_directories(),
             What::Inside { .. } => false,
         }
     }

@@ -76,7 +76,7 @@ fn walk(directory: &Directory, found: &mut Vec<u8>) -> Result<()> {
     directory.each(&mut |name, child| match child? {
         Child::Directory(inner) => walk(&inner, found),
         Child::Dataset(dataset) => {
-            let kind = dataset.about().array.as_ref().map_or("", |_| "[]");
+            let kind = dataset.describe()?.array.as_ref().map_or("", |_| "[]");
             found.extend([name, kind.as_bytes(), b";"].concat());
             Ok(())
         }

@@ -102,8 +102,7 @@ impl Store {
 
     /// Its `.zattrs`.
     pub fn attributes(&self) -> Result<Value> {
-        let metadata = self.dataset.metadata()?;
-        Ok(attributes::of(&self.array, &metadata))
+        Ok(attributes::of(&self.array, &self.dataset.describe()?.metadata))
     }
 
     /// The bytes of [`Store::bytes`] that a chunk has; the rest of it means nothing.

@@ -6,9 +6,9 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::super::{DEFLATED, END, LOCAL, LOCAL_LEN, STORED, names};
 use crate::codec::crc32;
 use crate::codec::deflate::{self, Compressor};
+use crate::codec::zip::{DEFLATED, END, LOCAL, LOCAL_LEN, STORED, names};
 use crate::format::Compression;
 use crate::format::target::input::{Stretch, set_aside};
 

@@ -1,49 +1,30 @@
-//! The directory at the end of a ZIP file, read once. In memory a member takes 56 bytes and its name.
+//! The directory at the end of a ZIP file, read once. In memory a member takes 48 bytes.
 //!
 //! The crate rawzip reads it and not the better known `zip`: that keeps members by name, so that of two of one name
 //! one is gone, takes ten times the memory, and refuses a whole archive for one bad member.
 
 use std::cell::RefCell;
 use std::io;
-use std::sync::Arc;
 
 use rawzip::{ErrorKind, ReaderAt, ZipArchive, ZipLocator};
 
-use super::{NPY, names};
+use super::{Record, names};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::NameList;
 use crate::{Error, Result};
 
 /// An entry with the longest name, extra field and comment fits.
 const BUFFER: usize = 256 << 10;
 
 pub struct Directory {
-    /// Of the datasets.
-    pub names: Arc<NameList>,
+    /// Of the members in their order, but for those that only name a directory.
     pub records: Vec<Record>,
     /// Where it begins.
     pub start: u64,
 }
 
-/// What the directory says of a member.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// Offset of its local header.
-    pub header: u64,
-    /// Offset of the next thing in the file: it must end before.
-    pub limit: u64,
-    /// Bytes of its data, in the file and decoded.
-    pub stored_len: u64,
-    pub len: u64,
-    pub crc: u32,
-    pub method: u16,
-    pub flags: u16,
-    /// Its name ends in `.npy`.
-    pub is_npy: bool,
-}
-
-pub fn read(source: &dyn Source) -> Result<Directory> {
+/// Reads the directory; `named` is called with the name of each member, in their order.
+pub fn read(source: &dyn Source, named: &mut dyn FnMut(&str)) -> Result<Directory> {
     let reader = Reader { source, failure: RefCell::default() };
     let mut buffer = vec![0; BUFFER];
     let found = ZipLocator::new().locate_in_reader(&reader, &mut buffer, source.len());
@@ -55,15 +36,19 @@ pub fn read(source: &dyn Source) -> Result<Directory> {
         );
         return Err(Error::damaged(source.place(), problem));
     }
-    let (names, mut records) = entries(&archive, &mut buffer)?;
+    let mut records = entries(&archive, &mut buffer, named)?;
     limit(&mut records, archive.directory_offset());
     source.check()?;
-    Ok(Directory { names: Arc::new(names), records, start: archive.directory_offset() })
+    Ok(Directory { records, start: archive.directory_offset() })
 }
 
-fn entries(archive: &ZipArchive<&Reader<'_>>, buffer: &mut [u8]) -> Result<(NameList, Vec<Record>)> {
+fn entries(
+    archive: &ZipArchive<&Reader<'_>>,
+    buffer: &mut [u8],
+    named: &mut dyn FnMut(&str),
+) -> Result<Vec<Record>> {
     let reader = archive.get_ref();
-    let (mut names, mut records, mut count) = (NameList::default(), Vec::new(), 0u64);
+    let (mut records, mut count) = (Vec::new(), 0u64);
     let mut entries = archive.entries(buffer);
     while let Some(entry) = entries.next_entry().map_err(|error| reader.explain(&error))? {
         count += 1;
@@ -73,8 +58,7 @@ fn entries(archive: &ZipArchive<&Reader<'_>>, buffer: &mut [u8]) -> Result<(Name
         if name.ends_with('/') && len == 0 {
             continue;
         }
-        let dataset = name.as_bytes().strip_suffix(NPY);
-        names.push(dataset.unwrap_or(name.as_bytes()));
+        named(&name);
         records.push(Record {
             header: entry.local_header_offset(),
             limit: 0,
@@ -83,7 +67,6 @@ fn entries(archive: &ZipArchive<&Reader<'_>>, buffer: &mut [u8]) -> Result<(Name
             crc: entry.crc32(),
             method: entry.compression_method().as_u16(),
             flags,
-            is_npy: dataset.is_some(),
         });
     }
     // Without ZIP64 the number has 16 bits, and some writers let it overflow.
@@ -95,7 +78,7 @@ fn entries(archive: &ZipArchive<&Reader<'_>>, buffer: &mut [u8]) -> Result<(Name
     u32::try_from(records.len())
         .map_err(|_| Error::damaged(reader.source.place(), "it has more than 2^32 members"))?;
     records.shrink_to_fit();
-    Ok((names, records))
+    Ok(records)
 }
 
 /// Members follow each other, and then the directory.

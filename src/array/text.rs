@@ -1,0 +1,269 @@
+//! Numbers as text: the shortest that reads back as the same value, and never wider than a width that is known from
+//! the type alone.
+//!
+//! | type | widest | for example |
+//! |---|---|---|
+//! | bool | 1 | `1` |
+//! | int 8, 16, 32, 64, 128 | 4, 6, 11, 20, 40 | `-128` |
+//! | uint 8, 16, 32, 64, 128 | 3, 5, 10, 20, 39 | `255` |
+//! | float 16, bfloat 16 | 11, 16 | `-0.00012195`, `-1000000000000.0` |
+//! | float 32, 64 | 16, 24 | `-0.0000010000001`, `-2.2250738585072014e-308` |
+//! | complex of two floats that are w wide | 2 w + 1 | `0.5-2.0j` |
+//!
+//! Floats have a point or an exponent always, so that they are not taken for whole numbers; `nan`, `inf` and `-inf`
+//! are all that is said of others. They read back through a double, too, as numpy reads all of them. Complex numbers are as Python and `numpy.loadtxt` read them.
+
+use std::sync::OnceLock;
+
+use bytemuck::{AnyBitPattern, pod_read_unaligned};
+use half::{bf16, f16};
+
+use super::{Element, Kind, Width};
+
+/// Hands out the text of each element.
+type Each = fn(&[u8], &mut dyn FnMut(&[u8]));
+
+/// How the elements of a type are written.
+#[derive(Clone, Copy)]
+pub struct Texts {
+    /// Bytes of the widest.
+    pub width: usize,
+    /// Bytes of an element.
+    pub size: usize,
+    each: Each,
+}
+
+impl Texts {
+    /// None for a type whose elements are no numbers.
+    pub fn of(element: Element) -> Option<Texts> {
+        let size = element.size as usize;
+        let (width, each): (usize, Each) = match (element.kind, size) {
+            (Kind::Bool, 1) => (1, |items, each| bools(items, [b"0", b"1"], each)),
+            (Kind::Int, 1) => (4, whole::<i8>),
+            (Kind::Int, 2) => (6, whole::<i16>),
+            (Kind::Int, 4) => (11, whole::<i32>),
+            (Kind::Int, 8) => (20, whole::<i64>),
+            (Kind::Int, 16) => (40, whole::<i128>),
+            (Kind::Uint, 1) => (3, whole::<u8>),
+            (Kind::Uint, 2) => (5, whole::<u16>),
+            (Kind::Uint, 4) => (10, whole::<u32>),
+            (Kind::Uint, 8) => (20, whole::<u64>),
+            (Kind::Uint, 16) => (39, whole::<u128>),
+            (Kind::Bfloat, 2) => (BF16, floats::<bf16>),
+            (Kind::Float, 2) => (F16, floats::<f16>),
+            (Kind::Float, 4) => (F32, floats::<f32>),
+            (Kind::Float, 8) => (F64, floats::<f64>),
+            (Kind::Complex, 4) => (2 * F16 + 1, pairs::<f16>),
+            (Kind::Complex, 8) => (2 * F32 + 1, pairs::<f32>),
+            (Kind::Complex, 16) => (2 * F64 + 1, pairs::<f64>),
+            _ => return None,
+        };
+        Some(Texts { width, size, each })
+    }
+
+    /// Bytes that say yes or no, as Python has it.
+    pub fn of_truth() -> Texts {
+        Texts { width: 5, size: 1, each: |items, each| bools(items, [b"False", b"True"], each) }
+    }
+
+    /// Hands out the text of each of these elements, whose byte order is the machine's.
+    pub fn each(&self, items: &[u8], each: &mut dyn FnMut(&[u8])) {
+        (self.each)(items, each);
+    }
+}
+
+const F16: usize = 11;
+const BF16: usize = 16;
+const F32: usize = 16;
+const F64: usize = 24;
+
+fn bools(items: &[u8], [no, yes]: [&[u8]; 2], each: &mut dyn FnMut(&[u8])) {
+    for item in items {
+        each(if *item == 0 { no } else { yes });
+    }
+}
+
+fn whole<T: itoa::Integer + AnyBitPattern>(items: &[u8], each: &mut dyn FnMut(&[u8])) {
+    let mut room = itoa::Buffer::new();
+    for item in items.chunks_exact(size_of::<T>()) {
+        each(room.format(pod_read_unaligned::<T>(item)).as_bytes());
+    }
+}
+
+fn floats<T: Float>(items: &[u8], each: &mut dyn FnMut(&[u8])) {
+    let mut room = zmij::Buffer::new();
+    for item in items.chunks_exact(size_of::<T>()) {
+        each(pod_read_unaligned::<T>(item).text(&mut room).as_bytes());
+    }
+}
+
+fn pairs<T: Float>(items: &[u8], each: &mut dyn FnMut(&[u8])) {
+    let (mut room, mut pair) = (zmij::Buffer::new(), Vec::with_capacity(2 * F64 + 1));
+    for item in items.chunks_exact(2 * size_of::<T>()) {
+        let (real, imaginary) = item.split_at(size_of::<T>());
+        pair.clear();
+        pair.extend_from_slice(pod_read_unaligned::<T>(real).text(&mut room).as_bytes());
+        let text = pod_read_unaligned::<T>(imaginary).text(&mut room);
+        if !text.starts_with('-') {
+            pair.push(b'+');
+        }
+        pair.extend_from_slice(text.as_bytes());
+        pair.push(b'j');
+        each(&pair);
+    }
+}
+
+trait Float: AnyBitPattern {
+    fn text(self, room: &mut zmij::Buffer) -> &str;
+}
+
+macro_rules! floats {
+    ($($type:ident($value:ident, $room:ident) $text:expr)*) => { $(impl Float for $type {
+        #[inline]
+        fn text(self, $room: &mut zmij::Buffer) -> &str {
+            let $value = self;
+            if $value.is_nan() {
+                "nan"
+            } else if $value.is_infinite() {
+                if $value.is_sign_negative() { "-inf" } else { "inf" }
+            } else {
+                $text
+            }
+        }
+    })* };
+}
+
+floats! {
+    f64(value, room) room.format_finite(value)
+    f32(value, room) match value.to_bits() {
+        // Of all numbers the only ones whose shortest digits, rounded to a double first, are their neighbours.
+        0x15ae_43fd => "7.0385307e-26",
+        0x95ae_43fd => "-7.0385307e-26",
+        _ => room.format_finite(value),
+    }
+    f16(value, room) {
+        static ALL: OnceLock<Vec<f32>> = OnceLock::new();
+        let simplest = |bits| simplest(f16::from_bits(bits).to_f64(), Width::W16);
+        room.format_finite(short(&ALL, value.to_bits(), simplest))
+    }
+    bf16(value, room) {
+        static ALL: OnceLock<Vec<f32>> = OnceLock::new();
+        let simplest = |bits| simplest(bf16::from_bits(bits).to_f64(), Width::Bfloat);
+        room.format_finite(short(&ALL, value.to_bits(), simplest))
+    }
+}
+
+/// The number with few digits for each that has 16 bits: they are found once.
+fn short(all: &OnceLock<Vec<f32>>, bits: u16, simplest: fn(u16) -> f64) -> f32 {
+    let all = all.get_or_init(|| (0..=u16::MAX).map(|bits| simplest(bits) as f32).collect());
+    all.get(usize::from(bits)).copied().unwrap_or(f32::NAN)
+}
+
+/// The number whose shortest digits are those that tell `value` from its neighbours of this width.
+pub fn simplest(value: f64, width: Width) -> f64 {
+    match width {
+        Width::W64 => value,
+        Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
+        Width::W16 => nearby(value, 5, |near| f16::from_f64(near).to_f64()),
+        Width::Bfloat => nearby(value, 4, |near| bf16::from_f64(near).to_f64()),
+    }
+}
+
+/// The number with the fewest digits that becomes `value` when it is `stored`; it has at most so many.
+fn nearby(value: f64, digits: usize, stored: impl Fn(f64) -> f64) -> f64 {
+    let short = (0..digits).filter_map(|behind| format!("{value:.behind$e}").parse().ok());
+    short.into_iter().find(|near| stored(*near) == value).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(name: &str, items: &[u8]) -> Vec<String> {
+        let texts = Texts::of(Element::from_name(name).unwrap()).unwrap();
+        written(texts, items)
+    }
+
+    fn written(texts: Texts, items: &[u8]) -> Vec<String> {
+        let mut all = Vec::new();
+        texts.each(items, &mut |text| {
+            assert!(text.len() <= texts.width, "{}", String::from_utf8_lossy(text));
+            all.push(String::from_utf8(text.to_vec()).unwrap());
+        });
+        all
+    }
+
+    fn widest(all: &[String]) -> usize {
+        all.iter().map(String::len).max().unwrap()
+    }
+
+    fn of<T: bytemuck::NoUninit>(items: &[T]) -> &[u8] {
+        bytemuck::cast_slice(items)
+    }
+
+    #[test]
+    fn whole_numbers_are_as_wide_as_is_said() {
+        for kind in [Kind::Int, Kind::Uint] {
+            for size in [1, 2, 4, 8, 16] {
+                let texts = Texts::of(Element { kind, size }).unwrap();
+                let extremes = [[0u8; 16], [0xff; 16], (1u128 << (8 * size - 1)).to_le_bytes()];
+                let items: Vec<u8> =
+                    extremes.iter().flat_map(|item| item[..size as usize].to_vec()).collect();
+                assert_eq!(widest(&written(texts, &items)), texts.width, "{kind:?} {size}");
+            }
+        }
+        assert_eq!(texts("int8", &[0x80, 5]), ["-128", "5"]);
+        assert_eq!(texts("bool", &[0, 1, 7]), ["0", "1", "1"]);
+        assert_eq!(written(Texts::of_truth(), &[0, 2]), ["False", "True"]);
+    }
+
+    #[test]
+    fn every_float_of_16_bits_reads_back() {
+        let all: Vec<u16> = (0..=u16::MAX).collect();
+        let found = texts("float16", of(&all));
+        assert_eq!(widest(&found), F16, "{:?}", found.iter().max_by_key(|text| text.len()));
+        for (bits, text) in all.iter().zip(&found) {
+            let (value, read) = (f16::from_bits(*bits), f16::from_f64(text.parse().unwrap()));
+            assert!(value.is_nan() && read.is_nan() || read.to_bits() == *bits, "{value} {text}");
+        }
+        let found = written(Texts::of(Element { kind: Kind::Bfloat, size: 2 }).unwrap(), of(&all));
+        assert_eq!(widest(&found), BF16, "{:?}", found.iter().max_by_key(|text| text.len()));
+        for (bits, text) in all.iter().zip(&found) {
+            let (value, read) = (bf16::from_bits(*bits), bf16::from_f64(text.parse().unwrap()));
+            assert!(value.is_nan() && read.is_nan() || read.to_bits() == *bits, "{value} {text}");
+        }
+    }
+
+    #[test]
+    fn floats_are_short_and_as_wide_as_is_said() {
+        let values = [0.1f32, 1.0, -0.0, 1e16, 3.4028235e38, f32::NAN, f32::NEG_INFINITY, f32::INFINITY];
+        let want = ["0.1", "1.0", "-0.0", "1e+16", "3.4028235e+38", "nan", "-inf", "inf"];
+        assert_eq!(texts("float32", of(&values)), want);
+        // The widest ones, of which there are none wider: found by going through all of them.
+        assert_eq!(widest(&texts("float32", of(&[-1.0000001e-6f32]))), F32);
+        assert_eq!(widest(&texts("float64", of(&[-f64::MIN_POSITIVE]))), F64);
+    }
+
+    #[test]
+    fn floats_read_back_through_doubles() {
+        let (mut seed, mut all) = (1u32, vec![0x15ae_43fd_u32, 0x95ae_43fd]);
+        for _ in 0..100_000 {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            all.push(seed);
+        }
+        for (bits, text) in all.iter().zip(texts("float32", of(&all))) {
+            let (value, read) = (f32::from_bits(*bits), text.parse::<f64>().unwrap() as f32);
+            assert!(value.is_nan() && read.is_nan() || read.to_bits() == *bits, "{value} {text}");
+            assert!(value.is_nan() || text.parse::<f32>().unwrap().to_bits() == *bits, "{value} {text}");
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_pythons() {
+        let values = [[0.5f64, -2.0], [-0.0, 1e300], [f64::NAN, f64::INFINITY], [1.0, f64::NEG_INFINITY]];
+        let want = ["0.5-2.0j", "-0.0+1e+300j", "nan+infj", "1.0-infj"];
+        assert_eq!(texts("complex128", of(&values)), want);
+        let widest = [[-f64::MIN_POSITIVE; 2]];
+        assert_eq!(texts("complex128", of(&widest))[0].len(), 2 * F64 + 1);
+    }
+}

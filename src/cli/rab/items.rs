@@ -1,0 +1,37 @@
+//! Values as JSON: of arrays of numbers, and of arrays whose items are lists, rows or texts.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use super::output::{Done, Output};
+use crate::array::{Slab, json};
+use crate::tree::Items;
+use crate::{AnyArray, Error};
+
+/// The items that an index of one axis means, in a list, or the one that a number means.
+pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
+    let slab = Slab::parse(index, &[items.len()?]).map_err(Error::Usage)?;
+    let Some(axis) = slab.axes.first().cloned() else { return Ok(()) };
+    // All of them are positions of the array.
+    let position = |at: u64| axis.start.wrapping_add_signed(axis.step.wrapping_mul(at as i64));
+    let mut wanted = (0..axis.count).map(position);
+    let (mut is_first, mut failed) = (true, Ok(()));
+    let is_list = slab.shape().len() == 1;
+    if is_list {
+        write!(out, "[")?;
+    }
+    let passed = items.pass(&mut wanted, &mut |json| {
+        let comma = if std::mem::take(&mut is_first) { "" } else { ",\n" };
+        failed = write!(out, "{comma}").and_then(|()| out.write_all(json));
+        if failed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    failed?;
+    passed?;
+    Ok(writeln!(out, "{}", if is_list { "]" } else { "" })?)
+}
+
+/// A whole array or a part of one.
+pub fn array(array: &AnyArray, out: &mut Output) -> Done {
+    json::write(array, out)?;
+    Ok(writeln!(out)?)
+}

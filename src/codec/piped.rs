@@ -1,0 +1,337 @@
+//! A file decoded by a program that the user named: all of it goes to the program's standard input, and what comes out
+//! of it into the spill, once for all who want it. Nothing is run unless the user asked for it, and then without a shell.
+//!
+//! What always holds: a program that takes longer than [`LONGEST`], or writes more than the spill may have, is ended with
+//! all that it started; one that fails gives nothing. No lock is held meanwhile.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::Engine;
+use super::spill::{PIECE, Refused, Spilled};
+use crate::error::Place;
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// So long a program may take for one file.
+pub const LONGEST: Duration = Duration::from_secs(600);
+
+pub struct Piped {
+    engine: Arc<Engine>,
+    source: Arc<dyn Source>,
+    /// The program and its arguments.
+    words: Vec<String>,
+    place: Place,
+    /// Its number in the spill.
+    id: u64,
+    longest: Duration,
+    state: Mutex<State>,
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_running: bool,
+    len: Option<u64>,
+    /// What the program did not decode it does not decode the next time.
+    damage: Option<Error>,
+}
+
+impl Piped {
+    /// Of the whole file, by `command`: words with spaces between them.
+    pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, command: &str, place: Place) -> Piped {
+        Piped {
+            id: engine.cache.new_stream(),
+            words: command.split_whitespace().map(str::to_owned).collect(),
+            engine,
+            source,
+            place,
+            longest: LONGEST,
+            state: Mutex::default(),
+            done: Condvar::new(),
+        }
+    }
+
+    pub fn known_len(&self) -> Option<u64> {
+        self.lock().len
+    }
+
+    pub fn len(&self) -> Result<u64> {
+        match self.known_len() {
+            Some(len) => Ok(len),
+            None => self.decoded().map(|decoded| decoded.len()),
+        }
+    }
+
+    pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let decoded = self.decoded()?;
+        let (mut rest, mut at) = (buf, offset);
+        while !rest.is_empty() {
+            let piece = decoded.read((at / PIECE as u64) as usize, &self.engine.spill)?;
+            let from = piece.get((at % PIECE as u64) as usize..).unwrap_or_default();
+            let count = from.len().min(rest.len());
+            let (now, later) = rest.split_at_mut(count);
+            match from.get(..count) {
+                Some(from) if count > 0 => now.copy_from_slice(from),
+                _ => return Err(self.damaged(format!("nothing decodes to byte {at}"))),
+            }
+            (rest, at) = (later, at + count as u64);
+        }
+        self.source.check()
+    }
+
+    /// What came out, from the spill or now; who comes meanwhile waits.
+    fn decoded(&self) -> Result<Arc<Spilled>> {
+        let mut state = self.lock();
+        loop {
+            if let Some(error) = &state.damage {
+                return Err(error.clone());
+            }
+            if let Some(decoded) = self.engine.spill.get((self.id, 0)) {
+                return Ok(decoded);
+            }
+            if !state.is_running {
+                break;
+            }
+            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.is_running = true;
+        drop(state);
+        let _running = Running(self);
+        let decoded = self.run();
+        let mut state = self.lock();
+        match &decoded {
+            Ok(decoded) => state.len = Some(decoded.len()),
+            Err(error @ Error::Damaged { .. }) => {
+                log::error!("{error}; reads of it give an input/output error");
+                state.damage = Some(error.clone());
+            }
+            Err(_) => {}
+        }
+        drop(state);
+        decoded
+    }
+
+    fn run(&self) -> Result<Arc<Spilled>> {
+        loop {
+            match self.attempt() {
+                Ok(decoded) => return Ok(decoded),
+                Err(Refused::Busy) => self.engine.spill.wait(),
+                Err(Refused::TooLarge { limit }) => {
+                    let problem = format!(
+                        "the decoder {:?} writes more than {limit} bytes, which is what may be used on disk for that: \
+                         mount with a larger --spill-size",
+                        self.program()
+                    );
+                    return Err(self.damaged(problem));
+                }
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn program(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    fn attempt(&self) -> Result<Arc<Spilled>, Refused> {
+        let failed = |what: &str, cause: std::io::Error| {
+            Error::Other(format!(
+                "{}: the decoder {:?} cannot be {what}: {cause}",
+                self.place,
+                self.program()
+            ))
+        };
+        let mut command = Command::new(self.program());
+        command.args(self.words.get(1..).unwrap_or_default()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = Group(command.spawn().map_err(|cause| failed("started", cause))?);
+        let (input, output) = (child.0.stdin.take(), child.0.stdout.take());
+        let (Some(mut input), Some(mut output)) = (input, output) else {
+            return Err(failed("spoken to", ErrorKind::BrokenPipe.into()).into());
+        };
+        let (end, group) = (Instant::now() + self.longest, child.id());
+        let mut writer = self.engine.spill.writer()?;
+        let mut pass = || -> Result<(), Refused> {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let filled = fill(&mut output, &mut piece).map_err(|cause| failed("read from", cause))?;
+                if filled == 0 {
+                    return Ok(());
+                }
+                writer.push(piece.get(..filled).unwrap_or_default())?;
+            }
+        };
+        let passed = thread::scope(|scope| {
+            let (finish, finished) = mpsc::channel::<()>();
+            // What the program does not take it does not want: it tells by its exit code whether that is wrong.
+            let feed = thread::Builder::new().spawn_scoped(scope, move || feed(&*self.source, &mut input));
+            let watch = thread::Builder::new().spawn_scoped(scope, move || {
+                let left = end.saturating_duration_since(Instant::now());
+                if let Err(mpsc::RecvTimeoutError::Timeout) = finished.recv_timeout(left) {
+                    kill(group);
+                }
+            });
+            let passed = match (&feed, &watch) {
+                (Ok(_), Ok(_)) => pass(),
+                _ => Err(failed("fed", ErrorKind::OutOfMemory.into()).into()),
+            };
+            if passed.is_err() {
+                kill(group);
+            }
+            drop(finish);
+            let fed = feed.map(|feed| feed.join());
+            passed.and(match fed {
+                Ok(Ok(fed)) => fed.map_err(Refused::Failed),
+                _ => Ok(()),
+            })
+        });
+        passed?;
+        match child.end(end) {
+            _ if Instant::now() >= end => {
+                let problem =
+                    format!("the decoder {:?} took longer than {} s", self.program(), self.longest.as_secs());
+                Err(self.damaged(problem).into())
+            }
+            Ok(status) if status.success() => {
+                self.source.check()?;
+                Ok(writer.finish((self.id, 0)))
+            }
+            Ok(status) => {
+                Err(self.damaged(format!("the decoder {:?} ended with {status}", self.program())).into())
+            }
+            Err(cause) => Err(failed("waited for", cause).into()),
+        }
+    }
+
+    fn damaged(&self, problem: String) -> Error {
+        Error::damaged(self.place.clone(), problem)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The run of a program; over when it ends, however it ends.
+struct Running<'a>(&'a Piped);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_running = false;
+        self.0.done.notify_all();
+    }
+}
+
+/// A program and all that it started: none of it is left behind.
+struct Group(Child);
+
+impl Group {
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Waits until it ends, or ends it.
+    fn end(&mut self, end: Instant) -> std::io::Result<ExitStatus> {
+        while Instant::now() < end {
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        kill(self.id());
+        self.0.wait()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Waited for before, it has no number any more.
+        if let Ok(None) = self.0.try_wait() {
+            kill(self.id());
+            let _ = self.0.wait();
+        }
+    }
+}
+
+fn kill(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // It may be gone already.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+fn feed(source: &dyn Source, input: &mut impl Write) -> Result<()> {
+    let (mut at, mut piece) = (0, vec![0; PIECE]);
+    while at < source.len() {
+        let count = (source.len() - at).min(PIECE as u64);
+        let now = piece.get_mut(..count as usize).unwrap_or_default();
+        source.read_exact_at(now, at)?;
+        if input.write_all(now).is_err() {
+            return Ok(());
+        }
+        at += count;
+    }
+    Ok(())
+}
+
+/// As many bytes as there is room for, fewer only at the end.
+fn fill(output: &mut impl Read, buf: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match output.read(rest) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Limits;
+    use crate::source::memory::MemorySource;
+
+    fn piped(bytes: &[u8], command: &str) -> Piped {
+        let limits = Limits { cache: 1 << 20, index: 1 << 20, spill: Some(1 << 20), verify_first: false };
+        let source = Arc::new(MemorySource { bytes: bytes.to_vec(), ..MemorySource::default() });
+        Piped::new(Arc::new(Engine::with(limits, None)), source, command, Place::default())
+    }
+
+    #[test]
+    fn what_comes_out_is_read_in_any_order() {
+        let bytes: Vec<u8> = (0..300_000u32).map(|number| (number * 7) as u8).collect();
+        let piped = piped(&bytes, "cat -");
+        assert_eq!((piped.known_len(), piped.len().unwrap()), (None, 300_000));
+        for at in [299_990, 0, 32_760, 65_536] {
+            let mut found = [0; 10];
+            piped.read_exact_at(&mut found, at as u64).unwrap();
+            assert_eq!(found, bytes[at..at + 10]);
+        }
+        assert!(piped.read_exact_at(&mut [0; 2], 299_999).is_err());
+        assert_eq!(self::piped(b"", "cat").len().unwrap(), 0);
+        // Who takes nothing is not wrong by that.
+        assert_eq!(self::piped(&bytes, "true").len().unwrap(), 0);
+    }
+
+    #[test]
+    fn what_fails_or_goes_on_for_ever_is_an_error() {
+        let said = |piped: &Piped| piped.len().unwrap_err().to_string();
+        assert!(said(&piped(b"x", "false")).contains("ended with exit status: 1"));
+        assert!(said(&piped(b"x", "no-such-program-here")).contains("cannot be started"));
+        assert!(said(&piped(b"x", "")).contains("cannot be started"));
+        assert!(said(&piped(b"x", "cat /dev/zero")).contains("writes more than"));
+        let slow = Piped { longest: Duration::from_millis(300), ..piped(b"x", "sleep 1000") };
+        assert!(said(&slow).contains("took longer"));
+        assert!(said(&slow).contains("took longer"), "and is not run again");
+    }
+}

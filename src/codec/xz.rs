@@ -1,0 +1,343 @@
+//! A .xz or .lzma file (maybe several, one after the other) of known decoded length, read at any offset. Decoding
+//! cannot begin inside, so all of it is decoded at once: up to [`SMALL`] bytes into the block cache, else into the
+//! spill, whose pieces go through the block cache.
+//!
+//! What always holds: not a byte is served before all were decoded and their number was right; the decoder stops
+//! where there are more, and takes no more memory than [`MOST_MEMORY`]; it runs once for all who want it meanwhile,
+//! and no lock is held while it does. Bytes after the last file are ignored, as Python's `lzma.decompress` does.
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use liblzma::stream::{Action, Status, Stream};
+
+use super::spill::{PIECE, Refused, Spilled, Writer};
+use super::{BLOCK, Engine};
+use crate::error::Place;
+use crate::source::Source;
+use crate::{Error, Result};
+
+const SMALL: u64 = 1 << 20;
+/// Dictionary and all; the largest that the program xz uses by itself needs 65 MiB.
+const MOST_MEMORY: u64 = 256 << 20;
+/// So much is read at once.
+const INPUT: u64 = 64 << 10;
+
+pub struct Xz {
+    engine: Arc<Engine>,
+    id: u64,
+    source: Arc<dyn Source>,
+    stored: Range<u64>,
+    len: u64,
+    place: Place,
+    state: Mutex<State>,
+    progress: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_running: bool,
+    damage: Option<Error>,
+}
+
+/// All of it, verified.
+enum Whole {
+    Small(Arc<[u8]>),
+    Spilled(Arc<Spilled>),
+}
+
+impl Xz {
+    /// What is stored in `stored` of `source` and decodes to `len` bytes.
+    pub fn new(
+        engine: Arc<Engine>,
+        source: Arc<dyn Source>,
+        stored: Range<u64>,
+        len: u64,
+        place: Place,
+    ) -> Xz {
+        let id = engine.cache.new_stream();
+        Xz { engine, id, source, stored, len, place, state: Mutex::default(), progress: Condvar::new() }
+    }
+
+    /// The decoded length in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// As far as it is not known to be damaged: all of it or nothing.
+    pub fn sound_len(&self) -> u64 {
+        if self.lock().damage.is_some() { 0 } else { self.len }
+    }
+
+    /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
+    pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let (mut rest, mut at, mut whole) = (buf, offset, None);
+        while !rest.is_empty() {
+            let block = self.block(at / BLOCK, &mut whole)?;
+            let from = block.get((at % BLOCK) as usize..).unwrap_or_default();
+            let count = from.len().min(rest.len());
+            if count == 0 {
+                return Err(Error::Other("read past the end".into()));
+            }
+            let (filled, after) = rest.split_at_mut(count);
+            filled.copy_from_slice(from.get(..count).unwrap_or_default());
+            (rest, at) = (after, at + count as u64);
+        }
+        self.source.check()
+    }
+
+    /// As [`Xz::read_exact_at`] if nothing has to be decoded for it, or None.
+    pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
+        if let Some(error) = self.lock().damage.clone() {
+            return Err(error);
+        }
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let at = offset + bytes.len() as u64;
+            let Some(block) = self.engine.cache.get(self.id, at / BLOCK) else { return Ok(None) };
+            let from = block.get((at % BLOCK) as usize..).unwrap_or_default();
+            if from.is_empty() {
+                return Ok(None);
+            }
+            bytes.extend(from.iter().take(len - bytes.len()));
+        }
+        self.source.check().map(|()| Some(bytes))
+    }
+
+    fn block(&self, number: u64, whole: &mut Option<Whole>) -> Result<Arc<[u8]>> {
+        if let Some(block) = self.engine.cache.get(self.id, number) {
+            return Ok(block);
+        }
+        let whole = match whole {
+            Some(whole) => whole,
+            none => none.insert(self.whole()?),
+        };
+        let piece = match whole {
+            Whole::Small(bytes) => {
+                let start = (number * BLOCK).min(self.len) as usize;
+                let end = ((number + 1) * BLOCK).min(self.len) as usize;
+                bytes.get(start..end).unwrap_or_default().to_vec()
+            }
+            Whole::Spilled(spilled) => {
+                spilled.read((number * BLOCK / PIECE as u64) as usize, &self.engine.spill)?
+            }
+        };
+        Ok(self.engine.cache.insert(self.id, number, &piece))
+    }
+
+    /// Decoded now, or found in the spill.
+    fn whole(&self) -> Result<Whole> {
+        let mut state = self.lock();
+        loop {
+            if let Some(error) = &state.damage {
+                return Err(error.clone());
+            }
+            if let Some(spilled) = self.engine.spill.get((self.id, 0)) {
+                return Ok(Whole::Spilled(spilled));
+            }
+            if !state.is_running {
+                break;
+            }
+            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.is_running = true;
+        drop(state);
+        let running = Running { xz: self };
+        let decoded = self.decode();
+        // Of a changed container nothing is kept, neither bytes nor damage.
+        self.source.check().inspect_err(|_| self.engine.spill.forget((self.id, 0)))?;
+        if let Err(error @ Error::Damaged { .. }) = &decoded {
+            log::error!("{error}; reads of it give an input/output error");
+            self.lock().damage = Some(error.clone());
+        }
+        drop(running);
+        decoded
+    }
+
+    fn decode(&self) -> Result<Whole> {
+        // A decoder may need much memory: one at a time.
+        let _turn = self.engine.spill.turn();
+        if self.len <= SMALL {
+            let mut bytes = Vec::new();
+            self.run(&mut |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })
+            .map_err(|refused| self.refused(refused))?;
+            return Ok(Whole::Small(bytes.into()));
+        }
+        let limit = self.engine.spill.limit()?;
+        if self.len > limit {
+            return Err(self.refused(Refused::TooLarge { limit }));
+        }
+        loop {
+            match self.spilled() {
+                Err(Refused::Busy) => self.engine.spill.wait(),
+                done => return done.map(Whole::Spilled).map_err(|refused| self.refused(refused)),
+            }
+        }
+    }
+
+    fn spilled(&self) -> Result<Arc<Spilled>, Refused> {
+        let mut writer: Writer<'_> = self.engine.spill.writer().map_err(Refused::Failed)?;
+        self.run(&mut |piece| writer.push(piece))?;
+        Ok(writer.finish((self.id, 0)))
+    }
+
+    /// Hands out everything in pieces of [`PIECE`] bytes, the last one shorter.
+    fn run(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), Refused>) -> Result<(), Refused> {
+        let mut piece = vec![0; PIECE];
+        let (mut filled, mut total) = (0, 0u64);
+        let (mut at, mut input, mut used) = (self.stored.start, Vec::new(), 0);
+        let (mut decoder, mut files) = (self.decoder()?, 0);
+        // One byte more than there should be tells that there are more.
+        while total <= self.len {
+            if used == input.len() && at < self.stored.end {
+                let count = (self.stored.end - at).min(INPUT);
+                input.resize(count as usize, 0);
+                self.source.read_exact_at(&mut input, at).map_err(Refused::Failed)?;
+                (at, used) = (at + count, 0);
+            }
+            let is_last = at == self.stored.end;
+            let before = (decoder.total_in(), decoder.total_out());
+            let action = if is_last { Action::Finish } else { Action::Run };
+            let from = input.get(used..).unwrap_or_default();
+            let status = decoder.process(from, piece.get_mut(filled..).unwrap_or_default(), action);
+            let (read, made) = (decoder.total_in() - before.0, decoder.total_out() - before.1);
+            used += read as usize;
+            filled += made as usize;
+            total += made;
+            self.engine.count_decoded(made);
+            if filled == PIECE && total <= self.len {
+                each(&piece)?;
+                filled = 0;
+            }
+            match status {
+                Ok(Status::StreamEnd) => {
+                    files += 1;
+                    if is_last && used == input.len() {
+                        break;
+                    }
+                    decoder = self.decoder()?;
+                }
+                Ok(Status::Ok | Status::GetCheck) if read > 0 || made > 0 || !is_last => {}
+                // Not the beginning of another file.
+                _ if files > 0 && decoder.total_out() == 0 => break,
+                Ok(_) => return Err(self.wrong(at, "the xz stream ends early")),
+                Err(liblzma::stream::Error::MemLimit | liblzma::stream::Error::Mem) => {
+                    let problem = format!(
+                        "the xz stream needs more memory than {MOST_MEMORY} bytes, which is the limit"
+                    );
+                    return Err(Refused::Failed(Error::Unsupported { place: self.place.clone(), problem }));
+                }
+                Err(error) => {
+                    return Err(self.wrong(at, &format!("the xz stream is damaged: {error}").to_lowercase()));
+                }
+            }
+        }
+        if total != self.len {
+            let found = if total > self.len { "more".into() } else { total.to_string() };
+            return Err(
+                self.wrong(self.stored.start, &format!("decodes to {found} bytes, {} are needed", self.len))
+            );
+        }
+        if filled > 0 { each(piece.get(..filled).unwrap_or_default()) } else { Ok(()) }
+    }
+
+    fn decoder(&self) -> Result<Stream, Refused> {
+        let failed = |error| Refused::Failed(Error::Other(format!("the xz decoder cannot be made: {error}")));
+        Stream::new_auto_decoder(MOST_MEMORY, 0).map_err(failed)
+    }
+
+    fn wrong(&self, at: u64, problem: &str) -> Refused {
+        Refused::Failed(Error::damaged(self.place.at(at), problem))
+    }
+
+    fn refused(&self, refused: Refused) -> Error {
+        match refused {
+            Refused::Failed(error) => error,
+            Refused::TooLarge { limit } => {
+                let problem = format!(
+                    "decodes to {} bytes, for which the spill of {limit} has no room (--spill-size)",
+                    self.len
+                );
+                Error::Unsupported { place: self.place.clone(), problem }
+            }
+            Refused::Busy => Error::Other("the spill is busy".into()),
+        }
+    }
+
+    /// A poisoned lock is used on: no critical section leaves the state half changed.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// It is being decoded; also when that panics, those who wait are woken.
+struct Running<'x> {
+    xz: &'x Xz,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.xz.lock().is_running = false;
+        self.xz.progress.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::memory::MemorySource;
+
+    fn xz(bytes: &[u8], len: u64) -> Xz {
+        let source = MemorySource { bytes: bytes.to_vec(), ..MemorySource::default() };
+        let place = Place { dataset: Some("x".into()), ..Place::default() };
+        Xz::new(Arc::new(Engine::new(1 << 20)), Arc::new(source), 0..bytes.len() as u64, len, place)
+    }
+
+    fn encoded(data: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        std::io::copy(&mut liblzma::read::XzEncoder::new(data, 1), &mut out).unwrap();
+        out
+    }
+
+    fn read(bytes: &[u8], len: u64) -> Result<Vec<u8>, String> {
+        let xz = xz(bytes, len);
+        let mut out = vec![0; len as usize];
+        // From the back, in pieces.
+        for piece in out.chunks_mut(100_000).rev().enumerate().collect::<Vec<_>>() {
+            let start = len.saturating_sub(1) / 100_000 * 100_000 - 100_000 * piece.0 as u64;
+            xz.read_exact_at(piece.1, start).map_err(|error| error.to_string())?;
+        }
+        Ok(out)
+    }
+
+    #[test]
+    fn what_was_encoded_comes_back_small_and_large() {
+        for len in [1usize, 100_000, 1 << 20, (1 << 20) + 1, 3_000_000] {
+            let data: Vec<u8> = (0..len).map(|at| ((at * at) >> 7) as u8).collect();
+            assert!(read(&encoded(&data), len as u64).unwrap() == data, "{len}");
+        }
+    }
+
+    #[test]
+    fn several_files_and_what_follows_them() {
+        let both = [encoded(b"one"), encoded(b"two")].concat();
+        assert_eq!(read(&both, 6).unwrap(), b"onetwo");
+        assert_eq!(read(&[&both[..], b"junk"].concat(), 6).unwrap(), b"onetwo");
+    }
+
+    #[test]
+    fn damage_and_bombs() {
+        let whole = encoded(&vec![7; 200_000]);
+        assert!(read(&whole, 10).unwrap_err().contains("more bytes, 10 are needed"));
+        assert!(read(&whole, 200_001).unwrap_err().contains("decodes to 200000 bytes"));
+        assert!(read(&whole[..whole.len() - 5], 200_000).unwrap_err().contains("ends early"));
+        assert!(read(b"not xz at all", 5).unwrap_err().contains("damaged"));
+        let bomb = encoded(&vec![0; 64 << 20]);
+        let stream = xz(&bomb, 10);
+        assert!(stream.read_exact_at(&mut [0; 10], 0).is_err());
+        assert!(stream.engine.decoded() <= 2 * PIECE as u64);
+    }
+}

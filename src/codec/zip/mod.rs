@@ -1,0 +1,140 @@
+//! ZIP files, read: what the directory at the end says of each member, and where a member's data is. All numbers are
+//! little-endian.
+//! ```text
+//! for each member:
+//!   30 + n + m   local header, name, extra field
+//!                data: as it is or as a bare deflate stream
+//! the directory:
+//!   46 + n + m + k for each member: sizes, CRC-32, where its local header is
+//!   22 + c (ZIP64: 56 + 20 before it): where the directory is; comment
+//! ```
+//! Names are keys, never paths of the system. What is said twice (in the directory and in a local header) has to be
+//! the same, and no member reaches into the next.
+
+mod directory;
+mod local;
+pub mod names;
+
+pub use directory::read;
+pub use local::{Window, find};
+
+use super::Wrapper;
+use crate::Error;
+use crate::error::Place;
+
+/// Before each member.
+pub const LOCAL: [u8; 4] = *b"PK\x03\x04";
+/// After the directory, which is all that there is of an archive without members.
+pub const END: [u8; 4] = *b"PK\x05\x06";
+/// Methods of compression.
+pub const STORED: u16 = 0;
+pub const DEFLATED: u16 = 8;
+/// The length of a local header without name and extra field.
+pub const LOCAL_LEN: usize = 30;
+
+const ENCRYPTED: u16 = 1;
+
+/// What the directory says of a member.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Offset of its local header.
+    pub header: u64,
+    /// Offset of the next thing in the file: it must end before.
+    pub limit: u64,
+    /// Bytes of its data, in the file and decoded.
+    pub stored_len: u64,
+    pub len: u64,
+    pub crc: u32,
+    pub method: u16,
+    pub flags: u16,
+}
+
+impl Record {
+    pub fn is_deflated(&self) -> bool {
+        self.method == DEFLATED
+    }
+
+    /// Neither encrypted nor of a compression that is not known.
+    pub fn is_readable(&self) -> bool {
+        self.flags & ENCRYPTED == 0 && matches!(self.method, STORED | DEFLATED)
+    }
+
+    pub fn wrapper(&self) -> Wrapper {
+        Wrapper::Bare { crc: self.crc }
+    }
+
+    /// What the compression is called; None where the data is as it is.
+    pub fn compression(&self) -> Option<String> {
+        Some(match self.method {
+            _ if self.flags & ENCRYPTED != 0 => "encrypted".into(),
+            STORED => return None,
+            DEFLATED => "deflate".into(),
+            12 => "bzip2".into(),
+            14 => "lzma".into(),
+            93 => "zstd".into(),
+            95 => "xz".into(),
+            other => format!("method {other}"),
+        })
+    }
+
+    /// Can it be read, as far as the directory tells?
+    pub fn judge(&self) -> Result<(), Fault> {
+        let Record { stored_len, len, .. } = *self;
+        match (self.compression(), self.method) {
+            (None, _) if stored_len != len => {
+                Err(format!("it is stored in {stored_len} bytes, and said to have {len}").into())
+            }
+            (None, _) => Ok(()),
+            (Some(_), DEFLATED) if self.flags & ENCRYPTED == 0 => {
+                // Deflate takes at least two bits for 258 bytes.
+                let is_possible = len <= stored_len.saturating_mul(1032) && len <= i64::MAX as u64;
+                let problem = || {
+                    format!(
+                        "it is said to have {len} bytes, to which {stored_len} compressed bytes cannot decode"
+                    )
+                };
+                if is_possible { Ok(()) } else { Err(problem().into()) }
+            }
+            (Some(_), _) if self.flags & ENCRYPTED != 0 => {
+                Err(Fault::unsupported("it is encrypted, which is not read"))
+            }
+            (Some(name), _) => {
+                Err(Fault::unsupported(format!("its compression is {name}, known are stored and deflate")))
+            }
+        }
+    }
+}
+
+/// Why nothing is read of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub problem: String,
+    /// Nothing is wrong with it.
+    pub is_unsupported: bool,
+}
+
+impl Fault {
+    pub fn unsupported(problem: impl Into<String>) -> Fault {
+        Fault { problem: problem.into(), is_unsupported: true }
+    }
+
+    pub fn error(&self, place: Place) -> Error {
+        let problem = self.problem.clone();
+        match self.is_unsupported {
+            true => Error::Unsupported { place, problem },
+            false => Error::Damaged { place, problem },
+        }
+    }
+}
+
+impl From<String> for Fault {
+    fn from(problem: String) -> Fault {
+        Fault { problem, is_unsupported: false }
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(problem: &str) -> Fault {
+        problem.to_owned().into()
+    }
+}

@@ -1,0 +1,317 @@
+//! The files of all arrays as datasets: the numbers that are stored, those that follow from them, and `meta.yaml`.
+//! Beside the name of its file an array, and a part of one, is found by its directory: then its elements are meant if
+//! it is flat, and else its `meta.yaml`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+
+use super::array::Array;
+use super::faces::{self, Lines, Numbers};
+use super::graph::Ix;
+use super::layout::{File, Layout, What, file_of, joined};
+use super::store::Store;
+use super::values::Values;
+use super::{check, meta};
+use crate::array::{self, Dtype, Element, Endian, Order};
+use crate::content::Content;
+use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Size};
+use crate::yaml::{Node, Text};
+use crate::{Error, Result};
+
+pub struct Archive {
+    store: Arc<Store>,
+    arrays: Vec<Arc<Array>>,
+    layout: Layout,
+    names: Arc<Index>,
+    /// Those that cost something to make.
+    made: Vec<OnceLock<Content>>,
+}
+
+/// Datasets by name.
+pub struct Index {
+    names: NameList,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl Names for Arc<Index> {
+    fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    fn get(&self, number: usize) -> Option<Cow<'_, [u8]>> {
+        self.names.get(number).map(Cow::Borrowed)
+    }
+
+    fn find(&self, name: &[u8]) -> Option<Option<usize>> {
+        let found = std::str::from_utf8(name).ok().and_then(|name| self.numbers.get(name));
+        Some(found.map(|number| *number as usize))
+    }
+}
+
+impl Archive {
+    pub fn new(store: Arc<Store>, arrays: Vec<Arc<Array>>, layout: Layout) -> Archive {
+        let names = Arc::new(Index::new(&arrays, &layout));
+        let made = layout.files.iter().map(|_| OnceLock::new()).collect();
+        Archive { store, arrays, layout, names, made }
+    }
+
+    pub fn names(&self) -> Arc<Index> {
+        self.names.clone()
+    }
+
+    fn file(&self, number: u32) -> Result<(&File, &Arc<Array>)> {
+        let file = self.layout.files.get(number as usize).ok_or(Error::NotFound)?;
+        self.arrays.get(file.array).map(|array| (file, array)).ok_or(Error::NotFound)
+    }
+
+    fn name(&self, number: u32) -> String {
+        String::from_utf8_lossy(self.names.names.get(number as usize).unwrap_or_default()).into_owned()
+    }
+
+    /// What has to be made once is kept.
+    fn make(&self, number: u32) -> Result<Content> {
+        let (file, array) = self.file(number)?;
+        let made = match file.what {
+            What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
+            What::Data => return array.content(file.ix),
+            What::Face(face) => {
+                Numbers::new(array, file.ix, face).map(|face| Content::Computed(Arc::new(face)))
+            }
+            What::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
+        };
+        match made {
+            Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
+                Ok(Content::Broken { claimed: 1, error })
+            }
+            made => made,
+        }
+    }
+
+    /// Where the bytes of a flat part are in the file as they are.
+    fn stored(&self, file: &File, array: &Array, described: &mut Description) -> Result<()> {
+        let Some((flat, len)) = array.node(file.ix)?.flat().map(|flat| (flat, array.claimed(file.ix))) else {
+            return Ok(());
+        };
+        let Some(member) = self.store.find(&flat.blob.member) else { return Ok(()) };
+        let Some((range, record)) = self.store.stored(member)? else { return Ok(()) };
+        let codec = flat.blob.codec.map(|codec| codec.name().to_owned());
+        described.compression = codec.or_else(|| record.compression());
+        let is_plain = described.compression.is_none();
+        if record.compression().is_none() {
+            let value = format!("{:08x}", record.crc);
+            described.checksum = Some(Checksum { range: range.clone(), algorithm: "crc32".into(), value });
+        }
+        let end = if is_plain { range.end.min(range.start.saturating_add(len)) } else { range.end };
+        described.stored = Some(range.start..end);
+        Ok(())
+    }
+}
+
+impl Index {
+    fn new(arrays: &[Arc<Array>], layout: &Layout) -> Index {
+        let (mut names, mut numbers) = (NameList::default(), HashMap::new());
+        for (number, file) in (0..).zip(&layout.files) {
+            let name = joined(&file.place);
+            names.push(name.as_bytes());
+            numbers.entry(name).or_insert(number);
+        }
+        let of_directory = |place: &[Vec<u8>], file: &str| {
+            numbers.get(&joined(&[place, &[file.as_bytes().to_vec()]].concat())).copied()
+        };
+        let mut others = Vec::new();
+        for (place, array, ix) in &layout.directories {
+            let Some(array) = arrays.get(*array) else { continue };
+            let Some(number) = of_directory(place, file_of(array, *ix)) else { continue };
+            if *ix == array.graph.root.to {
+                others.push((array.name.clone(), number));
+            }
+            others.push((joined(place), number));
+        }
+        for (name, number) in others {
+            numbers.entry(name).or_insert(number);
+        }
+        Index { names, numbers }
+    }
+}
+
+/// Numbers that follow from others are of this type.
+const INT64: Dtype = Dtype { element: Element { kind: array::Kind::Int, size: 8 }, endian: Endian::Little };
+
+impl Datasets for Archive {
+    fn count(&self) -> u64 {
+        self.layout.files.len() as u64
+    }
+
+    fn size(&self, number: u32) -> Size {
+        let Ok((file, array)) = self.file(number) else { return Size { len: None, stored: 0 } };
+        match file.what {
+            What::Data => {
+                let flat = array.node(file.ix).ok().and_then(|node| node.flat());
+                let member = flat.and_then(|flat| self.store.find(&flat.blob.member));
+                let stored = member.map_or(0, |member| self.store.size(member).stored);
+                Size { len: Some(array.claimed(file.ix)), stored }
+            }
+            What::Face(face) => {
+                let shape = faces::shape(array, file.ix, face);
+                let len = shape.ok().and_then(|shape| array::byte_len(INT64.element, &shape));
+                Size { len, stored: 0 }
+            }
+            What::Meta | What::Text => {
+                let made = self.made.get(number as usize).and_then(OnceLock::get);
+                Size { len: made.and_then(Content::known_len), stored: 0 }
+            }
+        }
+    }
+
+    fn content(&self, number: u32) -> Result<Content> {
+        let kept = self.made.get(number as usize).ok_or(Error::NotFound)?;
+        if let Some(content) = kept.get() {
+            return Ok(content.clone());
+        }
+        self.store.source().check()?;
+        let made = self.make(number)?;
+        // Small texts are made anew, flat parts are kept where they are.
+        match self.file(number)?.0.what {
+            What::Meta | What::Data => Ok(made),
+            What::Face(_) | What::Text => Ok(kept.get_or_init(|| made).clone()),
+        }
+    }
+
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        Ok(self.made.get(number as usize).and_then(OnceLock::get).cloned())
+    }
+
+    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
+        Ok(None)
+    }
+
+    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
+        let text =
+            self.file(number).map(|(file, array)| meta::sidecar(array, file, &self.name(number), file_name));
+        let len = text.ok().map(|text| text.len() as u64);
+        Size { len, stored: len.unwrap_or(0) }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        self.store.source().check()?;
+        let (file, array) = self.file(number)?;
+        let text = meta::sidecar(array, file, &self.name(number), file_name);
+        Ok(Content::Inline(text.into_bytes().into()))
+    }
+
+    fn has_sidecar(&self, number: u32) -> bool {
+        self.file(number).is_ok_and(|(file, _)| file.what != What::Meta)
+    }
+
+    fn place(&self, number: u32) -> Option<Vec<Vec<u8>>> {
+        self.file(number).ok().map(|(file, _)| file.place.clone())
+    }
+
+    fn links(&self) -> &[Link] {
+        &self.layout.links
+    }
+
+    fn describe(&self, number: u32) -> Result<Description> {
+        let (file, array) = self.file(number)?;
+        let node = array.node(file.ix)?;
+        let fault =
+            node.fault.as_ref().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone());
+        let mut described = Description {
+            name: Text::from(&*self.name(number)),
+            kind: "object".into(),
+            array: None,
+            table: None,
+            compression: None,
+            stored: None,
+            decoded_len: None,
+            recorded_len: None,
+            checksum: None,
+            fault,
+            metadata: Arc::new(Node::Null),
+            codec: Arc::new(meta::codec(array, file)),
+        };
+        match (file.what, node.flat()) {
+            (What::Data, Some(flat)) => {
+                described.kind = flat.of.name();
+                if let super::dtype::Cell::Number(dtype) = flat.of.cell {
+                    let shape = [&[node.len], &*flat.of.shape].concat();
+                    described.array = Some(array::Array::new(dtype, shape, Order::C));
+                }
+                described.decoded_len = node.fault.is_none().then(|| array.claimed(file.ix));
+                self.stored(file, array, &mut described)?;
+            }
+            (What::Face(face), _) => {
+                let shape = faces::shape(array, file.ix, face)?;
+                described.kind = "int64".into();
+                described.decoded_len = array::byte_len(INT64.element, &shape);
+                described.array = Some(array::Array::new(INT64, shape, Order::C));
+            }
+            (What::Text, _) => described.kind = "text".into(),
+            _ if node.flat().is_some() => described.fault = None,
+            _ => {}
+        }
+        Ok(described)
+    }
+
+    fn check(&self, number: u32) -> Result<()> {
+        let (file, array) = self.file(number)?;
+        let is_flat = array.node(file.ix)?.flat().is_some();
+        match file.what {
+            What::Meta if !is_flat => check::check(array, file.ix),
+            What::Data => array.sound(file.ix).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn items(&self, number: u32) -> Option<Box<dyn Items>> {
+        let (file, array) = self.file(number).ok()?;
+        let is_one = matches!(file.what, What::Meta | What::Data) && array.document.is_ok();
+        is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
+    }
+
+    fn memory(&self) -> u64 {
+        let nodes: usize = self.arrays.iter().map(|array| array.graph.nodes.len()).sum();
+        512 * (nodes as u64 + self.store.count() as u64)
+    }
+
+    fn remains(&self, number: u32) -> Result<Content> {
+        let (file, array) = self.file(number)?;
+        match (file.what, array.node(file.ix)?.flat()) {
+            (What::Data, Some(flat)) => match self.store.find(&flat.blob.member) {
+                Some(member) => self.store.content(member),
+                None => Ok(Content::Inline(Arc::default())),
+            },
+            _ => self.make(number),
+        }
+    }
+}
+
+/// An array or a part of one, item by item.
+struct Part {
+    array: Arc<Array>,
+    ix: Ix,
+}
+
+impl Items for Part {
+    fn len(&self) -> Result<u64> {
+        self.array.sound(self.ix).map(|node| node.len)
+    }
+
+    fn pass(
+        &self,
+        wanted: &mut dyn Iterator<Item = u64>,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let (mut values, mut json) = (Values::new(&self.array), Vec::new());
+        for item in wanted {
+            json.clear();
+            values.item(self.ix, item, &mut json)?;
+            if each(&json).is_break() {
+                break;
+            }
+        }
+        self.array.store().source().check()
+    }
+}

@@ -1,0 +1,221 @@
+//! The members of a container by name: of a ZIP file, or the files of a directory. Names are keys: what a schema
+//! names is looked for among them and nowhere else.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::super::Context;
+use super::graph::{Blob, Codec};
+use crate::codec::zip::{self, Fault, Window};
+use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz};
+use crate::content::{AsSource, Content};
+use crate::error::Place;
+use crate::source::Source;
+use crate::tree::Size;
+use crate::{Error, Result};
+
+pub struct Store {
+    source: Arc<dyn Source>,
+    engine: Arc<Engine>,
+    members: Vec<Member>,
+    /// Of members of one name the last, as Python has it.
+    index: HashMap<Box<str>, usize>,
+    /// Names that more than one member has.
+    pub twice: Vec<Box<str>>,
+    /// By the number of a member: decoded by the ZIP file, and by the schema.
+    deflated: Streams,
+    compressed: Streams,
+}
+
+struct Member {
+    name: Box<str>,
+    record: zip::Record,
+    /// Where its data is; looked for when it is first asked for.
+    found: OnceLock<Result<Range<u64>, Fault>>,
+}
+
+impl Store {
+    pub fn zip(context: &Context) -> Result<Store> {
+        let (source, engine) = (context.source.clone(), context.engine.clone());
+        let mut names: Vec<Box<str>> = Vec::new();
+        let directory = zip::read(&*source, &mut |name| names.push(name.into()))?;
+        let header = directory.start..source.len();
+        let (mut index, mut twice) = (HashMap::new(), Vec::new());
+        for (number, name) in names.iter().enumerate() {
+            if index.insert(name.clone(), number).is_some() {
+                twice.push(name.clone());
+            }
+        }
+        let member = |(name, record)| Member { name, record, found: OnceLock::new() };
+        let members = names.into_iter().zip(directory.records).map(member).collect();
+        let streams = || Streams::new(engine.clone(), source.clone(), header.clone());
+        let (deflated, compressed) = (streams(), streams());
+        Ok(Store { source, engine, members, index, twice, deflated, compressed })
+    }
+
+    pub fn source(&self) -> &Arc<dyn Source> {
+        &self.source
+    }
+
+    pub fn place(&self, dataset: &str) -> Place {
+        self.source.place().dataset(dataset)
+    }
+
+    pub fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| &*member.name)
+    }
+
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    /// Bytes of a member, decoded and in the file.
+    pub fn size(&self, number: usize) -> Size {
+        let record = self.members.get(number).map(|member| &member.record);
+        let stored = record.map_or(0, |record| record.stored_len.min(self.source.len()));
+        Size { len: record.map(|record| self.believed(record)), stored }
+    }
+
+    /// What a member says its length is, as far as the file can have it.
+    fn believed(&self, record: &zip::Record) -> u64 {
+        match record.judge() {
+            Ok(()) => record.len,
+            Err(_) => record.len.clamp(1, self.source.len().max(1)),
+        }
+    }
+
+    /// The bytes that a blob has in its member, before they are decompressed.
+    pub fn blob_len(&self, blob: &Blob) -> Result<u64, Fault> {
+        let number = self.find(&blob.member).ok_or_else(|| self.missing(&blob.member))?;
+        let record = &self.members.get(number).ok_or_else(|| self.missing(&blob.member))?.record;
+        record.judge().map(|()| record.len)
+    }
+
+    fn missing(&self, member: &str) -> Fault {
+        format!("there is no member {member:?}").into()
+    }
+
+    /// Where a member's data is in the file, and the record of it.
+    pub fn stored(&self, number: usize) -> Result<Option<(Range<u64>, &zip::Record)>> {
+        let Some(member) = self.members.get(number) else { return Ok(None) };
+        Ok(self.locate(member)?.ok().map(|range| (range, &member.record)))
+    }
+
+    fn locate(&self, member: &Member) -> Result<Result<Range<u64>, Fault>> {
+        if let Some(found) = member.found.get() {
+            return Ok(found.clone());
+        }
+        let window = Window::new(&*self.source, member.record.header)?;
+        let found = zip::find(&member.record, &member.name, &window)?;
+        self.source.check()?;
+        let judged = found.and_then(|range| member.record.judge().map(|()| range));
+        Ok(member.found.get_or_init(|| judged).clone())
+    }
+
+    /// The bytes of a member.
+    pub fn content(&self, number: usize) -> Result<Content> {
+        let member = self.members.get(number).ok_or(Error::NotFound)?;
+        let place = self.source.place().dataset(&member.name);
+        let range = match self.locate(member)? {
+            Ok(range) => range,
+            Err(fault) => {
+                return Ok(Content::Broken {
+                    claimed: self.believed(&member.record),
+                    error: fault.error(place),
+                });
+            }
+        };
+        if !member.record.is_deflated() {
+            return Ok(Content::Stored { source: self.source.clone(), range });
+        }
+        if member.record.len == 0 {
+            return Ok(Content::Inline(Arc::default()));
+        }
+        let (wrapper, expected) = (Some(member.record.wrapper()), Some(member.record.len));
+        let described = || Ok(Described { stored: range, wrapper, expected, place });
+        self.deflated.get_or_make(number as u32, described).map(Content::Decoded)
+    }
+
+    /// The first `need` bytes of a blob, decompressed. It is damaged if they are all not there, and if it is compressed
+    /// also if there are more: nothing is decoded that nobody asked for.
+    pub fn blob(&self, blob: &Blob, need: u64, dataset: &str) -> Result<Content> {
+        let place = self.place(dataset);
+        let number =
+            self.find(&blob.member).ok_or_else(|| self.missing(&blob.member).error(place.clone()))?;
+        let whole = self.content(number)?;
+        if let Content::Broken { .. } = whole {
+            return Ok(whole);
+        }
+        if need == 0 {
+            return Ok(Content::Inline(Arc::default()));
+        }
+        match blob.codec {
+            None => Ok(first(whole, need)),
+            Some(codec) => self.decompressed(number, whole, codec, need, place),
+        }
+    }
+
+    fn decompressed(
+        &self,
+        number: usize,
+        whole: Content,
+        codec: Codec,
+        need: u64,
+        place: Place,
+    ) -> Result<Content> {
+        let is_plain = matches!(whole, Content::Stored { .. });
+        let (source, stored) = match whole {
+            Content::Stored { source, range } => (source, range),
+            other => {
+                let inner: Arc<dyn Source> = Arc::new(AsSource::new(other, &*self.source));
+                let stored = 0..inner.len();
+                (inner, stored)
+            }
+        };
+        let engine = self.engine.clone();
+        match codec {
+            Codec::Zlib => {
+                let described = Described { stored, wrapper: None, expected: Some(need), place };
+                if is_plain {
+                    let stream = self.compressed.get_or_make(number as u32, || Ok(described.clone()))?;
+                    // Two arrays may want different lengths of one member.
+                    if stream.known_len() == Some(need) {
+                        return Ok(Content::Decoded(stream));
+                    }
+                }
+                Ok(Content::Decoded(Stream::kept_in(None, engine, source, described)))
+            }
+            Codec::Lzma => Ok(Content::Computed(Arc::new(Xz::new(engine, source, stored, need, place)))),
+            Codec::Lz4Block => {
+                let place = place.at(stored.start);
+                if stored.end - stored.start < 4 {
+                    return Err(Error::damaged(place, "the LZ4 block has no length before it"));
+                }
+                let prefix = source.read_range(stored.start..stored.start + 4)?;
+                let len = prefix.try_into().map_or(0, u32::from_le_bytes);
+                if u64::from(len) != need {
+                    let problem = format!("the LZ4 block is said to have {len} bytes, {need} are needed");
+                    return Err(Error::damaged(place, problem));
+                }
+                let start = Lz4::new(stored.start + 4..stored.end);
+                Ok(Content::Computed(Arc::new(Walk::new(engine, source, start, need, place))))
+            }
+        }
+    }
+}
+
+fn first(whole: Content, need: u64) -> Content {
+    match whole {
+        Content::Stored { source, range } => {
+            let end = range.end.min(range.start.saturating_add(need));
+            Content::Stored { source, range: range.start..end }
+        }
+        whole if whole.known_len() == Some(need) => whole,
+        whole => Content::Part { whole: Arc::new(whole), range: 0..need },
+    }
+}

@@ -1,0 +1,95 @@
+//! What is below `.views`: `jsonl/<array name>.jsonl` for arrays whose items can be shown, and
+//! `blobs/<member>` for every member, decoded by the ZIP file and no further.
+
+use std::sync::{Arc, OnceLock};
+
+use super::array::Array;
+use super::lines::JsonLines;
+use super::meta;
+use super::store::Store;
+use crate::content::Content;
+use crate::tree::{Datasets, Description, NameList, Size};
+use crate::{Error, Result};
+
+pub struct Views {
+    store: Arc<Store>,
+    lines: Vec<(Arc<Array>, OnceLock<Content>)>,
+}
+
+impl Views {
+    /// With the names of the files.
+    pub fn new(store: &Arc<Store>, arrays: &[Arc<Array>]) -> (NameList, Views) {
+        let mut names = NameList::default();
+        let shown = arrays.iter().filter(|array| meta::is_whole(array)).cloned();
+        let lines: Vec<_> = shown.map(|array| (array, OnceLock::new())).collect();
+        lines.iter().for_each(|(array, _)| names.push(format!("jsonl/{}.jsonl", array.name).as_bytes()));
+        store.names().for_each(|name| names.push(format!("blobs/{name}").as_bytes()));
+        (names, Views { store: store.clone(), lines })
+    }
+
+    /// The member of a file that is no JSON.
+    fn member(&self, number: u32) -> usize {
+        (number as usize).saturating_sub(self.lines.len())
+    }
+}
+
+impl Datasets for Views {
+    fn count(&self) -> u64 {
+        (self.lines.len() + self.store.count()) as u64
+    }
+
+    fn size(&self, number: u32) -> Size {
+        match self.lines.get(number as usize) {
+            Some((_, made)) => Size { len: made.get().and_then(Content::known_len), stored: 0 },
+            None => self.store.size(self.member(number)),
+        }
+    }
+
+    fn content(&self, number: u32) -> Result<Content> {
+        let Some((array, made)) = self.lines.get(number as usize) else {
+            return self.store.content(self.member(number));
+        };
+        if let Some(made) = made.get() {
+            return Ok(made.clone());
+        }
+        let content = match JsonLines::new(array) {
+            Ok(lines) => Content::Computed(Arc::new(lines)),
+            Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
+                Content::Broken { claimed: 1, error }
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(made.get_or_init(|| content).clone())
+    }
+
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        match self.lines.get(number as usize) {
+            Some((_, made)) => Ok(made.get().cloned()),
+            None => Ok(None),
+        }
+    }
+
+    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
+        Err(Error::NotFound)
+    }
+
+    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
+        Size::NOTHING
+    }
+
+    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
+        Err(Error::NotFound)
+    }
+
+    fn has_sidecar(&self, _: u32) -> bool {
+        false
+    }
+
+    fn describe(&self, _: u32) -> Result<Description> {
+        Err(Error::NotFound)
+    }
+
+    fn remains(&self, number: u32) -> Result<Content> {
+        self.content(number)
+    }
+}

@@ -1,0 +1,136 @@
+//! A tree that has another one as `.views` in its root: there for who asks by name, and not listed.
+
+use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
+use crate::Result;
+use crate::content::Content;
+
+/// The name under which the views are found.
+const VIEWS: &[u8] = b".views";
+
+/// The nodes of `views` come after those of `main`, its root among them.
+pub struct WithViews<M, V> {
+    main: M,
+    views: V,
+}
+
+enum At {
+    Main(NodeId),
+    View(NodeId),
+}
+
+impl<M: Tree, V: Tree> WithViews<M, V> {
+    pub fn new(main: M, views: V) -> WithViews<M, V> {
+        WithViews { main, views }
+    }
+
+    fn at(&self, node: NodeId) -> At {
+        node.checked_sub(self.main.nodes()).map_or(At::Main(node), At::View)
+    }
+
+    /// The number here of a node of the views.
+    fn of_view(&self, node: NodeId) -> NodeId {
+        self.main.nodes() + node
+    }
+}
+
+macro_rules! either {
+    ($self:ident, $node:expr, $tree:ident, $inner:ident => $answer:expr) => {
+        match $self.at($node) {
+            At::Main($inner) => {
+                let $tree = &$self.main;
+                $answer
+            }
+            At::View($inner) => {
+                let $tree = &$self.views;
+                $answer
+            }
+        }
+    };
+}
+
+impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
+    fn kind(&self, node: NodeId) -> Result<Kind> {
+        either!(self, node, tree, inner => tree.kind(inner))
+    }
+
+    fn parent(&self, node: NodeId) -> NodeId {
+        match self.at(node) {
+            At::Main(node) => self.main.parent(node),
+            At::View(ROOT) => ROOT,
+            At::View(node) => self.of_view(self.views.parent(node)),
+        }
+    }
+
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        match self.at(dir) {
+            At::Main(dir) => {
+                let found = self.main.lookup(dir, name)?;
+                let views = || (dir == ROOT && name == VIEWS).then(|| (self.of_view(ROOT), Face::Data));
+                Ok(found.or_else(views))
+            }
+            At::View(dir) => {
+                let found = self.views.lookup(dir, name)?;
+                Ok(found.map(|(node, face)| (self.of_view(node), face)))
+            }
+        }
+    }
+
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        match self.at(dir) {
+            At::Main(dir) => self.main.list(dir, cursor, each),
+            At::View(dir) => self.views.list(dir, cursor, &mut |name, entry| {
+                each(name, Entry { node: self.of_view(entry.node), ..entry })
+            }),
+        }
+    }
+
+    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+        either!(self, node, tree, inner => tree.size(inner, face))
+    }
+
+    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+        either!(self, node, tree, inner => tree.stat(inner, face))
+    }
+
+    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+        either!(self, node, tree, inner => tree.content(inner, face))
+    }
+
+    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+        either!(self, node, tree, inner => tree.content_at_once(inner, face))
+    }
+
+    fn nodes(&self) -> u64 {
+        self.main.nodes() + self.views.nodes()
+    }
+
+    fn datasets(&self) -> u64 {
+        self.main.datasets()
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        match self.at(node) {
+            At::Main(node) => self.main.describe(node),
+            At::View(_) => Ok(None),
+        }
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        match self.at(node) {
+            At::Main(node) => self.main.brief(node),
+            At::View(_) => Ok(None),
+        }
+    }
+
+    fn link(&self, node: NodeId) -> Result<Vec<u8>> {
+        either!(self, node, tree, inner => tree.link(inner))
+    }
+
+    fn memory(&self) -> u64 {
+        self.main.memory() + self.views.memory()
+    }
+
+    fn is_vast(&self) -> bool {
+        self.main.is_vast() || self.views.is_vast()
+    }
+}

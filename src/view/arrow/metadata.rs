@@ -1,0 +1,137 @@
+//! What an Arrow file says of its columns: the flatbuffers of schema, record batch and footer.
+
+use arrow_ipc::{
+    Block, BoolBuilder, Buffer, Endianness, Field, FieldArgs, FieldNode, FixedSizeBinary,
+    FixedSizeBinaryArgs, FixedSizeList, FixedSizeListArgs, FloatingPoint, FloatingPointArgs, Footer,
+    FooterArgs, Int, IntArgs, Message, MessageArgs, MessageHeader, MetadataVersion, Precision, RecordBatch,
+    RecordBatchArgs, Schema, SchemaArgs, Type, Utf8ViewBuilder,
+};
+use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
+
+use super::buffers::{Buffers, Column, Of};
+
+type Builder<'a> = FlatBufferBuilder<'a>;
+
+/// The message that comes first.
+pub fn schema(columns: &[Column]) -> Vec<u8> {
+    let mut to = Builder::new();
+    let schema = schema_in(&mut to, columns);
+    finish(to, MessageHeader::Schema, schema.as_union_value(), 0)
+}
+
+/// The message before the buffers.
+pub fn batch(buffers: &Buffers) -> Option<Vec<u8>> {
+    let mut to = Builder::new();
+    let rows = i64::try_from(buffers.rows).ok()?;
+    let nodes = buffers.columns.iter().flat_map(|column| match column.of {
+        Of::Pair(_) => vec![FieldNode::new(rows, 0), FieldNode::new(2 * rows, 0)],
+        _ => vec![FieldNode::new(rows, 0)],
+    });
+    let nodes = to.create_vector(&nodes.collect::<Vec<_>>());
+    let places = buffers.places().map(|(at, len)| Buffer::new(at as i64, len as i64));
+    let places = to.create_vector(&places.collect::<Vec<_>>());
+    let texts = buffers.columns.iter().filter(|column| column.of == Of::Text);
+    let texts = texts.map(|column| column.buffers as i64 - 2).collect::<Vec<_>>();
+    let texts = (!texts.is_empty()).then(|| to.create_vector(&texts));
+    let args = RecordBatchArgs {
+        length: rows,
+        nodes: Some(nodes),
+        buffers: Some(places),
+        compression: None,
+        variadicBufferCounts: texts,
+    };
+    let batch = RecordBatch::create(&mut to, &args);
+    Some(finish(to, MessageHeader::RecordBatch, batch.as_union_value(), i64::try_from(buffers.len).ok()?))
+}
+
+/// What the file ends with: the schema again, and where the batch is.
+pub fn footer(columns: &[Column], at: u64, metadata: usize, body: u64) -> Option<Vec<u8>> {
+    let mut to = Builder::new();
+    let schema = schema_in(&mut to, columns);
+    let block = Block::new(at as i64, i32::try_from(metadata).ok()?, i64::try_from(body).ok()?);
+    let batches = to.create_vector(&[block]);
+    let none = to.create_vector::<Block>(&[]);
+    let args = FooterArgs {
+        version: MetadataVersion::V5,
+        schema: Some(schema),
+        dictionaries: Some(none),
+        recordBatches: Some(batches),
+        custom_metadata: None,
+    };
+    let footer = Footer::create(&mut to, &args);
+    to.finish(footer, None);
+    Some(to.finished_data().to_vec())
+}
+
+fn finish(mut to: Builder<'_>, kind: MessageHeader, header: WIPOffset<UnionWIPOffset>, body: i64) -> Vec<u8> {
+    let args = MessageArgs {
+        version: MetadataVersion::V5,
+        header_type: kind,
+        header: Some(header),
+        bodyLength: body,
+        custom_metadata: None,
+    };
+    let message = Message::create(&mut to, &args);
+    to.finish(message, None);
+    to.finished_data().to_vec()
+}
+
+fn schema_in<'a>(to: &mut Builder<'a>, columns: &[Column]) -> WIPOffset<Schema<'a>> {
+    let fields: Vec<_> = columns.iter().map(|column| field(to, &column.name, column.of)).collect();
+    let fields = to.create_vector(&fields);
+    let args = SchemaArgs {
+        endianness: Endianness::Little,
+        fields: Some(fields),
+        custom_metadata: None,
+        features: None,
+    };
+    Schema::create(to, &args)
+}
+
+fn field<'a>(to: &mut Builder<'a>, name: &str, of: Of) -> WIPOffset<Field<'a>> {
+    let children = match of {
+        Of::Pair(part) => vec![field(to, "item", Of::Float(part))],
+        _ => Vec::new(),
+    };
+    let name = to.create_string(name);
+    let children = to.create_vector(&children);
+    let (kind, described) = described(to, of);
+    let args = FieldArgs {
+        name: Some(name),
+        nullable: false,
+        type_type: kind,
+        type_: Some(described),
+        dictionary: None,
+        children: Some(children),
+        custom_metadata: None,
+    };
+    Field::create(to, &args)
+}
+
+fn described(to: &mut Builder<'_>, of: Of) -> (Type, WIPOffset<UnionWIPOffset>) {
+    match of {
+        Of::Text => (Type::Utf8View, Utf8ViewBuilder::new(to).finish().as_union_value()),
+        Of::Bool => (Type::Bool, BoolBuilder::new(to).finish().as_union_value()),
+        Of::Int { size, is_signed } => {
+            let args = IntArgs { bitWidth: 8 * size, is_signed };
+            (Type::Int, Int::create(to, &args).as_union_value())
+        }
+        Of::Float(size) => {
+            let precision = match size {
+                2 => Precision::HALF,
+                4 => Precision::SINGLE,
+                _ => Precision::DOUBLE,
+            };
+            let of = FloatingPoint::create(to, &FloatingPointArgs { precision });
+            (Type::FloatingPoint, of.as_union_value())
+        }
+        Of::Pair(_) => {
+            let of = FixedSizeList::create(to, &FixedSizeListArgs { listSize: 2 });
+            (Type::FixedSizeList, of.as_union_value())
+        }
+        Of::Bytes(size) => {
+            let of = FixedSizeBinary::create(to, &FixedSizeBinaryArgs { byteWidth: size });
+            (Type::FixedSizeBinary, of.as_union_value())
+        }
+    }
+}

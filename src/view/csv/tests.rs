@@ -1,0 +1,176 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::array::{Endian, Order, Record};
+use crate::view::kit::{about, array, element, face, read, table};
+
+fn text(about: Description, bytes: &[u8]) -> String {
+    String::from_utf8(read(&face(&Csv, about, bytes).unwrap())).unwrap()
+}
+
+fn of_array(name: &str, shape: &[u64], bytes: &[u8]) -> String {
+    text(about(Some(array(name, Endian::Little, shape, Order::C)), None), bytes)
+}
+
+fn le(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+#[test]
+fn cells_have_one_width() {
+    let bytes = le(&[0.5, -1.25, f32::NAN, 1e-30]);
+    let want = "#0,                             1\n\
+                \u{20}             0.5,            -1.25\n\
+                \u{20}             nan,            1e-30\n";
+    let squeezed = |text: &str| text.replace(' ', "");
+    let found = of_array("float32", &[2, 2], &bytes);
+    assert_eq!(squeezed(&found), squeezed(want));
+    assert!(found.lines().all(|line| line.len() == found.lines().next().unwrap().len()), "{found}");
+    assert_eq!(of_array("uint8", &[2], &[7, 255]), "#0\n  7\n255\n");
+    assert_eq!(of_array("bool", &[2, 2], &[1, 0, 0, 1]), "#0, 1\n 1, 0\n 0, 1\n");
+    // More columns than numbers of that width.
+    let many = of_array("bool", &[1, 101], &[0; 101]);
+    assert!(many.starts_with("#0,   1,") && many.lines().all(|line| line.len() == 403), "{many}");
+}
+
+#[test]
+fn arrays_without_elements() {
+    assert_eq!(of_array("float32", &[0], b""), "#0\n");
+    assert_eq!(of_array("uint8", &[0, 2], b""), "#0,   1\n");
+    assert_eq!(of_array("uint8", &[2, 0], b""), "");
+    for shape in [&[][..], &[1, 1, 1]] {
+        assert!(!Csv.shows(&about(Some(array("uint8", Endian::Little, shape, Order::C)), None)));
+    }
+}
+
+#[test]
+fn lengths_are_those_of_files() {
+    let long = array("uint8", Endian::Little, &[1 << 61], Order::C);
+    let data = crate::view::kit::dataset(
+        about(Some(long), None),
+        Content::Broken { claimed: 1 << 61, error: crate::Error::NotFound },
+    );
+    assert!(matches!(Csv.face(&data), Ok(Face::File(Content::Broken { .. }))));
+    let vast = array("uint8", Endian::Little, &[u64::MAX / 8, 4], Order::C);
+    assert!(super::array::csv(&vast, Content::Inline([][..].into())).is_none());
+}
+
+const NAMES: &[&str] = &[
+    "bool",
+    "int8",
+    "uint16",
+    "int32",
+    "uint64",
+    "int128",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+];
+
+proptest! {
+    #[test]
+    fn layouts_and_byte_orders_are_the_same_text(
+        rows in 1u64..40,
+        columns in 1u64..40,
+        name in prop::sample::select(NAMES),
+        seed in any::<u64>(),
+    ) {
+        let size = element(name).size as u64;
+        let item = |row: u64, column: u64| (0..size).map(move |byte| {
+            (seed.rotate_left((row * columns + column) as u32 % 61) >> (byte % 8 * 8)) as u8
+        });
+        let cells = |f: bool| {
+            let (outer, inner) = if f { (columns, rows) } else { (rows, columns) };
+            (0..outer).flat_map(move |a| (0..inner).map(move |b| if f { (b, a) } else { (a, b) }))
+        };
+        let bytes = |f, big: bool| -> Vec<u8> {
+            let part = element(name).swapped() as usize;
+            let mut bytes: Vec<u8> = cells(f).flat_map(|(row, column)| item(row, column)).collect();
+            if big {
+                bytes.chunks_mut(part).for_each(<[u8]>::reverse);
+            }
+            bytes
+        };
+        let shape = [rows, columns];
+        let want = of_array(name, &shape, &bytes(false, false));
+        prop_assert_eq!(want.lines().count() as u64, rows + 1);
+        for (order, f) in [(Order::C, false), (Order::F, true)] {
+            for (endian, big) in [(Endian::Little, false), (Endian::Big, true)] {
+                let about = about(Some(array(name, endian, &shape, order)), None);
+                prop_assert_eq!(&text(about, &bytes(f, big)), &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn large_arrays_are_written_in_pieces() {
+    let values: Vec<f32> = (0..100_000).map(|number| number as f32 * 0.37 - 500.0).collect();
+    for shape in [&[100_000][..], &[10, 10_000], &[10_000, 10]] {
+        let found = of_array("float32", shape, &le(&values));
+        let cells = found.lines().skip(1).flat_map(|line| line.split(','));
+        let read: Vec<f32> = cells.map(|cell| cell.trim().parse().unwrap()).collect();
+        assert_eq!(read, values);
+    }
+}
+
+#[test]
+fn tables_of_numbers_have_a_width_for_each_column() {
+    let bytes = [&[1, 255][..], &[1, 0], &le(&[0.1, -2.0])].concat();
+    let of = table(2, &[("a,b", "uint8"), ("yes", "bool"), ("a name that is long", "float32")]);
+    let want = "\"a,b\",  yes,a name that is long\n\
+                \u{20}   1, True,                0.1\n\
+                \u{20} 255,False,               -2.0\n";
+    assert_eq!(text(about(None, Some(of)), &bytes), want);
+    let empty = table(0, &[("a", "int8")]);
+    assert_eq!(text(about(None, Some(empty)), b""), "   a\n");
+    assert!(!Csv.shows(&about(None, Some(table(3, &[])))));
+}
+
+#[test]
+fn records_are_rows_too() {
+    let record = Record::parse("<u2,2i1,<f4", Endian::Little).unwrap();
+    let mut of = array("uint8", Endian::Little, &[2], Order::C);
+    of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 8 };
+    of.record = Some(std::sync::Arc::new(record));
+    let bytes = [&[1, 2, 3, 0xff][..], &le(&[0.5]), &[0, 1, 4, 5], &le(&[1.5])].concat();
+    let squeezed = text(about(Some(of), None), &bytes).replace(' ', "");
+    assert_eq!(squeezed, "f0,f1[0],f1[1],f2\n513,3,-1,0.5\n256,4,5,1.5\n");
+}
+
+#[test]
+fn texts_are_quoted_where_they_have_to() {
+    let texts = [&b"plain\0\0"[..], b"a,\"b\"\0\0", b" s\0\0\0\0\0", b"a\nb\0\0\0\0", b"\xff\0\0\0\0\0\0"];
+    let bytes = [&texts.concat()[..], &[1, 2, 3, 4, 5]].concat();
+    let found = face(&Csv, about(None, Some(table(5, &[("t", "7"), ("n", "int8")]))), &bytes).unwrap();
+    assert_eq!(found.known_len(), None);
+    assert!(found.len().is_ok());
+    let want = b"t,n\nplain,1\n\"a,\"\"b\"\"\",2\n\" s\",3\n\"a\nb\",4\n\xff,5\n";
+    assert_eq!(read(&found), want);
+    // An empty cell that is all of a line.
+    let found = face(&Csv, about(None, Some(table(2, &[("t", "1")]))), b"\0x").unwrap();
+    assert!(found.len().is_ok());
+    assert_eq!(read(&found), b"t\n\"\"\nx\n");
+}
+
+#[test]
+fn many_rows_of_texts_are_found_at_any_place() {
+    let rows = 20_000;
+    let mut bytes: Vec<u8> =
+        (0..rows).flat_map(|row| format!("{:\0<9}", row * row % 77_777).into_bytes()).collect();
+    bytes.extend((0..rows).flat_map(|row| (row as u32).to_le_bytes()));
+    let found = face(&Csv, about(None, Some(table(rows, &[("t", "9"), ("n", "uint32")]))), &bytes).unwrap();
+    assert!(found.len().is_ok());
+    let want: String = (0..rows).map(|row| format!("{},{row}\n", row * row % 77_777)).collect();
+    assert!(read(&found) == ("t,n\n".to_owned() + &want).as_bytes());
+}
+
+#[test]
+fn rows_without_a_byte_come_to_an_end() {
+    let none = |rows| face(&Csv, about(None, Some(table(rows, &[("t", "0")]))), b"").unwrap();
+    assert!(none(u64::MAX / 2).len().is_err());
+    assert!(none(2).len().is_ok_and(|len| len == 8));
+}

@@ -1,0 +1,280 @@
+//! A dataset as rows of named columns: a table, or an array of one axis whose elements are records. The cells of a
+//! column are read by row numbers.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::Dataset;
+use crate::array::text::Texts;
+use crate::array::{self, Array, Cell, Dtype, Element, Endian, Record};
+use crate::content::Content;
+use crate::tree::{ColumnInfo, Description, Table};
+use crate::{Error, Result};
+
+/// More columns have no rows: a field of a record may be many.
+const MOST_COLUMNS: usize = 1 << 16;
+/// Bytes of a row at most: rows are made whole.
+const MOST_BYTES: u64 = 64 << 20;
+
+pub struct Frame {
+    pub rows: u64,
+    pub columns: Vec<Column>,
+    content: Content,
+    /// Of the dataset, for messages.
+    name: String,
+}
+
+#[derive(Clone)]
+pub struct Column {
+    pub name: String,
+    pub cells: Cells,
+    /// Bytes of a cell.
+    pub width: u64,
+    /// Where its first cell is, and how far it is from there to the next one.
+    pub start: u64,
+    pub step: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Cells {
+    Number(Dtype),
+    /// One byte, which is yes or no.
+    Truth,
+    /// Bytes, filled up with NULs.
+    Text,
+}
+
+impl Frame {
+    /// Has such a dataset rows and columns?
+    pub fn shows(about: &Description) -> bool {
+        match (&about.table, &about.array) {
+            (Some(table), _) => {
+                let is_known = |column: &ColumnInfo| column.element.is_none_or(|of| Texts::of(of).is_some());
+                !table.columns.is_empty() && table.columns.iter().all(is_known)
+            }
+            (None, Some(array)) => record_of(array).is_some_and(|record| fields(record, 0).is_some()),
+            (None, None) => false,
+        }
+    }
+
+    /// Has every column numbers? Asked of what [`Frame::shows`].
+    pub fn is_of_numbers(about: &Description) -> bool {
+        match (&about.table, about.array.as_ref().and_then(record_of)) {
+            (Some(table), _) => table.columns.iter().all(|column| column.element.is_some()),
+            (None, Some(record)) => record.fields().iter().all(|field| matches!(field.cell, Cell::Number(_))),
+            (None, None) => false,
+        }
+    }
+
+    /// The rows of a dataset that has some, or its bytes if they make no sense.
+    pub fn of(dataset: &Dataset) -> Result<Result<Frame, Content>> {
+        let about = dataset.about();
+        let (rows, columns, content) = match (&about.table, &about.array) {
+            (Some(table), _) => (table.rows, columns(table), dataset.exactly(table.byte_len())?),
+            (None, Some(array)) => {
+                let step = u64::from(array.dtype.element.size);
+                let fields = record_of(array).and_then(|record| fields(record, step));
+                let rows = array.shape.iter().product();
+                (rows, fields.ok_or(Error::NotFound)?, dataset.elements(array)?)
+            }
+            (None, None) => return Err(Error::NotFound),
+        };
+        if let broken @ Content::Broken { .. } = content {
+            return Ok(Err(broken));
+        }
+        if columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width)) > MOST_BYTES {
+            return Err(dataset.wrong(&format!("more than {MOST_BYTES} bytes are too many for a row")));
+        }
+        let name = about.name.lossy().into_owned();
+        Ok(Ok(Frame { rows, columns, content, name }))
+    }
+
+    /// The bytes of a column's cells, those of numbers in the machine's byte order.
+    pub fn cells(&self, column: &Column, rows: &Range<u64>) -> Result<Vec<u8>> {
+        let count = rows.end - rows.start;
+        let mut cells = self.bytes(column, rows.start, count)?;
+        if let Cells::Number(dtype) = column.cells {
+            array::to_native(dtype, &mut cells);
+        }
+        Ok(cells)
+    }
+
+    fn bytes(&self, column: &Column, first: u64, count: u64) -> Result<Vec<u8>> {
+        let Column { width, start, step, .. } = *column;
+        if width == 0 || count == 0 {
+            return Ok(Vec::new());
+        }
+        // All of it lies inside the content.
+        let mut bytes = room((count - 1) * step + width)?;
+        self.content.fill(&mut bytes, start + first * step)?;
+        if step > width {
+            let (width, step) = (width as usize, step as usize);
+            for cell in 1..count as usize {
+                bytes.copy_within(cell * step..cell * step + width, cell * width);
+            }
+            bytes.truncate(count as usize * width);
+        }
+        Ok(bytes)
+    }
+
+    /// A cell of a column of texts as text.
+    pub fn text<'a>(&self, column: &Column, row: u64, cell: &'a [u8]) -> Result<&'a str> {
+        std::str::from_utf8(trimmed(cell)).map_err(|_| {
+            let Frame { name, .. } = self;
+            Error::Other(format!("dataset {name:?}: row {row} of column {:?} is not UTF-8", column.name))
+        })
+    }
+
+    /// Hands out all cells of some rows, row by row, each with the number of its column: numbers as text, texts as
+    /// they are.
+    pub fn each_cell(
+        &self,
+        rows: &Range<u64>,
+        each: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let columns = self.columns.iter().map(|column| self.written(column, rows));
+        let mut columns = columns.collect::<Result<Vec<_>>>()?;
+        for _ in rows.clone() {
+            for (number, column) in columns.iter_mut().enumerate() {
+                each(number, column.next())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn written(&self, column: &Column, rows: &Range<u64>) -> Result<Written> {
+        let cells = self.cells(column, rows)?;
+        let Some(texts) = column.texts() else {
+            return Ok(Written {
+                bytes: cells,
+                widths: Vec::new(),
+                width: column.width as usize,
+                at: (0, 0),
+            });
+        };
+        let (mut bytes, mut widths) = (Vec::new(), Vec::with_capacity(cells.len() / texts.size));
+        texts.each(&cells, &mut |text| {
+            bytes.extend_from_slice(text);
+            widths.push(text.len() as u8);
+        });
+        Ok(Written { bytes, widths, width: 0, at: (0, 0) })
+    }
+
+    /// The bytes of a column that are stored as its cells, one after the other; None if others are between them.
+    pub fn stored(&self, column: &Column) -> Option<Content> {
+        let len = column.width * self.rows;
+        let is_dense = column.step == column.width || self.rows == 1;
+        is_dense.then(|| Content::Part {
+            whole: self.content.clone().into(),
+            range: column.start..column.start + len,
+        })
+    }
+}
+
+impl Column {
+    /// How its numbers are written; None for texts.
+    pub fn texts(&self) -> Option<Texts> {
+        match self.cells {
+            Cells::Number(dtype) => Texts::of(dtype.element),
+            Cells::Truth => Some(Texts::of_truth()),
+            Cells::Text => None,
+        }
+    }
+}
+
+/// The cells of a column, one after the other.
+struct Written {
+    bytes: Vec<u8>,
+    /// Of each cell; all have the same `width` if there are none.
+    widths: Vec<u8>,
+    width: usize,
+    /// Cells and bytes that were handed out.
+    at: (usize, usize),
+}
+
+impl Written {
+    fn next(&mut self) -> &[u8] {
+        let (cell, start) = self.at;
+        let end = start + self.widths.get(cell).map_or(self.width, |width| (*width).into());
+        self.at = (cell + 1, end);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+}
+
+/// Names of which no two are the same and none is empty: where they are not, they get `~2`, `~3`, ...
+pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let (mut taken, mut numbers) = (HashSet::new(), HashMap::new());
+    let distinct = |name: &'a str| {
+        let mut candidate = name.to_owned();
+        while candidate.is_empty() || !taken.insert(candidate.clone()) {
+            let number = numbers.entry(name).and_modify(|number| *number += 1).or_insert(2u64);
+            candidate = format!("{name}~{number}");
+        }
+        candidate
+    };
+    names.into_iter().map(distinct).collect()
+}
+
+/// A text without the NULs that fill it up.
+pub fn trimmed(cell: &[u8]) -> &[u8] {
+    let end = cell.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    cell.get(..end).unwrap_or_default()
+}
+
+fn room(len: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let count = usize::try_from(len).ok().filter(|count| bytes.try_reserve_exact(*count).is_ok());
+    let count = count.ok_or_else(|| Error::Other(format!("{len} bytes do not fit into memory")))?;
+    bytes.resize(count, 0);
+    Ok(bytes)
+}
+
+/// Those of a table whose length fits into 64 bits; one whose length does not has no content.
+fn columns(table: &Table) -> Vec<Column> {
+    let mut start = 0u64;
+    let column = |info: &ColumnInfo| {
+        let from = start;
+        start = start.saturating_add(info.width.saturating_mul(table.rows));
+        let endian = if info.big_endian { Endian::Big } else { Endian::Little };
+        let cells = match info.element {
+            None => Cells::Text,
+            Some(element) if is_truth(info, element) => Cells::Truth,
+            Some(element) => Cells::Number(Dtype { element, endian }),
+        };
+        Column { name: info.name.clone(), cells, width: info.width, start: from, step: info.width }
+    };
+    table.columns.iter().map(column).collect()
+}
+
+fn is_truth(info: &ColumnInfo, element: Element) -> bool {
+    element.size == 1 && (info.original == "bool" || element.name() == Some("bool"))
+}
+
+fn record_of(array: &Array) -> Option<&Record> {
+    let record = array.record.as_deref()?;
+    (array.shape.len() == 1 && !record.is_plain()).then_some(record)
+}
+
+/// The columns that records of `step` bytes have; None if some are neither numbers nor texts.
+fn fields(record: &Record, step: u64) -> Option<Vec<Column>> {
+    let mut all = Vec::new();
+    for field in record.fields() {
+        let cells = match field.cell {
+            Cell::Number(dtype) => Texts::of(dtype.element).map(|_| Cells::Number(dtype))?,
+            Cell::Text(_) => Cells::Text,
+            Cell::Unicode(..) | Cell::Void(_) => return None,
+        };
+        let width = field.cell.size();
+        for number in 0..field.repeat.unwrap_or(1) {
+            if all.len() == MOST_COLUMNS {
+                return None;
+            }
+            let name = match field.repeat {
+                None => field.name.clone(),
+                Some(_) => format!("{}[{number}]", field.name),
+            };
+            all.push(Column { name, cells, width, start: field.offset + number * width, step });
+        }
+    }
+    Some(all).filter(|all| !all.is_empty())
+}

@@ -1,0 +1,112 @@
+//! Pictures as contents. One is made when the first of its bytes is read, and kept while others do not need the room.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+
+use super::plan::{Plan, What};
+use super::signal::Signal;
+use super::{encode, image};
+use crate::array::Array;
+use crate::content::{Bytes, Computed, Content};
+use crate::{Error, Result};
+
+/// Bytes of pictures that are kept.
+const ROOM: usize = 64 << 20;
+
+pub struct Rendered {
+    array: Array,
+    elements: Content,
+    plan: Plan,
+    /// Its number among those that are kept.
+    id: u64,
+    /// Whoever holds it is making the picture; others would only do the same.
+    making: Mutex<()>,
+}
+
+impl Rendered {
+    pub fn content(array: Array, elements: Content, plan: Plan) -> Content {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Content::Computed(Arc::new(Rendered { array, elements, plan, id, making: Mutex::default() }))
+    }
+
+    fn file(&self) -> Result<Arc<[u8]>> {
+        if let Some(file) = kept().files.get(&self.id) {
+            return Ok(file.clone());
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = kept().files.get(&self.id) {
+            return Ok(file.clone());
+        }
+        let file: Arc<[u8]> = encode::encode(&self.plan, &self.pixels()?).into();
+        kept().keep(self.id, file.clone());
+        Ok(file)
+    }
+
+    fn pixels(&self) -> Result<Vec<u8>> {
+        let Rendered { array, elements, plan, .. } = self;
+        match &plan.what {
+            What::Image(slab) => image::pixels(array, elements, slab, plan),
+            What::Signal { lead, channels, samples, layout } => {
+                let (channels, samples, layout) = (*channels, *samples, *layout);
+                Signal { array, elements, lead, channels, samples, layout }.pixels(plan)
+            }
+        }
+    }
+}
+
+impl Drop for Rendered {
+    fn drop(&mut self) {
+        kept().leave_out(self.id);
+    }
+}
+
+impl Computed for Rendered {
+    fn known_len(&self) -> Option<u64> {
+        Some(encode::len(&self.plan))
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let file = self.file()?;
+        let from = usize::try_from(offset).ok().and_then(|at| file.get(at..)?.get(..buf.len()));
+        buf.copy_from_slice(from.ok_or_else(|| Error::Other("read past the end".into()))?);
+        Ok(())
+    }
+
+    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
+        Ok(None)
+    }
+}
+
+struct Kept {
+    files: LruCache<u64, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn keep(&mut self, id: u64, file: Arc<[u8]>) {
+        self.bytes += file.len();
+        self.files.put(id, file);
+        while self.bytes > ROOM
+            && self.files.len() > 1
+            && let Some((_, dropped)) = self.files.pop_lru()
+        {
+            self.bytes -= dropped.len();
+        }
+    }
+
+    fn leave_out(&mut self, id: u64) {
+        if let Some(file) = self.files.pop(&id) {
+            self.bytes -= file.len();
+        }
+    }
+}
+
+fn kept() -> MutexGuard<'static, Kept> {
+    static KEPT: LazyLock<Mutex<Kept>> =
+        LazyLock::new(|| Mutex::new(Kept { files: LruCache::unbounded(), bytes: 0 }));
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}

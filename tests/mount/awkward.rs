@@ -1,0 +1,120 @@
+//! Awkward Array 0.x: every sample against what the reference made of it, and files that are not what they claim.
+
+use std::path::{Path, PathBuf};
+
+use crate::kit::*;
+use crate::parallel::eight_readers_of;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/awkward").join(name)
+}
+
+fn samples() -> Vec<String> {
+    names(&file("")).into_iter().filter(|name| name.ends_with(".awkd")).collect()
+}
+
+#[test]
+fn every_sample_is_what_the_reference_made_of_it() {
+    let names = samples();
+    assert!(names.len() > 60);
+    for name in names {
+        let mount = Mount::new(&file(&name));
+        let sample = name.strip_suffix(".awkd").unwrap();
+        python(&[&"check_awkward.py", &mount.path, &file("expected.json"), &sample, &file(&name)]);
+        assert_eq!(mount.err, "", "{name}");
+        let log = mount.end();
+        assert_eq!(log, "", "{name}");
+    }
+}
+
+#[test]
+fn any_range_from_eight_readers() {
+    for name in
+        ["comp_default_big_int", "legacy_awkward_0.5.0", "jagged_table_fromiter", "comp_lz4block", "strings"]
+    {
+        eight_readers_of(&file(&format!("{name}.awkd")), &[]);
+    }
+    eight_readers_of(&file("comp_default_big_int.awkd"), &["--cache-size", "1", "--threads", "1"]);
+}
+
+#[test]
+fn the_tree_of_an_array() {
+    let mount = Mount::new(&file("multi_names.awkd"));
+    assert_eq!(mount.names(), ["one", "tab", "two"]);
+    let one = names(&mount.join("one"));
+    let want = ["content", "counts", "counts.meta.yaml", "meta.yaml", "offsets", "offsets.meta.yaml"];
+    assert_eq!(one[..6], want);
+    assert_eq!(names(&mount.join("one/content")), ["data", "data.meta.yaml", "meta.yaml"]);
+    assert_eq!(names(&mount.join("tab/columns")), ["s", "x"]);
+    let said = sh("cd $1 && ls -a && cat .views/jsonl/tab.jsonl", &[&mount.path]);
+    assert!(
+        said.ends_with("two\n{\"x\":1,\"s\":\"a\"}\n{\"x\":2,\"s\":\"b\"}\n") && !said.contains(".views"),
+        "{said}"
+    );
+    let info = String::from_utf8(mount.read("one/offsets.meta.yaml").unwrap()).unwrap();
+    assert!(info.contains("computed: true") && info.contains("dtype: '<i8'"), "{info}");
+}
+
+#[test]
+fn what_is_shared_is_a_link_and_a_circle_is_none() {
+    let mount = Mount::new(&file("shared_buffer_ref.awkd"));
+    assert_eq!(std::fs::read_link(mount.join("columns/b")).unwrap(), Path::new("a"));
+    assert_eq!(mount.read("columns/b/data").unwrap(), mount.read("columns/a/data").unwrap());
+    let size = std::fs::symlink_metadata(mount.join("columns/b")).unwrap().len();
+    assert_eq!(size, 1);
+
+    let mount = Mount::new(&file("cyclic_reference.awkd"));
+    assert!(!mount.join("content/content").exists());
+    let meta = String::from_utf8(mount.read("meta.yaml").unwrap()).unwrap();
+    assert!(meta.contains("circles:\n- in: content\n  contains: content\n"), "{meta}");
+    assert!(!mount.join(".views/jsonl/.jsonl").exists());
+}
+
+#[test]
+fn what_is_refused_is_named_and_the_rest_is_there() {
+    let mount = Mount::new(&file("object_fraction.awkd"));
+    assert_eq!(mount.read("content/data").unwrap().len(), 24);
+    let meta = String::from_utf8(mount.read("meta.yaml").unwrap()).unwrap();
+    assert!(meta.contains("generator: fractions.Fraction") && meta.contains("made by code"), "{meta}");
+    let mount = Mount::new(&file("virtual_typed_key.awkd"));
+    assert_eq!(mount.names(), ["meta.yaml"]);
+    let meta = String::from_utf8(mount.read("meta.yaml").unwrap()).unwrap();
+    assert!(meta.contains("class: VirtualArray") && meta.contains("persistentkey"), "{meta}");
+}
+
+#[test]
+fn hostile_files_mount_or_say_why_not_and_escape_nowhere() {
+    let refused = ["zip_empty.awkd", "zip_truncated.awkd"];
+    for name in names(&file("bad")) {
+        if refused.contains(&name.as_str()) {
+            let dir = scratch();
+            let said = run(program().arg(file("bad").join(&name)).arg(dir.path().join("mnt")));
+            assert_eq!(said.code, 12, "{name}: {said:?}");
+            continue;
+        }
+        let mount = Mount::new(&file("bad").join(&name));
+        // Every file is read, also those of the views; none hangs.
+        let read = "cd $1; find . .views -type f -print0 | xargs -0 -n1 timeout 20 cat >/dev/null; test $? -ne 124; find . .views -type l";
+        let said = try_sh(read, &[&mount.path]);
+        assert_eq!((said.code, said.out.as_str()), (0, ""), "{name}: {said:?}");
+    }
+    let mount = Mount::new(&file("bad/zip_slip_names.awkd"));
+    assert_eq!(mount.names(), ["%2E%2E"]);
+    assert_eq!(mount.read("%2E%2E/%2E%2E/evil/data").unwrap().len(), 8);
+    assert_eq!(mount.read(".views/blobs/../../%2E%2E/%2E%2E/evil/data").unwrap().len(), 8);
+    let mount = Mount::new(&file("bad/zip_dup_members.awkd"));
+    assert_eq!(mount.read("data").unwrap(), 2u64.to_le_bytes());
+}
+
+#[test]
+fn in_a_directory_of_containers_links_lead_to_their_own() {
+    let dir = scratch();
+    for name in ["shared_buffer_ref.awkd", "jagged.awkd"] {
+        std::fs::copy(file(name), dir.path().join(name)).unwrap();
+    }
+    let mount = Mount::new(dir.path());
+    let at = "shared_buffer_ref.awkd/columns";
+    assert_eq!(std::fs::read_link(mount.join(at).join("b")).unwrap(), Path::new("a"));
+    assert_eq!(mount.read(format!("{at}/b/data")).unwrap().len(), 40);
+    assert_eq!(mount.read("jagged.awkd/.views/jsonl/.jsonl").unwrap(), b"[1.1,2.2,3.3]\n[]\n[4.4,5.5]\n");
+}

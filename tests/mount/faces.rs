@@ -1,0 +1,148 @@
+//! The views csv, jsonl, arrow and png as the tools open them that they are for, and reads of any range of them.
+
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::process::Command;
+
+use crate::kit::*;
+
+fn checked(mount: &Path) -> String {
+    python(&[&"check_faces.py", &mount])
+}
+
+#[test]
+fn tools_open_the_views_of_every_sample() {
+    let dir = scratch();
+    let folder = dir.path().join("all");
+    std::fs::create_dir(&folder).unwrap();
+    let samples = [data(""), rawarray("c"), rawarray("python"), rawarray("handmade")];
+    for sample in
+        samples.iter().flat_map(|sample| names(sample).into_iter().map(move |name| sample.join(name)))
+    {
+        if sample.extension().is_some_and(|kind| kind == "rab" || kind == "ra") {
+            let name = sample.file_name().unwrap();
+            std::fs::copy(&sample, folder.join(name)).unwrap();
+        }
+    }
+    let mount = Mount::new(&folder);
+    let found: serde_json::Value = serde_json::from_str(&checked(&mount.path)).unwrap();
+    for (kind, least) in [("csv", 50), ("png", 120), ("jsonl", 3), ("arrow", 3)] {
+        assert!(found[kind].as_u64() >= Some(least), "{kind}: {found}");
+    }
+}
+
+/// One array without compression.
+fn array(name: &str, of: &str, shape: &str, len: u64) -> String {
+    let codec = [
+        &format!("byteLength: {len}"),
+        "byteOffset: 0",
+        "byteOrder: C",
+        "endianness: little",
+        &format!("shape: [{shape}]"),
+        &format!("type: {of}"),
+    ];
+    entry(name, &codec)
+}
+
+#[test]
+fn an_array_larger_than_memory_is_text_at_once() {
+    let dir = scratch();
+    let path = dir.path().join("x.rab");
+    let rows = 2_500_000_000u64;
+    let len = 40 * rows;
+    write_rab(&path, &array("a", "float32", &format!("{rows}, 10"), len), &[]);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    let header = file.metadata().unwrap().len();
+    file.set_len(header + len).unwrap();
+    file.write_all_at(&1.25f32.to_le_bytes(), header + len - 4).unwrap();
+    let mount = Mount::new(&path);
+    let csv = mount.join(".views/csv/a.csv");
+    let line = 10 * 17;
+    assert_eq!(std::fs::metadata(&csv).unwrap().size(), (rows + 1) * line);
+    let said = sh(r#"tail -n 2 "$1" | cut -d , -f 9-"#, &[&csv]);
+    assert_eq!(said.replace(' ', ""), "0.0,0.0\n0.0,1.25\n");
+    let last = sh(r#"tail -c 6 "$1""#, &[&csv]);
+    assert_eq!(last, " 1.25\n");
+    // less wants a terminal to go to the end.
+    let less = r#"script -qec "less -n +Gq '$1'" /dev/null < /dev/null | tail -c 400"#;
+    assert!(sh(less, &[&csv]).contains("1.25"));
+    let read = "import sys, numpy, pandas\n\
+        print(numpy.loadtxt(sys.argv[1], delimiter=',', max_rows=3).sum())\n\
+        print(len(pandas.read_csv(sys.argv[1], skipinitialspace=True, nrows=1000)))\n";
+    assert_eq!(python(&[&"-c", &read, &csv]), "0.0\n1000\n");
+    // A picture looks at some of it.
+    let png = std::fs::metadata(mount.join(".views/png/a.png")).unwrap().size();
+    assert!(png > 1000 && png < 4 << 20, "{png}");
+    let kind = run(Command::new("file").arg("-b").arg(mount.join(".views/png/a.png")));
+    assert!(kind.out.starts_with("PNG image data, 1600 x 1600, 8-bit grayscale"), "{kind:?}");
+}
+
+#[test]
+fn any_range_of_a_view_is_that_of_the_whole() {
+    let mount = Mount::new(&data("gzip.rab"));
+    let tables = Mount::new(&data("dataframe.rab"));
+    let orders = Mount::new(&data("orders.rab"));
+    let mut paths = vec![mount.join(".views/csv/array zlib.csv"), mount.join(".views/png/array zlib.png")];
+    for kind in ["csv", "jsonl", "arrow"] {
+        paths.extend(["table", "table gzip"].map(|name| tables.join(format!(".views/{kind}/{name}.{kind}"))));
+    }
+    paths.extend(names(&orders.join(".views/csv")).iter().map(|name| orders.join(".views/csv").join(name)));
+    assert!(paths.len() > 8);
+    for path in paths {
+        let whole = std::fs::read(&path).unwrap();
+        assert_eq!(whole.len() as u64, std::fs::metadata(&path).unwrap().size(), "{path:?}");
+        let file = std::fs::File::open(&path).unwrap();
+        std::thread::scope(|scope| {
+            for seed in 0..4 {
+                let (whole, file) = (&whole, &file);
+                scope.spawn(move || {
+                    let mut scatter = Scatter(seed);
+                    for _ in 0..50 {
+                        let (from, size) = scatter.range(whole.len());
+                        let mut got = vec![0; size];
+                        let count = file.read_at(&mut got, from as u64).unwrap();
+                        assert_eq!(got[..count], whole[from..(from + size).min(whole.len())]);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn damaged_datasets_are_input_errors_in_their_views() {
+    let zip = [
+        "byteLength: 40",
+        "byteOffset: 0",
+        "byteOrder: C",
+        "compression: gzip",
+        "decodedLength: 400",
+        "endianness: little",
+        "shape: [10, 10]",
+        "type: float32",
+    ];
+    let column = "columnInfo: [{encodingType: text, key: t, maxByteSize: 5, originalType: text}]";
+    let table = |rows| {
+        ["byteLength: 40".to_owned(), "byteOffset: 0".into(), column.into(), rows, "type: dataframe".into()]
+    };
+    let strs = |table: &[String; 5]| entry("table", &table.each_ref().map(String::as_str));
+    let header = entry("zip", &zip)
+        + &strs(&table("rows: 8".into()))
+        + &strs(&table("rows: 9".into())).replace("table", "long");
+    let (_dir, file) = rab(&format!("\n{header}\n"), &[0xff; 40]);
+    let mount = Mount::new(&file);
+    for bad in [
+        "csv/zip.csv",
+        "png/zip.png",
+        "csv/long.csv",
+        "jsonl/long.jsonl",
+        "arrow/long.arrow",
+        "jsonl/table.jsonl",
+        "arrow/table.arrow",
+    ] {
+        let error = mount.read(format!(".views/{bad}")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EIO), "{bad}");
+    }
+    // As text bytes are what they are.
+    assert_eq!(mount.read(".views/csv/table.csv").unwrap()[..8], *b"t\n\xff\xff\xff\xff\xff\n");
+}
