@@ -8,7 +8,7 @@
 //! | `bench` | what benches/ may call |
 //! | `open` | wiring: from a path to a file system that can be mounted |
 //! | `mount` | the life of a mount: daemon, signals, unmount, exit codes |
-//! | `fuse` | the only file that speaks FUSE: requests to `fs`, errors to errno |
+//! | `fuse` | the only room that speaks FUSE: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
 //! | `unpack` | the tree written into a directory |
 //! | `diff` | what is different in two containers |

@@ -151,7 +151,6 @@ fn showing(config: &Config) -> Result<mirror::Options> {
         max_depth: showing.max_depth,
         filter: Filter::new(&showing.include, &showing.exclude)?,
         mountpoint: config.mountpoint.clone(),
-        ..mirror::Options::default()
     })
 }
 

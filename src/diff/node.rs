@@ -17,7 +17,11 @@ pub type Each<'a> = &'a mut dyn FnMut(String, Option<Arc<Node>>, Option<Arc<Node
 
 /// Tells all differences; None if there is too much to compare.
 pub fn compare(a: &Arc<Node>, b: &Arc<Node>, each: Each<'_>) -> Option<ControlFlow<()>> {
-    let mut comparing = Comparing { left: MOST, each };
+    compare_most(a, b, MOST, each)
+}
+
+fn compare_most(a: &Arc<Node>, b: &Arc<Node>, most: u64, each: Each<'_>) -> Option<ControlFlow<()>> {
+    let mut comparing = Comparing { left: most, each };
     let flow = comparing.nodes(a, b, "");
     (comparing.left > 0).then_some(flow)
 }
@@ -98,5 +102,19 @@ fn is_same(a: &Node, b: &Node) -> bool {
             digits.parse::<i64>().is_ok_and(|whole| whole.unsigned_abs() < 1 << 53 && whole as f64 == *number)
         }
         _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_not_called_the_same() {
+        let ten = |item: Arc<Node>| Arc::new(Node::Seq(vec![item; 10]));
+        let made = || (0..4).fold(Arc::new(Node::text("x")), |inner, _| ten(inner));
+        let compared = |most| compare_most(&made(), &made(), most, &mut |_, _, _| ControlFlow::Break(()));
+        assert_eq!(compared(20_000), Some(ControlFlow::Continue(())));
+        assert_eq!(compared(10_000), None);
     }
 }

@@ -26,6 +26,8 @@ mod listing;
 mod nodes;
 mod opened;
 mod options;
+#[cfg(test)]
+mod tests;
 mod union;
 mod watch;
 
@@ -88,7 +90,7 @@ impl Mirror {
     fn new(root: Node, listings: Listings, options: Options, engine: Arc<Engine>) -> Mirror {
         Mirror {
             nodes: Nodes::new(root),
-            opened: Opened::new(options.max_open, options.trees, options.formats.clone(), engine),
+            opened: Opened::new(options.max_open, options.formats.clone(), engine),
             judge: Judge::new(options),
             listings,
             watch: Watch::new(),

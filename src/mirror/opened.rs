@@ -17,10 +17,11 @@ use crate::source::{FileSource, Source};
 use crate::tree::{NodeId, Stat, Tree};
 use crate::{Error, Result};
 
+/// Bytes for the indexes of opened containers together; one may be larger.
+const MEMORY: u64 = 64 << 20;
+
 pub struct Opened {
     most: usize,
-    /// Bytes for trees.
-    memory: u64,
     formats: format::Options,
     engine: Arc<Engine>,
     table: Mutex<Table>,
@@ -80,9 +81,9 @@ impl Slot {
 }
 
 impl Opened {
-    pub fn new(most: usize, memory: u64, formats: format::Options, engine: Arc<Engine>) -> Opened {
+    pub fn new(most: usize, formats: format::Options, engine: Arc<Engine>) -> Opened {
         let table = Table { slots: LruCache::unbounded(), memory: 0, held: HashMap::new() };
-        Opened { most: most.max(1), memory, formats, engine, table: Mutex::new(table) }
+        Opened { most, formats, engine, table: Mutex::new(table) }
     }
 
     /// The datasets of a container.
@@ -197,7 +198,7 @@ impl Opened {
         loop {
             let mut table = self.lock();
             let (count, memory) = (table.slots.len(), table.memory);
-            if count <= self.most && (memory <= self.memory || count == 1) {
+            if count <= self.most && (memory <= MEMORY || count == 1) {
                 return;
             }
             let Some(oldest) = table.oldest(new) else { return };

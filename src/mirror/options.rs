@@ -8,15 +8,10 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::format;
 use crate::{Error, Result};
 
-/// Memory for what opened containers list of their datasets.
-const TREES: u64 = 64 << 20;
-
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Containers and files that are open at a time.
     pub max_open: usize,
-    /// Bytes for the indexes of opened containers together; one may be larger.
-    pub trees: u64,
     /// What the user says about the containers.
     pub formats: format::Options,
     /// The extension of a container is left out where no other file would be called the same.
@@ -29,22 +24,6 @@ pub struct Options {
     pub filter: Filter,
     /// Where it will be mounted, absolute and without links: never looked into.
     pub mountpoint: Option<PathBuf>,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            max_open: 512,
-            trees: TREES,
-            formats: format::Options::default(),
-            strip_ext: false,
-            only_containers: false,
-            follow_outside: false,
-            max_depth: None,
-            filter: Filter::default(),
-            mountpoint: None,
-        }
-    }
 }
 
 /// Which files are shown by their names. A pattern without a slash is compared with a file's name, one with a slash

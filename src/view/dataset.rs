@@ -71,6 +71,15 @@ impl Dataset {
         &self.about
     }
 
+    /// Everything that is said of it, for views that show what a brief description lacks.
+    pub fn describe(&self) -> Result<Description> {
+        let about = self.origin.describe()?;
+        Ok(match self.part.as_deref() {
+            None => about,
+            Some((_, slab)) => self.narrowed(about, slab),
+        })
+    }
+
     /// Its decoded bytes.
     pub fn content(&self) -> Result<Content> {
         match self.part.as_deref() {
@@ -109,14 +118,5 @@ impl Dataset {
     /// Something of it makes no sense.
     pub fn wrong(&self, problem: &str) -> Error {
         Error::Other(format!("dataset {:?}: {problem}", self.about.name.lossy()))
-    }
-
-    /// Everything that is said of it.
-    pub fn describe(&self) -> Result<Description> {
-        let about = self.origin.describe()?;
-        Ok(match self.part.as_deref() {
-            None => about,
-            Some((_, slab)) => self.narrowed(about, slab),
-        })
     }
 }

@@ -140,8 +140,7 @@ fn attributes_are_those_on_disk() {
     // Numbers are unique, and a listing gives the same as a stat.
     let found = sh(r#"cd "$1" && find . -printf '%i\n' | sort | uniq -d"#, &[&mount.path]);
     assert_eq!(found, "");
-    let listed =
-        sh(r#"cd "$1/sub" && ls -iU inner.rab . | head -0; cd "$1" && ls -iU | sort"#, &[&mount.path]);
+    let listed = sh(r#"cd "$1" && ls -iU | sort"#, &[&mount.path]);
     let stated = sh(r#"cd "$1" && for f in *; do stat -c '%i %n' "$f"; done | sort"#, &[&mount.path]);
     let trimmed = |text: &str| text.lines().map(|line| line.trim().to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(trimmed(&listed), trimmed(&stated));
@@ -171,9 +170,9 @@ fn links_inside_are_followed_and_others_are_shown() {
     assert_eq!((target("dangling").unwrap(), target("loop").unwrap()), ("nowhere".into(), "loop".into()));
     assert!(target("sub/to-deep").is_err() && !mount.names().contains(&"pipe".to_owned()));
     assert!(fs::symlink_metadata(mount.join("pipe")).is_err());
-    let lens = ["dangling", "out.rab"].map(|name| fs::symlink_metadata(mount.join(name)).unwrap().len());
-    assert_eq!(lens[0], "nowhere".len() as u64);
-    sh(r#"timeout 20 find "$1" | wc -l"#, &[&mount.path]);
+    assert_eq!(fs::symlink_metadata(mount.join("dangling")).unwrap().len(), "nowhere".len() as u64);
+    let found = sh(r#"timeout 20 find "$1" -printf '%P\n'"#, &[&mount.path]);
+    assert!(found.lines().all(|path| path.split('/').count() < 6), "{found}");
 
     let mount = Mount::with(dir.path(), &["--follow-outside"]);
     assert_eq!(mount.read("out.rab/a").unwrap(), b"outside");
@@ -424,7 +423,7 @@ fn containers_that_come_and_go_under_load_never_give_other_bytes() {
             let read = mount.read(format!("{:03}/{number:04}.rab/a", number / 100));
             let there = fs::read(at(number));
             match (read, there) {
-                (Ok(read), Ok(there)) => there.ends_with(&read),
+                (Ok(read), Ok(there)) => !read.is_empty() && there.ends_with(&read.repeat(2)),
                 (Err(_), Err(_)) => true,
                 _ => false,
             }

@@ -5,49 +5,18 @@
 What is only true of stored bytes may differ (offsets, lengths, checksums), and of python tags only the values
 count. Prints the number of datasets; fails at the first difference.
 """
-import gzip
-import re
-import struct
 import sys
-import zlib
 
-import yaml
-
+import rab_oracle
 from check_written import plain
 
 STORED = {"byteOffset", "byteLength", "checksum", "decodedLength"}
 
 
-class Loader(yaml.SafeLoader):
-    """Takes a python tag for what it stands at: nothing is run."""
-
-
-def untagged(loader, suffix, node):
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    resolved = loader.resolve(yaml.ScalarNode, node.value, (node.style is None, node.style is not None))
-    return loader.construct_object(yaml.ScalarNode(resolved, node.value), deep=True)
-
-
-Loader.add_multi_constructor("tag:yaml.org,2002:python/", untagged)
-
-
 def datasets(path):
-    with open(path, "rb") as f:
-        whole = f.read()
-    (size,) = struct.unpack("<I", whole[3:7])
-    text = whole[7:7 + size].decode("utf-8")
-    for entry in yaml.load(text, Loader=Loader):
-        codec = dict(entry["codecMeta"])
-        start = 7 + size + codec["byteOffset"]
-        data = whole[start:start + codec["byteLength"]]
-        if codec.get("compression") == "gzip":
-            data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else zlib.decompress(data)
-        codec.setdefault("compression", None)
+    for name, _, compression, data, codec, metadata in rab_oracle.read(path):
         described = {key: value for key, value in codec.items() if key not in STORED}
-        yield plain(entry["name"]), plain(described), plain(entry["metadata"]), data
+        yield plain(name), plain({**described, "compression": compression}), plain(metadata), data
 
 
 def main():

@@ -61,6 +61,9 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
         let said = rab(&[&"verify", &bad]);
         assert_eq!((said.code, said.out.lines().count()), (12, 1), "{name}: {said:?}");
         assert!(said.out.contains(&format!("dataset {name:?}")) && said.out.contains(problem), "{said:?}");
+        // Of what is deflated, too, the check value is compared before anything is believed.
+        let said = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
+        assert!(said.code == 12 && !dir.path().join("out.rab").exists(), "{said:?}");
     }
 }
 

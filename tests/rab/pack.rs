@@ -330,17 +330,30 @@ fn what_was_compressed_is_so_again_unless_something_else_is_said() {
     refused(2, &["a level is from 0 to 9, or none"], &[&tree, &"--compress=10"]);
 }
 
+#[test]
+fn inputs_that_change_meanwhile_are_not_packed() {
+    let dir = scratch();
+    // When it has read more than a pipe holds, all is planned.
+    let script = r#"cd "$2"; mkfifo fifo; echo old > notes.txt
+        "$1" pack x.rab - notes.txt < fifo & exec 3> fifo
+        head -c 1000000 /dev/zero >&3; echo changed > notes.txt; exec 3>&-; wait $!"#;
+    let said = try_sh(script, &[&RAB, &dir.path()]);
+    assert!(said.code == 1 && said.err.contains("notes.txt: changed while it was packed"), "{said:?}");
+    assert_eq!(names(dir.path()), ["fifo", "notes.txt"]);
+}
+
 /// Without /proc a new file has a name from its beginning.
 #[test]
 fn nothing_is_left_when_it_is_stopped() {
     let dir = scratch();
     let script = r#"unshare -rm sh -c '
-        mount -t tmpfs none /proc; mkfifo "$2/fifo"; touch "$2/x.rab"
+        mount -t tmpfs none /proc; mkfifo "$2/fifo"; echo old > "$2/x.rab"
         "$1" pack "$2/x.rab" -f - < "$2/fifo" & exec 3> "$2/fifo"
         head -c 1000000 /dev/zero >&3; ls -A "$2" | grep -c tmp
         kill -TERM $!; head -c 1000000 /dev/zero >&3 2>/dev/null; exec 3>&-; wait $!; echo $?' sh "$@""#;
     let said = try_sh(script, &[&RAB, &dir.path()]);
     assert_eq!(said.out, "1\n143\n", "{said:?}");
+    assert_eq!(fs::read(dir.path().join("x.rab")).unwrap(), b"old\n");
     assert_eq!(names(dir.path()), ["fifo", "x.rab"]);
 }
 

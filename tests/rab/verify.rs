@@ -73,6 +73,27 @@ fn checksums_of_compressed_datasets_are_of_the_stored_bytes() {
 }
 
 #[test]
+fn lengths_that_contradict_each_other_are_damage() {
+    let stored = [0x78, 0x9c, 0x63, 0x60, 0x00, 0x00, 0x00, 0x02, 0x00, 0x01]; // two zeros, as zlib
+    for (decoded, code) in [(2, 0), (3, 12)] {
+        let decoded = format!("decodedLength: {decoded}");
+        let codec = [
+            "byteLength: 10",
+            "byteOffset: 0",
+            "byteOrder: C",
+            "compression: gzip",
+            &decoded,
+            "endianness: na",
+            "shape: [2]",
+            "type: int8",
+        ];
+        let (_dir, file) = write(&entry("x", &codec), &stored);
+        let said = rab(&[&"verify", &file]);
+        assert_eq!(said.code, code, "{decoded}: {said:?}");
+    }
+}
+
+#[test]
 fn every_damaged_dataset_is_named() {
     let mut raw = std::fs::read(data("gzip.rab")).unwrap();
     let dir = scratch();

@@ -24,8 +24,6 @@ mod set;
 mod sidecar;
 mod spans;
 mod table;
-#[cfg(test)]
-mod tests;
 mod tree;
 
 use std::path::Path;

@@ -102,7 +102,8 @@ impl Store {
 
     /// Its `.zattrs`.
     pub fn attributes(&self) -> Result<Value> {
-        Ok(attributes::of(&self.array, &self.dataset.describe()?.metadata))
+        let metadata = self.dataset.describe()?.metadata;
+        Ok(attributes::of(&self.array, &metadata))
     }
 
     /// The bytes of [`Store::bytes`] that a chunk has; the rest of it means nothing.

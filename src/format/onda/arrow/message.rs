@@ -38,29 +38,20 @@ pub struct Message {
 /// Bytes of a flatbuffer, aligned as one has to be.
 pub struct Metadata {
     words: Vec<u64>,
-    range: Range<usize>,
+    len: usize,
 }
 
 impl Metadata {
     fn read(source: &dyn Source, range: Range<u64>) -> Result<Metadata> {
         let len = (range.end - range.start) as usize;
-        let mut words = vec![0u64; len.div_ceil(8) + 1];
+        let mut words = vec![0u64; len.div_ceil(8)];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         source.read_exact_at(bytes.get_mut(..len).unwrap_or_default(), range.start)?;
-        let mut read = Metadata { words, range: 0..len };
-        if let Err(flatbuffers::InvalidFlatbuffer::Unaligned { .. }) =
-            arrow_ipc::root_as_message(read.bytes())
-        {
-            // Some writers align numbers to the length that is before the message, not to the message.
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut read.words);
-            bytes.copy_within(0..len, 4);
-            read.range = 4..4 + len;
-        }
-        Ok(read)
+        Ok(Metadata { words, len })
     }
 
     fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice::<u64, u8>(&self.words).get(self.range.clone()).unwrap_or_default()
+        bytemuck::cast_slice::<u64, u8>(&self.words).get(..self.len).unwrap_or_default()
     }
 
     /// The message, which was verified when it was read, and is so again: that costs little.
