@@ -3,6 +3,7 @@
 
 pub mod input;
 mod temporary;
+pub mod zip;
 
 use std::io::Read;
 use std::path::Path;

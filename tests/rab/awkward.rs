@@ -196,3 +196,127 @@ fn equal_containers_have_no_difference() {
     let said = rab(&[&"diff", &file("sparse.awkd"), &file("sparse_default7.awkd")]);
     assert_eq!(said.code, 1, "{said:?}");
 }
+
+/// The blobs and schemas of a container as files.
+fn unzipped(name: &str, to: &Path) {
+    let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";
+    kit::python(&[&"-c", &script, &file(name), &to]);
+}
+
+#[test]
+fn a_directory_of_blobs_and_schemas_is_a_container() {
+    let dir = kit::scratch();
+    unzipped("multi_names.awkd", dir.path());
+    assert_eq!(good(&[&"get", &dir.path(), &"one[0]"]), "[1.1,2.2]\n");
+    assert_eq!(good(&[&"get", &dir.path(), &"two"]), "[0 1 2 3]\n");
+    good(&[&"verify", &dir.path()]);
+    assert_eq!(good(&[&"get", &dir.path().join("tab.json"), &"tab[1]"]), "{\"x\":2,\"s\":\"b\"}\n");
+    // Blobs with a name of their own are no obstacle to who says what the directory is.
+    let dir = kit::scratch();
+    unzipped("custom_delimiter.awkd", dir.path());
+    assert_eq!(good(&[&"get", &dir.path(), &"x", &"--format", &"awkward"]), "[[1],\n[2,3]]\n");
+    // What a schema names is not looked for outside, nor does a link lead there.
+    let dir = kit::scratch();
+    unzipped("bad/absolute_escape.awkd", dir.path());
+    let said = rab(&[&"verify", &dir.path().join(".json")]);
+    assert_eq!(said.code, 12, "{said:?}");
+    assert!(said.out.contains("there is no member \"../../etc/passwd\""), "{said:?}");
+    let dir = kit::scratch();
+    unzipped("flat_uint8.awkd", dir.path());
+    std::fs::remove_file(dir.path().join("0.raw")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", dir.path().join("0.raw")).unwrap();
+    assert_eq!(rab(&[&"get", &dir.path().join(".json"), &""]).code, 12);
+}
+
+#[test]
+fn pack_and_convert_write_what_reads_back() {
+    let dir = kit::scratch();
+    let arrays = dir.path().join("arrays");
+    let script = "import sys, os, numpy as np
+d = sys.argv[1]
+os.makedirs(d + '/j/content/content')
+np.save(d + '/j/counts.npy', np.array([2, 0]))
+np.save(d + '/j/content/offsets.npy', np.array([0, 1, 3]))
+np.save(d + '/j/content/content/data.npy', np.arange(6.).reshape(3, 2))
+np.save(d + '/flat.npy', np.arange(3, dtype='>i2'))";
+    kit::python(&[&"-c", &script, &arrays]);
+    let out = dir.path().join("out.awkd");
+    good(&[&"pack", &out, &arrays]);
+    good(&[&"verify", &out]);
+    let names = good(&[&"ls", &out]);
+    let before = names.lines().find_map(|name| name.strip_suffix("flat/data")).unwrap();
+    assert_eq!(good(&[&"get", &out, &format!("{before}j")]), "[[[[0.0,1.0]],[[2.0,3.0],[4.0,5.0]]],\n[]]\n");
+    assert_eq!(good(&[&"get", &out, &format!("{before}flat")]), "[0 1 2]\n");
+
+    // With what follows from the counts left out.
+    for (name, array) in [
+        ("jagged", ""),
+        ("comp_context_counts_only", "j"),
+        ("jagged_sliced", ""),
+        ("jagged_starts_stops", ""),
+    ] {
+        let (from, to) = (file(&format!("{name}.awkd")), dir.path().join(format!("{name}.awkd")));
+        let said = rab(&[&"convert", &from, &to]);
+        assert_eq!(said.code, 0, "{name}: {said:?}");
+        assert_eq!(
+            good(&[&"get", &to, &array, &"--json"]),
+            good(&[&"get", &from, &array, &"--json"]),
+            "{name}"
+        );
+        good(&[&"verify", &to]);
+    }
+
+    // Lists that need more than there is are not written.
+    let script = "import sys, numpy as np; np.save(sys.argv[1] + '/j/counts.npy', np.array([2, 5]))";
+    kit::python(&[&"-c", &script, &arrays]);
+    let said = rab(&[&"pack", &dir.path().join("bad.awkd"), &arrays]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("need 7 items, its content has 2"), "{said:?}");
+    assert!(!dir.path().join("bad.awkd").exists());
+}
+
+/// A container made by a few lines of Python: `w(name, schema, blobs)`.
+const HOSTILE: &str = r#"
+import json, os, sys, zipfile, zlib
+def flat(member, dtype, count, id):
+    args = [{"read": member}, {"dtype": dtype}, {"json": count}]
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": args, "id": id}
+def write(name, schema, blobs):
+    with zipfile.ZipFile(os.path.join(sys.argv[1], name), "w") as to:
+        for member, data in blobs.items():
+            to.writestr(member, data)
+        to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+shared = flat("0.raw", "int64", 1, 1000)
+for id in range(40):
+    columns = {"pairs": [["a", shared], ["b", {"ref": shared["id"]}]]}
+    shared = {"call": ["awkward0", "Table", "frompairs"], "args": [columns, {"json": 0}], "id": id}
+write("shared.awkd", shared, {"0.raw": bytes(8)})
+bomb = flat("0.raw", "uint8", 10, 0)
+bomb["args"][0] = {"call": ["zlib", "decompress"], "args": [{"read": "0.raw"}]}
+write("bomb.awkd", bomb, {"0.raw": zlib.compress(bytes(64 << 20))})
+write("count.awkd", flat("0.raw", "int64", 2**62, 0), {"0.raw": bytes(8)})
+"#;
+
+#[test]
+fn hostile_containers_take_neither_memory_nor_time() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &HOSTILE, &dir.path()]);
+    for (name, verb, index, code, problem) in [
+        ("shared.awkd", "verify", "", 0, "ok: "),
+        ("shared.awkd", "get", "[0]", 1, "more than 16777216 bytes as JSON, which is the limit"),
+        ("bomb.awkd", "verify", "", 12, "decodes to more bytes, its description needs 10"),
+        ("bomb.awkd", "get", "[0]", 12, "decodes to more bytes, its description needs 10"),
+        ("count.awkd", "verify", "", 12, "do not fit into 64 bits"),
+        ("count.awkd", "get", "[0]", 12, "do not fit into 64 bits"),
+    ] {
+        let script = "ulimit -v 1000000; timeout 60 \"$0\" \"$@\"";
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).arg(env!("CARGO_BIN_EXE_rab")).arg(verb).arg(dir.path().join(name));
+        if !index.is_empty() {
+            command.arg(index);
+        }
+        let said = kit::run(&mut command);
+        assert_eq!(said.code, code, "{verb} {name}: {said:?}");
+        assert!((said.out.clone() + &said.err).contains(problem), "{verb} {name}: {said:?}");
+    }
+}

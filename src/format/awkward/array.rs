@@ -40,7 +40,7 @@ pub struct Array {
 impl Array {
     /// The array whose schema is the member with this number. Only reading the schema can fail.
     pub fn read(store: &Arc<Store>, name: &str, number: usize) -> Result<Array> {
-        let document = read_document(store, number)?;
+        let document = read_document(store.content(number)?)?;
         let mut graph = match &document {
             Ok(document) => schema::graph(document),
             Err(fault) => {
@@ -336,8 +336,8 @@ fn add(sum: u64, count: i64) -> Option<u64> {
     sum.checked_add(u64::try_from(count).ok()?).filter(|sum| *sum <= i64::MAX as u64)
 }
 
-fn read_document(store: &Store, number: usize) -> Result<Result<Document, Fault>> {
-    let content = store.content(number)?;
+/// The schema in these bytes. Only reading them can fail.
+pub fn read_document(content: Content) -> Result<Result<Document, Fault>> {
     if let Content::Broken {
         error: Error::Damaged { problem, .. } | Error::Unsupported { problem, .. },
         ..

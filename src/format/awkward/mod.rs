@@ -16,6 +16,7 @@
 //! | `faces`, `values`, `lines` | what follows from that: offsets and the like; items as JSON; all of them |
 //! | `typed`, `meta`, `check` | the type as the reference shows it; what is said; what does not fit |
 //! | `layout`, `archive`, `views` | the files of a mount, the datasets, and what is below `.views` |
+//! | `write` | flat and jagged arrays, written |
 
 mod archive;
 mod array;
@@ -33,13 +34,16 @@ mod store;
 mod typed;
 mod values;
 mod views;
+mod write;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, Listing};
-use crate::codec::zip::{END, LOCAL, LOCAL_LEN};
+use super::{Candidate, Context, Format, HEAD, Listing};
+use crate::codec::zip::{LOCAL, LOCAL_LEN};
+use crate::content::Content;
+use crate::source::{FileSource, Source};
 use crate::tree::{Builder, NameList, Tree, WithViews};
 use crate::{Error, Result};
 use archive::Archive;
@@ -77,11 +81,38 @@ impl Format for Awkward {
         };
         let data = head.get(LOCAL_LEN + u16_at(26) + u16_at(28)..).unwrap_or_default();
         let is_schema = || name.ends_with(SCHEMA.as_bytes()) && data.starts_with(b"{\"awkward");
-        head.starts_with(&LOCAL) && !head.starts_with(&END) && (is_blob() || is_schema())
+        let is_zip = head.starts_with(&LOCAL) && (is_blob() || is_schema());
+        // In a directory it may stand for itself.
+        is_zip || (candidate.asked_for && is_document(head))
     }
 
     fn extensions(&self) -> &'static [&'static str] {
-        &[]
+        &["awkd"]
+    }
+
+    /// Schemas, whose blobs are beside them.
+    fn takes_several(&self) -> bool {
+        true
+    }
+
+    fn is_part(&self, path: &Path) -> bool {
+        let is_called = path.as_os_str().as_encoded_bytes().ends_with(SCHEMA.as_bytes());
+        let head = || {
+            let source = FileSource::open(path)?;
+            source.read_range(0..source.len().min(HEAD as u64))
+        };
+        is_called && head().is_ok_and(|head| is_document(&head))
+    }
+
+    fn stands_beside(&self, path: &Path, named: bool) -> bool {
+        named || path.extension().is_some_and(|extension| extension == "raw")
+    }
+
+    fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
+        let is_schema = |file: &Arc<dyn Source>| {
+            file.read_range(0..file.len().min(HEAD as u64)).is_ok_and(|head| is_document(&head))
+        };
+        files.iter().all(is_schema)
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
@@ -97,8 +128,8 @@ impl Format for Awkward {
         Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Err(Error::Usage(format!("{}: Awkward containers are not written", path.display())))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(write::Writer::create(path, options)?))
     }
 }
 
@@ -118,9 +149,20 @@ struct Read {
     archive: Archive,
 }
 
+/// Does a file begin like a schema?
+fn is_document(head: &[u8]) -> bool {
+    let rest = head.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    rest.is_some_and(|rest| rest.starts_with(b"\"awkward0\"") || rest.starts_with(b"\"awkward\""))
+}
+
 /// Reads the directory and all schemas.
 fn read(context: &Context) -> Result<Read> {
-    let store = Arc::new(Store::zip(context)?);
+    let head = context.source.read_range(0..context.source.len().min(HEAD as u64))?;
+    let store = match is_document(&head) {
+        true => files(context)?,
+        false => Store::zip(context)?,
+    };
+    let store = Arc::new(store);
     let mut schemas = Vec::new();
     for (number, name) in store.names().enumerate() {
         // Of two of one name the last is read.
@@ -141,6 +183,23 @@ fn read(context: &Context) -> Result<Read> {
     let arrays: Vec<_> = arrays.into_iter().map(Arc::new).collect();
     let archive = Archive::new(store.clone(), arrays.clone(), layout);
     Ok(Read { store, arrays, archive })
+}
+
+/// Schemas that are files, and the files that they read.
+fn files(context: &Context) -> Result<Store> {
+    let sources = [std::slice::from_ref(&context.source), &context.others].concat();
+    let (mut schemas, mut reads) = (Vec::new(), Vec::new());
+    for source in sources {
+        let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let content = Content::Stored { source: source.clone(), range: 0..source.len() };
+        if let Ok(document) = array::read_document(content)? {
+            reads.extend(schema::reads(&document));
+        }
+        // Whatever it is called, it is a schema.
+        let name = if name.ends_with(SCHEMA) { name } else { format!("{name}{SCHEMA}") };
+        schemas.push((name, source));
+    }
+    Ok(Store::files(context, &schemas, &reads))
 }
 
 #[cfg(test)]

@@ -48,6 +48,27 @@ pub fn document(json: Json) -> Result<Document, Fault> {
     Ok(Document { json: Arc::new(json), version })
 }
 
+/// The names of all members that a document reads.
+pub fn reads(document: &Document) -> Vec<String> {
+    fn look(json: &Json, prefix: &str, found: &mut Vec<String>) {
+        match json {
+            Json::Map(pairs) => {
+                if let Some(name) = json.get("read").and_then(Json::as_str) {
+                    let is_absolute = json.get("absolute") == Some(&Json::Bool(true));
+                    found.push(if is_absolute { name.to_owned() } else { format!("{prefix}{name}") });
+                }
+                pairs.iter().for_each(|(_, value)| look(value, prefix, found));
+            }
+            Json::List(items) => items.iter().for_each(|item| look(item, prefix, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    let prefix = document.json.get("prefix").and_then(Json::as_str).unwrap_or("");
+    look(document.json.get("schema").unwrap_or(&Json::Null), prefix, &mut found);
+    found
+}
+
 /// The arrays that a document describes. Lengths and faults come with [`Graph::settle`].
 pub fn graph(document: &Document) -> Graph {
     let json = &*document.json;

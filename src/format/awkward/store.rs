@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::{Component, Path};
 use std::sync::{Arc, OnceLock};
 
 use super::super::Context;
@@ -30,9 +31,16 @@ pub struct Store {
 
 struct Member {
     name: Box<str>,
-    record: zip::Record,
-    /// Where its data is; looked for when it is first asked for.
-    found: OnceLock<Result<Range<u64>, Fault>>,
+    data: Data,
+}
+
+enum Data {
+    /// Where its data is in the ZIP file is looked for when it is first asked for.
+    Zip {
+        record: zip::Record,
+        found: OnceLock<Result<Range<u64>, Fault>>,
+    },
+    File(Arc<dyn Source>),
 }
 
 impl Store {
@@ -47,11 +55,38 @@ impl Store {
                 twice.push(name.clone());
             }
         }
-        let member = |(name, record)| Member { name, record, found: OnceLock::new() };
+        let data = |record| Data::Zip { record, found: OnceLock::new() };
+        let member = |(name, record)| Member { name, data: data(record) };
         let members = names.into_iter().zip(directory.records).map(member).collect();
         let streams = || Streams::new(engine.clone(), source.clone(), header.clone());
         let (deflated, compressed) = (streams(), streams());
         Ok(Store { source, engine, members, index, twice, deflated, compressed })
+    }
+
+    /// The files of a directory: the schemas that were opened, and what they read, as far as it is there. Each is called
+    /// by its path from the directory on, and none is looked for elsewhere.
+    pub fn files(context: &Context, schemas: &[(String, Arc<dyn Source>)], reads: &[String]) -> Store {
+        let siblings = context.siblings();
+        let file =
+            |name: &str, source: Arc<dyn Source>| Member { name: name.into(), data: Data::File(source) };
+        let mut members: Vec<Member> =
+            schemas.iter().map(|(name, source)| file(name, source.clone())).collect();
+        let numbered = |(number, member): (usize, &Member)| (member.name.clone(), number);
+        let mut index: HashMap<Box<str>, usize> = members.iter().enumerate().map(numbered).collect();
+        for name in reads {
+            let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+            if index.contains_key(name.as_str()) || !is_inside {
+                continue;
+            }
+            if let Ok(found) = siblings.find(Path::new(name)) {
+                index.insert(name.as_str().into(), members.len());
+                members.push(file(name, Arc::new(found)));
+            }
+        }
+        let (source, engine) = (context.source.clone(), context.engine.clone());
+        let streams = || Streams::new(engine.clone(), source.clone(), 0..0);
+        let (deflated, compressed) = (streams(), streams());
+        Store { source, engine: engine.clone(), members, index, twice: Vec::new(), deflated, compressed }
     }
 
     pub fn source(&self) -> &Arc<dyn Source> {
@@ -76,9 +111,13 @@ impl Store {
 
     /// Bytes of a member, decoded and in the file.
     pub fn size(&self, number: usize) -> Size {
-        let record = self.members.get(number).map(|member| &member.record);
-        let stored = record.map_or(0, |record| record.stored_len.min(self.source.len()));
-        Size { len: record.map(|record| self.believed(record)), stored }
+        match self.members.get(number).map(|member| &member.data) {
+            Some(Data::Zip { record, .. }) => {
+                Size { len: Some(self.believed(record)), stored: record.stored_len.min(self.source.len()) }
+            }
+            Some(Data::File(source)) => Size { len: Some(source.len()), stored: source.len() },
+            None => Size { len: None, stored: 0 },
+        }
     }
 
     /// What a member says its length is, as far as the file can have it.
@@ -91,52 +130,67 @@ impl Store {
 
     /// The bytes that a blob has in its member, before they are decompressed.
     pub fn blob_len(&self, blob: &Blob) -> Result<u64, Fault> {
-        let number = self.find(&blob.member).ok_or_else(|| self.missing(&blob.member))?;
-        let record = &self.members.get(number).ok_or_else(|| self.missing(&blob.member))?.record;
-        record.judge().map(|()| record.len)
+        let member = self.find(&blob.member).and_then(|number| self.members.get(number));
+        match member.map(|member| &member.data) {
+            Some(Data::Zip { record, .. }) => record.judge().map(|()| record.len),
+            Some(Data::File(source)) => Ok(source.len()),
+            None => Err(self.missing(&blob.member)),
+        }
     }
 
     fn missing(&self, member: &str) -> Fault {
         format!("there is no member {member:?}").into()
     }
 
-    /// Where a member's data is in the file, and the record of it.
+    /// Where a member's data is in the ZIP file, and the record of it.
     pub fn stored(&self, number: usize) -> Result<Option<(Range<u64>, &zip::Record)>> {
-        let Some(member) = self.members.get(number) else { return Ok(None) };
-        Ok(self.locate(member)?.ok().map(|range| (range, &member.record)))
+        match self.members.get(number) {
+            Some(Member { name, data: Data::Zip { record, found } }) => {
+                Ok(self.locate(name, record, found)?.ok().map(|range| (range, record)))
+            }
+            _ => Ok(None),
+        }
     }
 
-    fn locate(&self, member: &Member) -> Result<Result<Range<u64>, Fault>> {
-        if let Some(found) = member.found.get() {
+    fn locate(
+        &self,
+        name: &str,
+        record: &zip::Record,
+        known: &OnceLock<Result<Range<u64>, Fault>>,
+    ) -> Result<Result<Range<u64>, Fault>> {
+        if let Some(found) = known.get() {
             return Ok(found.clone());
         }
-        let window = Window::new(&*self.source, member.record.header)?;
-        let found = zip::find(&member.record, &member.name, &window)?;
+        let window = Window::new(&*self.source, record.header)?;
+        let found = zip::find(record, name, &window)?;
         self.source.check()?;
-        let judged = found.and_then(|range| member.record.judge().map(|()| range));
-        Ok(member.found.get_or_init(|| judged).clone())
+        let judged = found.and_then(|range| record.judge().map(|()| range));
+        Ok(known.get_or_init(|| judged).clone())
     }
 
     /// The bytes of a member.
     pub fn content(&self, number: usize) -> Result<Content> {
         let member = self.members.get(number).ok_or(Error::NotFound)?;
-        let place = self.source.place().dataset(&member.name);
-        let range = match self.locate(member)? {
-            Ok(range) => range,
-            Err(fault) => {
-                return Ok(Content::Broken {
-                    claimed: self.believed(&member.record),
-                    error: fault.error(place),
-                });
+        let (record, found) = match &member.data {
+            Data::Zip { record, found } => (record, found),
+            Data::File(source) => {
+                return Ok(Content::Stored { source: source.clone(), range: 0..source.len() });
             }
         };
-        if !member.record.is_deflated() {
+        let place = self.source.place().dataset(&member.name);
+        let range = match self.locate(&member.name, record, found)? {
+            Ok(range) => range,
+            Err(fault) => {
+                return Ok(Content::Broken { claimed: self.believed(record), error: fault.error(place) });
+            }
+        };
+        if !record.is_deflated() {
             return Ok(Content::Stored { source: self.source.clone(), range });
         }
-        if member.record.len == 0 {
+        if record.len == 0 {
             return Ok(Content::Inline(Arc::default()));
         }
-        let (wrapper, expected) = (Some(member.record.wrapper()), Some(member.record.len));
+        let (wrapper, expected) = (Some(record.wrapper()), Some(record.len));
         let described = || Ok(Described { stored: range, wrapper, expected, place });
         self.deflated.get_or_make(number as u32, described).map(Content::Decoded)
     }
@@ -168,7 +222,8 @@ impl Store {
         need: u64,
         place: Place,
     ) -> Result<Content> {
-        let is_plain = matches!(whole, Content::Stored { .. });
+        let is_zip = matches!(self.members.get(number), Some(Member { data: Data::Zip { .. }, .. }));
+        let is_plain = is_zip && matches!(whole, Content::Stored { .. });
         let (source, stored) = match whole {
             Content::Stored { source, range } => (source, range),
             other => {

@@ -19,7 +19,7 @@ use crate::error::Place;
 use crate::{Error, Result};
 
 /// Bytes of JSON.
-pub const LONGEST: usize = 64 << 20;
+pub const LONGEST: usize = 16 << 20;
 pub const DEEPEST: usize = 128;
 /// Blocks that are kept; of numbers and bytes 8 KiB each, of bounds 16.
 const KEPT: usize = 1024;

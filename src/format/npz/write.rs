@@ -5,20 +5,19 @@
 //! bytes become members of plain bytes, which np.load gives as `bytes`; a text as a 0-d array of `<U` would take four
 //! times the room, lose NULs at its end, and be no text for any other program.
 
-mod member;
 mod table;
 
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use self::member::{Body, Written};
 use super::NPY;
 use crate::array::{byte_len, npy};
 use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::{Exactly, Utf8};
+use crate::format::target::zip::{self, Body, Written};
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::{Error, Result};
 
@@ -94,8 +93,8 @@ impl Writer {
         }
         let body = Body { head, data, compression };
         let (file, directory) = (&self.file.file, self.file.directory());
-        let place = member::Place { file, directory, compressor: &self.compressor };
-        let Written { entry, end } = member::write(&place, self.len, &name, body)?;
+        let place = zip::Place { file, directory, compressor: &self.compressor };
+        let Written { entry, end } = zip::write(&place, self.len, &name, body)?;
         self.names.insert(name);
         self.directory.extend(entry);
         self.len = end;
@@ -105,9 +104,9 @@ impl Writer {
 
     fn close(self) -> io::Result<()> {
         let Writer { file, len, directory, count, .. } = self;
-        let end = member::end(len, directory.len() as u64, count);
+        let end = zip::end(len, directory.len() as u64, count);
         file.file.set_len(len)?;
-        let mut to = member::At { file: &file.file, at: len };
+        let mut to = zip::At { file: &file.file, at: len };
         to.write_all(&directory)?;
         to.write_all(&end)?;
         file.finish()

@@ -1,4 +1,4 @@
-//! One member on its way into the file, and what the directory says of it. As numpy does, every local header has the
+//! ZIP files: one member on its way into the file, and what the directory says of it. As numpy does, every local header has the
 //! ZIP64 field, so that lengths need not be known before.
 
 use std::fs::File;
