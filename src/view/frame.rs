@@ -40,8 +40,10 @@ pub enum Cells {
     Number(Dtype),
     /// One byte, which is yes or no.
     Truth,
-    /// Bytes, filled up with NULs.
+    /// UTF-8, filled up with NULs.
     Text,
+    /// Characters of four bytes, filled up with NULs; they are handed out as UTF-8, which takes no more.
+    Unicode(Endian),
 }
 
 impl Frame {
@@ -61,7 +63,9 @@ impl Frame {
     pub fn is_of_numbers(about: &Description) -> bool {
         match (&about.table, about.array.as_ref().and_then(record_of)) {
             (Some(table), _) => table.columns.iter().all(|column| column.element.is_some()),
-            (None, Some(record)) => record.fields().iter().all(|field| matches!(field.cell, Cell::Number(_))),
+            (None, Some(record)) => {
+                record.fields().iter().all(|field| matches!(field.cell, Cell::Number(_) | Cell::Void(_)))
+            }
             (None, None) => false,
         }
     }
@@ -91,10 +95,15 @@ impl Frame {
 
     /// The bytes of a column's cells, those of numbers in the machine's byte order.
     pub fn cells(&self, column: &Column, rows: &Range<u64>) -> Result<Vec<u8>> {
-        let count = rows.end - rows.start;
-        let mut cells = self.bytes(column, rows.start, count)?;
-        if let Cells::Number(dtype) = column.cells {
-            array::to_native(dtype, &mut cells);
+        let mut cells = self.bytes(column, rows.start, rows.end - rows.start)?;
+        match column.cells {
+            Cells::Number(dtype) => array::to_native(dtype, &mut cells),
+            Cells::Unicode(endian) => {
+                for (row, cell) in rows.clone().zip(cells.chunks_exact_mut(column.width.max(1) as usize)) {
+                    to_utf8(cell, endian).ok_or_else(|| self.no_text(column, row))?;
+                }
+            }
+            Cells::Truth | Cells::Text => {}
         }
         Ok(cells)
     }
@@ -119,10 +128,12 @@ impl Frame {
 
     /// A cell of a column of texts as text.
     pub fn text<'a>(&self, column: &Column, row: u64, cell: &'a [u8]) -> Result<&'a str> {
-        std::str::from_utf8(trimmed(cell)).map_err(|_| {
-            let Frame { name, .. } = self;
-            Error::Other(format!("dataset {name:?}: row {row} of column {:?} is not UTF-8", column.name))
-        })
+        std::str::from_utf8(trimmed(cell)).map_err(|_| self.no_text(column, row))
+    }
+
+    fn no_text(&self, column: &Column, row: u64) -> Error {
+        let Frame { name, .. } = self;
+        Error::Other(format!("dataset {name:?}: row {row} of column {:?} is not Unicode", column.name))
     }
 
     /// Hands out all cells of some rows, row by row, each with the number of its column: numbers as text, texts as
@@ -163,7 +174,7 @@ impl Frame {
     /// The bytes of a column that are stored as its cells, one after the other; None if others are between them.
     pub fn stored(&self, column: &Column) -> Option<Content> {
         let len = column.width * self.rows;
-        let is_dense = column.step == column.width || self.rows == 1;
+        let is_dense = column.step == column.width && !matches!(column.cells, Cells::Unicode(_));
         is_dense.then(|| Content::Part {
             whole: self.content.clone().into(),
             range: column.start..column.start + len,
@@ -177,7 +188,7 @@ impl Column {
         match self.cells {
             Cells::Number(dtype) => Texts::of(dtype.element),
             Cells::Truth => Some(Texts::of_truth()),
-            Cells::Text => None,
+            Cells::Text | Cells::Unicode(_) => None,
         }
     }
 }
@@ -221,6 +232,21 @@ pub fn trimmed(cell: &[u8]) -> &[u8] {
     cell.get(..end).unwrap_or_default()
 }
 
+/// Characters of four bytes as UTF-8, filled up with NULs; None if some of them are none.
+fn to_utf8(cell: &mut [u8], endian: Endian) -> Option<()> {
+    let (mut end, characters) = (0, cell.len() / 4);
+    for at in 0..characters {
+        let item: [u8; 4] = cell.get(4 * at..4 * at + 4)?.try_into().ok()?;
+        let code = if endian == Endian::Big { u32::from_be_bytes(item) } else { u32::from_le_bytes(item) };
+        let mut room = [0; 4];
+        let text = char::from_u32(code)?.encode_utf8(&mut room).as_bytes();
+        cell.get_mut(end..end + text.len())?.copy_from_slice(text);
+        end += text.len();
+    }
+    cell.get_mut(end..)?.fill(0);
+    Some(())
+}
+
 fn room(len: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let count = usize::try_from(len).ok().filter(|count| bytes.try_reserve_exact(*count).is_ok());
@@ -260,9 +286,13 @@ fn fields(record: &Record, step: u64) -> Option<Vec<Column>> {
     let mut all = Vec::new();
     for field in record.fields() {
         let cells = match field.cell {
+            Cell::Number(dtype) if dtype.element.name() == Some("bool") => Cells::Truth,
             Cell::Number(dtype) => Texts::of(dtype.element).map(|_| Cells::Number(dtype))?,
             Cell::Text(_) => Cells::Text,
-            Cell::Unicode(..) | Cell::Void(_) => return None,
+            Cell::Unicode(_, endian) => Cells::Unicode(endian),
+            // What fills a record up.
+            Cell::Void(_) if field.name.is_empty() => continue,
+            Cell::Void(_) => return None,
         };
         let width = field.cell.size();
         for number in 0..field.repeat.unwrap_or(1) {

@@ -84,15 +84,12 @@ impl Rows for Objects {
 impl Objects {
     fn value(&self, column: &Column, row: u64, cell: &[u8], text: &mut Vec<u8>) -> Result<()> {
         match column.cells {
-            Cells::Text => return string(self.frame.text(column, row, cell)?, text),
+            Cells::Text | Cells::Unicode(_) => return string(self.frame.text(column, row, cell)?, text),
             Cells::Truth => text.extend_from_slice(if cell == b"True" { b"true" } else { b"false" }),
             Cells::Number(dtype) if dtype.element.kind == Kind::Complex => {
                 text.push(b'"');
                 text.extend_from_slice(cell);
                 text.push(b'"');
-            }
-            Cells::Number(dtype) if dtype.element.name() == Some("bool") => {
-                text.extend_from_slice(if cell == b"1" { b"true" } else { b"false" });
             }
             Cells::Number(_) => text.extend_from_slice(match cell {
                 b"nan" | b"inf" | b"-inf" => b"null",

@@ -86,7 +86,7 @@ impl Buffers {
 impl Of {
     fn cells(cells: Cells) -> Option<Of> {
         let Element { kind, size } = match cells {
-            Cells::Text => return Some(Of::Text),
+            Cells::Text | Cells::Unicode(_) => return Some(Of::Text),
             Cells::Truth => return Some(Of::Bool),
             Cells::Number(dtype) => dtype.element,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::content::Content;
-use crate::view::frame::{Cells, Frame, trimmed};
+use crate::view::frame::{Frame, trimmed};
 use crate::view::lines::{Lines, Rows};
 
 pub fn csv(frame: Frame) -> Content {
@@ -14,7 +14,7 @@ pub fn csv(frame: Frame) -> Content {
         field(column.name.as_bytes(), frame.columns.len(), &mut header);
     }
     end(&mut header);
-    let is_text = frame.columns.iter().map(|column| column.cells == Cells::Text).collect();
+    let is_text = frame.columns.iter().map(|column| column.texts().is_none()).collect();
     Content::Computed(Arc::new(Lines::new(header, Quoted { frame, is_text })))
 }
 

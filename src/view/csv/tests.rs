@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::array::{Endian, Order, Record};
+use crate::array::{Cell, Dtype, Endian, Order, Record};
 use crate::view::kit::{about, array, element, face, read, table};
 
 fn text(about: Description, bytes: &[u8]) -> String {
@@ -139,6 +139,44 @@ fn records_are_rows_too() {
     let bytes = [&[1, 2, 3, 0xff][..], &le(&[0.5]), &[0, 1, 4, 5], &le(&[1.5])].concat();
     let squeezed = text(about(Some(of), None), &bytes).replace(' ', "");
     assert_eq!(squeezed, "f0,f1[0],f1[1],f2\n513,3,-1,0.5\n256,4,5,1.5\n");
+}
+
+#[test]
+fn what_fills_records_up_is_no_column() {
+    let cells = [
+        ("a", Cell::Number(Dtype { element: element("uint8"), endian: Endian::Little })),
+        ("", Cell::Void(3)),
+    ];
+    let record = Record::of_fields(cells.map(|(name, cell)| (name.to_owned(), cell, None))).unwrap();
+    let mut of = array("uint8", Endian::Little, &[2], Order::C);
+    of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 4 };
+    of.record = Some(std::sync::Arc::new(record));
+    assert_eq!(text(about(Some(of), None), &[1, 9, 9, 9, 2, 9, 9, 9]), "  a\n  1\n  2\n");
+}
+
+#[test]
+fn characters_of_four_bytes_are_texts() {
+    for endian in [Endian::Little, Endian::Big] {
+        let record = Record::parse("U3,u1", endian).unwrap();
+        let mut of = array("uint8", Endian::Little, &[2], Order::C);
+        of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 13 };
+        of.record = Some(std::sync::Arc::new(record));
+        let code =
+            |c: char| if endian == Endian::Big { (c as u32).to_be_bytes() } else { (c as u32).to_le_bytes() };
+        let bytes = |text: [char; 6]| {
+            let [a, b, c, d, e, f] = text.map(code);
+            [&a[..], &b, &c, &[7], &d, &e, &f, &[8]].concat()
+        };
+        let rows = |text| face(&Csv, about(Some(of.clone()), None), &bytes(text)).unwrap();
+        let found = rows(['é', '😀', '€', 'a', '\0', '\0']);
+        assert!(found.len().is_ok());
+        assert_eq!(String::from_utf8(read(&found)).unwrap(), "f0,f1\né😀€,7\na,8\n");
+    }
+    let mut surrogate = array("uint8", Endian::Little, &[1], Order::C);
+    surrogate.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 4 };
+    surrogate.record = Some(std::sync::Arc::new(Record::parse("U1,", Endian::Little).unwrap()));
+    let found = face(&Csv, about(Some(surrogate), None), &[0, 0xd8, 0, 0]).unwrap();
+    assert!(found.len().unwrap_err().to_string().contains("row 0"));
 }
 
 #[test]

@@ -1,0 +1,71 @@
+"""Rows of scripts/bench about the views csv, png and arrow."""
+import os
+import struct
+
+import numpy as np
+
+from bench_kit import dd, median, row, seconds, warm
+
+
+def ra(path, array):
+    """A RawArray file; elements are floats (type 3) or unsigned (2)."""
+    kind = 3 if array.dtype.kind == "f" else 2
+    head = struct.pack("<8s5Q", b"rawarray", 0, kind, array.itemsize, array.nbytes, array.ndim)
+    # Its sizes begin with the one that runs fastest.
+    with open(path, "wb") as f:
+        f.write(head + struct.pack(f"<{array.ndim}Q", *array.shape[::-1]))
+        f.write(array.tobytes())
+
+
+def timed(bench, source, view, work, times):
+    """Medians of `work` on a view in new mounts, and its size."""
+    taken = []
+    for _ in range(times):
+        with bench.mount(source) as where:
+            folder = os.path.join(where, ".views", view)
+            path = os.path.join(folder, os.listdir(folder)[0])
+            size = os.path.getsize(path)
+            taken.append(seconds(work, path))
+    return median(taken), size
+
+
+@row
+def csv_view(bench):
+    """Text of float32: what one processor writes, since one reader waits for each piece."""
+    rows = 2_000_000
+    values = lambda: np.random.default_rng(6).standard_normal((rows, 8)).astype("<f4")
+    source = bench.made("floats.ra", lambda path: ra(path, values()))
+    warm(source)
+    taken, size = timed(bench, source, "csv", dd, 3)
+    sparse = bench.made("sparse.ra", lambda path: (ra(path, np.zeros((0, 10), "<f4")), stretch(path)))
+
+    def stat(path):
+        os.stat(path)
+    at_once, _ = timed(bench, sparse, "csv", stat, 5)
+
+    def tail(path):
+        with open(path, "rb") as f:
+            f.seek(-4096, os.SEEK_END)
+            assert len(f.read()) == 4096
+    last, _ = timed(bench, sparse, "csv", tail, 5)
+    return [("CSV view of float32, dd", f"{size / taken / 1e6:.0f} MB/s of text", "at least 150 MB/s"),
+            ("CSV view of 100 GB, stat", f"{at_once * 1000:.2f} ms", "under 1 ms"),
+            ("CSV view of 100 GB, its last 4 KiB", f"{last * 1000:.1f} ms", "")]
+
+
+def stretch(path):
+    """Makes an array of (0, 10) one of 100 GB, without a byte of data."""
+    rows = 2_500_000_000
+    with open(path, "r+b") as f:
+        f.write(struct.pack("<8s5Q2Q", b"rawarray", 0, 3, 4, 40 * rows, 2, 10, rows))
+        f.truncate(64 + 40 * rows)
+
+
+@row
+def png_view(bench):
+    side = 4_000 if bench.quick else 20_000
+    values = lambda: np.random.default_rng(7).integers(0, 65536, (side, side), dtype="<u2")
+    source = bench.made(f"image-{side}.ra", lambda path: ra(path, values()))
+    warm(source)
+    taken, _ = timed(bench, source, "png", dd, 3)
+    return [(f"PNG view of {side} x {side} uint16", f"{taken:.2f} s", "under 1 s")]

@@ -1,0 +1,46 @@
+"""Makes NPZ archives of arrays of every type, byte order and layout, and of tables: make_faces.py PLAIN COMPRESSED."""
+
+import sys
+
+import numpy as np
+
+SHAPES = {"v": 700, "m": (60, 9), "w": (2, 300), "none": (0, 4), "cube": (3, 40, 5)}
+FIELDS = [("n", "<i4"), ("big", ">u8"), ("half", "<f2"), ("c", "<c8"), ("yes", "?"), ("s", "S20"), ("u", "<U7"), ("a,b", ">U2")]
+RANDOM = np.random.default_rng(2)
+
+
+def arrays():
+    for of in "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split():
+        for order in "<" if of in "? i1 u1" else "<>":
+            dtype = np.dtype(order + of)
+            for name, shape in SHAPES.items():
+                count = np.prod(shape, dtype=int)
+                array = RANDOM.integers(0, 256, (count, dtype.itemsize), dtype=np.uint8).view(dtype)
+                if of == "?":
+                    array = array.view("u1") % 2 == 1
+                name = f"{of}{'le' if order == '<' else 'be'}-{name}"
+                yield name, array.reshape(shape)
+                if array.reshape(shape).ndim > 1:
+                    yield name + "-F", np.asfortranarray(array.reshape(shape))
+
+
+def table():
+    rows = np.zeros(999, FIELDS)
+    for name in ("n", "big", "half", "c"):
+        rows[name] = RANDOM.integers(0, 1000, 999)
+    rows["yes"] = RANDOM.integers(0, 2, 999)
+    rows["s"] = [('x\n"' * (at % 6) + str(at)).encode() for at in range(999)]
+    rows["u"] = [" é, "[at % 4:] + "😀" * (at % 3) for at in range(999)]
+    rows["a,b"] = [chr(0x4E00 + at) for at in range(999)]
+    return rows
+
+
+def main():
+    rows = table()
+    every = dict(arrays(), table=rows, numbers=rows[["n", "big", "half"]].copy(), empty=rows[:0])
+    np.savez(sys.argv[1], **every)
+    some = {name: array for name, array in every.items() if "be-" in name or name == "table"}
+    np.savez_compressed(sys.argv[2], **some)
+
+
+main()
