@@ -4,6 +4,7 @@
 //! An inode number is 1 + 2 x node + face, so it can be computed, never changes, and the root has 1.
 
 mod sizing;
+mod xattr;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -182,6 +183,13 @@ impl FileSystem {
         if let Ok((node, _)) = decompose(inode) {
             self.sizing.work(self.tree.parent(node), &*self.tree);
         }
+    }
+
+    /// What is said of the dataset whose file this is, as extended attributes.
+    pub fn xattrs(&self, inode: u64) -> Result<xattr::Attributes> {
+        let (node, face) = decompose(inode)?;
+        let about = if face == Face::Data { self.tree.describe(node)? } else { None };
+        Ok(about.map_or_else(Vec::new, |about| xattr::of(&about, self.tree.format(node))))
     }
 
     /// Calls `each` for every line of a directory after `cursor`, `.` and `..` first, until it returns

@@ -8,6 +8,7 @@
 mod listed;
 mod passthrough;
 mod shared;
+mod xattr;
 
 use std::ffi::OsStr;
 use std::io;
@@ -39,6 +40,8 @@ pub struct Behaviour {
     /// Opening a directory of a dead mount has to fail, as fusermount3 expects it to when it decides about
     /// auto_unmount; the kernel must then not be told that it need not ask.
     pub ask_opendirs: bool,
+    /// Extended attributes say what datasets are.
+    pub xattrs: bool,
     /// Names come and go: what the kernel knows of them holds for so long. None: nothing changes.
     pub changing: Option<Duration>,
 }
@@ -99,6 +102,15 @@ impl Fuse {
             }
         };
         (always | wanted) & config.capabilities()
+    }
+
+    fn answer_in_pool<R: Send + 'static>(
+        &self,
+        reply: R,
+        answer: impl FnOnce(&Arc<Shared>, R) + Send + 'static,
+    ) {
+        let shared = self.shared.clone();
+        self.pool.submit(move || answer(&shared, reply));
     }
 
     /// Answers here if that can be done without opening a container, else in the pool.
@@ -289,13 +301,24 @@ impl Filesystem for Fuse {
         reply.statfs(units, 0, 0, totals.inodes, 0, UNIT, NAME_MAX as u32, UNIT);
     }
 
-    /// Not answered at all: the kernel then stops asking, which makes `ls -l` ten times faster.
-    fn getxattr(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, reply: ReplyXattr) {
-        reply.error(Errno::ENOSYS);
+    /// Not answered at all unless it is asked for: the kernel then stops asking, which makes `ls -l` ten times faster.
+    fn getxattr(&self, _: &Request, inode: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let name = name.to_string_lossy().into_owned();
+        match self.behaviour.xattrs {
+            false => reply.error(Errno::ENOSYS),
+            // Whatever else the system asks for with each file.
+            true if !name.starts_with("user.") => reply.error(Errno::from_i32(libc::ENODATA)),
+            true => {
+                self.answer_in_pool(reply, move |shared, reply| shared.xattr(inode.0, &name, size, reply))
+            }
+        }
     }
 
-    fn listxattr(&self, _: &Request, _: INodeNo, _: u32, reply: ReplyXattr) {
-        reply.error(Errno::ENOSYS);
+    fn listxattr(&self, _: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
+        match self.behaviour.xattrs {
+            false => reply.error(Errno::ENOSYS),
+            true => self.answer_in_pool(reply, move |shared, reply| shared.xattr_names(inode.0, size, reply)),
+        }
     }
 
     /// Nothing to be written back: not answered, and so asked once only.

@@ -43,6 +43,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     };
     let behaviour = Behaviour {
         ask_opendirs: config.auto_unmount,
+        xattrs: config.showing.xattr,
         changing: root.is_changing.then_some(config.showing.refresh),
     };
     let shown = config.showing.kind.as_deref().map(view::named).transpose()?;

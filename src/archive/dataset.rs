@@ -7,7 +7,8 @@ use super::Archive;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::{Description, Items};
+use crate::tree::{Datasets, Description, Items};
+use crate::view;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -25,7 +26,7 @@ pub struct Dataset<'a> {
 
 impl<'a> Dataset<'a> {
     pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
-        let description = archive.listing.datasets.describe(number)?;
+        let description = archive.datasets.describe(number)?;
         Ok(Dataset { archive, number, description, instead: None })
     }
 
@@ -156,14 +157,25 @@ impl<'a> Dataset<'a> {
             .map_err(|problem| self.damaged(format!("the object cannot be read: {problem}")))
     }
 
+    /// As views see it.
+    pub(crate) fn seen(&self) -> view::Dataset {
+        let listed = Listed {
+            about: self.description.clone(),
+            datasets: self.archive.datasets.clone(),
+            number: self.number,
+            instead: self.instead.clone(),
+        };
+        view::Dataset::new(self.description.clone(), Arc::new(listed))
+    }
+
     /// The array that it is, or stands for, item by item; None if its format has no such arrays.
     pub(crate) fn items(&self) -> Option<Box<dyn Items>> {
-        self.archive.listing.datasets.items(self.number)
+        self.archive.datasets.items(self.number)
     }
 
     /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
     pub fn decoded(self) -> Result<Dataset<'a>> {
-        let decoded = self.archive.listing.datasets.decoded(self.number)?;
+        let decoded = self.archive.datasets.decoded(self.number)?;
         let Some((array, content)) = decoded else {
             return Err(Error::Usage(format!("{}: its values have no unit to be decoded to", self.place())));
         };
@@ -175,17 +187,17 @@ impl<'a> Dataset<'a> {
         if let Some(content) = &self.instead {
             return Ok(content.clone());
         }
-        self.archive.listing.datasets.content(self.number)
+        self.archive.datasets.content(self.number)
     }
 
     /// What there is of it if it makes no sense, or is not read here.
     pub(super) fn remains(&self) -> Result<Content> {
-        self.archive.listing.datasets.remains(self.number)
+        self.archive.datasets.remains(self.number)
     }
 
     /// The file that its stored bytes are in.
     fn file(&self) -> Arc<dyn Source> {
-        let own = self.archive.listing.datasets.file(self.number);
+        let own = self.archive.datasets.file(self.number);
         own.unwrap_or_else(|| self.archive.source.clone())
     }
 
@@ -200,5 +212,23 @@ impl<'a> Dataset<'a> {
     /// It is asked for something that it does not have.
     pub(super) fn other(&self, problem: &str) -> Error {
         Error::Other(format!("{}: {problem}", self.place()))
+    }
+}
+
+/// A dataset by its number.
+struct Listed {
+    about: Description,
+    datasets: Arc<dyn Datasets>,
+    number: u32,
+    instead: Option<Content>,
+}
+
+impl view::Origin for Listed {
+    fn describe(&self) -> Result<Description> {
+        Ok(self.about.clone())
+    }
+
+    fn content(&self) -> Result<Content> {
+        self.instead.clone().map_or_else(|| self.datasets.content(self.number), Ok)
     }
 }

@@ -22,7 +22,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::codec::Engine;
 use crate::format::{self, Context, Listing, Options};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -53,7 +53,9 @@ pub struct Archive {
     source: Arc<FileSource>,
     /// Further files, if it has several.
     others: Vec<Arc<FileSource>>,
-    listing: Listing,
+    format: &'static str,
+    names: Box<dyn Names>,
+    datasets: Arc<dyn Datasets>,
     /// Made when a dataset is first looked for by its name.
     index: OnceLock<HashTable<u32>>,
     hasher: DefaultHashBuilder,
@@ -91,9 +93,10 @@ impl Archive {
             options,
             ..Context::new(source.clone(), Arc::new(Engine::new(CACHE)))
         };
-        let listing = format::list(context)?;
+        let Listing { format, names, datasets } = format::list(context)?;
+        let datasets = datasets.into();
         let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
-        Ok(Archive { path: source.path().to_owned(), source, others, listing, index, hasher })
+        Ok(Archive { path: source.path().to_owned(), source, others, format, names, datasets, index, hasher })
     }
 
     /// The path that was opened.
@@ -103,12 +106,12 @@ impl Archive {
 
     /// What users call the format: `RAB`.
     pub fn format(&self) -> &'static str {
-        self.listing.format
+        self.format
     }
 
     /// How many datasets there are.
     pub fn len(&self) -> usize {
-        self.listing.names.len()
+        self.names.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -132,7 +135,7 @@ impl Archive {
 
     /// What the dataset with this number takes in the file.
     pub fn stored_len_of(&self, number: usize) -> u64 {
-        u32::try_from(number).map_or(0, |number| self.listing.datasets.size(number).stored)
+        u32::try_from(number).map_or(0, |number| self.datasets.size(number).stored)
     }
 
     /// The names of all datasets in the container's order; what is no Unicode in them is replaced.
@@ -150,7 +153,7 @@ impl Archive {
 
     /// The name of a dataset by its number, in WTF-8; empty if there is none.
     pub fn raw_name(&self, number: usize) -> Cow<'_, [u8]> {
-        self.listing.names.get(number).unwrap_or_default()
+        self.names.get(number).unwrap_or_default()
     }
 
     /// Is there a dataset of this name?
@@ -161,7 +164,7 @@ impl Archive {
     /// The number of the first dataset of this name.
     pub fn find(&self, name: impl AsRef<[u8]>) -> Option<usize> {
         let name = name.as_ref();
-        if let Some(found) = self.listing.names.find(name) {
+        if let Some(found) = self.names.find(name) {
             return found;
         }
         let index = self.index.get_or_init(|| self.index());
@@ -189,7 +192,7 @@ impl Archive {
     pub(crate) fn brief_at(&self, number: usize) -> Result<Description> {
         let known = u32::try_from(number).ok().filter(|_| number < self.len());
         let number = known.ok_or_else(|| self.no_dataset(number.to_string().as_bytes()))?;
-        self.listing.datasets.brief(number)
+        self.datasets.brief(number)
     }
 
     /// The error that there is no such dataset.
@@ -199,10 +202,10 @@ impl Archive {
     }
 
     /// The tree that a mount shows; the number of a dataset is the same in it.
-    pub(crate) fn tree(&self) -> Result<Arena<&dyn Datasets>> {
+    pub(crate) fn tree(&self) -> Result<Arena<Arc<dyn Datasets>>> {
         let mut names = NameList::default();
         self.raw_names().for_each(|name| names.push(&name));
-        Builder::build(&names, &*self.listing.datasets)
+        Builder::build(&names, self.datasets.clone())
     }
 
     /// When the last of its files was modified.

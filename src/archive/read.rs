@@ -41,7 +41,7 @@ impl Dataset<'_> {
     pub fn slab(&self, expression: &str) -> Result<Slab> {
         let shape = &self.array_description()?.shape;
         let wrong = |problem| Error::Usage(format!("{}: {problem}", self.place()));
-        let expression = match self.archive.listing.datasets.sampling(self.number) {
+        let expression = match self.archive.datasets.sampling(self.number) {
             Some(sampling) => in_numbers(expression, &sampling).map_err(wrong)?,
             None => expression.to_owned(),
         };

@@ -31,7 +31,7 @@ impl Dataset<'_> {
     /// stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed);
-        let mut against = self.archive.listing.datasets.violations(self.number);
+        let mut against = self.archive.datasets.violations(self.number);
         if against.is_empty() {
             return verified;
         }
@@ -63,7 +63,7 @@ impl Dataset<'_> {
                 false => passed(self.stored_len()),
             }
         }
-        self.archive.listing.datasets.check(self.number)?;
+        self.archive.datasets.check(self.number)?;
         Ok(match (&described.checksum, &described.compression) {
             (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
             (Some(_), _) => Checked::UnknownChecksum,

@@ -97,6 +97,10 @@ impl Tree for Failed {
         }
     }
 
+    fn format(&self, node: NodeId) -> Option<&'static str> {
+        self.rest.as_ref().filter(|_| node != FILE)?.format(node)
+    }
+
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         match &self.rest {
             Some(rest) if node != FILE => rest.describe(node),

@@ -324,6 +324,16 @@ impl Tree for Mirror {
         is_outer(dir) && self.nodes.get(dir).is_some_and(|node| node.is_container())
     }
 
+    fn format(&self, id: NodeId) -> Option<&'static str> {
+        match self.in_container(id) {
+            Ok(Some((container, _))) => match container.what {
+                What::Container(format) => Some(format.name()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn describe(&self, id: NodeId) -> Result<Option<Description>> {
         match self.in_container(id)? {
             Some((container, node)) => self.opened.tree(&container)?.describe(node),

@@ -336,6 +336,11 @@ impl Tree for Union {
         self.parts(dir).is_ok_and(|parts| parts.iter().any(is_one))
     }
 
+    fn format(&self, id: NodeId) -> Option<&'static str> {
+        let (tree, node) = self.first(id).ok()?;
+        self.tree(tree).ok()?.format(node)
+    }
+
     fn describe(&self, id: NodeId) -> Result<Option<Description>> {
         let (tree, node) = self.first(id)?;
         self.tree(tree)?.describe(node)

@@ -34,6 +34,8 @@ pub struct Showing {
     pub formats: format::Options,
     /// The kind of view that is listed in place of the datasets that have it.
     pub kind: Option<String>,
+    /// What is said of datasets is in extended attributes too.
+    pub xattr: bool,
     /// Several sources are one tree.
     pub union: bool,
     pub strip_ext: bool,
@@ -62,6 +64,7 @@ impl Default for Showing {
         Showing {
             formats: format::Options::default(),
             kind: None,
+            xattr: false,
             union: false,
             strip_ext: false,
             only_containers: false,

@@ -58,6 +58,10 @@ pub trait Datasets: Send + Sync {
     fn memory(&self) -> u64 {
         64 * self.count()
     }
+    /// What users call the format.
+    fn format(&self) -> Option<&'static str> {
+        None
+    }
     /// The file with its stored bytes, if that is not the one that the container was opened by.
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         let _ = dataset;
@@ -182,8 +186,8 @@ fn name_of<'a>(bytes: &'a [u8], node: &Node) -> &'a [u8] {
     &bytes[node.name as usize..][..usize::from(node.name_len)]
 }
 
-/// Datasets that somebody else keeps.
-impl Datasets for &dyn Datasets {
+/// Datasets that others keep too.
+impl Datasets for Arc<dyn Datasets> {
     fn count(&self) -> u64 {
         (**self).count()
     }
@@ -222,6 +226,9 @@ impl Datasets for &dyn Datasets {
     }
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
         (**self).sidecar(dataset, file_name)
+    }
+    fn format(&self) -> Option<&'static str> {
+        (**self).format()
     }
     fn describe(&self, dataset: u32) -> Result<Description> {
         (**self).describe(dataset)
@@ -406,6 +413,10 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn datasets(&self) -> u64 {
         self.datasets.count()
+    }
+
+    fn format(&self, _: NodeId) -> Option<&'static str> {
+        self.datasets.format()
     }
 
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {

@@ -211,6 +211,12 @@ pub trait Tree: Send + Sync {
         Ok(None)
     }
 
+    /// What users call the format of the container that a node is in.
+    fn format(&self, node: NodeId) -> Option<&'static str> {
+        let _ = node;
+        None
+    }
+
     /// As [`Tree::describe`], quickly: metadata, codec and checksum may be left out.
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         self.describe(node)

@@ -8,6 +8,7 @@
 //! bytes are the system's when this ends, and on disk when the system has written them.
 
 mod file;
+mod shown;
 mod walk;
 
 use std::ffi::OsStr;
@@ -25,18 +26,22 @@ use rustix::fs::{AtFlags, FileType, Stat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use self::file::{Failure, NewFile};
+use self::shown::Shown;
 use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
 use crate::tree::{Arena, Datasets, Face, NodeId, Tree};
+use crate::view::View;
 use crate::{Error, Result};
 
 /// Files that wait for a thread; each may keep a directory open.
 const WAITING: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Options {
+    /// Datasets that have a face in this view are written as that; its faces are files.
+    pub view: Option<&'static dyn View>,
     /// Replace files that are there already.
     pub force: bool,
     /// Write sidecars too.
@@ -65,9 +70,10 @@ pub fn unpack(
     options: Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let tree = archive.tree()?;
+    let tree = Arc::new(archive.tree()?);
     let wanted = datasets.map(|numbers| walk::wanted(&tree, numbers));
-    let walk = Walk { tree: &tree, wanted, to, meta: options.meta };
+    let shown = options.view.map(|view| Shown { tree: tree.clone(), view });
+    let walk = Walk { tree: &tree, wanted, to, meta: options.meta, shown };
     let unpacking = Unpacking { archive, walk: &walk, options, watch, modified: archive.modified() };
     unpacking.check()?;
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
@@ -172,7 +178,7 @@ impl Unpacking<'_> {
     fn write(&self, job: &Job) -> Result<()> {
         let Job { dir, name, node, face } = job;
         let failed = |cause| self.failed(*node, name, cause);
-        let told = match self.walk.tree.content(*node, *face).map_err(Failure::Read) {
+        let told = match self.walk.content(*node, *face).map_err(Failure::Read) {
             Ok(content) => self.fill(dir, name, *node, &content),
             Err(error) => Err(error),
         };
@@ -232,10 +238,10 @@ fn next(jobs: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-type Nodes<'a> = Arena<&'a dyn Datasets>;
+type Nodes = Arena<Arc<dyn Datasets>>;
 
 /// Where a node's file goes, for messages.
-fn path(tree: &Nodes<'_>, to: &Path, node: NodeId) -> PathBuf {
+fn path(tree: &Nodes, to: &Path, node: NodeId) -> PathBuf {
     let (mut names, mut at) = (Vec::new(), node);
     while at != crate::tree::ROOT && names.len() < 16 {
         names.push(tree.name_of(at));

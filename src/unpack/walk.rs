@@ -10,6 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat}
 use rustix::io::Errno;
 
 use super::Nodes;
+use super::shown::Shown;
+use crate::content::Content;
 use crate::error::Place;
 use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Tree};
 use crate::{Error, Result};
@@ -19,12 +21,14 @@ const OPEN: usize = 32;
 
 /// The files that are wanted.
 pub struct Walk<'a> {
-    pub tree: &'a Nodes<'a>,
+    pub tree: &'a Nodes,
     /// By node, their directories among them; None: all.
     pub wanted: Option<Vec<bool>>,
     pub to: &'a Path,
     /// Sidecars too.
     pub meta: bool,
+    /// The view in whose form datasets are written.
+    pub shown: Option<Shown>,
 }
 
 /// A file or link of the tree, and the directory where it belongs.
@@ -46,7 +50,7 @@ struct Step {
 }
 
 /// The nodes of these datasets and of the directories that lead to them.
-pub fn wanted(tree: &Nodes<'_>, numbers: &[usize]) -> Vec<bool> {
+pub fn wanted(tree: &Nodes, numbers: &[usize]) -> Vec<bool> {
     let mut chosen = vec![false; tree.datasets() as usize];
     numbers.iter().for_each(|number| chosen[*number] = true);
     let mut wanted = vec![false; tree.nodes() as usize];
@@ -94,7 +98,8 @@ impl Walk<'_> {
         each: &mut dyn FnMut(Found<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut left, mut done) = (Vec::new(), Ok(()));
-        self.tree.list(node, 0, &mut |name, Entry { node, face, kind, .. }| {
+        let parent = node;
+        self.tree.list(parent, 0, &mut |name, Entry { node, face, kind, .. }| {
             if self.wanted.as_ref().is_some_and(|wanted| !wanted[node as usize]) {
                 return true;
             }
@@ -102,7 +107,8 @@ impl Walk<'_> {
                 Kind::Directory { .. } => left.push(node),
                 Kind::File if face == Face::Sidecar && !self.meta => {}
                 Kind::File | Kind::Link => {
-                    done = each(Found { dir: &dir, name, node, face, is_link: kind == Kind::Link });
+                    let is_link = kind == Kind::Link;
+                    done = self.found(parent, Found { dir: &dir, name, node, face, is_link }, each);
                 }
             }
             done.is_ok()
@@ -114,6 +120,25 @@ impl Walk<'_> {
             step.fd = None;
         }
         done
+    }
+
+    /// Hands out a file of a directory under the name that it gets.
+    fn found(
+        &self,
+        dir: NodeId,
+        file: Found<'_>,
+        each: &mut dyn FnMut(Found<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let shown = self.shown.as_ref().filter(|_| !file.is_link);
+        // Of what cannot be described, reading says why.
+        let name = shown.and_then(|shown| shown.name(dir, file.name, file.node, file.face).ok()?);
+        each(Found { name: name.as_deref().unwrap_or(file.name), ..file })
+    }
+
+    /// What goes into a file.
+    pub fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+        let shown = self.shown.as_ref().map(|shown| shown.content(node, face));
+        shown.transpose()?.flatten().map_or_else(|| self.tree.content(node, face), Ok)
     }
 
     /// The descriptor of the last step.

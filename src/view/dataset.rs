@@ -71,7 +71,7 @@ impl Dataset {
         &self.about
     }
 
-    /// Everything that is said of it, for views that show what a brief description lacks.
+    /// Everything that is said of it.
     pub fn describe(&self) -> Result<Description> {
         let about = self.origin.describe()?;
         Ok(match self.part.as_deref() {

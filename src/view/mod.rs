@@ -31,9 +31,9 @@ pub mod zarr;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use dataset::Dataset;
+pub use dataset::{Dataset, Origin};
 pub use directory::Directory;
-pub use overlay::Overlay;
+pub use overlay::{Faces, Overlay};
 
 use crate::content::Content;
 use crate::tree::Description;

@@ -255,3 +255,56 @@ fn datasets_that_look_like_parts_win_over_them() {
     assert_eq!(mount.read("v[1].npy").unwrap().len(), 8);
     assert_eq!(mount.names().len(), 8);
 }
+
+#[test]
+fn extended_attributes_say_what_a_dataset_is() {
+    let script = r#"
+import os, sys
+at = lambda path: {name: os.getxattr(path, name).decode() for name in os.listxattr(path)}
+root = sys.argv[1]
+got = at(root + "/my second array")
+assert {k: got[k] for k in ("user.dtype", "user.shape", "user.order", "user.format")} == {
+    "user.dtype": "<f8", "user.shape": "[5, 3]", "user.order": "C", "user.format": "RAB"}, got
+first = at(root + "/my first array")
+assert first["user.dtype"] == "<i4" and first["user.compression"], first
+assert at(root + "/.views/npy/my second array[1].npy")["user.shape"] == "[3]"
+assert at(root + "/Some text") == {k: v for k, v in at(root + "/Some text").items() if k in
+    ("user.format", "user.compression", "user.checksum")}
+assert at(root) == {} and at(root + "/Some text.meta.yaml") == {}
+try:
+    os.getxattr(root + "/Some text", "user.none")
+except OSError as e:
+    assert e.errno == 61, e
+else:
+    raise AssertionError("an attribute that nobody has")
+"#;
+    let mount = Mount::with(&data("readme.rab"), &["--xattr"]);
+    python(&[&"-c", &script, &mount.path]);
+    let plain = Mount::new(&data("readme.rab"));
+    let none = r#"
+import os, sys
+try:
+    assert os.listxattr(sys.argv[1]) == []
+except OSError as e:
+    assert e.errno == 95, e
+"#;
+    python(&[&"-c", &none, &plain.join("Some text")]);
+    let dir = scratch();
+    std::fs::copy(data("readme.rab"), dir.path().join("x.rab")).unwrap();
+    let units = entry(
+        "u",
+        &[
+            "byteLength: 8",
+            "byteOffset: 0",
+            "byteOrder: C",
+            "endianness: little",
+            "shape: [2]",
+            "type: float32",
+        ],
+    );
+    write_rab(&dir.path().join("u.rab"), &units.replace("metadata: {}", "metadata: {units: mV}"), &[0; 8]);
+    let mount = Mount::with(dir.path(), &["-o", "xattr"]);
+    python(&[&"-c", &script, &mount.join("x.rab")]);
+    let script = "import os, sys; assert os.getxattr(sys.argv[1], 'user.units') == b'mV'";
+    python(&[&"-c", &script, &mount.join("u.rab/u")]);
+}

@@ -150,7 +150,10 @@ def view(mount):
     path = os.path.join(mount, ".views", "zarr")
     sizes(path)
     same_names(path)
-    return store(path, wanted(mount))
+    # Some types are known to numpy and described nowhere else, so that no view has them.
+    npy = os.path.join(mount, ".views", "npy")
+    is_array = lambda raw: os.path.exists(os.path.join(npy, os.path.relpath(raw, mount)) + ".npy")
+    return store(path, {name: about for name, about in wanted(mount).items() if is_array(about[0])})
 
 
 def listed(mount, plain):

@@ -30,6 +30,7 @@ mod set;
 mod terminal;
 mod unpack;
 mod verify;
+mod views;
 
 use std::process::Command;
 

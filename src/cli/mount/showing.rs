@@ -25,6 +25,11 @@ pub struct ShowingOptions {
     #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(view::kinds()))]
     pub kind: Option<String>,
 
+    /// Say in extended attributes what datasets are: user.dtype, user.shape, user.order, user.units,
+    /// user.compression, user.format and user.checksum
+    #[arg(long)]
+    pub xattr: bool,
+
     /// The sources' trees as one: of two files of one name that of the later source is shown
     ///
     /// Directories of one name are merged. What is hidden is named in the log when it is met.
@@ -72,6 +77,7 @@ impl ShowingOptions {
     pub fn apply(&mut self, key: &str, name: &str, value: Option<OsString>) -> Option<Result<()>> {
         let flag = match name {
             "union" => Some(&mut self.union),
+            "xattr" => Some(&mut self.xattr),
             "strip_ext" => Some(&mut self.strip_ext),
             "no_verify" => Some(&mut self.reading.no_verify),
             "only_containers" => Some(&mut self.only_containers),
@@ -103,6 +109,7 @@ impl ShowingOptions {
         ShowingOptions {
             reading: self.reading.or(list.reading),
             kind: self.kind.or(list.kind),
+            xattr: self.xattr || list.xattr,
             union: self.union || list.union,
             strip_ext: self.strip_ext || list.strip_ext,
             only_containers: self.only_containers || list.only_containers,
@@ -125,6 +132,7 @@ impl ShowingOptions {
         Ok(Showing {
             formats: self.reading.options(),
             kind: self.kind,
+            xattr: self.xattr,
             union: self.union,
             strip_ext: self.strip_ext,
             only_containers: self.only_containers,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::{Done, Output};
-use super::select;
+use super::{face, select};
 use crate::Dataset;
 use crate::cli::reading::Opening;
 use crate::cli::{complete::dataset_names, values};
@@ -37,6 +37,10 @@ pub struct Cat {
     #[arg(long)]
     stored: bool,
 
+    /// The dataset in another form, as a mount has it below .views
+    #[arg(long = "as", value_name = "KIND", value_parser = face::kinds(), conflicts_with = "stored")]
+    kind: Option<String>,
+
     #[command(flatten)]
     opening: Opening,
 }
@@ -57,9 +61,10 @@ impl Cat {
             return Ok(());
         }
         let each = &mut |piece: &[u8]| part.write(piece, out, &mut written);
-        let read = match self.stored {
-            true => dataset.stored_pieces(each),
-            false => dataset.pieces(each),
+        let read = match &self.kind {
+            Some(kind) => face::content(dataset, None, kind).and_then(|content| content.pass(each)),
+            None if self.stored => dataset.stored_pieces(each),
+            None => dataset.pieces(each),
         };
         written?;
         Ok(read?)

@@ -3,17 +3,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::output::{Done, Output};
-use super::{items, numbers, opaque, print, select};
-use crate::array::{self, Order, Slab, npy};
+use super::{face, items, numbers, opaque, print, select};
+use crate::array::{self, Slab};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
-use crate::{AnyArray, Archive, Dataset, Error, Result};
+use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 
 /// More elements are not printed one by one.
 const MANY: u64 = 1000;
@@ -32,9 +34,10 @@ pub struct Get {
     #[arg(value_name = "NAME[INDEX]", add = dataset_names())]
     what: OsString,
 
-    /// What to print: text, a .npy file, or the bare elements in C order and the dataset's byte order
-    #[arg(long = "as", value_enum, value_name = "KIND", default_value = "text")]
-    kind: As,
+    /// What to print: text, the bare elements in C order and the dataset's byte order (raw), or a file as a mount
+    /// has it below .views (npy, ...)
+    #[arg(long = "as", value_name = "KIND", default_value = TEXT, value_parser = kinds())]
+    kind: String,
 
     /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index)
     ///
@@ -53,11 +56,11 @@ pub struct Get {
     opening: Opening,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum As {
-    Text,
-    Npy,
-    Raw,
+const TEXT: &str = "text";
+const RAW: &str = "raw";
+
+fn kinds() -> PossibleValuesParser {
+    PossibleValuesParser::new([vec![TEXT, RAW], view::kinds()].concat())
 }
 
 impl Get {
@@ -72,40 +75,41 @@ impl Get {
         };
         let dataset = archive.dataset_at(number)?;
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
-        if let (true, Some(found)) = (dataset.description().array.is_none(), dataset.items())
-            && self.kind == As::Text
-        {
-            return items::print(&*found, &index, out);
-        }
-        let slab = dataset.slab(&index)?;
-        match self.kind {
-            As::Text if self.json => items::array(&dataset.part(&slab)?, out)?,
-            As::Text => writeln!(out, "{}", text(&dataset, &slab)?)?,
-            As::Npy => file(&dataset, &slab, true, out)?,
-            As::Raw => file(&dataset, &slab, false, out)?,
+        let expression = index.as_deref().unwrap_or("...");
+        let slab = || dataset.slab(expression);
+        match self.kind.as_str() {
+            TEXT if dataset.description().array.is_none() => match dataset.items() {
+                Some(found) => return items::print(&*found, expression, out),
+                None => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
+            },
+            TEXT if self.json => items::array(&dataset.part(&slab()?)?, out)?,
+            TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
+            RAW => {
+                let described = dataset.array_description()?;
+                dataset.part(&slab()?)?.write(described.dtype.endian, out)?;
+            }
+            kind => {
+                let mut written = Ok(());
+                face::content(&dataset, index.as_deref(), kind)?.pass(&mut |piece| {
+                    written = out.write_all(piece);
+                    if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?;
+                written?;
+            }
         }
         Ok(())
     }
 
     /// Name and index. A dataset whose own name ends in brackets is meant by that name.
-    fn split(&self, archive: &Archive) -> (OsString, String) {
+    fn split(&self, archive: &Archive) -> (OsString, Option<String>) {
         let bytes = self.what.as_bytes();
         match array::indexed(bytes) {
             Some((name, index)) if !archive.has(bytes) => {
-                (OsStr::from_bytes(name).to_owned(), index.to_owned())
+                (OsStr::from_bytes(name).to_owned(), Some(index.to_owned()))
             }
-            _ => (self.what.clone(), "...".to_owned()),
+            _ => (self.what.clone(), None),
         }
     }
-}
-
-fn file(dataset: &Dataset<'_>, slab: &Slab, with_header: bool, out: &mut Output) -> Done {
-    let described = dataset.array_description()?;
-    let array = dataset.part(slab)?;
-    if with_header {
-        out.write_all(&npy::header(&described.descr(), Order::C, array.shape()))?;
-    }
-    Ok(array.write(described.dtype.endian, out)?)
 }
 
 fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {

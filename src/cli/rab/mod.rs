@@ -5,6 +5,7 @@ mod add;
 mod cat;
 mod convert;
 mod diff;
+mod face;
 mod get;
 mod info;
 mod inputs;

@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::{Done, Failure};
 use super::progress::Progress;
 use super::stop::Stop;
-use super::{complain, select};
+use super::{complain, face, select};
 use crate::Error;
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
@@ -32,6 +32,10 @@ pub struct Unpack {
     /// Names of datasets, or globs [default: all]
     #[arg(add = dataset_names())]
     glob: Vec<OsString>,
+
+    /// Write the datasets that have this face as that, as NAME.npy
+    #[arg(long = "as", value_name = "KIND", value_parser = face::kinds())]
+    kind: Option<String>,
 
     /// Replace files that are there already
     #[arg(short, long)]
@@ -56,6 +60,7 @@ impl Unpack {
             [] => None,
             globs => Some(select::select_each(&archive, globs)?),
         };
+        let view = self.kind.as_deref().map(face::of_files).transpose()?;
         let progress = Progress::new(select::stored_len(&archive, chosen.as_deref()));
         let (stop, worst) = (Stop::listen(), AtomicU8::new(0));
         let failed = |error: &Error| {
@@ -65,7 +70,7 @@ impl Unpack {
         };
         let watch = Watch { passed: &|bytes| progress.add(bytes), failed: &failed, stop: &stop.asked };
         let options =
-            Options { force: self.force, meta: !self.no_meta, jobs: values::jobs_or_all(self.jobs) };
+            Options { view, force: self.force, meta: !self.no_meta, jobs: values::jobs_or_all(self.jobs) };
         let done = unpack::unpack(&archive, chosen.as_deref(), &self.dir, options, &watch);
         drop(progress);
         stop.obey();

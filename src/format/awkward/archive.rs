@@ -213,6 +213,10 @@ impl Datasets for Archive {
         &self.layout.links
     }
 
+    fn format(&self) -> Option<&'static str> {
+        Some(super::super::Format::name(&super::Awkward))
+    }
+
     fn describe(&self, number: u32) -> Result<Description> {
         let (file, array) = self.file(number)?;
         let node = array.node(file.ix)?;

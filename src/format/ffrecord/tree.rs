@@ -242,6 +242,10 @@ impl Tree for RecordTree {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.files()).into()
     }
 
+    fn format(&self, _: NodeId) -> Option<&'static str> {
+        Some(super::super::Format::name(&super::FFRecord))
+    }
+
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         let archive = || Archive::new(self.records.clone(), self.folder.clone());
         self.dataset(node).map(|dataset| archive().describe(dataset)).transpose()

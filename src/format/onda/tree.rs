@@ -530,6 +530,10 @@ impl Tree for OndaTree {
         self.set.signals.len() as u64
     }
 
+    fn format(&self, _: NodeId) -> Option<&'static str> {
+        Some(super::super::Format::name(&super::Onda))
+    }
+
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         if node < self.own { self.arena.describe(node) } else { Ok(None) }
     }

@@ -117,6 +117,10 @@ impl Datasets for Archive {
         Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
     }
 
+    fn format(&self) -> Option<&'static str> {
+        Some(super::super::Format::name(&super::Rab))
+    }
+
     fn describe(&self, number: u32) -> Result<Description> {
         let text = self.entry(number)?;
         describe::describe(&text.node, self.layout)

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
 
-use self::names::Faces;
+pub use self::names::Faces;
 use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
 use super::{Dataset, Directory, Face as Made, VIEWS, View};
 use crate::content::Content;
@@ -179,11 +179,9 @@ impl Overlay {
         }
         let made = match (&node.what, &node.parent) {
             (What::Views { .. } | What::Directory { .. }, _) => return Err(Error::IsADirectory),
-            (What::Face { view, part }, _) => {
-                let dataset = Dataset::of(&node.of)?.ok_or(Error::NotFound)?;
-                let part =
-                    part.as_deref().map(|part| dataset.part(part).map_err(|problem| dataset.wrong(&problem)));
-                part.unwrap_or(Ok(dataset)).and_then(|dataset| view.face(&dataset)).or_else(broken)?
+            (What::Face { view, .. }, _) => {
+                let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
+                dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
             }
             (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
                 match self.made(face)? {

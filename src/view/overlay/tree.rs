@@ -4,6 +4,16 @@ use super::nodes::Parent;
 use super::*;
 
 impl Overlay {
+    /// The dataset, or the part of one, that a node is the face of.
+    pub(super) fn dataset(&self, node: &Node) -> Result<Option<Dataset>> {
+        let What::Face { part, .. } = &node.what else { return Ok(None) };
+        let dataset = Dataset::of(&node.of)?.ok_or(Error::NotFound)?;
+        match part.as_deref().map(|part| dataset.part(part)) {
+            None => Ok(Some(dataset)),
+            Some(part) => part.map(Some).map_err(|problem| dataset.wrong(&problem)),
+        }
+    }
+
     fn is_directory(&self, id: NodeId) -> bool {
         matches!(self.tree.kind(id), Ok(Kind::Directory { .. }))
     }
@@ -180,16 +190,22 @@ impl Tree for Overlay {
         !is_view(dir) && self.tree.is_container(dir)
     }
 
+    fn format(&self, id: NodeId) -> Option<&'static str> {
+        let of = self.node(id).ok()?.map_or(id, |node| node.of.node());
+        self.tree.format(of)
+    }
+
+    /// Of a face what is said of its dataset.
     fn describe(&self, id: NodeId) -> Result<Option<Description>> {
         match self.node(id)? {
-            Some(_) => Ok(None),
+            Some(node) => self.dataset(&node)?.map(|dataset| dataset.describe()).transpose(),
             None => self.tree.describe(id),
         }
     }
 
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {
         match self.node(id)? {
-            Some(_) => Ok(None),
+            Some(_) => self.describe(id),
             None => self.tree.brief(id),
         }
     }

@@ -1,0 +1,30 @@
+//! Extended attributes: what is said of a dataset, one word each.
+
+use crate::tree::Description;
+use crate::yaml::Node;
+
+/// Names and values.
+pub type Attributes = Vec<(&'static str, String)>;
+
+/// Those of a dataset in a container of this format; what is not said of it is left out.
+pub fn of(about: &Description, format: Option<&str>) -> Attributes {
+    let array = about.array.as_ref();
+    let sizes = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let checksum = about.checksum.as_ref();
+    let all = [
+        ("user.dtype", array.map(|array| array.numpy_type())),
+        ("user.shape", array.map(|array| format!("[{}]", sizes(&array.shape)))),
+        ("user.order", array.map(|array| array.order.to_string())),
+        ("user.units", units(&about.metadata)),
+        ("user.compression", about.compression.clone()),
+        ("user.format", format.map(str::to_owned)),
+        ("user.checksum", checksum.map(|checksum| format!("{}:{}", checksum.algorithm, checksum.value))),
+    ];
+    all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+}
+
+/// What the metadata says.
+fn units(metadata: &Node) -> Option<String> {
+    let found = ["units", "unit", "Units", "Unit"].iter().find_map(|key| metadata.get(key)?.as_text());
+    found.map(|text| text.lossy().into_owned())
+}
