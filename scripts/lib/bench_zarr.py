@@ -60,8 +60,8 @@ def zarr_view(bench):
                 disks.append(seconds(read, path) / direct)
             with bench.mount(source) as where:
                 path = os.path.join(where, ".views", "zarr")
-                for name in (source, *files(store)):
-                    warm(name)
+                for file in (source, *files(store)):
+                    warm(file)
                 for ratios in (firsts, agains):
                     direct = seconds(read, store)
                     ratios.append(seconds(read, path) / direct)
