@@ -108,6 +108,11 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
         self.main.datasets()
     }
 
+    fn format(&self, node: NodeId) -> Option<&'static str> {
+        let _ = node;
+        self.main.format(ROOT)
+    }
+
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         match self.at(node) {
             At::Main(node) => self.main.describe(node),
