@@ -141,6 +141,11 @@ pub trait Tree: Send + Sync {
     /// How many datasets it holds.
     fn datasets(&self) -> u64;
 
+    /// How many nodes are listed.
+    fn entries(&self) -> u64 {
+        self.nodes()
+    }
+
     fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
         let kind = self.kind(node)?;
         let size = if kind == Kind::File { self.size(node, face)? } else { Size::NOTHING };

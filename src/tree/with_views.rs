@@ -104,6 +104,10 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
         self.main.nodes() + self.views.nodes()
     }
 
+    fn entries(&self) -> u64 {
+        self.main.entries()
+    }
+
     fn datasets(&self) -> u64 {
         self.main.datasets()
     }
