@@ -94,7 +94,7 @@ impl FileSystem {
     }
 
     pub fn totals(&self) -> Totals {
-        Totals { stored: self.stored, inodes: self.tree.nodes() + self.tree.datasets() }
+        Totals { stored: self.stored, inodes: self.tree.entries() + self.tree.datasets() }
     }
 
     /// Has it a directory of which the kernel should not keep what a listing shows?

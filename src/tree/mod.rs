@@ -5,6 +5,7 @@
 mod arena;
 mod builder;
 mod description;
+mod files;
 mod held;
 mod items;
 mod names;
@@ -24,6 +25,7 @@ use crate::{Error, Result};
 pub use arena::{Arena, Datasets, Link, Rewrite};
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
+pub use files::Files;
 pub use held::Held;
 pub use items::Items;
 pub use names::{NameList, Names};
@@ -138,6 +140,11 @@ pub trait Tree: Send + Sync {
 
     /// How many datasets it holds.
     fn datasets(&self) -> u64;
+
+    /// How many nodes are listed.
+    fn entries(&self) -> u64 {
+        self.nodes()
+    }
 
     fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
         let kind = self.kind(node)?;

@@ -104,8 +104,17 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
         self.main.nodes() + self.views.nodes()
     }
 
+    fn entries(&self) -> u64 {
+        self.main.entries()
+    }
+
     fn datasets(&self) -> u64 {
         self.main.datasets()
+    }
+
+    fn format(&self, node: NodeId) -> Option<&'static str> {
+        let _ = node;
+        self.main.format(ROOT)
     }
 
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {

@@ -24,6 +24,44 @@ fn session(block: &str) -> Vec<(String, String)> {
     steps
 }
 
+/// What a command of the README prints, in `folder`, with our programs and the tests' Python.
+fn shell(command: &str, folder: &Path) -> Said {
+    let bin = Path::new(PROGRAM).parent().unwrap().display().to_string();
+    let python = std::env::var("RAB_TEST_PYTHON").unwrap_or_else(|_| "target/python/bin/python".into());
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join(python);
+    let python = python.parent().unwrap().display();
+    let path = format!("{bin}:{python}:{}", std::env::var("PATH").unwrap());
+    run(Command::new("bash")
+        .args(["-c", command])
+        .current_dir(folder)
+        .env("PATH", &path)
+        .env("XDG_CACHE_HOME", cache())
+        .env("LC_ALL", "C.UTF-8"))
+}
+
+/// The text between two others.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    text.split(before).nth(1).unwrap().split(after).next().unwrap()
+}
+
+/// A line that begins with an exclamation mark is one for the shell.
+#[test]
+fn the_notebook_of_the_readme() {
+    let readme = document("README.md");
+    let (cell, printed) = (between(&readme, "```python\n", "```"), between(&readme, "```text\n", "```"));
+    let python = cell.lines().map(|line| match line.strip_prefix('!') {
+        Some(command) => format!("subprocess.run({command:?}, shell=True, check=True)\n"),
+        None => format!("{line}\n"),
+    });
+    let work = scratch();
+    std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
+    std::fs::write(work.path().join("cell.py"), format!("import subprocess\n{}", python.collect::<String>()))
+        .unwrap();
+    let said = shell("python cell.py; code=$?; rab-mount -u readme && exit $code", work.path());
+    assert_eq!((said.code, said.out.as_str()), (0, printed), "{}", said.err);
+    assert_eq!(cell.lines().count(), 5);
+}
+
 #[test]
 fn the_sessions_of_the_readme() {
     let readme = document("README.md");
@@ -36,19 +74,9 @@ fn the_sessions_of_the_readme() {
     std::fs::create_dir_all(at("data/run7")).unwrap();
     std::fs::copy(data("readme.rab"), at("data/run7/readme.rab")).unwrap();
     std::fs::write(at("data/notes.txt"), "notes").unwrap();
-    let bin = Path::new(PROGRAM).parent().unwrap().display().to_string();
-    let python = std::env::var("RAB_TEST_PYTHON").unwrap_or_else(|_| "target/python/bin/python".into());
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join(python);
-    let python = python.parent().unwrap().display();
-    let path = format!("{bin}:{python}:{}", std::env::var("PATH").unwrap());
     for (command, printed) in steps {
         // `cd x && ...` is one step of a reader's shell, and does not outlive it here.
-        let said = run(Command::new("bash")
-            .args(["-c", &command])
-            .current_dir(&work)
-            .env("PATH", &path)
-            .env("XDG_CACHE_HOME", cache())
-            .env("LC_ALL", "C.UTF-8"));
+        let said = shell(&command, work.path());
         assert_eq!((said.code, said.out.as_str()), (0, printed.as_str()), "{command}: {}", said.err);
     }
     assert_eq!(names(work.path()), ["data", "readme.rab"]);

@@ -308,3 +308,17 @@ except OSError as e:
     let script = "import os, sys; assert os.getxattr(sys.argv[1], 'user.units') == b'mV'";
     python(&[&"-c", &script, &mount.join("u.rab/u")]);
 }
+
+#[test]
+fn the_header_of_a_rab_file_is_there_as_it_is() {
+    for name in ["readme.rab", "readme_json.rab", "no_datasets.rab"] {
+        let mount = Mount::new(&data(name));
+        let whole = std::fs::read(data(name)).unwrap();
+        let len = u32::from_le_bytes(whole[3..7].try_into().unwrap()) as usize;
+        assert_eq!(mount.read(".views/header.yaml").unwrap(), whole[7..7 + len], "{name}");
+        assert_eq!(std::fs::metadata(mount.join(".views/header.yaml")).unwrap().size(), len as u64);
+        assert!(names(&mount.join(".views")).contains(&"header.yaml".to_owned()));
+    }
+    let mount = Mount::new(&data(""));
+    assert!(!mount.read("types.rab/.views/header.yaml").unwrap().is_empty());
+}

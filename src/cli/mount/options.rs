@@ -37,7 +37,7 @@ Exit codes:
 With a COMMAND: its exit code; 126 if it cannot be executed, 127 if it is not found,
 128+N if signal N killed it.";
 
-/// Mount scientific container files (RAB, NPZ, RawArray, FFRecord, Onda), and directories of them, as directories of plain files
+/// Mount scientific container files (RAB, NPZ, RawArray, FFRecord, Onda, Awkward Array), and directories of them, as directories of plain files
 ///
 /// Every dataset of the container becomes a file that holds the dataset's decoded bytes, with its
 /// description beside it in NAME.meta.yaml. The mount is read-only, nosuid and nodev. Without -f the

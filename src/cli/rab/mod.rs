@@ -69,7 +69,7 @@ Exit codes:
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";
 
-/// Look into scientific container files (RAB, NPZ, RawArray, FFRecord, Onda), make them and edit them
+/// Look into scientific container files (RAB, NPZ, RawArray, FFRecord, Onda, Awkward Array), make them and edit them
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
 /// name wins over a glob.

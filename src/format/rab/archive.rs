@@ -1,6 +1,7 @@
 //! An opened RAB container: answers for its datasets by number. Streams of compressed datasets are made
 //! when they are first asked for.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::Context;
@@ -32,6 +33,11 @@ impl Archive {
         let sidecars = engine.cache.new_stream();
         let streams = Streams::new(engine.clone(), source.clone(), 0..layout.data);
         Archive { source, engine, layout, records, streams, sidecars }
+    }
+
+    /// Where the header's text is in the file.
+    pub fn header(&self) -> Range<u64> {
+        self.layout.header..self.layout.data
     }
 
     fn entry(&self, number: u32) -> Result<EntryText> {

@@ -28,7 +28,8 @@ use std::sync::Arc;
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, Listing};
 use crate::Result;
-use crate::tree::{Builder, NameList, Tree};
+use crate::content::Content;
+use crate::tree::{Builder, Files, NameList, Tree, WithViews};
 use archive::Archive;
 pub use edit::Editor;
 pub use entry::described;
@@ -55,8 +56,10 @@ impl Format for Rab {
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
-        let (names, archive) = read(context)?;
-        Ok(Arc::new(Builder::build(&names, archive)?))
+        let (source, (names, archive)) = (context.source.clone(), read(context)?);
+        let header = Content::Stored { source, range: archive.header() };
+        let views = Files::new(vec![("header.yaml", header)]);
+        Ok(Arc::new(WithViews::new(Builder::build(&names, archive)?, views)))
     }
 
     fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {

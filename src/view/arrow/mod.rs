@@ -1,5 +1,5 @@
 //! `NAME.arrow`: a table as an Arrow IPC file (also called Feather) of one record batch. Numbers are the bytes that the
-//! container has, with padding between the columns, so that polars, pyarrow and duckdb map them; only what Arrow has
+//! container has, with padding between the columns, so that polars and pyarrow map them; only what Arrow has
 //! otherwise is made for each range: bits of booleans, little-endian numbers of big-endian ones, and where texts
 //! begin. Texts are views (`Utf8View`) of the NUL-padded cells as they are. So every length is known at once.
 //!

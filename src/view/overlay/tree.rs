@@ -114,6 +114,10 @@ impl Tree for Overlay {
         self.tree.nodes()
     }
 
+    fn entries(&self) -> u64 {
+        self.tree.entries()
+    }
+
     fn datasets(&self) -> u64 {
         self.tree.datasets()
     }
