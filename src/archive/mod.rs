@@ -22,7 +22,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::codec::Engine;
 use crate::format::{self, Context, Listing, Options};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -216,6 +216,11 @@ impl Archive {
     /// Is a file one of its own?
     pub(crate) fn has_file(&self, device: u64, inode: u64) -> bool {
         self.sources().any(|source| source.file_id() == (device, inode))
+    }
+
+    /// Writes the whole container anew, where that is something else than its datasets one after the other.
+    pub(crate) fn rewriter(&self) -> Option<&dyn Rewrite> {
+        self.datasets.rewriter()
     }
 
     fn sources(&self) -> impl Iterator<Item = &Arc<FileSource>> {

@@ -4,6 +4,7 @@
 
 mod npy;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -15,9 +16,9 @@ use crate::archive::{Archive, Meter};
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::{self, LEVEL, NewContainer, NewDataset, What, WriteOptions};
+use crate::format::target::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::source::FileSource;
-use crate::tree::Description;
+use crate::tree::{Description, Rewrite};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
@@ -49,8 +50,12 @@ pub fn convert(
     options: Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
     let is_same_format = target::format_of(out) == Some(archive.format());
+    if let Some(rewriter) = archive.rewriter().filter(|_| is_same_format) {
+        let is_whole = numbers.iter().collect::<HashSet<_>>().len() == archive.len();
+        return rewrite(archive, rewriter, is_whole, out, options, watch);
+    }
+    let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
@@ -80,6 +85,33 @@ pub fn convert(
         add(&mut *new, &new_dataset, content, archive.path(), watch)?;
     }
     new.finish()
+}
+
+/// Writes all of a container as its format is written today.
+fn rewrite(
+    archive: &Archive,
+    rewriter: &dyn Rewrite,
+    is_whole: bool,
+    out: &Path,
+    options: Options,
+    watch: &Watch<'_>,
+) -> Result<()> {
+    let (from, format) = (archive.path().display(), archive.format());
+    if !is_whole {
+        return Err(Error::Usage(format!(
+            "{from}: of {format} to {format}, all of it is written: name no datasets"
+        )));
+    }
+    may_create(out, options, &|device, inode| archive.has_file(device, inode))?;
+    let failed = |cause| Error::write(Place::file(out), cause);
+    let new = Temporary::create(out, options.force).map_err(failed)?;
+    let mut notes = rewriter.rewrite(out, &new.file)?;
+    if options.compression.is_some_and(|compression| compression != Compression::None) {
+        notes.push("it is not compressed".into());
+    }
+    new.finish().map_err(failed)?;
+    notes.iter().for_each(|note| (watch.noted)(&format!("{}: {note}", out.display())));
+    Ok(())
 }
 
 /// Writes the array of a .npy file to `out`, as a dataset called `name`.
@@ -122,6 +154,14 @@ fn create(
     options: Options,
     is_input: &dyn Fn(u64, u64) -> bool,
 ) -> Result<Box<dyn NewContainer>> {
+    may_create(out, options, is_input)?;
+    match is_npy(out) {
+        true => Ok(Box::new(npy::NewArray::create(out, options.force)?)),
+        false => target::create(out, &WriteOptions { jobs: options.jobs, force: options.force }),
+    }
+}
+
+fn may_create(out: &Path, options: Options, is_input: &dyn Fn(u64, u64) -> bool) -> Result<()> {
     let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", out.display())));
     if let Ok(there) = fs::metadata(out) {
         if is_input(there.dev(), there.ino()) {
@@ -131,10 +171,7 @@ fn create(
             return refused("it is there already, and is replaced only with --force");
         }
     }
-    match is_npy(out) {
-        true => Ok(Box::new(npy::NewArray::create(out, options.force)?)),
-        false => target::create(out, &WriteOptions { jobs: options.jobs, force: options.force }),
-    }
+    Ok(())
 }
 
 fn add(

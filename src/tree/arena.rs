@@ -2,7 +2,9 @@
 //! bytes plus its name; what a dataset's bytes are stays with the format, behind [`Datasets`].
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::hash::BuildHasher;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -82,8 +84,18 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         Vec::new()
     }
+    /// Writes the whole container anew, where that is something else than its datasets one after the other.
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        None
+    }
     /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
+}
+
+/// Writes a container as its format is written today.
+pub trait Rewrite {
+    /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
+    fn rewrite(&self, path: &Path, file: &File) -> Result<Vec<String>>;
 }
 
 /// A symbolic link: the file names that lead to it, and what it says.
@@ -245,6 +257,10 @@ impl Datasets for Arc<dyn Datasets> {
     fn violations(&self, dataset: u32) -> Vec<String> {
         (**self).violations(dataset)
     }
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        (**self).rewriter()
+    }
+
     fn remains(&self, dataset: u32) -> Result<Content> {
         (**self).remains(dataset)
     }

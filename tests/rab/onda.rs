@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rab::{AnyArray, Archive};
 use serde_json::Value;
 
-use crate::kit::{names, scratch, sh};
+use crate::kit::{names, python, scratch, sh};
 use crate::{good, rab};
 
 fn sample(name: &str) -> PathBuf {
@@ -156,4 +156,104 @@ fn several_tables_and_directories() {
     std::fs::copy(&annotations, dir.path().join("b.onda.annotation.arrow")).unwrap();
     let listed = good(&[&"ls", &dir.path()]);
     assert!(listed.contains("annotations.csv\n") && listed.contains(EEG), "{listed}");
+}
+
+const REWRITTEN: [&str; 14] = [
+    "annotation_custom.example.my-annotation.arrow",
+    "annotation_stream.onda.annotation.arrow",
+    "empty.onda.annotation.arrow",
+    "empty.onda.signal.arrow",
+    "merged.onda.merged-annotation.arrow",
+    "plain_python.onda.signal.arrow",
+    "test.onda.signal.arrow",
+    "v1_integer_numbers.onda.signal.arrow",
+    "v1_legolas.onda.signal.arrow",
+    "v2_batches.onda.signal.arrow",
+    "v2_dict.onda.signal.arrow",
+    "v2_extended.mylab.eeg-signal.arrow",
+    "v2_lz4.onda.signal.arrow",
+    "v2_zstd_stream.onda.signal.arrow",
+];
+
+/// With notes.
+fn written(old: &Path, new: &Path) {
+    let said = rab(&[&"convert", &"-f", &old, &new]);
+    assert!(said.code == 0 && said.err.lines().all(|line| line.starts_with("note: ")), "{said:?}");
+}
+
+#[test]
+fn tables_are_written_anew() {
+    let dir = scratch();
+    for name in REWRITTEN {
+        let new = dir.path().join(name);
+        written(&sample(name), &new);
+        let back = sh(r#"realpath --relative-to="$1" "$2""#, &[&dir.path(), &sample(name).parent().unwrap()]);
+        python(&[&"check_onda_rewritten.py", &sample(name), &new, &back.trim()]);
+        // What was written is canonical already.
+        let again = dir.path().join("again.arrow");
+        written(&new, &again);
+        assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&new).unwrap(), "{name}");
+    }
+    for rows in ["2", "9", "700"] {
+        let (old, new) = (dir.path().join("all.arrow"), dir.path().join("new.arrow"));
+        python(&[&"make_onda_custom.py", &old, &rows]);
+        written(&old, &new);
+        python(&[&"check_onda_rewritten.py", &old, &new, &""]);
+    }
+}
+
+#[test]
+fn samples_of_a_table_written_anew_stay_where_they_are() {
+    let dir = scratch();
+    let old = dir.path().join("old");
+    sh(r#"cp -r "$1" "$2""#, &[&sample(""), &old]);
+    let (table, eeg) = (old.join("v1_integer_numbers.onda.signal.arrow"), "*/eeg*");
+    let before = good(&[&"ls", &"--json", &table]);
+    std::fs::create_dir(dir.path().join("new")).unwrap();
+    for (out, note, is_outside) in [
+        ("old/new.onda.signal.arrow", "", false),
+        ("new.onda.signal.arrow", "6 paths lead to old now\n", false),
+        ("new/new.onda.signal.arrow", "6 paths lead to ../old now, outside", true),
+    ] {
+        let new = dir.path().join(out);
+        let said = rab(&[&"convert", &table, &new]);
+        assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+        assert_eq!(said.err.is_empty(), note.is_empty(), "{said:?}");
+        assert_eq!(rab(&[&"verify", &new]).code, if is_outside { 10 } else { 0 });
+        let after: Value =
+            serde_json::from_str(&good(&[&"ls", &"--json", &"--follow-outside", &new])).unwrap();
+        let before: Value = serde_json::from_str(&before).unwrap();
+        for (before, after) in before.as_array().unwrap().iter().zip(after.as_array().unwrap()).take(6) {
+            assert_eq!((&before["name"], &before["shape"]), (&after["name"], &after["shape"]));
+        }
+        assert_eq!(good(&[&"cat", &"--follow-outside", &new, &eeg]), good(&[&"cat", &table, &eeg]), "{out}");
+    }
+}
+
+#[test]
+fn what_is_against_the_rules_is_not_written_anew() {
+    let dir = scratch();
+    let new = dir.path().join("new.onda.signal.arrow");
+    for (name, fragment) in [
+        ("channels_duplicate", "row 0: channel 1 is called \"a\""),
+        ("label_uppercase", "row 0: sensor_label \"EEG 1\""),
+        ("rate_nan", "row 0: sample_rate is NaN"),
+        ("recording_null", "row 0: recording is null"),
+        ("span_overflow", "row 0: span starts at"),
+        ("truncated_half", "does not end with ARROW1"),
+    ] {
+        let said = rab(&[&"convert", &sample(&format!("bad/{name}.onda.signal.arrow")), &new]);
+        assert!(said.code == 12 && said.err.contains(fragment), "{name}: {said:?}");
+        assert_eq!(names(dir.path()), Vec::<String>::new(), "{name}");
+    }
+    let said = rab(&[&"convert", &sample("bad/span_milliseconds.onda.signal.arrow"), &new]);
+    assert!(said.code == 0 && said.err.contains("they are converted"), "{said:?}");
+    let there = rab(&[&"convert", &table(), &new]);
+    assert!(there.code == 2 && there.err.contains("--force"), "{there:?}");
+    for arguments in [[table(), new.clone(), EEG.into()], ["-f".into(), new.clone(), new.clone()]] {
+        let [one, two, three] = &arguments;
+        assert_eq!(rab(&[&"convert", one, two, three, &"-f"]).code, 2, "{arguments:?}");
+    }
+    let packed = rab(&[&"pack", &dir.path().join("x.arrow"), &sample("samples.expected.json")]);
+    assert!(packed.code == 2 && packed.err.contains("rab convert"), "{packed:?}");
 }

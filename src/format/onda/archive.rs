@@ -1,18 +1,21 @@
 //! The tables as datasets by number, with their names.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::annotations;
 use super::data::Encoding;
 use super::faces;
+use super::rewrite;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
 use crate::array::Array;
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Names, Sampling, Size};
+use crate::tree::{Datasets, Description, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -189,6 +192,10 @@ impl Datasets for Archive {
         }
     }
 
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        Some(self)
+    }
+
     fn remains(&self, number: u32) -> Result<Content> {
         match self.set.text(number) {
             Some(_) => self.content(number),
@@ -197,6 +204,15 @@ impl Datasets for Archive {
                 let range = 0..source.len();
                 Ok(Content::Stored { source, range })
             }
+        }
+    }
+}
+
+impl Rewrite for Archive {
+    fn rewrite(&self, path: &Path, file: &File) -> Result<Vec<String>> {
+        match self.set.tables.as_slice() {
+            [table] => rewrite::rewrite(table, path, file),
+            _ => Err(Error::Usage("tables are written anew one by one: name one".into())),
         }
     }
 }

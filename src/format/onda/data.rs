@@ -164,6 +164,11 @@ impl Data {
     }
 }
 
+/// Does this `file_path` count from the table's directory?
+pub fn is_relative(path: &str) -> bool {
+    local(path).is_ok_and(|path| path.is_relative())
+}
+
 /// The path that a `file_path` names, or why it is none here.
 fn local(path: &str) -> Result<PathBuf, String> {
     let scheme = path.split_once(':').filter(|(scheme, _)| {

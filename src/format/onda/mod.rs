@@ -11,13 +11,16 @@
 //! | `faces`, `spans` | channels, values in the unit, and parts of a signal |
 //! | `set` | all tables that were opened together, as datasets |
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
+//! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
 //! | `archive`, `tree` | datasets by number, and what a mount shows |
 
 mod annotations;
 mod archive;
 mod arrow;
+mod canonical;
 mod data;
 mod faces;
+mod rewrite;
 mod rules;
 mod schema;
 mod set;
@@ -71,7 +74,7 @@ impl Format for Onda {
     }
 
     fn extensions(&self) -> &'static [&'static str] {
-        &[]
+        &[EXTENSION]
     }
 
     fn takes_several(&self) -> bool {
@@ -110,7 +113,8 @@ impl Format for Onda {
     }
 
     fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        Err(Error::Usage(format!("{}: Onda tables are not written yet", path.display())))
+        let problem = "an Onda table is written of an Onda table only, by rab convert";
+        Err(Error::Usage(format!("{}: {problem}", path.display())))
     }
 }
 

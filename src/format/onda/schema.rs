@@ -8,7 +8,7 @@
 use super::arrow::{Kind, Problem, Schema};
 
 pub const QUALIFIED: &str = "legolas_schema_qualified";
-const FORMAT_VERSION: &str = "onda_format_version";
+pub const FORMAT_VERSION: &str = "onda_format_version";
 
 /// What the rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

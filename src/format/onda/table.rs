@@ -71,7 +71,7 @@ impl OndaTable {
         name.strip_suffix(".arrow").map(str::to_owned).unwrap_or(name)
     }
 
-    fn column(&self, name: &str) -> Option<Column<'_>> {
+    pub fn column(&self, name: &str) -> Option<Column<'_>> {
         self.arrow.column(self.arrow.schema.position(name)?)
     }
 

@@ -49,7 +49,7 @@ impl Budget {
         Budget { left: most, most }
     }
 
-    fn take(&mut self, bytes: u64) -> Result<(), Problem> {
+    pub fn take(&mut self, bytes: u64) -> Result<(), Problem> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
             let most = self.most;
             Problem::damaged(format!("its buffers are said to decompress to more than {most} bytes, the limit for a file of this size"))

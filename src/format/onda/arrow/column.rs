@@ -96,6 +96,11 @@ impl<'t> Value<'t> {
 
     /// What a union holds here.
     pub fn chosen(&self) -> Result<Option<Value<'t>>, Problem> {
+        self.chosen_at().map(|(_, value)| value)
+    }
+
+    /// As `chosen`, behind the place of the child that holds it.
+    pub fn chosen_at(&self) -> Result<(usize, Option<Value<'t>>), Problem> {
         let wrong = || Problem::damaged("a union does not say what it holds");
         let (Kind::Union { ids, .. }, Data::Union { children, .. }) = (&self.field.kind, &self.array.data)
         else {
@@ -104,7 +109,7 @@ impl<'t> Value<'t> {
         let (id, at) = self.array.union(self.at).ok_or_else(wrong)?;
         let place = ids.iter().position(|known| *known == i32::from(id)).ok_or_else(wrong)?;
         let (field, array) = self.field.children.get(place).zip(children.get(place)).ok_or_else(wrong)?;
-        Value::of(field, array, at.ok_or_else(wrong)?)
+        Ok((place, Value::of(field, array, at.ok_or_else(wrong)?)?))
     }
 }
 

@@ -73,6 +73,7 @@ pub enum Kind {
     FixedBinary(usize),
     Decimal {
         bytes: usize,
+        precision: i32,
         scale: i32,
     },
     /// Days, or milliseconds in 64 bits.
@@ -161,7 +162,7 @@ impl Field {
             Kind::TextView => "utf8_view".into(),
             Kind::BinaryView => "binary_view".into(),
             Kind::FixedBinary(size) => format!("fixed_size_binary[{size}]"),
-            Kind::Decimal { bytes, scale } => format!("decimal{}[{scale}]", bits(*bytes)),
+            Kind::Decimal { bytes, scale, .. } => format!("decimal{}[{scale}]", bits(*bytes)),
             Kind::Date { wide } => if *wide { "date64" } else { "date32" }.into(),
             Kind::Time { unit, .. } => format!("time[{}]", unit.name()),
             Kind::Timestamp { unit, zone: None } => format!("timestamp[{}]", unit.name()),
@@ -285,9 +286,11 @@ fn kind(field: Message<'_>) -> Result<Kind, Problem> {
         Tag::Decimal => {
             let decimal = field.type_as_decimal().ok_or_else(none)?;
             match decimal.bitWidth() {
-                bits @ (32 | 64 | 128 | 256) => {
-                    Kind::Decimal { bytes: bits as usize / 8, scale: decimal.scale() }
-                }
+                bits @ (32 | 64 | 128 | 256) => Kind::Decimal {
+                    bytes: bits as usize / 8,
+                    precision: decimal.precision(),
+                    scale: decimal.scale(),
+                },
                 bits => return Err(Problem::damaged(format!("its decimals have {bits} bits"))),
             }
         }

@@ -10,30 +10,35 @@
 //! | `array` | the values of a column in one batch |
 //! | `column` | values of a column by row |
 //! | `node` | values as YAML |
+//! | `types`, `gather` | columns and their values for writing |
 
 mod array;
 mod buffer;
 mod column;
 mod field;
+mod gather;
 mod message;
 mod node;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use std::sync::Arc;
 
 use array::{Array, Dictionaries, Loader, add_dictionary};
-use buffer::Budget;
 use message::Message;
 
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
+pub use buffer::Budget;
 pub use column::{Column, Value};
 pub use field::{Field, Kind, Schema};
+pub use gather::gathered;
 pub use message::{CONTINUATION, MAGIC};
 pub use node::{hex, uuid};
+pub use types::new_field;
 
 /// Rows of a table that are read.
 const MOST_ROWS: usize = 100_000_000;

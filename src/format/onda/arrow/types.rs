@@ -1,0 +1,106 @@
+//! Columns as the crates of Arrow describe them, for writing. What is stored by dictionaries, views or runs is described
+//! as the values that it stands for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field as NewField, IntervalUnit, TimeUnit, UnionFields, UnionMode};
+
+use super::Problem;
+use super::field::{Field, Int, Kind, Unit};
+
+/// A column of the same name, type and metadata.
+pub fn new_field(field: &Field) -> Result<NewField, Problem> {
+    let metadata: HashMap<String, String> = field.metadata.iter().cloned().collect();
+    Ok(NewField::new(&field.name, data_type(field)?, field.nullable).with_metadata(metadata))
+}
+
+fn data_type(field: &Field) -> Result<DataType, Problem> {
+    let refused = || Err(Problem::unsupported(format!("{} is not written", field.type_name())));
+    let size = |size: usize| i32::try_from(size).ok().filter(|size| *size > 0);
+    Ok(match (&field.kind, field.children.as_slice()) {
+        (Kind::Null, _) => DataType::Null,
+        (Kind::Bool, _) => DataType::Boolean,
+        (Kind::Int(int), _) => integer(*int),
+        (Kind::Float(2), _) => DataType::Float16,
+        (Kind::Float(4), _) => DataType::Float32,
+        (Kind::Float(_), _) => DataType::Float64,
+        (Kind::Text { wide: true }, _) => DataType::LargeUtf8,
+        (Kind::Text { .. } | Kind::TextView, _) => DataType::Utf8,
+        (Kind::Binary { wide: true }, _) => DataType::LargeBinary,
+        (Kind::Binary { .. } | Kind::BinaryView, _) => DataType::Binary,
+        (Kind::FixedBinary(bytes), _) => match size(*bytes) {
+            Some(size) => DataType::FixedSizeBinary(size),
+            None => return refused(),
+        },
+        (Kind::Decimal { bytes, precision, scale }, _) => {
+            match (bytes, u8::try_from(*precision), i8::try_from(*scale)) {
+                (4, Ok(precision), Ok(scale)) => DataType::Decimal32(precision, scale),
+                (8, Ok(precision), Ok(scale)) => DataType::Decimal64(precision, scale),
+                (16, Ok(precision), Ok(scale)) => DataType::Decimal128(precision, scale),
+                (32, Ok(precision), Ok(scale)) => DataType::Decimal256(precision, scale),
+                _ => return refused(),
+            }
+        }
+        (Kind::Date { wide: false }, _) => DataType::Date32,
+        (Kind::Date { wide: true }, _) => DataType::Date64,
+        (Kind::Time { bytes, unit }, _) => match (bytes, time_unit(*unit)) {
+            (4, unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => DataType::Time32(unit),
+            (8, unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => DataType::Time64(unit),
+            _ => return refused(),
+        },
+        (Kind::Timestamp { unit, zone }, _) => {
+            DataType::Timestamp(time_unit(*unit), zone.as_deref().map(Arc::from))
+        }
+        (Kind::Duration(unit), _) => DataType::Duration(time_unit(*unit)),
+        (Kind::Interval(4), _) => DataType::Interval(IntervalUnit::YearMonth),
+        (Kind::Interval(8), _) => DataType::Interval(IntervalUnit::DayTime),
+        (Kind::Interval(_), _) => DataType::Interval(IntervalUnit::MonthDayNano),
+        (Kind::List { wide: true } | Kind::ListView { wide: true }, [child]) => {
+            DataType::LargeList(Arc::new(new_field(child)?))
+        }
+        (Kind::List { .. } | Kind::ListView { .. }, [child]) => DataType::List(Arc::new(new_field(child)?)),
+        (Kind::FixedList(items), [child]) => match size(*items) {
+            Some(size) => DataType::FixedSizeList(Arc::new(new_field(child)?), size),
+            None => return refused(),
+        },
+        (Kind::Map, [entries]) if entries.kind == Kind::Struct && entries.children.len() == 2 => {
+            DataType::Map(Arc::new(new_field(entries)?), false)
+        }
+        (Kind::Struct, children) if !children.is_empty() => {
+            DataType::Struct(children.iter().map(new_field).collect::<Result<Vec<_>, _>>()?.into())
+        }
+        (Kind::Union { ids, .. }, children) => {
+            let ids = ids.iter().map(|id| i8::try_from(*id)).collect::<Result<Vec<_>, _>>();
+            let fields = children.iter().map(new_field).collect::<Result<Vec<_>, _>>()?;
+            match ids.ok().map(|ids| UnionFields::try_new(ids, fields)) {
+                Some(Ok(fields)) => DataType::Union(fields, UnionMode::Dense),
+                _ => return refused(),
+            }
+        }
+        (Kind::RunEnds, [_, values]) => data_type(values)?,
+        _ => return refused(),
+    })
+}
+
+fn integer(int: Int) -> DataType {
+    match (int.bytes, int.is_signed) {
+        (1, true) => DataType::Int8,
+        (1, false) => DataType::UInt8,
+        (2, true) => DataType::Int16,
+        (2, false) => DataType::UInt16,
+        (4, true) => DataType::Int32,
+        (4, false) => DataType::UInt32,
+        (_, true) => DataType::Int64,
+        (_, false) => DataType::UInt64,
+    }
+}
+
+fn time_unit(unit: Unit) -> TimeUnit {
+    match unit.name() {
+        "ns" => TimeUnit::Nanosecond,
+        "us" => TimeUnit::Microsecond,
+        "ms" => TimeUnit::Millisecond,
+        _ => TimeUnit::Second,
+    }
+}
