@@ -22,7 +22,7 @@ use fuser::{
 };
 
 use self::passthrough::Passthrough;
-use self::shared::{DAY, Shared, UNIT};
+use self::shared::{Shared, UNIT};
 use crate::Result;
 use crate::content::Bytes;
 use crate::fs::{Attributes, FileSystem};
@@ -60,9 +60,8 @@ pub struct Fuse {
 impl Fuse {
     /// `at_end` is called when the mount has ended.
     pub fn new(fs: FileSystem, behaviour: Behaviour, at_end: impl FnOnce() + Send + Sync + 'static) -> Fuse {
-        let refresh = behaviour.changing.unwrap_or(DAY);
         Fuse {
-            shared: Arc::new(Shared::new(fs, refresh)),
+            shared: Arc::new(Shared::new(fs, behaviour.changing)),
             pool: Pool::new("rab-worker", WORKERS),
             behaviour,
             opens_are_free: false,
@@ -219,7 +218,7 @@ impl Filesystem for Fuse {
             return reply.error(Errno::ENOSYS);
         }
         self.answer(inode.0, reply, move |shared, reply| {
-            match shared.guard(inode.0, |fs| fs.open(inode.0)) {
+            match shared.guard_name(inode.0, |fs| fs.open(inode.0)) {
                 Ok(source) => shared.passthrough.open(inode.0, source, reply),
                 Err(errno) => reply.error(errno),
             }

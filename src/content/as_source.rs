@@ -42,6 +42,10 @@ impl Source for AsSource {
         }
     }
 
+    fn is_in_file(&self) -> bool {
+        false
+    }
+
     /// Whoever gives the content asks its own source.
     fn check(&self) -> Result<()> {
         Ok(())

@@ -19,7 +19,7 @@ use crate::fs::{Attributes, FileSystem, Line};
 use crate::tree::{Kind, Lifetime};
 use crate::{Error, Result};
 
-pub const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 const NO_TIME: Duration = Duration::ZERO;
 const GENERATION: Generation = Generation(0);
 /// Size of the unit in which `df` counts.
@@ -31,25 +31,47 @@ pub struct Shared {
     pub passthrough: Passthrough,
     /// First inodes of containers that the kernel was told to forget.
     forgotten: Mutex<HashSet<u64>>,
-    /// How long answers hold that may change.
-    refresh: Duration,
+    /// How long answers hold that may change, where some do.
+    changing: Option<Duration>,
     listed: Arc<Listed>,
 }
 
 impl Shared {
-    pub fn new(fs: FileSystem, refresh: Duration) -> Shared {
+    pub fn new(fs: FileSystem, changing: Option<Duration>) -> Shared {
         Shared {
             fs,
             notifier: OnceLock::new(),
             passthrough: Passthrough::new(),
             forgotten: Mutex::default(),
-            refresh,
-            listed: Arc::new(Listed::new(refresh)),
+            changing,
+            listed: Arc::new(Listed::new(changing.unwrap_or(DAY))),
         }
     }
 
     /// Runs a request; a panic in it is an error like any other (the panic hook has logged it).
     pub fn guard<T>(&self, inode: u64, request: impl FnOnce(&FileSystem) -> Result<T>) -> Result<T, Errno> {
+        self.guarded(inode, request, errno)
+    }
+
+    /// As [`Shared::guard`], of what the kernel came to by a name: if that is another container's by now, it is to look
+    /// the whole path up anew.
+    pub fn guard_name<T>(
+        &self,
+        inode: u64,
+        request: impl FnOnce(&FileSystem) -> Result<T>,
+    ) -> Result<T, Errno> {
+        self.guarded(inode, request, |error| match error {
+            Error::Changed { .. } if self.changing.is_some() => Errno::ESTALE,
+            error => errno(error),
+        })
+    }
+
+    fn guarded<T>(
+        &self,
+        inode: u64,
+        request: impl FnOnce(&FileSystem) -> Result<T>,
+        errno: impl FnOnce(&Error) -> Errno,
+    ) -> Result<T, Errno> {
         let done = catch_unwind(AssertUnwindSafe(|| request(&self.fs)));
         match done {
             Ok(Ok(value)) => Ok(value),
@@ -86,7 +108,7 @@ impl Shared {
     fn lifetime(&self, of: Lifetime) -> Duration {
         match of {
             Lifetime::Forever => DAY,
-            Lifetime::Refresh => self.refresh,
+            Lifetime::Refresh => self.changing.unwrap_or(DAY),
         }
     }
 
@@ -105,7 +127,7 @@ impl Shared {
     }
 
     pub fn look_up(&self, parent: u64, name: &OsStr, reply: ReplyEntry) {
-        match self.guard(parent, |fs| fs.lookup(parent, name.as_bytes())) {
+        match self.guard_name(parent, |fs| fs.lookup(parent, name.as_bytes())) {
             Ok(found) => {
                 let attr = self.file_attr(&found);
                 let holds = self.lifetime(found.lifetime);

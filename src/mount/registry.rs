@@ -11,6 +11,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// A number of a device is given anew when its mount is gone, and that mount's daemon, which holds the lock, may take so
+/// long to end on a machine with much to do.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// Holds the lock; the file goes when this does.
 #[derive(Debug)]
 pub struct Registration {
@@ -97,7 +101,7 @@ fn open(path: &Path, create: bool) -> io::Result<File> {
 /// The file at this path, locked; made anew if someone removed it before we had the lock.
 fn locked(path: &Path) -> io::Result<Flock<File>> {
     for _ in 0..100 {
-        let Some(lock) = lock_within(open(path, true)?, Duration::from_secs(1)) else {
+        let Some(lock) = lock_within(open(path, true)?, ENDING) else {
             break;
         };
         if is_at(&lock, path) {

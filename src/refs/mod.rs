@@ -52,7 +52,7 @@ pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMu
         directory(request, &mut writer, left_out)
     } else {
         opened(request.source, request.formats)
-            .and_then(|root| group(&root, request.source, "", &mut writer, left_out))
+            .and_then(|opened| group(&opened, request.source, "", &mut writer, left_out))
     };
     match (done, writer.failed.take()) {
         (_, Some(cause)) => Err(cause),
@@ -61,16 +61,20 @@ pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMu
     }
 }
 
-fn opened(path: &Path, formats: &Options) -> Result<Directory> {
+/// A container and its root.
+type Opened = (Arc<dyn Source>, Directory);
+
+fn opened(path: &Path, formats: &Options) -> Result<Opened> {
     let source: Arc<dyn Source> = Arc::new(FileSource::open(path)?);
-    let context = Context { options: formats.clone(), ..Context::new(source, Arc::new(Engine::new(CACHE))) };
-    Ok(Directory::root(&format::open(context)?))
+    let context =
+        Context { options: formats.clone(), ..Context::new(source.clone(), Arc::new(Engine::new(CACHE))) };
+    Ok((source, Directory::root(&format::open(context)?)))
 }
 
 /// All that is in the container at `path`; its keys begin with `key`. An error is the end of all: an array without its
 /// chunks would be one without data.
 fn group(
-    root: &Directory,
+    (source, root): &Opened,
     path: &Path,
     key: &str,
     writer: &mut Writer<'_>,
@@ -84,6 +88,8 @@ fn group(
     };
     let mut each = |key: &str, reference: Reference| writer.add(key, &reference);
     References { each: &mut each, left_out: &mut named }.group(root, key)?;
+    // Of a container that was replaced or written to meanwhile they would be wrong.
+    source.check()?;
     writer.consolidated()
 }
 
@@ -97,7 +103,7 @@ fn directory(request: &Request<'_>, writer: &mut Writer<'_>, left_out: &mut dyn 
     }
     for Container { path, key } in &found.containers {
         match opened(path, request.formats) {
-            Ok(root) => group(&root, path, &format!("{key}/"), writer, left_out)?,
+            Ok(opened) => group(&opened, path, &format!("{key}/"), writer, left_out)?,
             Err(error) => left_out(&error),
         }
     }

@@ -69,6 +69,11 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Are these bytes those of the file at its path, where they are there?
+    fn is_in_file(&self) -> bool {
+        true
+    }
+
     fn place(&self) -> Place {
         Place::file(self.path())
     }

@@ -13,6 +13,9 @@ use crate::content::Content;
 use crate::tree::Description;
 use crate::{Error, Result};
 
+/// A small table with long names would become a text without end.
+const MOST_KEYS: usize = 256 << 10;
+
 pub struct Jsonl;
 
 impl View for Jsonl {
@@ -30,7 +33,7 @@ impl View for Jsonl {
 
     fn face(&self, dataset: &Dataset) -> Result<Face> {
         Ok(Face::File(match Frame::of(dataset)? {
-            Ok(frame) => Content::Computed(Arc::new(Lines::new(Vec::new(), Objects::new(frame)?))),
+            Ok(frame) => Content::Computed(Arc::new(Lines::new(Vec::new(), Objects::new(frame, dataset)?))),
             Err(broken) => broken,
         }))
     }
@@ -43,7 +46,7 @@ struct Objects {
 }
 
 impl Objects {
-    fn new(frame: Frame) -> Result<Objects> {
+    fn new(frame: Frame, dataset: &Dataset) -> Result<Objects> {
         let names = distinct(frame.columns.iter().map(|column| column.name.as_str()));
         let key = |(place, name): (usize, &String)| {
             let mut key = vec![if place == 0 { b'{' } else { b',' }];
@@ -51,7 +54,12 @@ impl Objects {
             key.push(b':');
             Ok(key)
         };
-        let keys = names.iter().enumerate().map(key).collect::<Result<_>>()?;
+        let keys = names.iter().enumerate().map(key).collect::<Result<Vec<_>>>()?;
+        if keys.iter().map(Vec::len).sum::<usize>() > MOST_KEYS {
+            return Err(dataset.wrong(&format!(
+                "names of columns of more than {MOST_KEYS} bytes are too many to be written in each row"
+            )));
+        }
         Ok(Objects { frame, keys })
     }
 }
@@ -61,8 +69,12 @@ impl Rows for Objects {
         self.frame.rows
     }
 
-    fn weight(&self) -> u64 {
+    fn stored(&self) -> u64 {
         self.frame.columns.iter().map(|column| column.width).sum()
+    }
+
+    fn around(&self) -> u64 {
+        self.keys.iter().map(|key| key.len() as u64).sum()
     }
 
     fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
@@ -107,7 +119,7 @@ fn string(value: &str, text: &mut Vec<u8>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::kit::{about, face, read, table};
+    use crate::view::kit::{about, dataset, face, read, table};
 
     #[test]
     fn rows_are_objects() {
@@ -125,6 +137,14 @@ mod tests {
         let want = "{\"a\\\"b\":7,\"yes\":true,\"x\":0.5,\"x~2\":\"é\\n\",\"~2\":\"1.0-2.0j\"}\n\
                     {\"a\\\"b\":255,\"yes\":false,\"x\":null,\"x~2\":\"tab\",\"~2\":\"nan+0.0j\"}\n";
         assert_eq!(String::from_utf8(read(&found)).unwrap(), want);
+    }
+
+    #[test]
+    fn names_are_not_written_without_end() {
+        let name = "x".repeat(MOST_KEYS);
+        let of = dataset(about(None, Some(table(1, &[(&name, "uint8")]))), Content::Inline((*b"a").into()));
+        let error = Jsonl.face(&of).err().unwrap();
+        assert!(error.to_string().contains("262144"), "{error}");
     }
 
     #[test]

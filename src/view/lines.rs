@@ -9,15 +9,18 @@ use crate::{Error, Result};
 
 /// A block is about so many bytes of text.
 const BLOCK: u64 = 32 << 10;
-/// So many rows may be there without a byte for any of them.
+/// So many bytes may be written of rows for which no byte is there.
 const MOST_EMPTY: u64 = 1 << 24;
 
 /// What is written row by row.
 pub trait Rows: Send + Sync {
     fn count(&self) -> u64;
 
-    /// Bytes that a row has at least where it comes from.
-    fn weight(&self) -> u64;
+    /// Bytes that a row has where it comes from.
+    fn stored(&self) -> u64;
+
+    /// Bytes of a row's text that are not of its cells.
+    fn around(&self) -> u64;
 
     /// Appends the text of some rows.
     fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()>;
@@ -37,7 +40,8 @@ pub struct Lines<R> {
 
 impl<R: Rows> Lines<R> {
     pub fn new(head: Vec<u8>, rows: R) -> Lines<R> {
-        let block = (BLOCK / rows.weight().max(8)).max(1);
+        let row = rows.stored().saturating_add(rows.around());
+        let block = (BLOCK / row.max(8)).max(1);
         Lines { head, rows, block, ends: OnceLock::new(), finding: Mutex::default() }
     }
 
@@ -55,7 +59,7 @@ impl<R: Rows> Lines<R> {
 
     fn find(&self) -> Result<Vec<u64>> {
         let count = self.rows.count();
-        if self.rows.weight() == 0 && count > MOST_EMPTY {
+        if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MOST_EMPTY {
             return Err(Error::Other(format!("it has {count} rows without a byte")));
         }
         let (mut ends, mut text) = (Vec::new(), Vec::new());

@@ -226,6 +226,13 @@ fn an_index_that_is_wrong_is_no_file_and_said_in_the_log() {
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{index}");
         assert!(mount.log().contains(why), "{why:?} is not in {}", mount.log());
     }
+    // Some parts have faces that the whole has not, and the other way round.
+    assert!(mount.join(".views/csv/my second array[1:2].csv").is_file());
+    assert!(!mount.join(".views/csv/my second array[1, 2].csv").exists());
+    assert!(mount.log().contains("[1, 2]: such a part has no face as csv"), "{}", mount.log());
+    let types = Mount::new(&data("types.rab"));
+    assert!(!types.join(".views/csv/bool gzip.csv").exists());
+    assert!(types.join(".views/csv/bool gzip[0].csv").is_file());
     // Who has no such face has no parts, and parts have no parts.
     assert!(!mount.join(".views/npy/Some text[0].npy").exists());
     assert!(!path("0][0").exists());

@@ -30,6 +30,33 @@ fn made() -> TempDir {
     dir
 }
 
+/// The same members, each compressed by the ZIP archive.
+fn zipped_again(of: &Path, to: &Path) {
+    let mut from = zip::ZipArchive::new(std::fs::File::open(of).unwrap()).unwrap();
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(to).unwrap());
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    for number in 0..from.len() {
+        let mut member = from.by_index(number).unwrap();
+        archive.start_file(member.name().to_owned(), options).unwrap();
+        std::io::copy(&mut member, &mut archive).unwrap();
+    }
+    archive.finish().unwrap();
+}
+
+#[test]
+fn what_is_compressed_twice_is_left_out() {
+    let dir = scratch();
+    let (once, twice) = (data("../awkward/comp_true_all.awkd"), dir.path().join("twice.awkd"));
+    zipped_again(&once, &twice);
+    let ranges =
+        |said: &str| said.matches("comp_true_all.awkd\",").count() + said.matches("twice.awkd\",").count();
+    assert!(ranges(&rab(&[&"refs", &once]).out) > 0);
+    let said = rab(&[&"refs", &twice]);
+    assert_eq!((said.code, ranges(&said.out)), (0, 0), "{}", said.out);
+    assert!(said.err.contains("no bytes of a file are its elements"), "{}", said.err);
+}
+
 #[test]
 fn arrays_are_read_by_their_references() {
     let dir = made();

@@ -29,8 +29,13 @@ impl Rows for Quoted {
         self.frame.rows
     }
 
-    fn weight(&self) -> u64 {
+    fn stored(&self) -> u64 {
         self.frame.columns.iter().map(|column| column.width).sum()
+    }
+
+    /// Commas and quotes.
+    fn around(&self) -> u64 {
+        3 * self.frame.columns.len() as u64
     }
 
     fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {

@@ -57,15 +57,14 @@ impl Faces<'_> {
         }
         let stem = name.strip_suffix(self.view.extension().as_bytes());
         let Some((file_name, index)) = stem.and_then(indexed) else { return Ok(None) };
-        let Some((held, dataset)) = self.dataset(file_name)? else { return Ok(None) };
-        match dataset.part(index) {
-            Ok(_) => Ok(Some((held, index.into()))),
-            Err(problem) => {
-                let error = dataset.wrong(&format!("[{index}]: {problem}"));
-                log::warn!("{error}");
-                Ok(None)
-            }
-        }
+        let Some((held, dataset)) = self.known(file_name)? else { return Ok(None) };
+        let problem = match dataset.part(index) {
+            Ok(part) if self.view.shows(part.about()) => return Ok(Some((held, index.into()))),
+            Ok(_) => format!("such a part has no face as {}", self.view.kind()),
+            Err(problem) => problem,
+        };
+        log::warn!("{}", dataset.wrong(&format!("[{index}]: {problem}")));
+        Ok(None)
     }
 
     /// The files beside faces where something else is not called so; `of` is the directory.
@@ -87,20 +86,24 @@ impl Faces<'_> {
         name.strip_suffix(extension).into_iter().chain(before).filter(|stem| !stem.is_empty())
     }
 
-    /// The dataset of this file name, if it has the face. One of which nothing is known is an error.
+    /// The dataset of this file name, if it has the face.
     fn dataset(&self, file_name: &[u8]) -> Result<Option<(Arc<Held>, Dataset)>> {
+        Ok(self.known(file_name)?.filter(|(_, dataset)| self.view.shows(dataset.about())))
+    }
+
+    /// The dataset of this file name. One of which nothing is known is an error.
+    fn known(&self, file_name: &[u8]) -> Result<Option<(Arc<Held>, Dataset)>> {
         let Some((held, Face::Data)) = Held::find(self.tree, self.dir, file_name)? else { return Ok(None) };
         if held.is_directory()? {
             return Ok(None);
         }
         let held = Arc::new(held);
-        match Dataset::of(&held)? {
-            Some(dataset) if self.view.shows(dataset.about()) => Ok(Some((held, dataset))),
-            Some(dataset) => match &dataset.about().fault {
-                Some(problem) if !self.has_others => Err(dataset.wrong(problem)),
-                _ => Ok(None),
-            },
-            None => Ok(None),
+        let Some(dataset) = Dataset::of(&held)? else { return Ok(None) };
+        match &dataset.about().fault {
+            Some(problem) if !self.has_others && !self.view.shows(dataset.about()) => {
+                Err(dataset.wrong(problem))
+            }
+            _ => Ok(Some((held, dataset))),
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::layout::Layout;
 use super::store::Compressor;
 use crate::array::{Array, Order};
+use crate::view::frame::distinct;
 
 /// All of a group's description.
 pub fn group() -> Value {
@@ -42,8 +43,10 @@ fn dtype(array: &Array) -> Value {
         }
         Some(record) if record.is_plain() => json!(with_order(&record.to_string())),
         Some(record) => {
-            let fields = record.fields().iter();
-            fields.map(|field| json!([field.name, with_order(&field.cell.to_string())])).collect()
+            // What fills up has no name of its own, and is called otherwise than numpy would call it, after a number.
+            let names = distinct(record.fields().iter().map(|field| &*field.name));
+            let fields = names.into_iter().zip(record.fields());
+            fields.map(|(name, field)| json!([name, with_order(&field.cell.to_string())])).collect()
         }
         None => json!(array.dtype.to_string()),
     }

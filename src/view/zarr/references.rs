@@ -101,7 +101,8 @@ impl Chunks {
             Content::Broken { error, .. } => Err(error.clone()),
             Content::Inline(_) => Ok(Chunks::Inline),
             bytes => match bytes.extent()? {
-                Some(extent) if extent.coding == Coding::Plain => {
+                // What is compressed once more is in no file as it is.
+                Some(extent) if extent.coding == Coding::Plain && extent.source.is_in_file() => {
                     Ok(Chunks::Stored(extent.source, extent.range.start))
                 }
                 _ => Err(dataset.wrong("no bytes of a file are its elements, or a stream that Zarr decodes")),
