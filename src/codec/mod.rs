@@ -63,7 +63,7 @@ pub use walk::{Decoder, Walk, decodes};
 pub use whole::{lz4_frame, zstd_bytes};
 pub use wrapper::Wrapper;
 pub use xz::Xz;
-pub use zstd::ZstdStream;
+pub use zstd::{ZstdStream, zstd_frame};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use rab::{AnyArray, Archive};
 use serde_json::Value;
 
 use crate::kit::{names, python, scratch, sh};
-use crate::{good, rab};
+use crate::{RAB, good, rab};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/onda").join(name)
@@ -254,6 +254,13 @@ fn what_is_against_the_rules_is_not_written_anew() {
         let [one, two, three] = &arguments;
         assert_eq!(rab(&[&"convert", one, two, three, &"-f"]).code, 2, "{arguments:?}");
     }
-    let packed = rab(&[&"pack", &dir.path().join("x.arrow"), &sample("samples.expected.json")]);
-    assert!(packed.code == 2 && packed.err.contains("rab convert"), "{packed:?}");
+}
+
+#[test]
+fn arrays_become_signals() {
+    let dir = scratch();
+    python(&[&"check_onda_packed.py", &RAB, &dir.path()]);
+    let table = dir.path().join("none.arrow");
+    let said = rab(&[&"pack", &table, &sample("samples.expected.json")]);
+    assert!(said.code == 1 && said.err.contains("the dataset is none") && !table.exists(), "{said:?}");
 }

@@ -16,9 +16,9 @@ use crate::{Error, Result};
 
 /// Make a container of files and directories
 ///
-/// OUT is RAB, NPZ, RawArray or FFRecord by its extension. .npy become arrays, .npz an array for each member,
-/// everything else bytes; the records of an FFRecord file are the inputs as they are. Files with a sidecar of a mount
-/// (NAME.meta.yaml) become what the sidecar says. Names are relative to the directory given.
+/// OUT is RAB, NPZ, RawArray, FFRecord, Awkward or Onda (.arrow) by its extension. .npy become arrays, .npz an array for
+/// each member, everything else bytes; the records of an FFRecord file are the inputs as they are. Files with a sidecar of
+/// a mount (NAME.meta.yaml) become what the sidecar says. Names are relative to the directory given.
 #[derive(Args)]
 pub struct Pack {
     /// The container to be made; its extension tells the format

@@ -11,6 +11,7 @@
 //!   Said once in the log.
 
 mod decode;
+mod encode;
 mod frame;
 mod state;
 mod table;
@@ -23,6 +24,8 @@ use super::{Block, Engine};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
+pub use encode::zstd_frame;
+
 use decode::Job;
 use state::{Here, State};
 use table::Table;

@@ -12,6 +12,7 @@
 //! | `set` | all tables that were opened together, as datasets |
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
 //! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
+//! | `write`, `encode` | a new table, and its samples |
 //! | `archive`, `tree` | datasets by number, and what a mount shows |
 
 mod annotations;
@@ -19,6 +20,7 @@ mod archive;
 mod arrow;
 mod canonical;
 mod data;
+mod encode;
 mod faces;
 mod rewrite;
 mod rules;
@@ -28,6 +30,7 @@ mod sidecar;
 mod spans;
 mod table;
 mod tree;
+mod write;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,6 +45,7 @@ use crate::{Error, Result};
 use archive::Archive;
 use set::Set;
 use tree::OndaTree;
+use write::Writer;
 
 /// The format, for [`super::FORMATS`].
 pub(super) struct Onda;
@@ -112,9 +116,8 @@ impl Format for Onda {
         Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
     }
 
-    fn create(&self, path: &Path, _: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        let problem = "an Onda table is written of an Onda table only, by rab convert";
-        Err(Error::Usage(format!("{}: {problem}", path.display())))
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path, options.force)?))
     }
 }
 

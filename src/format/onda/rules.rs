@@ -11,13 +11,17 @@ const MOST_SAID: usize = 1000;
 
 /// What is wrong with a row of signals.
 pub fn signal(table: &OndaTable, row: usize) -> Vec<String> {
-    let signal = match table.signal(row) {
-        Ok(signal) => signal,
-        Err(problem) => return vec![problem.text().to_owned()],
-    };
+    match table.signal(row) {
+        Ok(signal) => self::row(&signal, table.label_column()),
+        Err(problem) => vec![problem.text().to_owned()],
+    }
+}
+
+/// As `signal`, where that is read already.
+pub fn row(signal: &Signal, label_column: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut names = vec![(table.label_column(), &signal.label), ("sample_unit", &signal.unit)];
-    if table.label_column() != "kind" {
+    let mut names = vec![(label_column, &signal.label), ("sample_unit", &signal.unit)];
+    if label_column != "kind" {
         names.push(("sensor_type", &signal.sensor_type));
     }
     for (column, name) in names {
@@ -40,8 +44,8 @@ pub fn signal(table: &OndaTable, row: usize) -> Vec<String> {
         Some(_) => {}
     }
     span_rule(signal.span, &mut wrong);
-    numbers(&signal, &mut wrong);
-    channels(&signal, &mut wrong);
+    numbers(signal, &mut wrong);
+    channels(signal, &mut wrong);
     wrong
 }
 

@@ -1,0 +1,311 @@
+//! A table of signals made of arrays: each of shape (samples, channels), with what its row says in its metadata. The
+//! samples go into files beside the table, never in the place of one that is there; the table comes last, so that what it
+//! names is whole.
+//!
+//! | key | |
+//! |---|---|
+//! | `recording` | a UUID; if missing, the directory of the dataset's name |
+//! | `sensor_label`, `sensor_type` | if missing: the last part of the dataset's name; the label |
+//! | `channels`, `sample_unit`, `sample_rate` | needed |
+//! | `sample_type` | if missing, the array's |
+//! | `sample_resolution_in_unit`, `sample_offset_in_unit` | if missing, 1 and 0 |
+//! | `file_format` | `lpcm` or `lpcm.zst`; if missing, the latter for what is to be compressed |
+//! | `start` | nanoseconds; if missing, 0 |
+//! | `encoded` | true: the values are those that are stored; else they are in the unit, and are encoded |
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::canonical::{self, NewTable, SIGNALS};
+use super::data::Layout;
+use super::encode;
+use super::faces::Scale;
+use super::rules;
+use super::schema::QUALIFIED;
+use super::table::{Id, Signal, Span};
+use crate::array::{self, Array, Dtype, Order};
+use crate::codec::zstd_frame;
+use crate::error::Place;
+use crate::format::Compression;
+use crate::format::target::input::Exactly;
+use crate::format::target::{NewContainer, NewDataset, Temporary, What, directory};
+use crate::yaml::Node;
+use crate::{Error, Result};
+
+const KEYS: [&str; 12] = [
+    "recording",
+    "sensor_label",
+    "sensor_type",
+    "channels",
+    "sample_unit",
+    "sample_rate",
+    "sample_type",
+    "sample_resolution_in_unit",
+    "sample_offset_in_unit",
+    "file_format",
+    "start",
+    "encoded",
+];
+
+pub struct Writer {
+    path: PathBuf,
+    table: Temporary,
+    /// Of the table, without `.arrow`.
+    stem: String,
+    rows: Vec<Signal>,
+    samples: Vec<(PathBuf, Temporary)>,
+    names: HashSet<String>,
+}
+
+impl Writer {
+    pub fn create(path: &Path, force: bool) -> Result<Writer> {
+        let failed = |cause| Error::write(Place::file(path), cause);
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+        let stem =
+            stem.ok_or_else(|| failed(io::Error::other("its name is not UTF-8, as paths of Onda are")))?;
+        let table = Temporary::create(path, force).map_err(failed)?;
+        let (rows, samples, names) = (Vec::new(), Vec::new(), HashSet::new());
+        Ok(Writer { path: path.to_owned(), table, stem, rows, samples, names })
+    }
+
+    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let What::Array(array) = dataset.what else {
+            return Err(io::Error::other("a signal is an array, and the dataset is none"));
+        };
+        let said = Said { node: dataset.metadata, name: dataset.name.lossy().into_owned() };
+        let row = said.row(array, dataset.compression).map_err(io::Error::other)?;
+        let (mut signal, is_encoded) = (row.signal, row.is_encoded);
+        let (name, path) = self.free_name(&signal);
+        signal.path = Some(name.clone());
+        if let Some(wrong) = rules::row(&signal, "sensor_label").first() {
+            return Err(io::Error::other(wrong.clone()));
+        }
+        let layout = Layout::of(&signal).ok_or_else(|| io::Error::other("its row describes no samples"))?;
+        let scale = match (is_encoded, signal.scale()) {
+            (false, Some(scale)) => scale,
+            _ => Scale { resolution: 1.0, offset: 0.0 },
+        };
+        let file = Temporary::create(&path, false)?;
+        let len = array::byte_len(array.dtype.element, &array.shape)
+            .ok_or_else(|| io::Error::other("its shape does not fit into 64 bits"))?;
+        let mut data = Exactly::new(data, len);
+        let mut copy = |to: &mut dyn Write| encode::copy(&mut data, array.dtype, to, layout.element, scale);
+        let mut to = BufWriter::with_capacity(256 << 10, &file.file);
+        match signal.format.as_deref() {
+            Some("lpcm.zst") => zstd_frame(&mut to, copy)?,
+            _ => copy(&mut to).and_then(|()| to.flush())?,
+        }
+        drop(to);
+        self.names.insert(name);
+        self.samples.push((path, file));
+        self.rows.push(signal);
+        Ok(said.notes())
+    }
+
+    /// For a new file of samples beside the table.
+    fn free_name(&self, signal: &Signal) -> (String, PathBuf) {
+        let (recording, label) =
+            (super::table::shown(signal.recording), signal.label.as_deref().unwrap_or_default());
+        let label: String = label.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let format = signal.format.as_deref().unwrap_or("lpcm");
+        let mut number = 1u64;
+        loop {
+            let more = if number == 1 { String::new() } else { format!("~{number}") };
+            let name = format!("{}.{recording}.{label}{more}.{format}", self.stem);
+            let path = directory(&self.path).join(&name);
+            if !self.names.contains(&name) && fs::symlink_metadata(&path).is_err() {
+                return (name, path);
+            }
+            number += 1;
+        }
+    }
+
+    fn close(self) -> io::Result<()> {
+        if self.rows.is_empty() {
+            return Err(io::Error::other("an Onda table is made of arrays, and there is none"));
+        }
+        let columns = canonical::signals(&self.rows).map_err(|problem| io::Error::other(problem.text()))?;
+        let (fields, values) = columns.into_iter().unzip();
+        let metadata = HashMap::from([(QUALIFIED.to_owned(), SIGNALS.to_owned())]);
+        let written = NewTable::create(&self.table.file, fields, metadata).and_then(|mut new| {
+            new.add(values)?;
+            new.finish()
+        });
+        written.map_err(io::Error::other)?;
+        self.table.sync()?;
+        let mut there = Vec::new();
+        let put = || {
+            for (path, file) in self.samples {
+                file.finish()?;
+                there.push(path);
+            }
+            self.table.replace()
+        };
+        let done = put();
+        if done.is_err() {
+            // Nothing names them.
+            there.iter().for_each(|path| drop(fs::remove_file(path)));
+        }
+        done
+    }
+}
+
+impl NewContainer for Writer {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let place = Place::file(&self.path).dataset(&dataset.name.lossy());
+        self.put(dataset, data).map_err(|cause| Error::write(place, cause))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let place = Place::file(&self.path);
+        self.close().map_err(|cause| Error::write(place, cause))
+    }
+}
+
+struct Row {
+    signal: Signal,
+    is_encoded: bool,
+}
+
+/// What is said of an array.
+struct Said<'a> {
+    node: &'a Node,
+    name: String,
+}
+
+impl Said<'_> {
+    fn row(&self, array: &Array, compression: Compression) -> Result<Row, String> {
+        let (directory, last) = self.name.rsplit_once('/').unwrap_or(("", &self.name));
+        let text = |key| self.text(key);
+        let label = text("sensor_label")?.unwrap_or_else(|| last.to_owned());
+        let recording = text("recording")?.unwrap_or_else(|| directory.to_owned());
+        let recording = parsed(&recording)
+            .ok_or_else(|| format!("its recording is {recording:?}, and has to be a UUID"))?;
+        let is_encoded = match self.node.get("encoded") {
+            None => false,
+            Some(Node::Bool(is_encoded)) => *is_encoded,
+            Some(_) => return Err("its encoded has to be true or false".into()),
+        };
+        let channels = self.channels()?;
+        let samples = samples(array, channels.len())?;
+        let format = match compression {
+            Compression::None => "lpcm",
+            _ => "lpcm.zst",
+        };
+        let format = text("file_format")?.unwrap_or_else(|| format.into());
+        if !matches!(format.as_str(), "lpcm" | "lpcm.zst") {
+            return Err(format!("its file_format is {format:?}; lpcm and lpcm.zst are written"));
+        }
+        let own = array.dtype.element.name().unwrap_or_default();
+        let sample_type = text("sample_type")?.unwrap_or_else(|| own.to_owned());
+        if is_encoded && sample_type != own {
+            return Err(format!("it is encoded, and has {own} where its sample_type is {sample_type}"));
+        }
+        let rate = self.number("sample_rate")?.ok_or("its metadata has no sample_rate")?;
+        let signal = Signal {
+            recording: Some(recording),
+            path: None,
+            format: Some(format),
+            span: Some(self.span(samples, rate)?),
+            sensor_type: Some(text("sensor_type")?.unwrap_or_else(|| label.clone())),
+            label: Some(label),
+            channels: channels.into_iter().map(Some).collect(),
+            unit: Some(text("sample_unit")?.ok_or("its metadata has no sample_unit")?),
+            resolution: Some(self.number("sample_resolution_in_unit")?.unwrap_or(1.0)),
+            offset: Some(self.number("sample_offset_in_unit")?.unwrap_or(0.0)),
+            sample_type: Some(sample_type),
+            rate: Some(rate),
+        };
+        Ok(Row { signal, is_encoded })
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, String> {
+        match self.node.get(key) {
+            None => Ok(None),
+            Some(node) => match node.as_str() {
+                Some(text) => Ok(Some(text.to_owned())),
+                None => Err(format!("its {key} has to be a text")),
+            },
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<Option<f64>, String> {
+        match self.node.get(key) {
+            None => Ok(None),
+            Some(Node::Float(number)) => Ok(Some(*number)),
+            Some(node) => {
+                let int = node.as_i128().filter(|int| *int as f64 as i128 == *int);
+                int.map(|int| Some(int as f64))
+                    .ok_or_else(|| format!("its {key} has to be a number of float64"))
+            }
+        }
+    }
+
+    fn channels(&self) -> Result<Vec<String>, String> {
+        let list = self.node.get("channels").ok_or("its metadata has no channels")?;
+        let text = |item: &Arc<Node>| item.as_str().map(str::to_owned);
+        let names = match list {
+            Node::Seq(items) => items.iter().map(text).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        names.ok_or_else(|| "its channels have to be a list of texts".into())
+    }
+
+    /// As Onda.jl counts it: each sample takes `1e9 / rate` nanoseconds.
+    fn span(&self, samples: u64, rate: f64) -> Result<Span, String> {
+        let start = match self.node.get("start") {
+            None => 0,
+            Some(node) => node.as_i128().ok_or("its start has to be a whole number of nanoseconds")?,
+        };
+        let length = (samples as f64 * (1e9 / rate)).ceil();
+        let stop = (length.is_finite() && length.abs() < 9e18).then(|| start.checked_add(length as i128));
+        let stop = stop.flatten().filter(|stop| *stop <= i64::MAX.into());
+        let stop = stop.ok_or_else(|| {
+            format!("{samples} samples at {rate} a second from {start} ns on do not fit into 64 bits of nanoseconds")
+        })?;
+        Ok(Span { start, stop })
+    }
+
+    /// What there is no place for.
+    fn notes(&self) -> Vec<String> {
+        let pairs = self.node.as_map().unwrap_or_default();
+        let names = pairs.iter().filter_map(|(key, _)| key.as_str());
+        let others = names.filter(|name| !KEYS.contains(name));
+        others.map(|name| format!("{name} of its metadata is left out")).collect()
+    }
+}
+
+/// How many there are.
+fn samples(array: &Array, channels: usize) -> Result<u64, String> {
+    let Dtype { element, .. } = array.dtype;
+    if !encode::is_number(element) {
+        return Err(format!("its values are {}, and samples are integers or floats", array.numpy_type()));
+    }
+    let samples = match *array.shape {
+        [samples] if channels == 1 => samples,
+        [samples, width] if width == channels as u64 => samples,
+        ref shape => {
+            return Err(format!(
+                "its shape is {shape:?}, and (samples, {channels}) is needed for its channels"
+            ));
+        }
+    };
+    if array.order == Order::F && samples > 1 && channels > 1 {
+        return Err("its elements are in the order F, and samples are in C: pack it with --order C".into());
+    }
+    Ok(samples)
+}
+
+/// A UUID as RFC 4122 writes it.
+fn parsed(text: &str) -> Option<Id> {
+    let is_right = text.len() == 36
+        && text.char_indices().all(|(at, c)| match at {
+            8 | 13 | 18 | 23 => c == '-',
+            _ => c.is_ascii_hexdigit(),
+        });
+    let digits = text.replace('-', "");
+    is_right.then(|| Id::from_str_radix(&digits, 16).ok()).flatten()
+}
