@@ -8,6 +8,9 @@ use super::table::{OndaTable, shown};
 use crate::yaml::{Node, to_json};
 use crate::{Error, Result};
 
+/// No recording has more text of annotations.
+const LONGEST: usize = 1 << 30;
+
 pub fn build(set: &Set, recording: &Recording, nested: bool) -> Result<Vec<u8>> {
     let nests: Vec<bool> = set.tables.iter().map(nests).collect();
     let mut rows: Vec<(&OndaTable, usize)> = Vec::new();
@@ -27,7 +30,7 @@ pub fn build(set: &Set, recording: &Recording, nested: bool) -> Result<Vec<u8>> 
         let span = table.span(*row).ok().flatten();
         (span.map(|span| span.start), span.map(|span| span.stop))
     });
-    if nested { Ok(json(&rows, tables.len() > 1)) } else { csv(&rows, &tables) }
+    if nested { json(&rows, tables.len() > 1) } else { csv(&rows, &tables) }
 }
 
 /// The columns of an annotation that are not the same for all tables.
@@ -48,7 +51,17 @@ fn value(table: &OndaTable, column: usize, row: usize) -> Node {
     table.arrow.column(column).map_or(Node::Null, |found| table.node(found, column, row))
 }
 
-fn json(rows: &[(&OndaTable, usize)], has_several: bool) -> Vec<u8> {
+/// A short file can say a long text many times over.
+fn check(len: usize) -> Result<()> {
+    match len > LONGEST {
+        true => Err(Error::Other(format!(
+            "the annotations of a recording have more than {LONGEST} bytes as text"
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn json(rows: &[(&OndaTable, usize)], has_several: bool) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (table, row) in rows {
         let own = own(table).map(|(column, name)| (name, value(table, column, *row)));
@@ -56,8 +69,9 @@ fn json(rows: &[(&OndaTable, usize)], has_several: bool) -> Vec<u8> {
         let line = Node::map(fixed(table, *row).into_iter().chain(own).chain(name));
         out.extend(to_json(&line).to_string().into_bytes());
         out.push(b'\n');
+        check(out.len())?;
     }
-    out
+    Ok(out)
 }
 
 fn csv(rows: &[(&OndaTable, usize)], tables: &[&OndaTable]) -> Result<Vec<u8>> {
@@ -72,6 +86,7 @@ fn csv(rows: &[(&OndaTable, usize)], tables: &[&OndaTable]) -> Result<Vec<u8>> {
     let has_several = tables.len() > 1;
     let header = ["id", "start", "stop"].into_iter().chain(names.iter().copied());
     out.write_record(header.chain(has_several.then_some("table"))).map_err(failed)?;
+    let mut written = 0;
     for (table, row) in rows {
         let by_name: HashMap<&str, usize> = own(table).map(|(column, name)| (name, column)).collect();
         let mut line: Vec<String> = fixed(table, *row).iter().map(|(_, node)| cell(node)).collect();
@@ -81,6 +96,8 @@ fn csv(rows: &[(&OndaTable, usize)], tables: &[&OndaTable]) -> Result<Vec<u8>> {
         }));
         line.extend(has_several.then(|| table.name()));
         out.write_record(&line).map_err(failed)?;
+        written += line.iter().map(String::len).sum::<usize>();
+        check(written)?;
     }
     out.into_inner().map_err(|cause| Error::Other(format!("annotations as CSV: {}", cause.error())))
 }

@@ -86,7 +86,7 @@ impl Set {
             recent: Mutex::new(LruCache::new(RECENT)),
         };
         set.collect()?;
-        set.name();
+        set.name()?;
         Ok(set)
     }
 
@@ -119,7 +119,8 @@ impl Set {
         Ok(())
     }
 
-    fn name(&mut self) {
+    fn name(&mut self) -> Result<()> {
+        self.check_labels()?;
         let mut names = NameList::default();
         let mut taken = HashSet::new();
         let mut numbers: HashMap<String, u32> = HashMap::new();
@@ -167,6 +168,22 @@ impl Set {
             self.texts.push(TextOf::Table(at));
         }
         self.names = names;
+        Ok(())
+    }
+
+    /// A short file can say a long label many times over.
+    fn check_labels(&self) -> Result<()> {
+        let mut bytes = 0;
+        for row in &self.signals {
+            let Some(table) = self.tables.get(row.table as usize) else { continue };
+            let label = table.text(table.label_column(), row.row as usize);
+            bytes += label.ok().flatten().map_or(0, str::len);
+            if bytes > MOST_LABELS {
+                let problem = format!("the labels of signals have more than {MOST_LABELS} bytes in all");
+                return Err(Error::Damaged { place: table.source.place(), problem });
+            }
+        }
+        Ok(())
     }
 
     /// What a signal is called in its recording.
@@ -253,6 +270,8 @@ impl Set {
 
 /// Rows of signals, or of annotations.
 const MOST: u32 = 100_000_000;
+/// Bytes of the labels of all signals.
+const MOST_LABELS: usize = 64 << 20;
 
 /// Has the table of annotations columns that a line of CSV cannot hold?
 pub fn nests(table: &OndaTable) -> bool {

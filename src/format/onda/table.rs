@@ -170,8 +170,16 @@ impl OndaTable {
                     list.len()
                 )));
             }
+            let mut bytes = 0;
             for item in list.iter() {
-                channels.push(item?.map(|item| item.text().map(str::to_owned)).transpose()?);
+                let name = item?.map(|item| item.text()).transpose()?;
+                bytes += name.map_or(0, str::len);
+                if bytes > MOST_NAMES {
+                    return Err(Problem::damaged(format!(
+                        "the names of its channels have more than {MOST_NAMES} bytes"
+                    )));
+                }
+                channels.push(name.map(str::to_owned));
             }
         }
         let has_sensor = self.column("sensor_type").is_some();
@@ -229,6 +237,8 @@ impl OndaTable {
 const LOOKED_AT: usize = 1000;
 /// More channels have no place in the numbers of a tree.
 const MOST_CHANNELS: usize = 1_000_000;
+/// Bytes of the names of the channels of a signal.
+const MOST_NAMES: usize = 16 << 20;
 
 /// Version 4, of the usual variant.
 fn is_random(id: Id) -> bool {

@@ -10,7 +10,7 @@ use arrow_ipc::{CompressionType, FieldNode, MetadataVersion, RecordBatch};
 
 use super::Problem;
 use super::buffer::{Budget, Buffer, decompressed};
-use super::field::{Dictionary, Field, Int, Kind};
+use super::field::{DEEPEST, Dictionary, Field, Int, Kind};
 
 /// Rows of a table, or values of a list column.
 pub const MOST: usize = 1 << 31;
@@ -95,11 +95,15 @@ fn fixed<const N: usize>(buffer: &Buffer, at: usize) -> Option<[u8; N]> {
 
 /// A dictionary: what it began with, and what was added.
 #[derive(Clone, Default)]
-pub struct Values(Vec<Arc<Array>>);
+pub struct Values {
+    parts: Vec<Arc<Array>>,
+    /// How many dictionaries are below it, one in the other.
+    depth: usize,
+}
 
 impl Values {
     fn get(&self, mut at: usize) -> Option<(&Array, usize)> {
-        for part in &self.0 {
+        for part in &self.parts {
             match at.checked_sub(part.len) {
                 Some(rest) => at = rest,
                 None => return Some((part, at)),
@@ -235,20 +239,38 @@ pub fn integer(buffer: &Buffer, kind: Int, at: usize) -> Option<i128> {
 
 pub type Dictionaries = HashMap<i64, Values>;
 
-/// Adds a dictionary, or what is added to one.
+/// How many dictionaries are one in the other in these fields.
+fn depth(fields: &[Field], known: &Dictionaries) -> usize {
+    let of = |field: &Field| {
+        let own = field
+            .dictionary
+            .and_then(|dictionary| known.get(&dictionary.id))
+            .map_or(0, |there| 1 + there.depth);
+        own.max(depth(&field.children, known))
+    };
+    fields.iter().map(of).max().unwrap_or(0)
+}
+
+/// Adds a dictionary of values of this kind, or what is added to one. One that has itself in it, as it was before, grows
+/// deeper with each message, and what is too deep is refused.
 pub fn add_dictionary(
     known: &mut Dictionaries,
     id: i64,
     is_delta: bool,
-    values: Array,
+    (field, values): (&Field, Array),
 ) -> Result<(), Problem> {
+    let depth = depth(&field.children, known);
+    if depth > DEEPEST {
+        return Err(Problem::damaged(format!("dictionaries are nested more than {DEEPEST} deep")));
+    }
     if is_delta {
         let there = known.get_mut(&id);
         let there =
             there.ok_or_else(|| Problem::damaged(format!("there is no dictionary {id} to add to")))?;
-        there.0.push(Arc::new(values));
+        there.parts.push(Arc::new(values));
+        there.depth = there.depth.max(depth);
     } else {
-        known.insert(id, Values(vec![Arc::new(values)]));
+        known.insert(id, Values { parts: vec![Arc::new(values)], depth });
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::Problem;
 /// Fields of one schema, those inside of others included.
 const MOST_FIELDS: usize = 10_000;
 /// Nesting: no deeper than what the verifier of messages lets through.
-const DEEPEST: usize = 64;
+pub const DEEPEST: usize = 64;
 
 pub struct Schema {
     pub fields: Vec<Field>,

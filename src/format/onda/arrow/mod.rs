@@ -126,7 +126,7 @@ impl Table {
             let Some(field) = encoded(&self.schema.fields, dictionary.id()) else { return Ok(()) };
             let plain = Field { dictionary: None, ..field.clone() };
             let values = Loader::new(data, version, body, dictionaries, budget)?.array(&plain)?;
-            return add_dictionary(dictionaries, dictionary.id(), dictionary.isDelta(), values);
+            return add_dictionary(dictionaries, dictionary.id(), dictionary.isDelta(), (&plain, values));
         }
         let batch =
             read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
