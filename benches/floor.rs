@@ -3,7 +3,7 @@
 //! between the two is ours.
 //!
 //! `floor DIR BIG COUNT SIZE`: DIR gets `big` of BIG bytes and COUNT times `signal NNNNNN` of SIZE bytes, each with a
-//! sidecar, until it is unmounted.
+//! sidecar, until it is unmounted. `folder NNNNNN/signal NNNNNN` is there too, and not listed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,6 +18,8 @@ use fuser::{
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const BIG: INodeNo = INodeNo(2);
 const FIRST: u64 = 3;
+/// Of the directories; what is in one has inodes from its own plus this on.
+const FOLDERS: u64 = 1 << 40;
 const SIDECAR: &str = ".meta.yaml";
 static BYTES: [u8; 1 << 20] = [1; 1 << 20];
 
@@ -29,8 +31,9 @@ struct Floor {
 
 impl Floor {
     fn attr(&self, ino: INodeNo) -> FileAttr {
+        let is_folder = ino == INodeNo::ROOT || (FOLDERS..2 * FOLDERS).contains(&ino.0);
         let (kind, perm) =
-            if ino == INodeNo::ROOT { (FileType::Directory, 0o755) } else { (FileType::RegularFile, 0o444) };
+            if is_folder { (FileType::Directory, 0o755) } else { (FileType::RegularFile, 0o444) };
         FileAttr {
             ino,
             size: if ino == BIG { self.big } else { self.size },
@@ -50,9 +53,15 @@ impl Floor {
         }
     }
 
-    fn inode(&self, name: &str) -> Option<INodeNo> {
+    fn inode(&self, parent: INodeNo, name: &str) -> Option<INodeNo> {
+        if parent != INodeNo::ROOT {
+            return Some(INodeNo(parent.0 + FOLDERS));
+        }
         if name == "big" {
             return Some(BIG);
+        }
+        if let Some(number) = name.strip_prefix("folder ") {
+            return Some(INodeNo(FOLDERS + number.parse::<u32>().ok().map(u64::from)?));
         }
         let name = name.strip_prefix("signal ")?;
         let (number, face) = name.strip_suffix(SIDECAR).map_or((name, 0), |number| (number, 1));
@@ -70,8 +79,8 @@ impl Filesystem for Floor {
         config.add_capabilities(wanted).map_err(|missing| io::Error::other(format!("{missing:?}")))
     }
 
-    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match name.to_str().and_then(|name| self.inode(name)) {
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match name.to_str().and_then(|name| self.inode(parent, name)) {
             Some(inode) => reply.entry(&DAY, &self.attr(inode), Generation(0)),
             None => reply.error(Errno::ENOENT),
         }

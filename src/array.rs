@@ -23,6 +23,8 @@ pub use opaque::Opaque;
 pub use record::{Cell, Field, Record};
 pub use scalar::{Scalar, Width};
 pub(crate) use scalar::{bfloat, float, int};
+#[cfg(test)]
+pub use slab::tests::axis;
 pub(crate) use slab::{fill, run};
 
 /// What elements are. All but the last two are numpy's; to numpy those are bytes without a meaning (`|V2`), as are

@@ -57,6 +57,10 @@ impl Datasets for Nothing {
         Err(Error::NotFound)
     }
 
+    fn has_sidecar(&self, _: u32) -> bool {
+        true
+    }
+
     fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
         Err(Error::NotFound)
     }

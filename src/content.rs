@@ -6,6 +6,7 @@ mod as_source;
 mod computed;
 mod extent;
 mod hyperslab;
+mod lines;
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
@@ -15,6 +16,7 @@ pub use as_source::AsSource;
 pub use computed::{Computed, joined};
 pub use extent::Coding;
 pub use hyperslab::hyperslab;
+pub use lines::{Lines, Rows};
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};

@@ -37,9 +37,12 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if let Some(name) = &self.dataset {
-            write!(f, ": dataset {:?}", shortened(name))?;
+        let file = self.file.display();
+        match &self.dataset {
+            None => write!(f, "{file}")?,
+            // Of what is in memory no file is known.
+            Some(name) if self.file.as_os_str().is_empty() => write!(f, "dataset {:?}", shortened(name))?,
+            Some(name) => write!(f, "{file}: dataset {:?}", shortened(name))?,
         }
         if let Some(offset) = self.offset {
             write!(f, ": at byte {offset}")?;
@@ -102,6 +105,11 @@ impl Error {
 
     pub fn read(place: Place, cause: io::Error) -> Error {
         Error::Read { place, cause: Arc::new(cause) }
+    }
+
+    /// Will it be the same the next time? What the operating system says may not be.
+    pub fn lasts(&self) -> bool {
+        matches!(self, Error::Damaged { .. } | Error::Unsupported { .. })
     }
 
     /// The error that a reader of a dataset has put into an [`io::Error`].

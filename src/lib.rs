@@ -18,8 +18,10 @@
 //! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
 //! | `mirror` | directories of containers and other files as one tree |
 //! | `view` | other faces of datasets (npy, ...), and the tree that has them below `.views` |
+//! | `report` | what is told of a dataset: `rab info`, `rab ls --json` and the view of that |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
+//! | `arrow` | Arrow IPC files around bytes that are there already |
 //! | `content` | what a file's bytes are |
 //! | `array` | element types, byte order, shape; parts of arrays in memory |
 //! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
@@ -36,6 +38,7 @@
 
 mod archive;
 mod array;
+mod arrow;
 #[doc(hidden)]
 pub mod bench;
 pub mod cli;
@@ -58,6 +61,7 @@ mod open;
 mod pack;
 mod pool;
 mod refs;
+mod report;
 mod source;
 mod tree;
 mod unpack;

@@ -91,10 +91,8 @@ impl<'a> Dataset<'a> {
     /// # Ok::<(), rab::Error>(())
     /// ```
     pub fn reader(&self) -> Result<Reader> {
-        match &self.description.fault {
-            None => self.content()?.reader(),
-            Some(problem) => Err(self.damaged(problem.as_str())),
-        }
+        self.described_well()?;
+        self.content()?.reader()
     }
 
     /// As [`Dataset::pieces`], the bytes as they are stored.
@@ -104,6 +102,11 @@ impl<'a> Dataset<'a> {
 
     pub(super) fn bytes_in_file(&self, range: Range<u64>, each: Each<'_>) -> Result<()> {
         Content::Stored { source: self.file(), range }.pass(each)?;
+        self.described_well()
+    }
+
+    /// An error if its description makes no sense.
+    pub(crate) fn described_well(&self) -> Result<()> {
         self.description.fault.as_ref().map_or(Ok(()), |problem| Err(self.damaged(problem.as_str())))
     }
 

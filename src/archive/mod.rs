@@ -12,6 +12,7 @@ mod table;
 mod verify;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::hash::BuildHasher;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,9 +21,9 @@ use std::time::SystemTime;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::codec::Engine;
-use crate::format::{self, Context, Listing, Options};
+use crate::format::{self, Context, Listing, Options, Parts};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, Tree};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -53,12 +54,23 @@ pub struct Archive {
     source: Arc<FileSource>,
     /// Further files, if it has several.
     others: Vec<Arc<FileSource>>,
+    options: Options,
     format: &'static str,
     names: Box<dyn Names>,
     datasets: Arc<dyn Datasets>,
+    /// What is to be said of it.
+    note: Option<String>,
     /// Made when a dataset is first looked for by its name.
     index: OnceLock<HashTable<u32>>,
     hasher: DefaultHashBuilder,
+}
+
+fn context(source: &Arc<FileSource>, others: &[Arc<FileSource>], options: &Options) -> Context {
+    Context {
+        others: others.iter().map(|source| source.clone() as Arc<dyn Source>).collect(),
+        options: options.clone(),
+        ..Context::new(source.clone(), Arc::new(Engine::new(CACHE)))
+    }
 }
 
 impl Archive {
@@ -74,13 +86,29 @@ impl Archive {
         if !path.is_dir() {
             return Archive::open_files(&[path], options);
         }
-        let parts = format::parts(path, &options)?;
-        if parts.is_empty() {
-            let problem =
-                "it is a directory, and no files are in it that make one container, as .ffr files do";
+        let Parts { files, other } = format::parts(path, &options)?;
+        if files.is_empty() {
+            let problem = "it is a directory, and no files are in it that make one container, as .ffr files and Onda's tables do";
             return Err(Error::open(path, std::io::Error::other(problem)));
         }
-        Ok(Archive { path: path.to_owned(), ..Archive::open_files(&parts, options)? })
+        let archive = Archive { path: path.to_owned(), ..Archive::open_files(&files, options)? };
+        Ok(Archive { note: other.map(|other| archive.beside(&other)), ..archive })
+    }
+
+    /// Said of a directory that has something else, which a mount would show.
+    fn beside(&self, other: &OsStr) -> String {
+        let (path, format, files) = (self.path.display(), self.format, self.files());
+        let files = if files == 1 { "1 file is".into() } else { format!("{files} files together are") };
+        format!(
+            "{path}: has {} too; its {files} read as {format}, and rab-mount shows the directory as it is \
+             (--format {format} says what it is, to both)",
+            other.display()
+        )
+    }
+
+    /// What a user may want to know of how it was opened.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// Opens several files as one container, in this order, if they are of a format that has such (FFRecord).
@@ -88,15 +116,16 @@ impl Archive {
         let mut sources = paths.iter().map(|path| FileSource::open(path.as_ref()).map(Arc::new));
         let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
         let others = sources.collect::<Result<Vec<_>>>()?;
-        let context = Context {
-            others: others.iter().map(|source| source.clone() as Arc<dyn Source>).collect(),
-            options,
-            ..Context::new(source.clone(), Arc::new(Engine::new(CACHE)))
-        };
-        let Listing { format, names, datasets } = format::list(context)?;
+        let Listing { format, names, datasets } = format::list(context(&source, &others, &options))?;
         let datasets = datasets.into();
         let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
-        Ok(Archive { path: source.path().to_owned(), source, others, format, names, datasets, index, hasher })
+        let (path, note) = (source.path().to_owned(), None);
+        Ok(Archive { path, source, others, options, format, names, datasets, note, index, hasher })
+    }
+
+    /// What a mount shows of it, with the views that only its format has.
+    pub(crate) fn mounted(&self) -> Result<Arc<dyn Tree>> {
+        format::open(context(&self.source, &self.others, &self.options))
     }
 
     /// The path that was opened.
@@ -208,6 +237,12 @@ impl Archive {
         Builder::build(&names, self.datasets.clone())
     }
 
+    /// Other names of datasets, and what they lead to.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        self.datasets.links().iter().map(move |link| (text(&link.place.join(&b'/')), text(&link.target)))
+    }
+
     /// When the last of its files was modified.
     pub(crate) fn modified(&self) -> SystemTime {
         self.sources().map(|source| source.modified()).max().unwrap_or(SystemTime::UNIX_EPOCH)
@@ -216,6 +251,12 @@ impl Archive {
     /// Is a file one of its own?
     pub(crate) fn has_file(&self, device: u64, inode: u64) -> bool {
         self.sources().any(|source| source.file_id() == (device, inode))
+    }
+
+    /// The same container as formats other than its own can hold it.
+    pub(crate) fn plain(self) -> Result<Archive> {
+        let Some((names, datasets)) = self.datasets.plain()? else { return Ok(self) };
+        Ok(Archive { names, datasets: datasets.into(), index: OnceLock::new(), ..self })
     }
 
     /// Writes the whole container anew, where that is something else than its datasets one after the other.

@@ -1,15 +1,18 @@
 //! Arrays of a dataset, whole or in part. Only what is needed is read and decoded.
 
 use super::Dataset;
-use super::sampling::in_numbers;
+use super::sampling::{Meant, in_numbers};
 use crate::array::{AnyArray, Array, Slab};
 use crate::{Error, Result};
 
 impl Dataset<'_> {
     /// What is said of the array; an error if the dataset is none.
     pub fn array_description(&self) -> Result<&Array> {
-        let array = self.description().array.as_ref();
-        array.ok_or_else(|| self.other(&format!("is {}, not an array of a known layout", self.kind())))
+        if let Some(array) = &self.description().array {
+            return Ok(array);
+        }
+        self.described_well()?;
+        Err(self.other(&format!("is {}, not an array of a known layout", self.kind())))
     }
 
     /// The whole array.
@@ -37,16 +40,22 @@ impl Dataset<'_> {
     }
 
     /// What an expression as numpy's means for this array. Of samples (Onda's) channels may be named and times be given, in
-    /// any order: `c3, 10s:12.5s`.
+    /// any order: `c3, 10s:12.5s`. Times have to begin where there are samples, and are cut at their end.
     pub fn slab(&self, expression: &str) -> Result<Slab> {
         let shape = &self.array_description()?.shape;
-        let wrong = |problem| Error::Usage(format!("{}: {problem}", self.place()));
-        let expression = match self.archive.datasets.sampling(self.number) {
-            Some(sampling) => in_numbers(expression, &sampling).map_err(wrong)?,
-            None => expression.to_owned(),
-        };
-        Slab::parse(&expression, shape)
+        Slab::parse(&self.meant(expression)?.expression, shape)
             .map_err(|problem| Error::Usage(format!("{}: {problem}", self.place())))
+    }
+
+    /// An expression without channels and times: numbers stand for them.
+    pub(crate) fn meant(&self, expression: &str) -> Result<Meant> {
+        let sampling = || self.archive.datasets.sampling(self.number);
+        let array = self.description().array.as_ref();
+        match array.and_then(|array| Some((sampling()?, array.shape.first()?))) {
+            Some((sampling, count)) => in_numbers(expression, &sampling, *count)
+                .map_err(|problem| Error::Usage(format!("{}: {problem}", self.place()))),
+            None => Ok(Meant::as_it_is(expression)),
+        }
     }
 
     /// One element, as an array without axes.
@@ -62,10 +71,8 @@ impl Dataset<'_> {
                 format!("has the shape {:?}, and the part that is wanted lies outside", array.shape);
             return Err(Error::Usage(format!("{}: {problem}", self.place())));
         }
-        if let Some(problem) = &self.description().fault {
-            // Before room is made for what it claims to hold.
-            return Err(self.damaged(problem.as_str()));
-        }
+        // Before room is made for what it claims to hold.
+        self.described_well()?;
         let content = self.content()?;
         AnyArray::read(array, slab, &mut |buf, offset| content.fill(buf, offset))
     }

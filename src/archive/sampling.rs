@@ -3,15 +3,34 @@
 
 use crate::tree::Sampling;
 
-/// The same expression in numbers, axes in order. Terms that are numbers (or texts that mean nothing here) stay, and
-/// take the axes that are left.
-pub fn in_numbers(expression: &str, sampling: &Sampling) -> Result<String, String> {
-    let (mut time, mut channel, mut plain) = (None, None, Vec::new());
+/// Names of channels that a message gives, and how many bytes they may have together.
+const MOST_NAMED: (usize, usize) = (50, 1000);
+
+/// What an expression means: the same in numbers, and what is to be said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meant {
+    pub expression: String,
+    pub note: Option<String>,
+}
+
+impl Meant {
+    pub fn as_it_is(expression: &str) -> Meant {
+        Meant { expression: expression.to_owned(), note: None }
+    }
+}
+
+/// The expression with axes in order, where there are `count` samples. Terms that are numbers stay, and take the axes
+/// that are left. Times may reach past the end, as slices do, and then that is noted; they do not begin there.
+pub fn in_numbers(expression: &str, sampling: &Sampling, count: u64) -> Result<Meant, String> {
+    let (mut time, mut channel, mut plain, mut note) = (None, None, Vec::new(), None);
     for term in expression.split(',').map(str::trim) {
-        let (slot, found) = if let Some(range) = samples(term, sampling.rate)? {
-            (&mut time, range)
+        let (slot, found) = if let Some(range) = Range::of(term, sampling.rate)? {
+            note = range.judge(term, sampling.rate, count)?;
+            (&mut time, range.shown())
         } else if let Some(number) = named(term, sampling) {
             (&mut channel, number.to_string())
+        } else if !is_plain(term) {
+            return Err(no_channel(term, sampling));
         } else {
             plain.push(term);
             continue;
@@ -21,15 +40,39 @@ pub fn in_numbers(expression: &str, sampling: &Sampling) -> Result<String, Strin
         }
     }
     let Some(first) = time.or_else(|| channel.is_some().then(|| take_range(&mut plain))) else {
-        return Ok(expression.to_owned());
+        return Ok(Meant::as_it_is(expression));
     };
     plain.retain(|term| !matches!(*term, "..." | ""));
-    match (channel, plain.as_slice()) {
-        (Some(channel), []) => Ok(format!("{first}, {channel}")),
-        (None, []) => Ok(first),
-        (None, [other]) => Ok(format!("{first}, {other}")),
-        _ => Err(format!("{expression:?} has more terms than samples and channels")),
-    }
+    let expression = match (channel, plain.as_slice()) {
+        (Some(channel), []) => format!("{first}, {channel}"),
+        (None, []) => first,
+        (None, [other]) => format!("{first}, {other}"),
+        _ => return Err(format!("{expression:?} has more terms than samples and channels")),
+    };
+    Ok(Meant { expression, note })
+}
+
+/// Can this be a number or a slice, or something that is known from numpy?
+fn is_plain(term: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | ':' | '.' | ' ');
+    matches!(term, "None" | "newaxis" | "np.newaxis") || term.chars().all(is_part)
+}
+
+fn no_channel(term: &str, sampling: &Sampling) -> String {
+    let (most, bytes) = MOST_NAMED;
+    let mut left = bytes;
+    let names = sampling.channels.iter().flatten();
+    let fits = |name: &&String| {
+        left = left.saturating_sub(name.len());
+        left > 0
+    };
+    let shown: Vec<&str> = names.take(most).take_while(fits).map(String::as_str).collect();
+    let more = match sampling.channels.len() - shown.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let shown = shown.join(", ");
+    format!("{term:?} is no channel, time or index; its channels are {shown}{more}")
 }
 
 /// The term that a channel's name leaves for the samples.
@@ -44,9 +87,48 @@ fn named(term: &str, sampling: &Sampling) -> Option<usize> {
     sampling.channels.iter().position(|channel| channel.as_deref() == Some(term)).filter(|_| !is_number)
 }
 
-/// The range of samples that a time or range of times stands for; None if the term is neither.
-fn samples(term: &str, rate: f64) -> Result<Option<String>, String> {
-    let (start, stop) = match term.split_once(':') {
+/// The samples that a time or range of times stands for.
+struct Range {
+    first: Option<u64>,
+    end: Option<u64>,
+}
+
+impl Range {
+    fn shown(&self) -> String {
+        let text = |sample: Option<u64>| sample.map_or(String::new(), |sample| sample.to_string());
+        format!("{}:{}", text(self.first), text(self.end))
+    }
+
+    /// What is to be said of it where there are `count` samples.
+    fn judge(&self, term: &str, rate: f64, count: u64) -> Result<Option<String>, String> {
+        let (begins, ends) = (self.first.is_some_and(|first| first >= count), self.end > Some(count));
+        let there = || format!("there are {count} samples, {} s", count as f64 / rate);
+        match (begins, ends) {
+            (true, _) => Err(format!("{term:?} begins past the end: {}", there())),
+            (false, true) => {
+                Ok(Some(format!("{term:?} reaches past the end, and is cut there: {}", there())))
+            }
+            (false, false) => Ok(None),
+        }
+    }
+
+    /// None if the term is neither a time nor a range of times.
+    fn of(term: &str, rate: f64) -> Result<Option<Range>, String> {
+        let Some((start, stop)) = times(term)? else { return Ok(None) };
+        if !(rate.is_finite() && rate > 0.0) {
+            return Err(format!("the sample rate is {rate}, which gives times no meaning"));
+        }
+        let sample = |time: i128| (time as f64 / 1e9 * rate).floor() as u64;
+        let end = stop.map(|stop| sample((stop - 1).max(0)).saturating_add(1));
+        Ok(Some(Range { first: start.map(sample), end }))
+    }
+}
+
+type Times = (Option<i128>, Option<i128>);
+
+/// From when to when, in nanoseconds.
+fn times(term: &str) -> Result<Option<Times>, String> {
+    let range = match term.split_once(':') {
         None => match nanoseconds(term)? {
             None => return Ok(None),
             // A moment is the nanosecond after it.
@@ -63,13 +145,7 @@ fn samples(term: &str, rate: f64) -> Result<Option<String>, String> {
             }
         }
     };
-    if !(rate.is_finite() && rate > 0.0) {
-        return Err(format!("the sample rate is {rate}, which gives times no meaning"));
-    }
-    let sample = |time: i128| (time as f64 / 1e9 * rate).floor() as u64;
-    let first = start.map_or(String::new(), |start| sample(start).to_string());
-    let last = stop.map_or(String::new(), |stop| (sample((stop - 1).max(0)) + 1).to_string());
-    Ok(Some(format!("{first}:{last}")))
+    Ok(Some(range))
 }
 
 const UNITS: [(&str, u32); 4] = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
@@ -101,7 +177,7 @@ mod tests {
 
     fn numbers(expression: &str) -> Result<String, String> {
         let channels = ["c3", "m1-c4", "(a+b)/2", "7"].map(|name| Some(name.to_owned())).to_vec();
-        in_numbers(expression, &Sampling { rate: 100.0, channels })
+        in_numbers(expression, &Sampling { rate: 100.0, channels }, 7000).map(|meant| meant.expression)
     }
 
     #[test]
@@ -127,6 +203,45 @@ mod tests {
         for wrong in ["c3, m1-c4", "1s, 2s", "2s:1s", "1s:5", "c3, 1s, 0", "1.0000000001s", "99999999999s"] {
             assert!(numbers(wrong).is_err(), "{wrong}");
         }
-        assert!(in_numbers("1s", &Sampling { rate: f64::NAN, channels: Vec::new() }).is_err());
+        assert!(in_numbers("1s", &Sampling { rate: f64::NAN, channels: Vec::new() }, 7).is_err());
+    }
+
+    #[test]
+    fn what_is_no_channel_is_said_with_those_that_are() {
+        let said = |term| numbers(term).unwrap_err();
+        assert_eq!(
+            said("nope, 3"),
+            "\"nope\" is no channel, time or index; its channels are c3, m1-c4, (a+b)/2, 7"
+        );
+        assert!(said("C3").contains("its channels are c3") && said("c3:c4").contains("is no channel"));
+        for plain in ["-1, ::2", "None", "+3", ""] {
+            assert_eq!(numbers(plain).as_deref(), Ok(plain));
+        }
+        let of = |name: &str, count| {
+            let channels = vec![Some(name.to_owned()); count];
+            in_numbers("x", &Sampling { rate: 1.0, channels }, 1).unwrap_err()
+        };
+        assert!(of("ch", 1_000_000).ends_with("ch, ch and 999950 more"));
+        assert!(of(&"c".repeat(400), 4).len() < 1000 && of(&"c".repeat(400), 4).ends_with(" and 2 more"));
+    }
+
+    #[test]
+    fn times_past_the_end() {
+        let of = |term: &str, count| {
+            let sampling = Sampling { rate: 100.0, channels: vec![Some("c3".into())] };
+            in_numbers(term, &sampling, count).map(|meant| (meant.expression, meant.note))
+        };
+        assert_eq!(of("0s:5s", 500), Ok(("0:500".into(), None)));
+        assert_eq!(of("4.99s", 500), Ok(("499:500".into(), None)));
+        let note = "\"2s:5.01s\" reaches past the end, and is cut there: there are 500 samples, 5 s";
+        assert_eq!(of("c3, 2s:5.01s", 500), Ok(("200:501, 0".into(), Some(note.into()))));
+        assert!(of(":6s", 500).unwrap().1.is_some() && of("4s:", 500).unwrap().1.is_none());
+        for past in ["5s:6s", "5s:", "5s", "9000h:"] {
+            let said = of(past, 500).unwrap_err();
+            assert!(said.contains("begins past the end: there are 500 samples, 5 s"), "{said}");
+        }
+        assert!(of("0s:1s", 0).is_err() && of(":1s", 0).unwrap().1.is_some());
+        // Numbers are cut without a word, as numpy does.
+        assert_eq!(of("900:1000", 500), Ok(("900:1000".into(), None)));
     }
 }

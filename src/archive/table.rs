@@ -31,9 +31,7 @@ impl Dataset<'_> {
     pub fn columns(&self) -> Result<Vec<(String, ColumnValues)>> {
         let table = self.description().table.as_ref();
         let table = table.ok_or_else(|| self.other(&format!("is {}, not a dataframe", self.kind())))?;
-        if let Some(problem) = &self.description().fault {
-            return Err(self.damaged(problem.as_str()));
-        }
+        self.described_well()?;
         if table.rows > MOST_EMPTY && table.columns.iter().all(|column| column.width == 0) {
             return Err(self.damaged(format!("it has {} rows without a byte", table.rows)));
         }

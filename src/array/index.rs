@@ -36,9 +36,7 @@ impl Slab {
     /// assert_eq!(slab.shape(), [10, 7, 4]);
     /// ```
     pub fn parse(expression: &str, shape: &[u64]) -> Result<Slab, String> {
-        let expression = expression.trim();
-        let listed = expression.strip_suffix(',').unwrap_or(expression);
-        let items = listed.split(',').map(item).collect::<Result<Vec<_>, _>>()?;
+        let items = items(expression)?;
         let rests = items.iter().filter(|item| matches!(item, Item::Rest)).count();
         let given = items.len() - rests;
         if rests > 1 {
@@ -119,13 +117,32 @@ impl Slab {
 /// What stands before the brackets that a name ends in, and what in them: `NAME[INDEX]`.
 pub fn indexed(name: &[u8]) -> Option<(&[u8], &str)> {
     let inside = name.strip_suffix(b"]")?;
-    let bracket = inside.iter().rposition(|byte| *byte == b'[')?;
+    let mut depth = 1;
+    let opens = |byte: &u8| {
+        depth += i64::from(*byte == b']') - i64::from(*byte == b'[');
+        depth == 0
+    };
+    let bracket = inside.iter().rposition(opens)?;
     let (name, index) = (inside.get(..bracket)?, inside.get(bracket + 1..)?);
     std::str::from_utf8(index).ok().map(|index| (name, index))
 }
 
 fn all(size: u64) -> Span {
     Span { start: 0, step: 1, count: size, single: false }
+}
+
+/// A tuple may have its parentheses.
+fn items(expression: &str) -> Result<Vec<Item>, String> {
+    let expression = expression.trim();
+    if expression.contains(['[', ']']) {
+        return Err("lists of positions are not understood: numbers, start:stop:step and ... are".into());
+    }
+    let tuple = expression.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    if tuple == Some("") {
+        return Ok(Vec::new());
+    }
+    let listed = tuple.unwrap_or(expression);
+    listed.strip_suffix(',').unwrap_or(listed).split(',').map(item).collect()
 }
 
 fn item(text: &str) -> Result<Item, String> {
@@ -229,6 +246,8 @@ mod tests {
         assert_eq!(shape("...").unwrap(), [4, 5, 6]);
         assert_eq!(shape(" : , 1:3 ").unwrap(), [4, 2, 6]);
         assert_eq!(shape("1,2,3,...").unwrap(), [] as [u64; 0]);
+        assert_eq!(shape("()").unwrap(), [4, 5, 6]);
+        assert_eq!(shape("( 1, 2:4, )").unwrap(), [2, 6]);
     }
 
     #[test]
@@ -236,6 +255,7 @@ mod tests {
         for (name, parts) in [
             ("x[1, 2:3]", Some(("x", "1, 2:3"))),
             ("a[0][1]", Some(("a[0]", "1"))),
+            ("a[[0, 1], 2]", Some(("a", "[0, 1], 2"))),
             ("[]", Some(("", ""))),
             ("x]", None),
             ("x[1", None),
@@ -256,6 +276,7 @@ mod tests {
         assert_eq!(problem("4"), "index 4 is out of bounds (0 to 4) for axis 0");
         assert_eq!(problem("0, -6"), "index -6 is out of bounds (0 to 5) for axis 1");
         assert_eq!(problem("1,2,3"), "the index has 3 axes, the array 2");
+        assert!(problem("[0, 1], 2").contains("lists of positions are not understood"));
         assert!(problem("").contains("is empty") && problem("1,,2").contains("is empty"));
         assert!(problem("::0").contains("is 0") && problem("...,...").contains("only once"));
         assert!(problem("None, 1").contains("None adds an axis") && problem("newaxis").contains("reshape"));

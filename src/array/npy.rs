@@ -8,6 +8,8 @@ mod read;
 
 use std::fmt::Display;
 
+pub use descr::descr;
+pub use literal::{Literal, parse as parse_literal};
 pub use plain::{Refused, parse};
 pub use read::{FIXED, Header, Problem};
 
@@ -20,15 +22,19 @@ pub fn described(array: &Array) -> Vec<u8> {
 
 /// What comes before elements of the type `descr`, which is written as Python does.
 pub fn header(descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
+    header_before(64, descr, order, shape)
+}
+
+/// As [`header`], of elements that begin at a multiple of `boundary` bytes; that is a multiple of 64.
+pub fn header_before(boundary: usize, descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     let is_fortran = if order == Order::F { "True" } else { "False" };
     let mut text =
         format!("{{'descr': {descr}, 'fortran_order': {is_fortran}, 'shape': ({}), }}", sizes.trim_end());
-    let is_short = text.len() + 64 < usize::from(u16::MAX);
+    let is_short = text.len() + boundary < usize::from(u16::MAX);
     let version = if !text.is_ascii() { 3 } else { 2 - u8::from(is_short) };
     let fixed = if version == 1 { 10 } else { 12 };
-    // The elements begin at a multiple of 64.
-    let padding = (fixed + text.len() + 1).next_multiple_of(64) - (fixed + text.len() + 1);
+    let padding = (fixed + text.len() + 1).next_multiple_of(boundary) - (fixed + text.len() + 1);
     text.extend(std::iter::repeat_n(' ', padding));
     text.push('\n');
     let mut header = b"\x93NUMPY".to_vec();

@@ -1,6 +1,16 @@
 //! What users of numpy are told of an array beside its bytes: a description for programs, and a line to paste.
 
+use super::npy::{Literal, descr, parse_literal};
 use super::{Array, Order};
+
+/// The array of such a description; None if its elements are not understood. The error says what is wrong with it.
+pub fn array(dtype: &str, shape: &[u64], order: Order) -> Result<Option<Array>, String> {
+    let literal = match dtype.starts_with('[') {
+        true => parse_literal(dtype)?,
+        false => Literal::Str(dtype.into()),
+    };
+    Ok(descr(&literal)?.array(shape, order))
+}
 
 /// What is added for an array, before and after the name of its file.
 pub struct Parts {

@@ -16,6 +16,8 @@ pub struct Record {
     fields: Vec<Field>,
     /// Is it one value, without a name?
     is_plain: bool,
+    /// numpy's own text of a type that is none of the cells.
+    text: Option<Box<str>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,7 +77,7 @@ impl Record {
     pub fn parse(text: &str, endian: Endian) -> Result<Record, String> {
         let list = text.trim();
         let items = list.strip_suffix(',').unwrap_or(list);
-        let mut record = Record { fields: Vec::new(), is_plain: false };
+        let mut record = Record { fields: Vec::new(), is_plain: false, text: None };
         let mut offset = 0;
         for item in items.split(',') {
             if record.fields.len() == MOST_FIELDS {
@@ -93,7 +95,7 @@ impl Record {
 
     /// Of fields with their names, one behind the other; None if there are too many of them, or they are too large.
     pub fn of_fields(fields: impl IntoIterator<Item = (String, Cell, Option<u64>)>) -> Option<Record> {
-        let mut record = Record { fields: Vec::new(), is_plain: false };
+        let mut record = Record { fields: Vec::new(), is_plain: false, text: None };
         let mut offset = 0u64;
         for (name, cell, repeat) in fields {
             let field = Field { name, cell, repeat, offset };
@@ -108,6 +110,18 @@ impl Record {
     pub fn plain(cell: Cell) -> Option<Record> {
         let record = Record::of_fields([("f0".into(), cell, None)])?;
         Some(Record { is_plain: true, ..record })
+    }
+
+    /// Of bytes whose meaning only numpy's `text` tells (dates, fields within fields): as Python writes the type, a
+    /// list if it has fields. To who does not know the text it is one value of bytes.
+    pub fn foreign(text: &str, size: u64) -> Option<Record> {
+        let record = Record::plain(Cell::Void(u32::try_from(size).ok()?))?;
+        Some(Record { text: Some(text.into()), ..record })
+    }
+
+    /// numpy's own text, where nothing else tells what the bytes mean.
+    pub fn foreign_type(&self) -> Option<&str> {
+        self.text.as_deref()
     }
 
     pub fn fields(&self) -> &[Field] {
@@ -134,6 +148,9 @@ impl Record {
 
     /// As .npy files have it.
     pub fn descr(&self) -> String {
+        if self.text.as_ref().is_some_and(|text| text.starts_with('[')) {
+            return self.to_string();
+        }
         if self.is_plain {
             return format!("'{self}'");
         }
@@ -145,9 +162,12 @@ impl Record {
     }
 }
 
-/// numpy's comma syntax, with byte orders.
+/// numpy's comma syntax, with byte orders; where that cannot say it, numpy's own text.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = &self.text {
+            return f.write_str(text);
+        }
         for (place, field) in self.fields.iter().enumerate() {
             let comma = if place > 0 { "," } else { "" };
             let repeat = field.repeat.map_or(String::new(), |count| count.to_string());
@@ -258,6 +278,20 @@ mod tests {
         );
         assert_eq!(Record::of_fields([("x".into(), Cell::Void(u32::MAX), Some(2))]), None);
         assert_eq!(Record::of_fields((0..5000).map(|n| (n.to_string(), Cell::Void(1), None))), None);
+    }
+
+    #[test]
+    fn what_only_numpys_text_tells() {
+        let date = Record::foreign(">M8[s]", 8).unwrap();
+        assert_eq!(
+            (date.to_string().as_str(), date.descr().as_str(), date.size()),
+            (">M8[s]", "'>M8[s]'", 8)
+        );
+        let text = r#"[("x", [("y", "<i2")]), ("z", "<f4", (2, 2))]"#;
+        let nested = Record::foreign(text, 18).unwrap();
+        assert_eq!((nested.to_string().as_str(), nested.descr().as_str(), nested.size()), (text, text, 18));
+        assert_eq!((nested.number(), nested.is_plain(), date == nested), (None, true, false));
+        assert_eq!(Record::foreign(text, 1 << 32), None);
     }
 
     #[test]

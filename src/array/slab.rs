@@ -163,7 +163,7 @@ impl Window {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::super::{Dtype, Element, Endian};
     use super::*;
     use proptest::prelude::*;
@@ -209,7 +209,8 @@ mod tests {
         (out, sum, calls)
     }
 
-    fn axis() -> impl Strategy<Value = (u64, String)> {
+    /// A size, and an index of it.
+    pub fn axis() -> impl Strategy<Value = (u64, String)> {
         let bound = || prop::option::of(-9i64..9);
         let slice = (bound(), bound(), prop::sample::select(vec![-3i64, -2, -1, 1, 1, 1, 2, 3]));
         (1u64..8, slice, any::<bool>(), any::<prop::sample::Index>()).prop_map(|(size, slice, single, at)| {

@@ -15,12 +15,22 @@ pub struct Opening {
 
     /// Another file of the same container (FFRecord's shards), behind those before; may be given again
     ///
-    /// Of a directory all its .ffr files are meant, by their names.
+    /// Of a directory all its .ffr files, or Onda's tables, are meant, by their names; a note says so where rab-mount
+    /// shows the directory as it is, because of something else in it.
     #[arg(long, value_name = "FILE")]
     and: Vec<PathBuf>,
 }
 
 impl Opening {
+    pub fn options(&self) -> Options {
+        self.reading.options()
+    }
+
+    /// The other files.
+    pub fn and(&self) -> &[PathBuf] {
+        &self.and
+    }
+
     pub fn open(&self, path: &Path) -> Result<Archive> {
         if self.and.is_empty() {
             return self.reading.open(path);
@@ -89,7 +99,9 @@ impl Reading {
     }
 
     pub fn open(&self, path: &Path) -> Result<Archive> {
-        Archive::open_with(path, self.options())
+        let archive = Archive::open_with(path, self.options())?;
+        archive.note().iter().for_each(|note| super::rab::note(note));
+        Ok(archive)
     }
 
     /// What is not said here may be said there.

@@ -125,13 +125,13 @@ fn lz4_block(block: &[u8], out: &mut Vec<u8>, from: usize, most: usize) -> Resul
     }
 }
 
-/// Appends `count` bytes from `distance` back, which may be among them.
-fn copy(out: &mut Vec<u8>, distance: usize, mut count: usize) {
-    while count > 0 {
-        let start = out.len() - distance;
-        let now = count.min(distance);
+/// Appends `count` bytes from `distance` back, which may be among them: then what is there repeats, and each step copies
+/// all that is there by then.
+fn copy(out: &mut Vec<u8>, distance: usize, count: usize) {
+    let (start, end) = (out.len() - distance, out.len() + count);
+    while out.len() < end {
+        let now = (out.len() - start).min(end - out.len());
         out.extend_from_within(start..start + now);
-        count -= now;
     }
 }
 
@@ -191,6 +191,19 @@ mod tests {
                 prop_assert!(found.len() <= bytes.len());
             }
             let _ = lz4_frame(&frame[..at], bytes.len());
+        }
+    }
+
+    #[test]
+    fn copies_reach_into_themselves() {
+        for distance in 1..10 {
+            for count in 0..70 {
+                let mut wanted: Vec<u8> = (0..10).collect();
+                let mut found = wanted.clone();
+                (0..count).for_each(|_| wanted.push(wanted[wanted.len() - distance]));
+                copy(&mut found, distance, count);
+                assert_eq!(found, wanted, "{distance} {count}");
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Bytes, Content};
 use crate::codec::{Bits, Decoder, Piped, Walk, Xz, ZstdStream};
+use crate::error::Place;
 use crate::{Error, Result};
 
 /// Bytes made range by range. Nobody asks beyond the length.
@@ -26,6 +27,11 @@ pub trait Computed: Send + Sync {
     /// Calls `listener` once when damage is found that reading at other places did not meet.
     fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
         drop(listener);
+    }
+
+    /// The file that its bytes come from, if that is one and known.
+    fn file(&self) -> Option<Place> {
+        None
     }
 
     /// Fills `buf` from `offset`.
@@ -141,13 +147,17 @@ impl Computed for Bits {
 /// The bytes of several contents, one after the other. Their lengths are known.
 pub fn joined(parts: Vec<Content>) -> Content {
     let parts = parts.into_iter().filter(|part| part.known_len() != Some(0));
-    let mut end = 0;
-    let mut parts: Vec<(u64, Content)> = parts
+    let mut end = Some(0u64);
+    let parts: Option<Vec<(u64, Content)>> = parts
         .map(|part| {
-            end += part.known_len().unwrap_or(0);
-            (end, part)
+            end = end?.checked_add(part.known_len()?);
+            Some((end?, part))
         })
         .collect();
+    let Some(mut parts) = parts else {
+        let error = Error::Other("its parts are longer together than any file".into());
+        return Content::Broken { claimed: 1, error };
+    };
     match parts.len() {
         0 => Content::Inline(Arc::new([])),
         1 => parts.remove(0).1,
@@ -178,6 +188,10 @@ impl Joined {
 impl Computed for Joined {
     fn known_len(&self) -> Option<u64> {
         Some(self.parts.last().map_or(0, |(end, _)| *end))
+    }
+
+    fn file(&self) -> Option<Place> {
+        self.parts.iter().find_map(|(_, part)| part.file())
     }
 
     fn fill(&self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
@@ -281,5 +295,9 @@ mod tests {
         assert!(content.fill(&mut [0; 8], 0).is_err());
         assert!(matches!(joined(vec![inline(b""), inline(b"x")]), Content::Inline(_)));
         assert_eq!(joined(Vec::new()).known_len(), Some(0));
+        let huge = Content::Part { whole: Arc::new(inline(b"")), range: 0..u64::MAX };
+        let too_long = joined(vec![inline(b"x"), huge.clone()]);
+        assert!(too_long.read(0, 1).is_err_and(|error| error.to_string().contains("longer together")));
+        assert_eq!(joined(vec![huge]).known_len(), Some(u64::MAX));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Content;
 use crate::Result;
 use crate::codec::Wrapper;
+use crate::error::Place;
 use crate::source::Source;
 
 /// Bytes of a file from which a content is had.
@@ -27,6 +28,17 @@ pub enum Coding {
 }
 
 impl Content {
+    /// The file that its first bytes come from, as far as one is known.
+    pub fn file(&self) -> Option<Place> {
+        match self {
+            Content::Stored { source, .. } => Some(source.place()),
+            Content::Decoded(stream) => Some(stream.stored().0.place()),
+            Content::Part { whole, .. } => whole.file(),
+            Content::Computed(computed) => computed.file(),
+            Content::Inline(_) | Content::Broken { .. } => None,
+        }
+    }
+
     /// Where all of it is; None if it is nowhere as it is, nor as a stream that is decoded without our help. Reads a
     /// few bytes of a stream to tell.
     pub fn extent(&self) -> Result<Option<Extent>> {

@@ -170,7 +170,7 @@ fn reverse(block: &mut [u8], size: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::{AnyArray, Dtype, Element, Endian};
+    use crate::array::{AnyArray, Dtype, Element, Endian, axis};
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -190,17 +190,6 @@ mod tests {
         let AnyArray::Uint16(part) = part.unwrap() else { panic!() };
         let part = if array.order == Order::F { part.reversed_axes() } else { part };
         part.iter().flat_map(|element| element.to_ne_bytes()).collect()
-    }
-
-    fn axis() -> impl Strategy<Value = (u64, String)> {
-        let bound = || prop::option::of(-9i64..9);
-        let slice = (bound(), bound(), prop::sample::select(vec![-3i64, -2, -1, 1, 1, 1, 2, 3]));
-        (1u64..8, slice, any::<bool>(), any::<prop::sample::Index>()).prop_map(|(size, slice, single, at)| {
-            let text = |at: Option<i64>| at.map_or(String::new(), |at| at.to_string());
-            let (start, stop, step) = slice;
-            let slice = format!("{}:{}:{step}", text(start), text(stop));
-            (size, if single { at.index(size as usize).to_string() } else { slice })
-        })
     }
 
     proptest! {

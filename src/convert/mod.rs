@@ -42,6 +42,14 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// The datasets of an archive as the format that the extension of `out` names can hold them.
+pub fn as_held_by(archive: Archive, out: &Path) -> Result<Archive> {
+    match target::format_of(out) == Some(archive.format()) {
+        true => Ok(archive),
+        false => archive.plain(),
+    }
+}
+
 /// Writes datasets of an archive to `out`, in the format that its extension names.
 pub fn convert(
     archive: &Archive,
@@ -53,7 +61,7 @@ pub fn convert(
     let is_same_format = target::format_of(out) == Some(archive.format());
     if let Some(rewriter) = archive.rewriter().filter(|_| is_same_format) {
         let is_whole = numbers.iter().collect::<HashSet<_>>().len() == archive.len();
-        return rewrite(archive, rewriter, is_whole, out, options, watch);
+        return rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch);
     }
     let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
     for number in numbers {
@@ -84,28 +92,26 @@ pub fn convert(
             NewDataset { name: &described.name, metadata: &described.metadata, what, compression, origin };
         add(&mut *new, &new_dataset, content, archive.path(), watch)?;
     }
+    for (name, target) in archive.links() {
+        let path = archive.path().display();
+        (watch.noted)(&format!("{path}: {name:?} is {target:?} once more, and is left out"));
+    }
     new.finish()
 }
 
-/// Writes all of a container as its format is written today.
+/// Writes a container as its format is written today, or only some of its datasets.
 fn rewrite(
     archive: &Archive,
     rewriter: &dyn Rewrite,
-    is_whole: bool,
+    only: Option<&[usize]>,
     out: &Path,
     options: Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let (from, format) = (archive.path().display(), archive.format());
-    if !is_whole {
-        return Err(Error::Usage(format!(
-            "{from}: of {format} to {format}, all of it is written: name no datasets"
-        )));
-    }
     may_create(out, options, &|device, inode| archive.has_file(device, inode))?;
     let failed = |cause| Error::write(Place::file(out), cause);
     let new = Temporary::create(out, options.force).map_err(failed)?;
-    let mut notes = rewriter.rewrite(out, &new.file)?;
+    let mut notes = rewriter.rewrite(out, &new.file, only)?;
     if options.compression.is_some_and(|compression| compression != Compression::None) {
         notes.push("it is not compressed".into());
     }
@@ -162,13 +168,13 @@ fn create(
 }
 
 fn may_create(out: &Path, options: Options, is_input: &dyn Fn(u64, u64) -> bool) -> Result<()> {
-    let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", out.display())));
+    let refused = |problem: &str| format!("{}: {problem}", out.display());
     if let Ok(there) = fs::metadata(out) {
         if is_input(there.dev(), there.ino()) {
-            return refused("it is the input itself");
+            return Err(Error::Usage(refused("it is the input itself")));
         }
         if !options.force && there.is_file() {
-            return refused("it is there already, and is replaced only with --force");
+            return Err(Error::Other(refused("it is there already, and is replaced only with --force")));
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::archive::{Archive, Dataset, Meter};
-use crate::array::Scalar;
+use crate::array::{Array, Scalar};
 use crate::yaml::Node;
 use crate::{Error, Result};
 
@@ -132,6 +132,11 @@ fn lossy(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
+/// Are bytes of one size said to be different things?
+fn mean_other_things(a: &Array, b: &Array) -> bool {
+    a.record.is_some() && b.record.is_some() && a.numpy_type() != b.numpy_type()
+}
+
 /// Two datasets of one name.
 struct Both<'a> {
     a: &'a Dataset<'a>,
@@ -151,6 +156,9 @@ impl Both<'_> {
         }
         let (a, b) = (self.a.description(), self.b.description());
         match (&a.array, &b.array, &a.table, &b.table) {
+            (Some(x), Some(y), ..) if mean_other_things(x, y) => {
+                Ok(told(Difference::Type(x.numpy_type(), y.numpy_type())))
+            }
             (Some(x), Some(y), ..) if x.dtype.element == y.dtype.element => match x.shape == y.shape {
                 true => self.arrays(x, y, told),
                 false => Ok(told(Difference::Shape(x.shape.to_vec(), y.shape.to_vec()))),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Sidecars speak RAB's language.
 pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
-pub use several::{are_one, only_parts, parts};
+pub use several::{Parts, are_one, only_parts, parts};
 
 use crate::codec::Engine;
 use crate::source::{Policy, Siblings, Source};
@@ -91,6 +91,11 @@ pub trait Format: Sync {
     /// The extensions of files of this format that can be written, in small letters.
     fn extensions(&self) -> &'static [&'static str];
 
+    /// The key under which the sidecars of its datasets say what only it knows.
+    fn facts(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Several files can make one container, in their order.
     fn takes_several(&self) -> bool {
         false
@@ -102,10 +107,21 @@ pub trait Format: Sync {
         extension.is_some_and(|extension| self.extensions().contains(&extension.as_str()))
     }
 
+    /// The one part that has a dot in front of its name, and is no less shown for that.
+    fn hidden_part(&self) -> Option<&'static str> {
+        None
+    }
+
     /// May this be in the directory too, and is not shown by itself? `named`: the user says what the directory is.
     fn stands_beside(&self, path: &Path, named: bool) -> bool {
         let _ = (path, named);
         false
+    }
+
+    /// What this directory is, if it is of this format in a way that is not read.
+    fn refuses(&self, directory: &Path) -> Option<String> {
+        let _ = directory;
+        None
     }
 
     /// Do these files of this format make one container? Asked where it takes several, of more than one.

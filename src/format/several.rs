@@ -1,21 +1,40 @@
 //! Containers of several files: which of those in a directory make one, and whether some that were named do.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{FORMATS, Format, Options, chosen, named};
+use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// The files of a directory that make one container, by their names; none if nothing there does. Names with a dot in
-/// front are left out.
-pub fn parts(directory: &Path, options: &Options) -> Result<Vec<PathBuf>> {
-    found(directory, options, false)
+/// What a directory has. Names with a dot in front are left out, but for the one that a format says.
+#[derive(Default)]
+pub struct Parts {
+    /// The files that make one container, by their names; none if nothing there does.
+    pub files: Vec<PathBuf>,
+    /// Something else, for which a mount shows the directory as it is: the first by name.
+    pub other: Option<OsString>,
+}
+
+/// The files of a directory that make one container.
+pub fn parts(directory: &Path, options: &Options) -> Result<Parts> {
+    let parts = found(directory, options, false)?;
+    if parts.files.is_empty() {
+        refused(directory, options)?;
+    }
+    Ok(parts)
 }
 
 /// As [`parts`] in a directory that has nothing else; else none.
 pub fn only_parts(directory: &Path, options: &Options) -> Result<Vec<PathBuf>> {
-    found(directory, options, true)
+    let files = found(directory, options, true)?.files;
+    // Else it is shown as it is.
+    if files.is_empty() && options.format.is_some() {
+        refused(directory, options)?;
+    }
+    Ok(files)
 }
 
 /// Do these files make one container?
@@ -26,35 +45,51 @@ pub fn are_one(files: &[Arc<dyn Source>], options: &Options) -> Result<bool> {
     Ok(is_same && (others.is_empty() || first.are_one(files)))
 }
 
-fn found(directory: &Path, options: &Options, only: bool) -> Result<Vec<PathBuf>> {
-    let formats = match &options.format {
-        Some(name) => vec![named(name)?],
-        None => FORMATS.to_vec(),
-    };
-    for format in formats.into_iter().filter(|format| format.takes_several()) {
-        let files = of_format(directory, format, only, options.format.is_some())?;
-        if !files.is_empty() {
-            return Ok(files);
-        }
+fn formats(options: &Options) -> Result<Vec<&'static dyn Format>> {
+    match &options.format {
+        Some(name) => Ok(vec![named(name)?]),
+        None => Ok(FORMATS.to_vec()),
     }
-    Ok(Vec::new())
 }
 
-fn of_format(directory: &Path, format: &dyn Format, only: bool, named: bool) -> Result<Vec<PathBuf>> {
+/// Fails if a format knows the directory, and does not read it.
+fn refused(directory: &Path, options: &Options) -> Result<()> {
+    match formats(options)?.iter().find_map(|format| format.refuses(directory)) {
+        Some(problem) => Err(Error::Unsupported { place: Place::file(directory), problem }),
+        None => Ok(()),
+    }
+}
+
+fn found(directory: &Path, options: &Options, only: bool) -> Result<Parts> {
+    for format in formats(options)?.into_iter().filter(|format| format.takes_several()) {
+        let parts = of_format(directory, format, only, options.format.is_some())?;
+        if !parts.files.is_empty() {
+            return Ok(parts);
+        }
+    }
+    Ok(Parts::default())
+}
+
+fn of_format(directory: &Path, format: &dyn Format, only: bool, named: bool) -> Result<Parts> {
     let failed = |cause| Error::open(directory, cause);
-    let mut files = Vec::new();
+    let mut parts = Parts::default();
     for entry in directory.read_dir().map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+        let name = entry.file_name();
+        if name.as_encoded_bytes().starts_with(b".") && format.hidden_part().is_none_or(|part| name != part) {
             continue;
         }
         let path = entry.path();
         match format.is_part(&path) && path.is_file() {
-            true => files.push(path),
-            false if only && !format.stands_beside(&path, named) => return Ok(Vec::new()),
-            false => {}
+            true => parts.files.push(path),
+            false if format.stands_beside(&path, named) => {}
+            false if only => return Ok(Parts::default()),
+            false => {
+                let name = entry.file_name();
+                parts.other = Some(parts.other.map_or(name.clone(), |other| other.min(name)));
+            }
         }
     }
-    files.sort();
-    Ok(files)
+    parts.files.sort();
+    Ok(parts)
 }

@@ -10,7 +10,8 @@ pub type Attributes = Vec<(&'static str, String)>;
 pub fn of(about: &Description, format: Option<&str>) -> Attributes {
     let array = about.array.as_ref();
     let sizes = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let checksum = about.checksum.as_ref();
+    // One of other bytes too, as that of a member of a ZIP file with its header, says nothing of the dataset's.
+    let checksum = about.checksum.as_ref().filter(|checksum| about.stored.as_ref() == Some(&checksum.range));
     let all = [
         ("user.dtype", array.map(|array| array.numpy_type())),
         ("user.shape", array.map(|array| format!("[{}]", sizes(&array.shape)))),
@@ -25,6 +26,7 @@ pub fn of(about: &Description, format: Option<&str>) -> Attributes {
 
 /// What the metadata says.
 fn units(metadata: &Node) -> Option<String> {
-    let found = ["units", "unit", "Units", "Unit"].iter().find_map(|key| metadata.get(key)?.as_text());
+    let found =
+        ["units", "unit", "Units", "Unit", "sample_unit"].iter().find_map(|key| metadata.get(key)?.as_text());
     found.map(|text| text.lossy().into_owned())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::input::{Input, Origin};
-use super::sidecar::{self, Role, Sidecar};
+use super::sidecar::{self, Role, Says, Sidecar};
 use super::walk::{self, Found};
 use super::{Options, rules};
 use crate::array::{Array, Order};
@@ -146,7 +146,8 @@ impl Plan {
         described.sort_by_cached_key(|(file, sidecar)| (sidecar.place(), file.relative.clone()));
         for (file, sidecar) in described {
             let path = files.get(sidecar.file).map_or(Path::new(""), |file| &file.path);
-            self.push(from_sidecar(file, path, sidecar, options)?, options);
+            let dataset = from_sidecar(file, path, sidecar, options, &mut self.notes)?;
+            self.push(dataset, options);
         }
         for file in others {
             for dataset in rules::datasets(file, options)? {
@@ -185,10 +186,30 @@ fn turned(array: &Array, order: Order) -> Option<Array> {
     (array.order != order && axes > 1 && !array.shape.contains(&0)).then(|| array.clone())
 }
 
-fn from_sidecar(file: &Found, path: &Path, sidecar: &Sidecar, options: &Options) -> Result<Planned> {
+fn from_sidecar(
+    file: &Found,
+    path: &Path,
+    sidecar: &Sidecar,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<Planned> {
     let wrong = |problem: String| Error::Other(format!("{}: {problem}", path.display()));
-    let (what, was_compressed) =
-        described(&sidecar.codec).map_err(|problem| wrong(format!("its codecMeta: {problem}")))?;
+    let (what, was_compressed) = match &sidecar.says {
+        Says::Codec(codec) => {
+            described(codec).map_err(|problem| wrong(format!("its codecMeta: {problem}")))?
+        }
+        Says::Numpy(of) => {
+            let array = sidecar::array(of).map_err(|problem| wrong(format!("its numpy: {problem}")))?;
+            if array.is_none() {
+                notes.push(format!(
+                    "{}: describes elements that no container has: it is packed as bytes",
+                    path.display()
+                ));
+            }
+            (array.map_or_else(|| rules::other(options), Described::Array), false)
+        }
+        Says::Bytes => (rules::other(options), false),
+    };
     let origin = Origin::open(&file.path)?;
     if let Some(need) = what.byte_len().filter(|need| *need != origin.len) {
         let shown = file.path.display();
@@ -200,7 +221,10 @@ fn from_sidecar(file: &Found, path: &Path, sidecar: &Sidecar, options: &Options)
         what,
         metadata: sidecar.metadata.clone(),
         compression: options.compression.unwrap_or(kept),
-        origin: Some(sidecar.codec.clone()),
+        origin: match &sidecar.says {
+            Says::Codec(codec) => Some(codec.clone()),
+            _ => None,
+        },
         input: Input::File { origin, from: 0 },
         turned: None,
     })

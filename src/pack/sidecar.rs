@@ -1,5 +1,5 @@
-//! Which files are sidecars: known by their content (a mapping with `name` and `codecMeta`), and by a name that
-//! can become the file that they stand beside. A sidecar's own name is always longer than its file's, so the
+//! Which files are sidecars: known by their content (a mapping with `name` and what a format says of a dataset), and by
+//! a name that can become the file that they stand beside. A sidecar's own name is always longer than its file's, so the
 //! longest are judged first: what has turned out to be a dataset's file is no sidecar, whatever its content.
 
 use std::cmp::Reverse;
@@ -9,11 +9,15 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::walk::Found;
+use crate::array::{Array, Order, byte_len, numpy};
 use crate::error::Place;
+use crate::format::FORMATS;
 use crate::tree::naming;
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
+const CODEC: &str = "codecMeta";
+const NUMPY: &str = "numpy";
 /// A longer file is none.
 const LONGEST: u64 = 64 << 20;
 
@@ -34,13 +38,24 @@ pub struct Sidecar {
     pub file: usize,
     pub name: Text,
     pub metadata: Arc<Node>,
-    pub codec: Arc<Node>,
+    pub says: Says,
+}
+
+/// What a sidecar says of its file's bytes.
+#[derive(Debug)]
+pub enum Says {
+    /// As the header of a RAB file does.
+    Codec(Arc<Node>),
+    /// As numpy describes an array.
+    Numpy(Arc<Node>),
+    Bytes,
 }
 
 impl Sidecar {
     /// What datasets come in the order of: where the bytes were. What had none came before what had some.
     pub fn place(&self) -> (i128, i128) {
-        let number = |key| self.codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
+        let Says::Codec(codec) = &self.says else { return (i128::MAX, i128::MAX) };
+        let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
         (number("byteOffset"), number("byteLength"))
     }
 }
@@ -50,9 +65,15 @@ pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
     let numbers: HashMap<&[u8], usize> =
         files.iter().enumerate().map(|(number, file)| (file.relative.as_slice(), number)).collect();
     let mut roles: Vec<Role> = files.iter().map(|_| Role::Plain).collect();
-    let beside = |file: &Found| numbers.get(described_by(&file.relative)?).copied();
-    let mut candidates: Vec<(usize, usize)> =
-        files.iter().enumerate().filter_map(|(number, file)| Some((number, beside(file)?))).collect();
+    let (mut candidates, mut orphans): (Vec<(usize, usize)>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (number, file) in files.iter().enumerate() {
+        let Some(described) = described_by(&file.relative) else { continue };
+        match numbers.get(described) {
+            Some(data) => candidates.push((number, *data)),
+            None if is_sidecar(file)? => orphans.push(number),
+            None => {}
+        }
+    }
     candidates.sort_by_key(|(number, _)| Reverse(files.get(*number).map(|file| file.relative.len())));
     for (number, data) in candidates {
         let (Some(own), Some(other)) = (files.get(number), files.get(data)) else { continue };
@@ -72,6 +93,11 @@ pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
             Judged::Other => {}
             Judged::Odd(why) => notes.push(format!("{}: {why}: it is packed as a file", own.path.display())),
         }
+    }
+    let orphans = orphans.into_iter().filter(|number| matches!(roles.get(*number), Some(Role::Plain)));
+    for file in orphans.filter_map(|number| files.get(number)) {
+        let shown = file.path.display();
+        notes.push(format!("{shown}: is the sidecar of a file that is not there: it is packed as a file"));
     }
     Ok(roles)
 }
@@ -94,22 +120,14 @@ enum Judged {
 }
 
 fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
-    let Some(text) = text(own)?.filter(|text| text.contains("codecMeta")) else { return Ok(Judged::Other) };
-    let node = match yaml::value_to_write(&text) {
-        Ok(node) => node,
-        Err(problem) => {
+    let node = match parsed(own)? {
+        None => return Ok(Judged::Other),
+        Some(Err(problem)) => {
             return Ok(Judged::Odd(format!("looks like a sidecar, but cannot be read: {problem}")));
         }
+        Some(Ok(node)) => node,
     };
-    let name = match node.get("name") {
-        Some(Node::Str(text)) => text.clone(),
-        // It lost its quotes.
-        Some(Node::Int(digits)) => Text::from(&**digits),
-        _ => return Ok(Judged::Other),
-    };
-    let Some(codec) = node.get_shared("codecMeta").filter(|codec| codec.as_map().is_some()) else {
-        return Ok(Judged::Other);
-    };
+    let (Some(name), Some(says)) = (name(&node), says(&node)) else { return Ok(Judged::Other) };
     if !naming::can_become(name.as_bytes(), &other.relative) {
         let shown = String::from_utf8_lossy(&other.relative);
         let why = format!(
@@ -119,7 +137,64 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
         return Ok(Judged::Odd(why));
     }
     let metadata = node.get_shared("metadata").cloned().unwrap_or(Arc::new(Node::Null));
-    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, codec: codec.clone() }))
+    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says }))
+}
+
+fn is_sidecar(file: &Found) -> Result<bool> {
+    let Some(Ok(node)) = parsed(file)? else { return Ok(false) };
+    Ok(name(&node).is_some() && says(&node).is_some())
+}
+
+/// What is in a file that may be a sidecar.
+fn parsed(file: &Found) -> Result<Option<Result<Arc<Node>, yaml::Problem>>> {
+    let text = text(file)?.filter(|text| keys().any(|key| text.contains(key)));
+    Ok(text.map(|text| yaml::value_to_write(&text)))
+}
+
+fn name(node: &Node) -> Option<Text> {
+    match node.get("name")? {
+        Node::Str(text) => Some(text.clone()),
+        // It lost its quotes.
+        Node::Int(digits) => Some(Text::from(&**digits)),
+        _ => None,
+    }
+}
+
+/// The array that the mapping `numpy` of a sidecar describes; None if no container holds such elements.
+pub fn array(described: &Node) -> Result<Option<Array>, String> {
+    let item = |key| described.get(key).ok_or_else(|| format!("it has no {key}"));
+    let dtype = item("dtype")?.as_str().ok_or("its dtype is no text")?;
+    let order = match item("order")?.as_str() {
+        Some("C") => Order::C,
+        Some("F") => Order::F,
+        _ => return Err("its order is neither C nor F".into()),
+    };
+    let Node::Seq(sizes) = item("shape")? else { return Err("its shape is no list".into()) };
+    let sizes: Option<Vec<u64>> = sizes.iter().map(|size| size.as_u64()).collect();
+    let shape = sizes.ok_or("its shape has a size that is no number from 0 to 2^64 - 1")?;
+    let array = numpy::array(dtype, &shape, order)?;
+    match &array {
+        Some(array) if byte_len(array.dtype.element, &shape).is_none() => {
+            Err(format!("its shape {shape:?} does not fit into 64 bits"))
+        }
+        _ => Ok(array),
+    }
+}
+
+/// What the sidecars of a mount have one of.
+fn keys() -> impl Iterator<Item = &'static str> {
+    facts().chain([NUMPY])
+}
+
+fn facts() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().filter_map(|format| format.facts())
+}
+
+fn says(node: &Node) -> Option<Says> {
+    let mapping = |key| node.get_shared(key).filter(|value| value.as_map().is_some()).cloned();
+    let numpy = || mapping(NUMPY).filter(|of| of.get("dtype").is_some()).map(Says::Numpy);
+    let described = mapping(CODEC).map(Says::Codec).or_else(numpy);
+    described.or_else(|| facts().any(|key| mapping(key).is_some()).then_some(Says::Bytes))
 }
 
 /// None: no text, or too long.
@@ -183,7 +258,8 @@ mod tests {
             })
             .collect();
         assert_eq!(shown, ["3", "2", "sidecar", "sidecar", "plain", "plain", "plain", "plain", "plain"]);
-        assert_eq!(notes.len(), 1);
+        assert_eq!(notes.len(), 2);
         assert!(notes[0].contains(r#"b.meta.yaml: looks like a sidecar, but of "c""#), "{notes:?}");
+        assert!(notes[1].contains("c.meta.yaml: is the sidecar of a file that is not there"), "{notes:?}");
     }
 }

@@ -18,6 +18,8 @@ pub struct Found {
     pub containers: Vec<Container>,
     /// The keys of directories that lead to them, outermost first; the directory itself is the empty one.
     pub groups: BTreeSet<String>,
+    /// Of the containers.
+    keys: BTreeSet<String>,
 }
 
 pub struct Container {
@@ -47,6 +49,10 @@ pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -
             }
         } else if fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
             match is_container(&path, formats) {
+                Ok(true) if found.has(&key) => {
+                    let shown = path.display();
+                    left_out(&Error::Other(format!("{shown}: something else has its key, {key:?}")));
+                }
                 Ok(true) => found.add(path, key),
                 Ok(false) => {}
                 Err(error) => left_out(&error),
@@ -57,9 +63,18 @@ pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -
 }
 
 impl Found {
+    /// Is this the key of something that was found, or below a container's? Names that are not the same may have one
+    /// key, as a backslash is `%5C` in it.
+    fn has(&self, key: &str) -> bool {
+        self.groups.contains(key)
+            || self.keys.contains(key)
+            || key.match_indices('/').any(|(at, _)| self.keys.contains(&key[..at]))
+    }
+
     fn add(&mut self, path: PathBuf, key: String) {
         let slashes = key.match_indices('/').map(|(at, _)| key[..at].to_owned());
         self.groups.extend(slashes.collect::<Vec<_>>());
+        self.keys.insert(key.clone());
         self.containers.push(Container { path, key });
     }
 }

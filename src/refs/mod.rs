@@ -8,7 +8,7 @@ mod containers;
 mod urls;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::codec::Engine;
 use crate::format::{self, Context, Options};
 use crate::source::{FileSource, Source};
 use crate::view::Directory;
-use crate::view::zarr::{self, Reference, References};
+use crate::view::zarr::{self, Others, Reference, References};
 use crate::{Error, Result, yaml};
 
 use containers::Container;
@@ -30,6 +30,8 @@ const CACHE: u64 = 32 << 20;
 pub struct Request<'a> {
     /// A container, or a directory of them.
     pub source: &'a Path,
+    /// Further files of the container.
+    pub and: &'a [PathBuf],
     pub formats: &'a Options,
     /// Where readers will find it, if not at its path.
     pub url: Option<&'a str>,
@@ -48,10 +50,12 @@ pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMu
         descriptions: Vec::new(),
         failed: None,
     };
-    let done = if is_directory {
+    let done = if is_directory && !request.and.is_empty() {
+        Err(Error::Usage("of a directory each container is by itself: name the files of one".into()))
+    } else if is_directory {
         directory(request, &mut writer, left_out)
     } else {
-        opened(request.source, request.formats)
+        opened(request.source, request.and, request.formats)
             .and_then(|opened| group(&opened, request.source, "", &mut writer, left_out))
     };
     match (done, writer.failed.take()) {
@@ -61,20 +65,24 @@ pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMu
     }
 }
 
-/// A container and its root.
-type Opened = (Arc<dyn Source>, Directory);
+/// The files of a container, and its root.
+type Opened = (Vec<Arc<dyn Source>>, Directory);
 
-fn opened(path: &Path, formats: &Options) -> Result<Opened> {
-    let source: Arc<dyn Source> = Arc::new(FileSource::open(path)?);
+fn opened(path: &Path, and: &[PathBuf], formats: &Options) -> Result<Opened> {
+    let open = |path: &Path| FileSource::open(path).map(|source| Arc::new(source) as Arc<dyn Source>);
+    let source = open(path)?;
+    let others = and.iter().map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    let engine = Arc::new(Engine::new(CACHE));
     let context =
-        Context { options: formats.clone(), ..Context::new(source.clone(), Arc::new(Engine::new(CACHE))) };
-    Ok((source, Directory::root(&format::open(context)?)))
+        Context { options: formats.clone(), others: others.clone(), ..Context::new(source.clone(), engine) };
+    let root = Directory::root(&format::open(context)?);
+    Ok(([vec![source], others].concat(), root))
 }
 
 /// All that is in the container at `path`; its keys begin with `key`. An error is the end of all: an array without its
 /// chunks would be one without data.
 fn group(
-    (source, root): &Opened,
+    (sources, root): &Opened,
     path: &Path,
     key: &str,
     writer: &mut Writer<'_>,
@@ -87,9 +95,13 @@ fn group(
         error => left_out(error),
     };
     let mut each = |key: &str, reference: Reference| writer.add(key, &reference);
-    References { each: &mut each, left_out: &mut named }.group(root, key)?;
+    let mut references = References { each: &mut each, left_out: &mut named, others: Others::default() };
+    references.group(root, key)?;
+    if let Some(told) = references.others.told() {
+        (references.left_out)(&Error::Other(told));
+    }
     // Of a container that was replaced or written to meanwhile they would be wrong.
-    source.check()?;
+    sources.iter().try_for_each(|source| source.check())?;
     writer.consolidated()
 }
 
@@ -102,7 +114,7 @@ fn directory(request: &Request<'_>, writer: &mut Writer<'_>, left_out: &mut dyn 
         writer.add(&zarr::group_key(group), &Reference::group())?;
     }
     for Container { path, key } in &found.containers {
-        match opened(path, request.formats) {
+        match opened(path, &[], request.formats) {
             Ok(opened) => group(&opened, path, &format!("{key}/"), writer, left_out)?,
             Err(error) => left_out(&error),
         }

@@ -23,13 +23,22 @@ pub trait Datasets: Send + Sync {
     fn content(&self, dataset: u32) -> Result<Content>;
     /// As `content` and `sidecar` if nothing has to be read or built for them, or None.
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>>;
-    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>>;
-    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size;
-    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
-    /// A mount shows one for it.
+    /// A mount shows a sidecar for it.
     fn has_sidecar(&self, dataset: u32) -> bool {
         let _ = dataset;
-        true
+        false
+    }
+    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        let _ = dataset;
+        Err(Error::NotFound)
+    }
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
+        let _ = (dataset, file_name);
+        Size::NOTHING
+    }
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
+        let _ = (dataset, file_name);
+        Err(Error::NotFound)
     }
     /// The file names that lead to it, where the format knows better than [`naming`] does.
     fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
@@ -84,6 +93,10 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         Vec::new()
     }
+    /// The same as other formats can hold it, where that is something else than its datasets.
+    fn plain(&self) -> Result<Option<Plain>> {
+        Ok(None)
+    }
     /// Writes the whole container anew, where that is something else than its datasets one after the other.
     fn rewriter(&self) -> Option<&dyn Rewrite> {
         None
@@ -92,10 +105,14 @@ pub trait Datasets: Send + Sync {
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
 
+/// Names, and what has them by their numbers.
+pub type Plain = (Box<dyn super::Names>, Box<dyn Datasets>);
+
 /// Writes a container as its format is written today.
 pub trait Rewrite {
     /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
-    fn rewrite(&self, path: &Path, file: &File) -> Result<Vec<String>>;
+    /// Of only some datasets, by their numbers, if there are such.
+    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>>;
 }
 
 /// A symbolic link: the file names that lead to it, and what it says.
@@ -257,6 +274,9 @@ impl Datasets for Arc<dyn Datasets> {
     fn violations(&self, dataset: u32) -> Vec<String> {
         (**self).violations(dataset)
     }
+    fn plain(&self) -> Result<Option<Plain>> {
+        (**self).plain()
+    }
     fn rewriter(&self) -> Option<&dyn Rewrite> {
         (**self).rewriter()
     }
@@ -288,11 +308,6 @@ impl<D: Datasets> Arena<D> {
             nodes
         });
         nodes.get(dataset as usize).filter(|node| **node > 0).map(|node| (*node).into())
-    }
-
-    /// The file name of a node; that of the root is empty.
-    pub fn name_of(&self, node: NodeId) -> &[u8] {
-        self.names.get(node).map_or(&[], |node| self.names.name(node))
     }
 
     fn directory(&self, dir: NodeId) -> Option<Directory> {

@@ -176,6 +176,10 @@ mod tests {
         fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
             self.content(dataset).map(Some)
         }
+        fn has_sidecar(&self, _: u32) -> bool {
+            true
+        }
+
         fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
             Ok(None)
         }

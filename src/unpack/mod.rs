@@ -7,8 +7,8 @@
 //! The walk makes directories and hands files to a few threads, which copy or decode them. As with cp and tar, the
 //! bytes are the system's when this ends, and on disk when the system has written them.
 
+mod chosen;
 mod file;
-mod shown;
 mod walk;
 
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -25,14 +25,14 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, FileType, Stat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
+use self::chosen::Chosen;
 use self::file::{Failure, NewFile};
-use self::shown::Shown;
 use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Arena, Datasets, Face, NodeId, Tree};
-use crate::view::View;
+use crate::tree::{Face, Held, Tree};
+use crate::view::{Overlay, View};
 use crate::{Error, Result};
 
 /// Files that wait for a thread; each may keep a directory open.
@@ -40,7 +40,7 @@ const WAITING: usize = 64;
 
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Datasets that have a face in this view are written as that; its faces are files.
+    /// Datasets that have a face in this view are written as that.
     pub view: Option<&'static dyn View>,
     /// Replace files that are there already.
     pub force: bool,
@@ -70,10 +70,16 @@ pub fn unpack(
     options: Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let tree = Arc::new(archive.tree()?);
-    let wanted = datasets.map(|numbers| walk::wanted(&tree, numbers));
-    let shown = options.view.map(|view| Shown { tree: tree.clone(), view });
-    let walk = Walk { tree: &tree, wanted, to, meta: options.meta, shown };
+    let tree = archive.tree()?;
+    let tree: Arc<dyn Tree> = match datasets {
+        None => Arc::new(tree),
+        Some(numbers) => Arc::new(Chosen::new(tree, numbers)),
+    };
+    let tree: Arc<dyn Tree> = match options.view {
+        None => tree,
+        view => Arc::new(Overlay::new(tree, view)),
+    };
+    let walk = Walk { tree, to, meta: options.meta };
     let unpacking = Unpacking { archive, walk: &walk, options, watch, modified: archive.modified() };
     unpacking.check()?;
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
@@ -91,23 +97,25 @@ struct Unpacking<'a> {
 /// A file to be written.
 struct Job {
     dir: Arc<OwnedFd>,
+    /// Of the directory, for messages.
+    path: Arc<Path>,
     name: Vec<u8>,
-    node: NodeId,
+    held: Held,
     face: Face,
 }
 
 impl Unpacking<'_> {
     /// Looks whether anything stands in the way, before anything is written.
     fn check(&self) -> Result<()> {
-        self.walk.each(false, &mut |Found { dir, name, node, .. }| {
+        self.walk.each(false, &mut |Found { dir, path, name, .. }| {
             self.go_on()?;
             let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => stat,
                 Err(Errno::NOENT) => return Ok(()),
-                Err(cause) => return Err(self.failed(node, name, cause.into())),
+                Err(cause) => return Err(failed(path, name, cause.into())),
             };
             match self.obstacle(&stat) {
-                Some(problem) => Err(self.failed(node, name, io::Error::other(problem))),
+                Some(problem) => Err(failed(path, name, io::Error::other(problem))),
                 None => Ok(()),
             }
         })
@@ -154,12 +162,17 @@ impl Unpacking<'_> {
             }
             // Once all threads are gone nobody waits for a job.
             drop(jobs);
-            let walked = self.walk.each(true, &mut |Found { dir, name, node, face, is_link }| {
+            let walked = self.walk.each(true, &mut |found| {
                 self.go_on()?;
+                let Found { dir, path, name, held, face, is_link } = found;
+                let held = match held {
+                    Ok(held) => held,
+                    Err(error) => return self.unreadable(error),
+                };
                 if is_link {
-                    return self.link(dir, name, node);
+                    return self.link(dir, path, name, &held);
                 }
-                let job = Job { dir: dir.clone(), name: name.to_vec(), node, face };
+                let job = Job { dir: dir.clone(), path: path.clone(), name: name.to_vec(), held, face };
                 let is_over = over.load(Ordering::Relaxed) || give.send(job).is_err();
                 if is_over { Err(Error::Other("no thread can be started".into())) } else { Ok(()) }
             });
@@ -176,40 +189,58 @@ impl Unpacking<'_> {
 
     /// Writes a file, or tells why its dataset cannot be read.
     fn write(&self, job: &Job) -> Result<()> {
-        let Job { dir, name, node, face } = job;
-        let failed = |cause| self.failed(*node, name, cause);
-        let told = match self.walk.content(*node, *face).map_err(Failure::Read) {
-            Ok(content) => self.fill(dir, name, *node, &content),
-            Err(error) => Err(error),
-        };
-        match told {
+        let content = self.walk.tree.content(job.held.node(), job.face);
+        match content.map_err(Failure::Read).and_then(|content| self.fill(job, &content)) {
             Ok(()) => Ok(()),
-            Err(Failure::Write(cause)) => Err(failed(cause)),
-            Err(Failure::Read(
-                error @ (Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. }),
-            )) => {
+            Err(Failure::Write(cause)) => Err(failed(&job.path, &job.name, cause)),
+            Err(Failure::Read(error)) => {
+                self.unreadable(error)?;
+                self.hold_place(job)
+            }
+        }
+    }
+
+    /// A file of a store that is not there would be one without data to the store's programs; one that is empty is an
+    /// error to them. No other files are in place of datasets that they are none of.
+    fn hold_place(&self, job: &Job) -> Result<()> {
+        if job.face == Face::Sidecar || !matches!(self.walk.tree.brief(job.held.node()), Ok(None)) {
+            return Ok(());
+        }
+        let made = NewFile::create(&job.dir)
+            .and_then(|new| new.finish(&job.name, self.modified, self.options.force));
+        made.map_err(|cause| failed(&job.path, &job.name, cause))
+    }
+
+    /// What a dataset lacks ends nothing.
+    fn unreadable(&self, error: Error) -> Result<()> {
+        match error {
+            Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. } => {
                 (self.watch.failed)(&error);
                 Ok(())
             }
-            Err(Failure::Read(error)) => Err(error),
+            error @ Error::Other(_) if self.go_on().is_ok() => {
+                (self.watch.failed)(&error);
+                Ok(())
+            }
+            error => Err(error),
         }
     }
 
     /// Makes a symbolic link; it is never followed here.
-    fn link(&self, dir: &OwnedFd, name: &[u8], node: NodeId) -> Result<()> {
-        let target = self.walk.tree.link(node)?;
+    fn link(&self, dir: &OwnedFd, path: &Path, name: &[u8], held: &Held) -> Result<()> {
+        let target = self.walk.tree.link(held.node())?;
         let made = match symlinkat(&*target, dir, name) {
             Err(Errno::EXIST) if self.options.force => {
                 unlinkat(dir, name, AtFlags::empty()).and_then(|()| symlinkat(&*target, dir, name))
             }
             made => made,
         };
-        made.map_err(|cause| self.failed(node, name, cause.into()))
+        made.map_err(|cause| failed(path, name, cause.into()))
     }
 
-    fn fill(&self, dir: &Arc<OwnedFd>, name: &[u8], node: NodeId, content: &Content) -> Result<(), Failure> {
-        let new = NewFile::create(dir).map_err(Failure::Write)?;
-        let size = self.walk.tree.size(node, Face::Data).map_err(Failure::Read)?;
+    fn fill(&self, job: &Job, content: &Content) -> Result<(), Failure> {
+        let new = NewFile::create(&job.dir).map_err(Failure::Write)?;
+        let size = self.walk.tree.size(job.held.node(), Face::Data).map_err(Failure::Read)?;
         // Sidecars count for nothing.
         let stored = if matches!(content, Content::Inline(_)) { 0 } else { size.stored };
         let mut meter = Meter::new(stored, content.known_len(), self.watch.passed);
@@ -217,7 +248,7 @@ impl Unpacking<'_> {
             meter.passed(bytes);
             self.go_on()
         })?;
-        new.finish(name, self.modified, self.options.force).map_err(Failure::Write)
+        new.finish(&job.name, self.modified, self.options.force).map_err(Failure::Write)
     }
 
     fn go_on(&self) -> Result<()> {
@@ -226,27 +257,13 @@ impl Unpacking<'_> {
             false => Ok(()),
         }
     }
+}
 
-    /// The error that the file `name` of a node cannot be written.
-    fn failed(&self, node: NodeId, name: &[u8], cause: io::Error) -> Error {
-        let dir = self.walk.path(self.walk.tree.parent(node));
-        Error::write(Place::file(&dir.join(OsStr::from_bytes(name))), cause)
-    }
+/// The error that a file cannot be written.
+fn failed(dir: &Path, name: &[u8], cause: io::Error) -> Error {
+    Error::write(Place::file(&dir.join(OsStr::from_bytes(name))), cause)
 }
 
 fn next(jobs: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
-}
-
-type Nodes = Arena<Arc<dyn Datasets>>;
-
-/// Where a node's file goes, for messages.
-fn path(tree: &Nodes, to: &Path, node: NodeId) -> PathBuf {
-    let (mut names, mut at) = (Vec::new(), node);
-    while at != crate::tree::ROOT && names.len() < 16 {
-        names.push(tree.name_of(at));
-        at = tree.parent(at);
-    }
-    let start = if at == crate::tree::ROOT { to.to_owned() } else { to.join("...") };
-    names.iter().rev().fold(start, |path, name| path.join(OsStr::from_bytes(name)))
 }

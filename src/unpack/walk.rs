@@ -1,120 +1,114 @@
 //! From directory to directory, by descriptors: no path is ever given to the system that has more than one name, so
 //! that a symbolic link is met where it stands and refused, and no path is too long.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat};
 use rustix::io::Errno;
 
-use super::Nodes;
-use super::shown::Shown;
-use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Tree};
+use crate::tree::{Entry, Face, Held, Kind, ROOT, Tree};
 use crate::{Error, Result};
 
 /// So many of the innermost directories are kept open, and of those further out every such one.
 const OPEN: usize = 32;
+/// Messages name so many directories of a way, or not all of it.
+const SHOWN: usize = 16;
 
-/// The files that are wanted.
+/// What is to be written.
 pub struct Walk<'a> {
-    pub tree: &'a Nodes,
-    /// By node, their directories among them; None: all.
-    pub wanted: Option<Vec<bool>>,
+    pub tree: Arc<dyn Tree>,
     pub to: &'a Path,
     /// Sidecars too.
     pub meta: bool,
-    /// The view in whose form datasets are written.
-    pub shown: Option<Shown>,
 }
 
 /// A file or link of the tree, and the directory where it belongs.
 pub struct Found<'f> {
     pub dir: &'f Arc<OwnedFd>,
+    /// Of the directory, for messages.
+    pub path: &'f Arc<Path>,
     pub name: &'f [u8],
-    pub node: NodeId,
+    /// Or why it cannot be told what it is.
+    pub held: Result<Held>,
     pub face: Face,
     pub is_link: bool,
 }
 
 /// A directory on the way from the root to where the walk is.
 struct Step {
-    node: NodeId,
+    held: Held,
+    name: Vec<u8>,
+    path: Arc<Path>,
     /// None while it is not needed: opened again from the nearest one further out.
     fd: Option<Arc<OwnedFd>>,
     /// Directories in it that are still to be visited, the last one first.
-    left: Vec<NodeId>,
+    left: Vec<Vec<u8>>,
 }
 
-/// The nodes of these datasets and of the directories that lead to them.
-pub fn wanted(tree: &Nodes, numbers: &[usize]) -> Vec<bool> {
-    let mut chosen = vec![false; tree.datasets() as usize];
-    numbers.iter().for_each(|number| chosen[*number] = true);
-    let mut wanted = vec![false; tree.nodes() as usize];
-    for node in 0..tree.nodes() {
-        if tree.dataset_of(node).is_none_or(|number| !chosen[number as usize]) {
-            continue;
-        }
-        let mut at = node;
-        while at != ROOT && !std::mem::replace(&mut wanted[at as usize], true) {
-            at = tree.parent(at);
-        }
-    }
-    wanted
-}
+/// Gets every file.
+pub type Each<'e> = &'e mut dyn FnMut(Found<'_>) -> Result<()>;
 
 impl Walk<'_> {
-    /// Calls `each` for every file that is wanted. Directories that are not there are made if `make`, else what
-    /// would be in them is left out.
-    pub fn each(&self, make: bool, each: &mut dyn FnMut(Found<'_>) -> Result<()>) -> Result<()> {
+    /// Calls `each` for every file. Directories that are not there are made if `make`, else what would be in them is
+    /// left out.
+    pub fn each(&self, make: bool, each: Each<'_>) -> Result<()> {
         let root = match open(self.to, DIRECTORY - OFlags::NOFOLLOW, Mode::empty()) {
             Ok(root) => root,
             Err(Errno::NOENT) if !make => return Ok(()),
             Err(cause) => return Err(Error::write(Place::file(self.to), cause.into())),
         };
+        let held = Held::borrowed(&self.tree, ROOT);
+        let fd = Some(Arc::new(root));
         let mut steps = Vec::new();
-        self.visit(&mut steps, ROOT, Arc::new(root), each)?;
-        while let Some(step) = steps.last_mut() {
-            let Some(child) = step.left.pop() else {
+        let first = Step { held, name: Vec::new(), path: self.to.into(), fd, left: Vec::new() };
+        self.visit(&mut steps, first, each)?;
+        loop {
+            let depth = steps.len();
+            let Some(step) = steps.last_mut() else { return Ok(()) };
+            let Some(name) = step.left.pop() else {
                 steps.pop();
                 continue;
             };
+            let Some((held, _)) = Held::find(&self.tree, step.held.node(), &name)? else { continue };
+            let path = below(&step.path, &name, depth);
             let dir = self.reopen(&mut steps)?;
-            if let Some(fd) = self.enter(&dir, child, make)? {
-                self.visit(&mut steps, child, Arc::new(fd), each)?;
+            if let Some(fd) = enter(&dir, &name, &path, make)? {
+                let fd = Some(Arc::new(fd));
+                self.visit(&mut steps, Step { held, name, path, fd, left: Vec::new() }, each)?;
             }
         }
-        Ok(())
     }
 
-    fn visit(
-        &self,
-        steps: &mut Vec<Step>,
-        node: NodeId,
-        dir: Arc<OwnedFd>,
-        each: &mut dyn FnMut(Found<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn visit(&self, steps: &mut Vec<Step>, mut step: Step, each: Each<'_>) -> Result<()> {
         let (mut left, mut done) = (Vec::new(), Ok(()));
-        let parent = node;
-        self.tree.list(parent, 0, &mut |name, Entry { node, face, kind, .. }| {
-            if self.wanted.as_ref().is_some_and(|wanted| !wanted[node as usize]) {
-                return true;
-            }
-            match kind {
-                Kind::Directory { .. } => left.push(node),
-                Kind::File if face == Face::Sidecar && !self.meta => {}
-                Kind::File | Kind::Link => {
-                    let is_link = kind == Kind::Link;
-                    done = self.found(parent, Found { dir: &dir, name, node, face, is_link }, each);
+        if let Some(dir) = &step.fd {
+            let parent = step.held.node();
+            self.tree.list(parent, 0, &mut |name, Entry { face, kind, .. }| {
+                match kind {
+                    Kind::Directory { .. } => left.push(name.to_vec()),
+                    Kind::File if face == Face::Sidecar && !self.meta => {}
+                    Kind::File | Kind::Link => {
+                        let is_link = kind == Kind::Link;
+                        let held = match Held::find(&self.tree, parent, name) {
+                            Ok(Some((held, _))) => Ok(held),
+                            Ok(None) => Err(Error::NotFound),
+                            Err(error) => Err(error),
+                        };
+                        done = each(Found { dir, path: &step.path, name, held, face, is_link });
+                    }
                 }
-            }
-            done.is_ok()
-        })?;
+                done.is_ok()
+            })?;
+        }
         left.reverse();
-        steps.push(Step { node, fd: Some(dir), left });
+        step.left = left;
+        steps.push(step);
         let far = steps.len().checked_sub(OPEN + 1).filter(|far| far % OPEN != 0);
         if let Some(step) = far.and_then(|far| steps.get_mut(far)) {
             step.fd = None;
@@ -122,61 +116,41 @@ impl Walk<'_> {
         done
     }
 
-    /// Hands out a file of a directory under the name that it gets.
-    fn found(
-        &self,
-        dir: NodeId,
-        file: Found<'_>,
-        each: &mut dyn FnMut(Found<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let shown = self.shown.as_ref().filter(|_| !file.is_link);
-        // Of what cannot be described, reading says why.
-        let name = shown.and_then(|shown| shown.name(dir, file.name, file.node, file.face).ok()?);
-        each(Found { name: name.as_deref().unwrap_or(file.name), ..file })
-    }
-
-    /// What goes into a file.
-    pub fn content(&self, node: NodeId, face: Face) -> Result<Content> {
-        let shown = self.shown.as_ref().map(|shown| shown.content(node, face));
-        shown.transpose()?.flatten().map_or_else(|| self.tree.content(node, face), Ok)
-    }
-
     /// The descriptor of the last step.
     fn reopen(&self, steps: &mut [Step]) -> Result<Arc<OwnedFd>> {
         let open = steps.iter().rposition(|step| step.fd.is_some()).unwrap_or(0);
         let mut dir = steps.get(open).and_then(|step| step.fd.clone()).ok_or(Error::NotFound)?;
         for step in steps.iter_mut().skip(open + 1) {
-            let fd = self.enter(&dir, step.node, false)?;
-            let gone = || self.failed(step.node, io::Error::other("it went away meanwhile"));
+            let fd = enter(&dir, &step.name, &step.path, false)?;
+            let gone = || Error::write(Place::file(&step.path), io::Error::other("it went away meanwhile"));
             dir = Arc::new(fd.ok_or_else(gone)?);
             step.fd = Some(dir.clone());
         }
         Ok(dir)
     }
+}
 
-    /// The directory `node` in `dir`; None if it is not there and not to be made.
-    fn enter(&self, dir: &OwnedFd, node: NodeId, make: bool) -> Result<Option<OwnedFd>> {
-        let name = self.tree.name_of(node);
-        let open = || openat(dir, name, DIRECTORY, Mode::empty());
-        let opened = match open() {
-            Err(Errno::NOENT) if !make => return Ok(None),
-            Err(Errno::NOENT) => match mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => open(),
-                Err(cause) => Err(cause),
-            },
-            opened => opened,
-        };
-        opened.map(Some).map_err(|cause| self.failed(node, obstacle(dir, name, cause)))
+/// The path of a directory that is so deep.
+fn below(path: &Arc<Path>, name: &[u8], depth: usize) -> Arc<Path> {
+    match depth {
+        ..SHOWN => path.join(OsStr::from_bytes(name)).into(),
+        SHOWN => path.join("...").into(),
+        _ => path.clone(),
     }
+}
 
-    fn failed(&self, node: NodeId, cause: io::Error) -> Error {
-        Error::write(Place::file(&self.path(node)), cause)
-    }
-
-    /// Where a node belongs, for messages.
-    pub fn path(&self, node: NodeId) -> PathBuf {
-        super::path(self.tree, self.to, node)
-    }
+/// The directory `name` in `dir`; None if it is not there and not to be made.
+fn enter(dir: &OwnedFd, name: &[u8], path: &Path, make: bool) -> Result<Option<OwnedFd>> {
+    let open = || openat(dir, name, DIRECTORY, Mode::empty());
+    let opened = match open() {
+        Err(Errno::NOENT) if !make => return Ok(None),
+        Err(Errno::NOENT) => match mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => open(),
+            Err(cause) => Err(cause),
+        },
+        opened => opened,
+    };
+    opened.map(Some).map_err(|cause| Error::write(Place::file(path), obstacle(dir, name, cause)))
 }
 
 const DIRECTORY: OFlags =

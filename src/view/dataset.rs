@@ -1,11 +1,37 @@
-//! A dataset as views see it: what is said of it, and its bytes. A part of an array is one too.
+//! A dataset as views see it: what is said of it, and its bytes. A part of an array, or some rows of a table, is one too.
 
 use std::sync::Arc;
 
-use crate::array::{self, Array, Slab};
-use crate::content::{Content, hyperslab};
-use crate::tree::{Description, Face, Held};
+use crate::array::{self, Array, Dtype, Element, Endian, Kind, Order, Slab};
+use crate::content::{Content, hyperslab, joined};
+use crate::tree::{Description, Face, Held, Table};
 use crate::{Error, Result};
+
+impl Part {
+    /// What is said of the whole, as it is said of the part.
+    fn narrowed(&self, about: Description) -> Description {
+        let (mut array, mut table) = (about.array, about.table);
+        let len = match self {
+            Part::Elements(_, slab) => {
+                array = array.map(|array| Array { shape: slab.shape().into(), ..array });
+                array.as_ref().and_then(|array| array::byte_len(array.dtype.element, &array.shape))
+            }
+            Part::Rows(_, slab) => {
+                table = table.map(|table| Table { rows: slab.len(), ..table });
+                table.as_ref().and_then(Table::byte_len)
+            }
+        };
+        Description {
+            array,
+            table,
+            decoded_len: len,
+            recorded_len: None,
+            stored: None,
+            checksum: None,
+            ..about
+        }
+    }
+}
 
 /// Where a dataset is.
 pub trait Origin: Send + Sync {
@@ -30,8 +56,14 @@ impl Origin for Held {
 pub struct Dataset {
     about: Arc<Description>,
     origin: Arc<dyn Origin>,
-    /// The array that it is a part of, and which.
-    part: Option<Arc<(Array, Slab)>>,
+    /// What it is a part of, and which.
+    part: Option<Arc<Part>>,
+}
+
+enum Part {
+    Elements(Array, Slab),
+    /// Rows of a table.
+    Rows(Table, Slab),
 }
 
 impl Dataset {
@@ -46,24 +78,27 @@ impl Dataset {
         Ok(about.map(|about| Dataset::new(about, held.clone())))
     }
 
-    /// A part of its array, given as in numpy: `3, 10:20, ::2`. The error says what is wrong with that.
+    /// A part of its array, given as in numpy: `3, 10:20, ::2`, or of the rows of its table: `10:20`. The error says what
+    /// is wrong with that.
     pub fn part(&self, expression: &str) -> Result<Dataset, String> {
         if self.part.is_some() {
             return Err("it is a part already".into());
         }
-        let Some(array) = &self.about.array else {
-            return Err(format!("it is {}, not an array of a known layout", self.about.kind));
+        let part = match (&self.about.array, &self.about.table) {
+            (Some(array), _) => Part::Elements(array.clone(), Slab::parse(expression, &array.shape)?),
+            (None, Some(table)) => {
+                let slab = Slab::parse(expression, &[table.rows])?;
+                if slab.shape().is_empty() {
+                    return Err("a row by itself is no table: one of one row is [3:4]".into());
+                }
+                Part::Rows(table.clone(), slab)
+            }
+            (None, None) => {
+                return Err(format!("it is {}, not an array of a known layout", self.about.kind));
+            }
         };
-        let slab = Slab::parse(expression, &array.shape)?;
-        let about = self.narrowed(Description::clone(&self.about), &slab);
-        let part = Some(Arc::new((array.clone(), slab)));
-        Ok(Dataset { about: Arc::new(about), origin: self.origin.clone(), part })
-    }
-
-    fn narrowed(&self, about: Description, slab: &Slab) -> Description {
-        let array = about.array.map(|array| Array { shape: slab.shape().into(), ..array });
-        let len = array.as_ref().and_then(|array| array::byte_len(array.dtype.element, &array.shape));
-        Description { array, decoded_len: len, recorded_len: None, stored: None, checksum: None, ..about }
+        let about = Arc::new(part.narrowed(Description::clone(&self.about)));
+        Ok(Dataset { about, origin: self.origin.clone(), part: Some(Arc::new(part)) })
     }
 
     /// What is said of it, maybe without metadata, codec and checksum.
@@ -76,7 +111,7 @@ impl Dataset {
         let about = self.origin.describe()?;
         Ok(match self.part.as_deref() {
             None => about,
-            Some((_, slab)) => self.narrowed(about, slab),
+            Some(part) => part.narrowed(about),
         })
     }
 
@@ -84,8 +119,30 @@ impl Dataset {
     pub fn content(&self) -> Result<Content> {
         match self.part.as_deref() {
             None => self.origin.content(),
-            Some((array, slab)) => hyperslab(self.elements_of(array)?, array, slab),
+            Some(Part::Elements(array, slab)) => hyperslab(self.elements_of(array)?, array, slab),
+            Some(Part::Rows(table, slab)) => self.rows(table, slab),
         }
+    }
+
+    /// The columns of a table again, each with some of its rows only.
+    fn rows(&self, table: &Table, slab: &Slab) -> Result<Content> {
+        let whole = self.first(self.origin.content()?, table.byte_len())?;
+        if let Content::Broken { error, .. } = whole {
+            let claimed = self.about.decoded_len.unwrap_or(1);
+            return Ok(Content::Broken { claimed, error });
+        }
+        let (mut start, mut columns) = (0, Vec::with_capacity(table.columns.len()));
+        for column in table.columns.iter().filter(|column| column.width > 0) {
+            // All of them fit into the content.
+            let end = start + column.width * table.rows;
+            let size = u32::try_from(column.width);
+            let size = size.map_err(|_| self.wrong("a column of it is too wide for parts of it"))?;
+            let dtype = Dtype { element: Element { kind: Kind::Opaque, size }, endian: Endian::Little };
+            let cells = Array::new(dtype, [table.rows], Order::C);
+            columns.push(hyperslab(whole.part(start..end), &cells, slab)?);
+            start = end;
+        }
+        Ok(joined(columns))
     }
 
     /// The bytes of the array's elements, and no others.

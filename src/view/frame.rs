@@ -8,6 +8,7 @@ use super::Dataset;
 use crate::array::text::Texts;
 use crate::array::{self, Array, Cell, Dtype, Element, Endian, Record};
 use crate::content::Content;
+use crate::error::Place;
 use crate::tree::{ColumnInfo, Description, Table};
 use crate::{Error, Result};
 
@@ -20,8 +21,8 @@ pub struct Frame {
     pub rows: u64,
     pub columns: Vec<Column>,
     content: Content,
-    /// Of the dataset, for messages.
-    name: String,
+    /// For messages.
+    place: Place,
 }
 
 #[derive(Clone)]
@@ -89,8 +90,13 @@ impl Frame {
         if columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width)) > MOST_BYTES {
             return Err(dataset.wrong(&format!("more than {MOST_BYTES} bytes are too many for a row")));
         }
-        let name = about.name.lossy().into_owned();
-        Ok(Ok(Frame { rows, columns, content, name }))
+        let place = content.file().unwrap_or_default().dataset(&about.name.lossy());
+        Ok(Ok(Frame { rows, columns, content, place }))
+    }
+
+    /// The dataset, for messages.
+    pub fn place(&self) -> Place {
+        self.place.clone()
     }
 
     /// The bytes of a column's cells, those of numbers in the machine's byte order.
@@ -132,8 +138,7 @@ impl Frame {
     }
 
     fn no_text(&self, column: &Column, row: u64) -> Error {
-        let Frame { name, .. } = self;
-        Error::Other(format!("dataset {name:?}: row {row} of column {:?} is not Unicode", column.name))
+        Error::damaged(self.place(), format!("row {row} of column {:?} is not Unicode", column.name))
     }
 
     /// Hands out all cells of some rows, row by row, each with the number of its column: numbers as text, texts as

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::frame::{Cells, Column, Frame, distinct};
-use super::lines::{Lines, Rows};
 use super::{Dataset, Face, View};
 use crate::array::Kind;
-use crate::content::Content;
+use crate::content::{Content, Lines, Rows};
+use crate::error::Place;
 use crate::tree::Description;
 use crate::{Error, Result};
 
@@ -67,6 +67,10 @@ impl Objects {
 impl Rows for Objects {
     fn count(&self) -> u64 {
         self.frame.rows
+    }
+
+    fn place(&self) -> Place {
+        self.frame.place()
     }
 
     fn stored(&self) -> u64 {

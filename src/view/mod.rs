@@ -17,10 +17,10 @@ mod csv;
 mod dataset;
 mod directory;
 mod frame;
+mod info;
 mod jsonl;
 #[cfg(test)]
 mod kit;
-mod lines;
 mod npy;
 mod overlay;
 mod png;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 pub use dataset::{Dataset, Origin};
 pub use directory::Directory;
-pub use overlay::{Faces, Overlay};
+pub use overlay::Overlay;
 
 use crate::content::Content;
 use crate::tree::Description;
@@ -41,7 +41,7 @@ use crate::{Error, Result};
 
 /// All of them.
 pub static VIEWS: &[&dyn View] =
-    &[&npy::Npy, &zarr::Zarr, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png];
+    &[&npy::Npy, &zarr::Zarr, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png, &info::Info];
 
 pub trait View: Sync {
     /// What users call it; also the name of its directory in `.views`.

@@ -1,5 +1,6 @@
-//! `NAME.npy`: a header, then the elements as they are, from a multiple of 64 bytes on. A table is an array of
-//! structures, made of its columns for each range that is asked for; its texts are bytes (`S`).
+//! `NAME.npy`: a header, then the elements as they are, from a multiple of 64 bytes on, or on a page of their own where
+//! there are many. A table is an array of structures, made of its columns for each range that is asked for; its texts
+//! are bytes (`S`).
 
 use std::sync::Arc;
 
@@ -7,10 +8,16 @@ use super::frame::distinct;
 use super::rows::Rows;
 use super::{Dataset, Face, View};
 use crate::array::numpy::python_literal;
-use crate::array::{Dtype, Endian, Order, npy};
+use crate::array::{Dtype, Endian, Order, byte_len, npy};
 use crate::content::{Content, joined};
 use crate::tree::{ColumnInfo, Description, Table};
 use crate::{Error, Result};
+
+/// So many bytes of elements begin on a page: mapped they are as fast as the dataset's own file.
+const MANY: u64 = 1 << 20;
+const PAGE: usize = 4096;
+/// ... unless that makes the header longer than numpy opens without being told to: 10,000 bytes.
+const LONGEST: usize = 2 * PAGE;
 
 pub struct Npy;
 
@@ -30,7 +37,11 @@ impl View for Npy {
     fn face(&self, dataset: &Dataset) -> Result<Face> {
         let about = dataset.about();
         match (&about.array, &about.table) {
-            (Some(array), _) => Ok(with_header(npy::described(array), dataset.elements(array)?)),
+            (Some(array), _) => {
+                let len = byte_len(array.dtype.element, &array.shape);
+                let header = header(&array.descr(), array.order, &array.shape, len);
+                Ok(with_header(header, dataset.elements(array)?))
+            }
             (None, Some(table)) => structures(dataset, table),
             (None, None) => Err(Error::NotFound),
         }
@@ -39,7 +50,7 @@ impl View for Npy {
 
 fn structures(dataset: &Dataset, table: &Table) -> Result<Face> {
     let columns = dataset.exactly(table.byte_len())?;
-    let header = npy::header(&descr(table), Order::C, &[table.rows]);
+    let header = header(&descr(table), Order::C, &[table.rows], table.byte_len());
     Ok(with_header(
         header,
         match columns {
@@ -48,6 +59,12 @@ fn structures(dataset: &Dataset, table: &Table) -> Result<Face> {
             columns => Content::Computed(Arc::new(Rows::new(table, columns))),
         },
     ))
+}
+
+fn header(descr: &str, order: Order, shape: &[u64], len: Option<u64>) -> Vec<u8> {
+    let before = |boundary| npy::header_before(boundary, descr, order, shape);
+    let paged = len.filter(|len| *len >= MANY).map(|_| before(PAGE));
+    paged.filter(|header| header.len() <= LONGEST).unwrap_or_else(|| before(64))
 }
 
 /// What makes no sense has no header either.

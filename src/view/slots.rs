@@ -1,13 +1,15 @@
 //! Bytes that consist of slots of one size, each of them made by itself: any range is made of the slots it meets.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::content::{Bytes, Computed, Content};
 use crate::{Error, Result};
 
 /// About so many bytes are made at once.
 const PIECE: u64 = 256 << 10;
+/// A slot from this size on is kept for who reads the rest of it next.
+const LARGE: u64 = 64 << 10;
 
 /// What is in slots.
 pub trait Slots: Send + Sync {
@@ -20,7 +22,7 @@ pub fn content(size: u64, count: u64, slots: impl Slots + 'static) -> Option<Con
     let len = size.checked_mul(count).filter(|len| i64::try_from(*len).is_ok())?;
     match len {
         0 => Some(Content::Inline(Arc::new([]))),
-        len => Some(Content::Computed(Arc::new(Whole { size, len, slots }))),
+        len => Some(Content::Computed(Arc::new(Whole { size, len, slots, last: Mutex::default() }))),
     }
 }
 
@@ -28,6 +30,28 @@ struct Whole<S> {
     size: u64,
     len: u64,
     slots: S,
+    /// The last large slot of which a part was read, and its number.
+    last: Mutex<Option<(u64, Arc<[u8]>)>>,
+}
+
+impl<S: Slots> Whole<S> {
+    /// One slot, of which a part is wanted.
+    fn slot(&self, number: u64) -> Result<Arc<[u8]>> {
+        if let Some((_, slot)) = self.last().as_ref().filter(|(last, _)| *last == number) {
+            return Ok(slot.clone());
+        }
+        let mut slot = vec![0; self.size as usize];
+        self.slots.make(&mut slot, number)?;
+        let slot: Arc<[u8]> = slot.into();
+        if self.size >= LARGE {
+            *self.last() = Some((number, slot.clone()));
+        }
+        Ok(slot)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<(u64, Arc<[u8]>)>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<S: Slots> Computed for Whole<S> {
@@ -49,8 +73,7 @@ impl<S: Slots> Computed for Whole<S> {
             if is_whole {
                 self.slots.make(now, first)?;
             } else {
-                let mut slot = vec![0; self.size as usize];
-                self.slots.make(&mut slot, first)?;
+                let slot = self.slot(first)?;
                 let part = slot.get(skip as usize..).and_then(|part| part.get(..now.len()));
                 now.copy_from_slice(part.unwrap_or_default());
             }
@@ -62,5 +85,42 @@ impl<S: Slots> Computed for Whole<S> {
     /// What is made takes its time.
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::view::kit::read;
+
+    /// Each slot has its number in all bytes.
+    struct Counting(Arc<AtomicU64>);
+
+    impl Slots for Counting {
+        fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            for (number, slot) in (first..).zip(slots.chunks_mut(SIZE)) {
+                slot.fill(number as u8);
+            }
+            Ok(())
+        }
+    }
+
+    const SIZE: usize = 1 << 20;
+
+    #[test]
+    fn a_large_slot_is_made_once_for_who_reads_it_in_pieces() {
+        let count = Arc::new(AtomicU64::new(0));
+        let content = content(SIZE as u64, 3, Counting(count.clone())).unwrap();
+        let (mut at, mut piece) = (0u64, vec![0; 128 << 10]);
+        while at < 3 * SIZE as u64 {
+            content.fill(&mut piece, at).unwrap();
+            assert!(piece.iter().all(|byte| u64::from(*byte) == at / SIZE as u64));
+            at += piece.len() as u64;
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 3);
+        read(&content);
     }
 }

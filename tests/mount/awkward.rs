@@ -38,6 +38,33 @@ fn any_range_from_eight_readers() {
 }
 
 #[test]
+fn structures_texts_and_dates_are_arrays_of_numpys() {
+    let script = r#"
+import os, sys, json
+import numpy as np
+values = {
+    "flat_structured": np.array([(1, 1.5, b"ab"), (2, 2.5, b"cde")], [("x", "<i4"), ("y", "<f8"), ("s", "S3")]),
+    "flat_structured_nested": np.array([((1, 2), (1, 2)), ((3, 4), (3, 4))],
+                                       [("p", [("a", "<i2"), ("b", ">i4")]), ("v", "<f4", (2,))]),
+    "flat_U": np.array(["ab", "cdé"], "<U3"),
+    "flat_datetime64": np.array(["2020-01-01", "1999-12-31"], "M8[ns]"),
+}
+for name, want in values.items():
+    view = f"{sys.argv[1]}/{name}.awkd/.views/npy/data"
+    for part, of in [("", want), ("[1:]", want[1:]), ("[::-1]", want[::-1]), ("[-1]", want[-1, ...])]:
+        got = np.load(f"{view}{part}.npy")
+        assert got.dtype == of.dtype and got.shape == of.shape and got.tobytes() == of.tobytes(), (name, part, got)
+    file = f"{sys.argv[1]}/{name}.awkd/data"
+    assert os.getxattr(file, "user.shape") == b"[2]" and os.getxattr(file, "user.dtype"), name
+"#;
+    let mount = Mount::with(&file(""), &["--xattr"]);
+    python(&[&"-c", &script, &mount.path]);
+    assert_eq!(names(&mount.join("flat_datetime64.awkd/.views/csv")), [""; 0]);
+    assert_eq!(names(&mount.join("flat_structured.awkd/.views/csv")), ["data.csv"]);
+    assert_eq!(mount.log(), "");
+}
+
+#[test]
 fn the_tree_of_an_array() {
     let mount = Mount::new(&file("multi_names.awkd"));
     assert_eq!(mount.names(), ["one", "tab", "two"]);
@@ -117,4 +144,39 @@ fn in_a_directory_of_containers_links_lead_to_their_own() {
     assert_eq!(std::fs::read_link(mount.join(at).join("b")).unwrap(), Path::new("a"));
     assert_eq!(mount.read(format!("{at}/b/data")).unwrap().len(), 40);
     assert_eq!(mount.read("jagged.awkd/.views/jsonl/.jsonl").unwrap(), b"[1.1,2.2,3.3]\n[]\n[4.4,5.5]\n");
+}
+
+#[test]
+fn a_directory_with_an_array_without_a_name_is_that_array() {
+    let dir = scratch();
+    let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";
+    python(&[&"-c", &script, &file("jagged.awkd"), &dir.path()]);
+    let mount = Mount::new(dir.path());
+    assert_eq!(mount.read(".views/jsonl/.jsonl").unwrap(), b"[1.1,2.2,3.3]\n[]\n[4.4,5.5]\n");
+    assert_eq!(mount.read("content/data").unwrap().len(), 40);
+}
+
+#[test]
+fn what_asks_for_too_much_is_refused_and_nothing_is_empty_instead() {
+    let dir = scratch();
+    python(&[&"-c", &include_str!("../rab/awkward/hostile.py"), &dir.path()]);
+    let mount = Mount::new(&dir.path().join("deep.awkd"));
+    assert_eq!(mount.names(), ["meta.yaml"]);
+    let meta = String::from_utf8(mount.read("meta.yaml").unwrap()).unwrap();
+    assert!(meta.contains("bytes of paths of its parts, which is the limit"), "{meta:.1000}");
+    let mount = Mount::new(&dir.path().join("column.awkd"));
+    let meta = String::from_utf8(mount.read("meta.yaml").unwrap()).unwrap();
+    assert!(meta.contains("its column \"b\": system is a call that is not known"), "{meta}");
+    assert!(!meta.contains("length: 0"), "{meta}");
+    assert_eq!(mount.read("columns/a/data").unwrap(), [0; 8]);
+}
+
+/// As long as what is stored is worth, however much a part claims to have.
+#[test]
+fn json_lines_of_strings_that_all_are_the_same_end() {
+    let dir = scratch();
+    python(&[&"-c", &include_str!("../rab/awkward/hostile.py"), &dir.path()]);
+    let mount = Mount::new(&dir.path().join("lines.awkd"));
+    let said = try_sh("timeout 120 head -c 1 $1", &[&mount.join(".views/jsonl/.jsonl")]);
+    assert!(said.code == 1 && said.err.contains("Operation not supported"), "{said:?}");
 }

@@ -447,12 +447,18 @@ fn plain_files_are_read_by_the_kernel_itself() {
     let mut files = [1, 2].map(|_| File::open(mount.join("long")).unwrap());
     let daemon = nix::unistd::Pid::from_raw(mount.daemon());
     kill(daemon, Signal::SIGSTOP).unwrap();
-    let read = files.each_mut().map(|file| {
-        let mut bytes = vec![0; long.len()];
-        file.read_exact(&mut bytes).map(|()| bytes)
+    let (done, read) = std::sync::mpsc::channel();
+    let len = long.len();
+    std::thread::spawn(move || {
+        for file in &mut files {
+            let mut bytes = vec![0; len];
+            let _ = done.send(file.read_exact(&mut bytes).map(|()| bytes));
+        }
     });
+    // Who needs the daemon waits until it goes on.
+    let read = [1, 2].map(|_| read.recv_timeout(std::time::Duration::from_secs(30)));
     kill(daemon, Signal::SIGCONT).unwrap();
-    assert!(read.into_iter().all(|bytes| bytes.unwrap() == long));
+    assert!(read.into_iter().all(|bytes| bytes.expect("the daemon was needed").unwrap() == long));
 }
 
 #[test]

@@ -53,6 +53,26 @@ fn samples() {
     assert!(count > 10);
 }
 
+#[test]
+fn records_are_the_rows_of_an_arrow_file() {
+    let mut mounts = Vec::new();
+    for name in names_in("") {
+        let json = sample(&format!("{name}.json"));
+        if expectation(&json) == "ok" {
+            mounts.push(Mount::new(&sample(&format!("{name}.ffr"))));
+        }
+    }
+    let parts = ["PART_00000", "PART_00001"].map(|part| sample(&format!("multi/{part}.ffr")));
+    mounts.push(Mount::with(&parts[0], &[parts[1].to_str().unwrap()]));
+    let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"check_tables.py", &"records"];
+    mounts.iter().for_each(|mount| arguments.push(&mount.path));
+    let rows: u64 = python(&arguments).trim().parse().unwrap();
+    assert!(rows > 1700, "{rows}");
+    for mount in &mounts {
+        assert_eq!(names(&mount.join(".views/arrow")), ["records.arrow"]);
+    }
+}
+
 /// What the message says of each file that is refused.
 const REFUSED: &[(&str, &str)] = &[
     ("big_endian", "at byte 4: the number of records is 720575940379279360: header and tables take"),

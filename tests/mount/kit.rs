@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -87,10 +87,15 @@ pub fn try_sh(script: &str, arguments: &[&dyn AsRef<OsStr>]) -> Said {
     run(Command::new("bash").arg("-c").arg(script).arg("sh").args(arguments))
 }
 
+/// A Python with numpy and what else reads our files.
+pub fn interpreter() -> PathBuf {
+    let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
+    std::env::var_os("RAB_TEST_PYTHON").map_or_else(ours, PathBuf::from)
+}
+
 /// Runs a Python program of tests/python, or with `-c` the text itself.
 pub fn python(arguments: &[&dyn AsRef<OsStr>]) -> String {
-    let interpreter = std::env::var_os("RAB_TEST_PYTHON")
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python").into());
+    let interpreter = interpreter();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
     let mut command = Command::new(&interpreter);
     command
@@ -99,7 +104,7 @@ pub fn python(arguments: &[&dyn AsRef<OsStr>]) -> String {
         .current_dir(&folder)
         .args(arguments);
     assert!(
-        Path::new(&interpreter).exists(),
+        interpreter.exists(),
         "no Python with numpy and PyYAML at {}: run scripts/test, or name one in RAB_TEST_PYTHON",
         interpreter.display()
     );
@@ -200,6 +205,27 @@ impl Scatter {
         let (from, bits) = (self.below(len + 1), self.below(18) + 1);
         (from, self.below(1 << bits))
     }
+}
+
+/// Whatever is read of a file by four threads is that of the whole.
+pub fn check_any_range(path: &Path, times: usize) {
+    let whole = std::fs::read(path).unwrap();
+    let file = File::open(path).unwrap();
+    assert_eq!(whole.len() as u64, file.metadata().unwrap().len(), "{path:?}");
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let (whole, file) = (&whole, &file);
+            scope.spawn(move || {
+                let mut scatter = Scatter(seed);
+                for _ in 0..times {
+                    let (from, size) = scatter.range(whole.len());
+                    let mut got = vec![0; size];
+                    let count = file.read_at(&mut got, from as u64).unwrap();
+                    assert_eq!(got[..count], whole[from..(from + size).min(whole.len())], "{path:?}");
+                }
+            });
+        }
+    });
 }
 
 /// Waits until `done`, at most ten seconds.

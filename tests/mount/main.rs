@@ -15,6 +15,7 @@ mod faces;
 mod ffrecord;
 mod gzip;
 mod index;
+mod info;
 mod lifecycle;
 mod links;
 mod model;

@@ -48,6 +48,25 @@ fn every_kind_of_archive() {
 }
 
 #[test]
+fn dates_and_structures_have_parts_and_attributes_too() {
+    for name in ["stored.npz", "deflated.npz"] {
+        let mount = Mount::with(&made(name), &["--xattr"]);
+        let count: usize = python(&[&"check_slices.py", &mount.path, &"6"]).trim().parse().unwrap();
+        assert!(count > 150, "{name}: {count}");
+        python(&[&"npz.py", &"xattrs", &mount.path, &made(name)]);
+        // Only what knows numpy's types shows them.
+        for kind in ["csv", "jsonl", "arrow", "png"] {
+            let of_other_types = |shown: &String| {
+                ["dates", "spans", "longdouble", "structure"].iter().any(|other| shown.starts_with(other))
+            };
+            let shown = names(&mount.join(format!(".views/{kind}")));
+            assert!(!shown.iter().any(of_other_types), "{kind}: {shown:?}");
+        }
+        assert_eq!(mount.log(), "");
+    }
+}
+
+#[test]
 fn any_range_from_eight_readers() {
     eight_readers_of(&made("stored.npz"), &[]);
     eight_readers_of(&made("deflated.npz"), &[]);

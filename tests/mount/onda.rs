@@ -19,10 +19,6 @@ fn copied() -> TempDir {
     dir
 }
 
-fn python_path() -> PathBuf {
-    std::env::var_os("RAB_TEST_PYTHON").map_or("python3".into(), PathBuf::from)
-}
-
 fn text(mount: &Mount, path: &str) -> String {
     String::from_utf8(mount.read(path).unwrap()).unwrap()
 }
@@ -47,6 +43,92 @@ fn samples() {
         assert_eq!(found.trim(), with_data.to_string(), "{table}");
         assert_eq!(mount.log(), "", "{table}");
     }
+}
+
+#[test]
+fn tables_are_arrow_files_and_lines_of_json() {
+    let mut rows = 0;
+    for name in names(&sample(""))
+        .iter()
+        .filter(|name| name.ends_with("a.signal.arrow") || name.ends_with("annotation.arrow"))
+    {
+        let mount = Mount::new(&sample(name));
+        let found = python(&[&"check_tables.py", &"onda", &mount.path, &sample(name)]);
+        rows += found.trim().parse::<u64>().unwrap();
+        assert_eq!(
+            names(&mount.join(".views")),
+            ["arrow", "channels", "csv", "decoded", "info", "jsonl", "npy", "png", "spans", "zarr"]
+        );
+    }
+    assert!(rows > 150, "{rows}");
+    // Several in one, of which two are called the same.
+    let dir = scratch();
+    let other = dir.path().join("test.onda.signal.arrow");
+    std::fs::copy(sample("v2_stream.onda.signal.arrow"), &other).unwrap();
+    let mount = Mount::with(&sample("test.onda.signal.arrow"), &[other.to_str().unwrap()]);
+    let tables = names(&mount.join(".views/arrow/tables"));
+    assert_eq!(tables, ["test.onda.signal.arrow", "test.onda.signal.arrow~2"]);
+    let second = mount.read(".views/arrow/tables/test.onda.signal.arrow~2").unwrap();
+    assert!(second == std::fs::read(sample("test.onda.signal.arrow")).unwrap());
+}
+
+#[test]
+fn a_stream_that_replaces_a_dictionary_is_no_arrow_file() {
+    let script = r#"
+import sys, pyarrow as pa
+table = pa.ipc.open_file(sys.argv[1]).read_all()
+at = table.column_names.index("sensor_type")
+def encoded(part):
+    texts = part.column(at).cast(pa.string()).combine_chunks().dictionary_encode()
+    return part.set_column(at, "sensor_type", texts)
+parts = [encoded(table.slice(0, 5)), encoded(table.slice(5))]
+with pa.ipc.new_stream(sys.argv[2], parts[0].schema) as out:
+    for part in parts:
+        out.write_table(part)
+"#;
+    let dir = scratch();
+    let path = dir.path().join("x.onda.signal.arrow");
+    python(&[&"-c", &script, &sample("test.onda.signal.arrow"), &path]);
+    let mount = Mount::new(&path);
+    let error = mount.read(".views/arrow/tables/x.onda.signal.arrow").unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+    let lines = text(&mount, ".views/jsonl/tables/x.onda.signal.jsonl");
+    let other = Mount::new(&sample("test.onda.signal.arrow"));
+    assert_eq!(lines, text(&other, ".views/jsonl/tables/test.onda.signal.jsonl"));
+}
+
+#[test]
+fn lines_of_tables_have_all_values_or_an_error() {
+    let script = r#"
+import sys, pyarrow as pa
+table = pa.ipc.open_file(sys.argv[1]).read_all()
+rows = table.num_rows
+pairs = [[("k%d" % at, at) for at in range(5000)]] * rows
+more = table.append_column("pairs", pa.array(pairs, pa.map_(pa.string(), pa.int64())))
+more = more.append_column("list", pa.array([list(range(5000))] * rows))
+offsets = pa.array([0] + [2] * rows, pa.int32()).buffers()[1]
+wrong = table.append_column("wrong", pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(b"\xff\xfe")))
+for name, table in [("more", more), ("wrong", wrong)]:
+    with pa.ipc.new_file(f"{sys.argv[2]}/{name}.onda.signal.arrow", table.schema) as out:
+        out.write_table(table)
+"#;
+    let dir = scratch();
+    python(&[&"-c", &script, &sample("test.onda.signal.arrow"), &dir.path()]);
+    let mount = Mount::new(&dir.path().join("more.onda.signal.arrow"));
+    let lines = text(&mount, ".views/jsonl/tables/more.onda.signal.jsonl");
+    for line in lines.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(row["pairs"].as_object().unwrap().len(), 5000);
+        assert_eq!(row["list"].as_array().unwrap().len(), 5000);
+    }
+    // Where only the first are shown, that is said.
+    let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+    for what in ["pairs", "list"] {
+        assert!(said.contains(&format!("  {what}:\n    length: 5000\n    first:\n")), "{what}");
+    }
+    let mount = Mount::new(&dir.path().join("wrong.onda.signal.arrow"));
+    assert!(mount.read(".views/jsonl/tables/wrong.onda.signal.jsonl").is_err());
+    assert!(mount.log().contains("row 0, column wrong: a text is not UTF-8"), "{}", mount.log());
 }
 
 #[test]
@@ -85,7 +167,7 @@ fn spans_are_the_samples_of_annotations() {
     let made = sh(
         r#""$1" "$2" "$3""#,
         &[
-            &python_path(),
+            &interpreter(),
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/onda_spans.py"),
             &dir.path(),
         ],
@@ -361,6 +443,11 @@ fn data_sets_of_before_arrow_are_recognised() {
     std::fs::write(&old, b"\x28\xb5\x2f\xfd").unwrap();
     let said = run(program().arg(&old).arg(dir.path().join("mnt")));
     assert!(said.code == 1 && said.err.contains("before 0.12"), "{said:?}");
+    let said = run(program().args(["--format", "onda"]).arg(dir.path()).arg(scratch().path().join("mnt")));
+    assert!(said.code == 1 && said.err.contains("upgrade_onda_dataset_to_v0_5!"), "{said:?}");
+    // Who does not say what it is sees what is in it.
+    let mount = Mount::new(dir.path());
+    assert_eq!(mount.names(), ["recordings.msgpack.zst"]);
 }
 
 /// A table whose one signal says that its format is `xyzz`.

@@ -144,27 +144,47 @@ fn damaged_datasets_are_input_errors_in_their_views() {
     assert_eq!(log.lines().count(), 2, "{log}");
 }
 
+/// numpy opens headers of up to 10,000 bytes, unless it is told that they may be longer.
+#[test]
+fn long_headers_are_not_made_longer_by_a_page() {
+    let script = r#"
+import sys, numpy as np
+of = np.dtype([(f"column_with_a_long_name_{at:04}", "<f4") for at in range(210)])
+array = np.arange(2000 * 210, dtype="<f4").view(of)
+np.savez(sys.argv[1], array=array)
+"#;
+    let dir = scratch();
+    let path = dir.path().join("wide.npz");
+    python(&[&"-c", &script, &path]);
+    let mount = Mount::new(&path);
+    let script = "import sys, numpy as np
+assert np.array_equal(np.load(sys.argv[1]), np.load(sys.argv[2])['array'])";
+    python(&[&"-c", &script, &mount.join(".views/npy/array.npy"), &path]);
+}
+
+#[test]
+fn many_elements_begin_on_a_page() {
+    let floats = |len: usize| {
+        let codec = format!("shape: [{}]", len / 4);
+        let len = format!("byteLength: {len}");
+        entry("a", &[&len, "byteOffset: 0", "byteOrder: C", "endianness: little", &codec, "type: float32"])
+    };
+    for (len, head) in [((1 << 20) - 4, 128), (1 << 20, 4096)] {
+        let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+        let (_dir, file) = rab(&format!("\n{}\n", floats(len)), &bytes);
+        let mount = Mount::new(&file);
+        let view = mount.read(".views/npy/a.npy").unwrap();
+        assert!(view.len() == head + len && view[head..] == bytes, "{len}");
+        assert_eq!(checked(&mount.path), 1);
+    }
+}
+
 #[test]
 fn any_range_of_a_view_is_that_of_the_whole() {
     let mount = Mount::new(&data("gzip.rab"));
     let table = Mount::new(&data("dataframe.rab"));
     for path in [mount.join(".views/npy/array zlib.npy"), table.join(".views/npy/table gzip.npy")] {
-        let whole = std::fs::read(&path).unwrap();
-        let file = std::fs::File::open(&path).unwrap();
-        std::thread::scope(|scope| {
-            for seed in 0..4 {
-                let (whole, file) = (&whole, &file);
-                scope.spawn(move || {
-                    let mut scatter = Scatter(seed);
-                    for _ in 0..100 {
-                        let (from, size) = scatter.range(whole.len());
-                        let mut got = vec![0; size];
-                        let count = file.read_at(&mut got, from as u64).unwrap();
-                        assert_eq!(got[..count], whole[from..(from + size).min(whole.len())]);
-                    }
-                });
-            }
-        });
+        check_any_range(&path, 100);
     }
 }
 
@@ -206,6 +226,37 @@ fn parts_are_those_that_numpy_cuts() {
     assert_eq!(mount.log(), "");
     let mount = Mount::new(&rawarray("python"));
     assert!(slices(&mount.path, 5) > 20);
+}
+
+#[test]
+fn rows_of_tables_are_parts_too() {
+    let script = r#"
+import os, sys
+import numpy as np, pyarrow as pa
+views = os.path.join(sys.argv[1], ".views")
+face = lambda kind, name: os.path.join(views, kind, f"{name}.{kind}")
+lines = lambda kind, name: open(face(kind, name)).read().splitlines()
+arrow = lambda name: pa.ipc.open_file(pa.memory_map(face("arrow", name))).read_all().to_pandas()
+for name in sys.argv[2:]:
+    for index in "2:10", "::-7", "5:5", "-3:", "...", "49:0:-3":
+        part, cut = f"{name}[{index}]", lambda rows: eval(f"rows[{index}]")
+        want = np.load(face("npy", name))
+        want = want if index == "..." else cut(want)
+        got = np.load(face("npy", part))
+        assert got.dtype == want.dtype and np.array_equal(got, want), part
+        every = cut if index != "..." else list
+        assert lines("jsonl", part) == every(lines("jsonl", name)), part
+        whole = lines("csv", name)
+        assert lines("csv", part) == whole[:1] + every(whole[1:]), part
+        frame = arrow(name)
+        frame = frame if index == "..." else frame.iloc[eval(f"np.s_[{index}]")]
+        assert arrow(part).equals(frame.reset_index(drop=True)), part
+"#;
+    let mount = Mount::new(&data("dataframe.rab"));
+    python(&[&"-c", &script, &mount.path, &"table", &"table gzip"]);
+    assert_eq!(mount.log(), "");
+    assert!(!mount.join(".views/npy/table[3].npy").exists());
+    assert!(mount.log().contains("[3]: a row by itself is no table"), "{}", mount.log());
 }
 
 #[test]
@@ -314,6 +365,60 @@ except OSError as e:
     python(&[&"-c", &script, &mount.join("x.rab")]);
     let script = "import os, sys; assert os.getxattr(sys.argv[1], 'user.units') == b'mV'";
     python(&[&"-c", &script, &mount.join("u.rab/u")]);
+}
+
+/// In the root of a directory, and listed instead of datasets.
+#[test]
+fn faces_that_only_a_format_has_are_where_the_others_are() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let dir = scratch();
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    for (from, to) in [
+        ("ffrecord/text_lines.ffr", "text_lines.ffr"),
+        ("awkward/named_single.awkd", "sub/named_single.awkd"),
+        ("rab/dataframe.rab", "dataframe.rab"),
+    ] {
+        std::fs::copy(samples.join(from), dir.path().join(to)).unwrap();
+    }
+    let files = |mount: &Mount, below: &str| {
+        let said =
+            sh(r#"cd "$1/$2" && find . -type f ! -name '*.yaml' -name '*.*' | sort"#, &[&mount.path, &below]);
+        said.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (only, tables) = ("./sub/named_single.awkd/only.jsonl", ["blank text", "table gzip", "table"]);
+    let tables = |kind: &str| tables.map(|name| format!("./dataframe.rab/{name}.{kind}"));
+    let mount = Mount::new(dir.path());
+    let plain = mount.read("sub/named_single.awkd/.views/jsonl/only.jsonl").unwrap();
+    let records = mount.read("text_lines.ffr/.views/arrow/records.arrow").unwrap();
+    assert!(plain == b"0\n1\n2\n" && records.starts_with(b"ARROW1"));
+    assert_eq!(files(&mount, ".views/jsonl"), [&tables("jsonl")[..], &[only.into()]].concat());
+    let records_there = "./text_lines.ffr/records.arrow".to_owned();
+    assert_eq!(files(&mount, ".views/arrow"), [&tables("arrow")[..], &[records_there]].concat());
+    assert_eq!(mount.read(".views/arrow/text_lines.ffr/records.arrow").unwrap(), records);
+    let shown = Mount::with(dir.path(), &["--as", "jsonl"]);
+    assert_eq!(files(&shown, ""), [&tables("jsonl")[..], &[only.into()]].concat());
+    assert_eq!(shown.read("sub/named_single.awkd/only.jsonl").unwrap(), plain);
+    let shown = Mount::with(&dir.path().join("text_lines.ffr"), &["--as", "arrow"]);
+    assert_eq!(files(&shown, ""), ["./records.arrow"]);
+    assert_eq!(shown.read("records.arrow").unwrap(), records);
+    assert!(shown.read("records/0").is_ok() && shown.read("other.arrow").is_err());
+}
+
+/// The check value of a member of a ZIP file is of its header too.
+#[test]
+fn a_checksum_of_other_bytes_is_no_attribute() {
+    let script = r#"
+import os, sys
+of = lambda path: "user.checksum" in os.listxattr(os.path.join(sys.argv[1], path))
+assert [of(path) for path in sys.argv[2:]] == [True] + [False] * (len(sys.argv) - 3), sys.argv
+"#;
+    let npz =
+        Mount::with(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/npz/small.npz"), &["--xattr"]);
+    let ffrecord = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord/text_lines.ffr");
+    let records = Mount::with(&ffrecord, &["--xattr"]);
+    let first = names(&records.join("records")).remove(0);
+    let record = records.join("records").join(first);
+    python(&[&"-c", &script, &npz.path, &record, &"grid", &".views/npy/grid.npy"]);
 }
 
 #[test]

@@ -41,7 +41,9 @@ fn made() -> &'static Path {
 #[test]
 fn every_sample_is_a_store() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let mount = Mount::with(&samples, &["--exclude", "*/bad", "--exclude", "*/corrupt"]);
+    // The padded one is damaged.
+    let excluded = ["*/bad", "*/corrupt", "*/flat_structured_padded.awkd"];
+    let mount = Mount::with(&samples, &excluded.map(|name| ["--exclude", name]).concat());
     let count = checked("view", &mount.path);
     assert!(count > 150, "{count}");
 }
@@ -50,13 +52,13 @@ fn every_sample_is_a_store() {
 fn chunks_and_odd_names() {
     let mount = Mount::new(made());
     let count = checked("view", &mount.path);
-    assert_eq!(count, 9 + 28 + 7 + 6 + 2);
+    assert_eq!(count, 9 + 28 + 7 + 6 + 2 + 6);
     assert_eq!(mount.log(), "");
 }
 
 #[test]
 fn a_container_is_a_store_by_itself_too() {
-    for name in ["small.rab", "odd.rab", "stored.npz"] {
+    for name in ["small.rab", "odd.rab", "stored.npz", "types.npz"] {
         let mount = Mount::new(&made().join(name));
         assert!(checked("view", &mount.path) > 5);
         let shown = Mount::with(&made().join(name), &["--as", "zarr"]);
@@ -65,8 +67,43 @@ fn a_container_is_a_store_by_itself_too() {
     let (file, plain) = (made().join("small.rab"), Mount::new(&made().join("small.rab")));
     let mount = Mount::with(&file, &["--as", "zarr"]);
     assert_eq!(python(&[&"zarr_stores.py", &"listed", &mount.path, &plain.path]).trim(), "7");
+    // Directories are called there as in the store.
+    let (file, plain) = (made().join("odd.rab"), Mount::new(&made().join("odd.rab")));
+    let odd = Mount::with(&file, &["--as", "zarr"]);
+    assert_eq!(python(&[&"zarr_stores.py", &"listed", &odd.path, &plain.path]).trim(), "28");
+    assert!(odd.join(r"d%5Cir/x/0").is_file() && odd.names().contains(&r"d%5Cir".to_owned()));
     let said = sh(r#"find "$1" -name .zgroup -o -name .zmetadata"#, &[&mount.path]);
     assert_eq!(said.lines().count(), 2, "{said}");
+}
+
+/// Not for root alone, who may go everywhere.
+#[test]
+fn who_may_read_an_array_may_go_into_its_directory() {
+    let modes = |mount: &Mount, kind: &str| {
+        let said = sh(
+            r#"find "$1/.views/zarr" -mindepth 1 -type "$2" -printf '%m\n' | sort -u"#,
+            &[&mount.path, &kind],
+        );
+        said.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mount = Mount::new(&made().join("small.rab"));
+    assert_eq!((modes(&mount, "d"), modes(&mount, "f")), (vec!["555".into()], vec!["444".into()]));
+}
+
+#[test]
+fn names_on_a_disk_that_look_escaped_are_found() {
+    let dir = scratch();
+    for name in ["one%5Ctwo", r"three\four"] {
+        std::fs::create_dir(dir.path().join(name)).unwrap();
+        std::fs::copy(made().join("small.rab"), dir.path().join(name).join("x.rab")).unwrap();
+    }
+    let mount = Mount::with(dir.path(), &["--as", "zarr"]);
+    assert_eq!(mount.names(), [".zgroup", "one%5Ctwo", "three%5Cfour"]);
+    for name in ["one%5Ctwo", "three%5Cfour"] {
+        assert!(mount.join(name).join("x.rab/.zmetadata").is_file(), "{name}");
+        assert!(mount.join(".views/zarr").join(name).join("x.rab/.zmetadata").is_file(), "{name}");
+        assert_eq!(names(&mount.join(name)), [".zgroup", "x.rab"]);
+    }
 }
 
 #[test]
@@ -121,4 +158,22 @@ for name in sys.argv[2:]:
         continue
     raise SystemExit(name + ' was read')";
     python(&[&"-c", &read, &mount.join(".views/zarr"), &"long", &"cut off", &"no stream"]);
+}
+
+/// One name can be of more directories than a stack has room for.
+#[test]
+fn what_is_nested_too_deep_is_left_out_of_what_says_all() {
+    let script = r#"
+import sys, numpy as np
+np.savez(sys.argv[1], **{"a/" * 10_000 + "x": np.arange(4), "k": np.arange(4)})
+"#;
+    let dir = scratch();
+    let path = dir.path().join("deep.npz");
+    python(&[&"-c", &script, &path]);
+    let mount = Mount::new(&path);
+    let all: serde_json::Value =
+        serde_json::from_slice(&mount.read(".views/zarr/.zmetadata").unwrap()).unwrap();
+    let keys = all["metadata"].as_object().unwrap();
+    assert!(keys.contains_key("k/.zarray") && keys.len() == 2 + 1 + 128, "{}", keys.len());
+    assert!(mount.log().contains("deeper than 128 levels, which is the limit"), "{}", mount.log());
 }

@@ -93,6 +93,16 @@ for name, wanted in arrays.items():
         found = [json.loads(line) for line in text.splitlines()]
         assert same(found, plain(wanted["tolist"])), (found, wanted["tolist"])
 
+for folder, _, files in os.walk(mount):
+    for name in files:
+        path = os.path.join(folder, name)
+        about = {} if name.endswith("meta.yaml") or sample in REFUSED else sidecar(path)
+        if "numpy" in about:
+            view = numpy.load(os.path.join(mount, ".views/npy", os.path.relpath(path, mount) + ".npy"))
+            data = array(path)
+            assert (view.dtype, view.shape) == (data.dtype, data.shape), (path, view.dtype, data.dtype)
+            assert view.tobytes() == data.tobytes(), path
+
 for member, data in members.items():
     path = os.path.join(mount, ".views/blobs", member)
     assert open(path, "rb").read() == data, member

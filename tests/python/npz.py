@@ -2,6 +2,7 @@
 
 npz.py make DIR            writes the archives
 npz.py check MOUNT FILE    compares a mount with what numpy reads
+npz.py xattrs MOUNT FILE   compares what the attributes say of some arrays with it
 """
 
 import ast
@@ -31,6 +32,10 @@ def arrays():
         "bytes": np.array([b"abc", b"x"]),
         "dates": np.array(["2020-01-02", "NaT"], dtype="datetime64[ns]"),
         "spans": np.array([1, -5], dtype="timedelta64[25us]"),
+        "dates big": np.array([["2020-01-02", "NaT", "1999-12-31"]] * 2, dtype=">M8[s]"),
+        "dates fortran": np.asfortranarray(np.arange(600).reshape(20, 30).astype("M8[D]")),
+        "spans fortran": np.asfortranarray(np.arange(6).reshape(2, 3).astype(">m8[ms]")),
+        "longdouble big": np.arange(5).astype("longdouble").astype(np.dtype("longdouble").newbyteorder(">")),
         "structure": np.frombuffer(rng.bytes(7 * nested.itemsize), dtype="u1").reshape(7, -1),
         "gaps": np.zeros(3, np.dtype({"names": ["a", "b"], "formats": ["u1", "<i4"], "offsets": [0, 4]})),
         "void": np.frombuffer(rng.bytes(21), dtype="V7"),
@@ -40,6 +45,8 @@ def arrays():
     structure = np.zeros(7, nested)
     structure["x"], structure['q"\'é']["b"], structure["z"] = 1.5, "é", -3
     found["structure"] = structure
+    found["structure fortran"] = np.asfortranarray(np.resize(structure, (3, 4)))
+    found["dates of structures"] = np.array([("2020", 5), ("NaT", 7)], [("when", ">M8[us]"), ("what", "<i8")])
     for name in "bool int8 int64 uint8 uint64 float16 float32 complex64 complex128 longdouble clongdouble".split():
         found[name] = np.arange(-3, 9).reshape(3, 4).astype(name)
     return found
@@ -161,6 +168,29 @@ def check_array(path, array):
         assert found.tobytes() == array.tobytes(), path
 
 
+def check_view(path, array):
+    """What numpy opens of it is just the same."""
+    if array.dtype.hasobject:
+        assert not os.path.exists(path), path
+        return
+    found = np.load(path, max_header_size=1 << 20)
+    assert (found.dtype, found.shape) == (array.dtype, array.shape), (path, found.dtype, array.dtype)
+    assert found.tobytes() == array.tobytes(), path
+    assert found.flags.f_contiguous == array.flags.f_contiguous, path
+
+
+def xattrs(mount, path):
+    """Of a mount with --xattr."""
+    with np.load(path, allow_pickle=True) as archive:
+        for name in ["dates", "dates big", "spans fortran", "longdouble", "structure", "structure fortran"]:
+            file = os.path.join(mount, name)
+            told = {key: os.getxattr(file, f"user.{key}").decode() for key in ("dtype", "shape", "order")}
+            assert dtype(told["dtype"]) == archive[name].dtype, (name, told)
+            assert told["shape"] == str(list(archive[name].shape)), (name, told)
+            assert told["order"] == ("F" if name.endswith("fortran") else "C"), (name, told)
+        assert "user.dtype" not in os.listxattr(os.path.join(mount, "mixed"))
+
+
 def check(mount, path):
     count = 0
     # np.load wants the ZIP's first bytes at the start of the file.
@@ -173,6 +203,7 @@ def check(mount, path):
             place = os.path.join(mount, key)
             if info.filename.endswith(".npy"):
                 check_array(place, archive[key])
+                check_view(os.path.join(mount, ".views", "npy", f"{key}.npy"), archive[key])
             else:
                 assert open(place, "rb").read() == members.read(info), place
                 assert os.stat(place).st_size == info.file_size

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, ArrayView, IxDyn, arr1};
 use rab::{Column, Compression, Endian, Order, Value, Writer};
 
-use crate::kit::{TempDir, bytes_entry, data, rab as write, scratch};
+use crate::kit::{TempDir, bytes_entry, data, python, rab as write, scratch};
 use crate::{SAMPLES, good, rab};
 
 fn written(dir: &TempDir, name: &str, fill: impl FnOnce(&mut Writer)) -> PathBuf {
@@ -137,6 +137,23 @@ fn every_kind_of_difference_has_its_line() {
     assert_eq!(lines(1, &a, &b, &["--no-meta", "a*"]), [&*expected[4]]);
     assert_eq!(lines(1, &a, &b, &["only*"]), [&*expected[0], &*expected[16]]);
     assert_eq!(rab(&[&"diff", &a, &b, &"nothing"]).code, 3);
+}
+
+#[test]
+fn bytes_that_are_other_things_to_numpy_differ() {
+    let dir = scratch();
+    let [a, b] = ["a.npz", "b.npz"].map(|name| dir.path().join(name));
+    let script = r#"
+import sys, numpy as np
+when, n = np.array(["2020-01-02", "NaT"], "M8[s]"), np.zeros(2, [("x", [("y", "<i2")])])
+np.savez(sys.argv[1], same=when, unit=when, order=when, span=when, n=n)
+np.savez(sys.argv[2], same=when, unit=when.view("M8[ms]"), order=when.astype(">M8[s]"), span=when.view("m8[s]"), n=n)
+"#;
+    python(&[&"-c", &script, &a, &b]);
+    let mut found = lines(1, &a, &b, &["--no-meta"]);
+    found.sort();
+    let to = |name: &str, other: &str| format!("{name}: type: <M8[s] -> {other}");
+    assert_eq!(found, [to("order", ">M8[s]"), to("span", "<m8[s]"), to("unit", "<M8[ms]")]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rab::ffrecord::{Packing, Reader, Writer, pack_files, pack_folder};
 use rab::{Archive, Options};
 use serde_json::Value;
 
-use crate::kit::{names, python, scratch};
+use crate::kit::{names, python, scratch, sh};
 use crate::{good, rab};
 
 fn sample(name: &str) -> PathBuf {
@@ -161,7 +161,11 @@ fn nothing_is_compared_if_so_asked() {
 fn shards_through_every_verb() {
     let dir = scratch();
     let parts: Vec<PathBuf> = files("multi");
-    let shards = sample("multi");
+    // With other files beside them a word is said of what a mount shows.
+    let said = rab(&[&"ls", &sample("multi")]);
+    assert!(said.code == 0 && said.err.contains("PART_00000.json too; its 3 files together"), "{said:?}");
+    let shards = dir.path().join("shards");
+    sh(r#"mkdir "$2" && cp "$1"/*.ffr "$2""#, &[&sample("multi"), &shards]);
     let [a, b, c] = parts.as_slice() else { panic!("three files") };
     let want = records(&parts);
     let listed = good(&[&"ls", &shards]);

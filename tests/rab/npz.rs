@@ -76,7 +76,8 @@ gaps = np.zeros((2, 2), np.dtype({"names": ["a", "b"], "formats": ["u1", "<i4"],
 deep = np.zeros(2, [("x", [("y", "<i2")]), ("z", "<f4", (2, 2))])
 np.savez(sys.argv[1], st=st, fortran=np.asfortranarray(np.array([["a", "bcd"], ["é", ""]])), bytes=np.array([b"x", b"yz"]),
          void=np.frombuffer(b"abcdef", "V3"), gaps=gaps, big=np.array(["é"], ">U3"), none=np.zeros(3, "S0"), deep=deep,
-         dates=np.array(["2020-01-02"], "M8[D]"), objects=np.array([None], object))
+         dates=np.array(["2020-01-02", "NaT"], ">M8[s]"), spans=np.asfortranarray(np.arange(6).reshape(2, 3).astype("m8[ms]")),
+         long=np.arange(3).astype("longdouble"), deep_fortran=np.asfortranarray(np.resize(deep, (2, 2))), objects=np.array([None], object))
 "#;
 
 const SAME: &str = r#"
@@ -96,7 +97,9 @@ fn structures_and_texts_are_arrays_too() {
     assert_eq!(get("st[1]"), "(2, 0.0, b'ab', 'é漢', [1.0, 2.0, 3.0], False)\n");
     assert_eq!(get("fortran[:, 0]"), "['a' 'é']\n");
     assert_eq!(get("bytes"), "[b'x' b'yz']\n");
-    let known = ["st", "fortran", "bytes", "void", "gaps", "big"];
+    assert_eq!(get("dates[1:]"), r"[b'\x80\x00\x00\x00\x00\x00\x00\x00']".to_owned() + "\n");
+    let known =
+        ["st", "fortran", "bytes", "void", "gaps", "big", "dates", "spans", "long", "deep", "deep_fortran"];
     let mut convert: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &file, &copy];
     convert.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
     let said = rab(&convert);

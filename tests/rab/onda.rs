@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rab::{AnyArray, Archive};
 use serde_json::Value;
 
-use crate::kit::{names, python, scratch, sh};
+use crate::kit::{interpreter, names, python, scratch, sh};
 use crate::{RAB, good, rab};
 
 fn sample(name: &str) -> PathBuf {
@@ -50,7 +50,11 @@ fn parts_by_channel_and_time() {
     assert_eq!(part("fp1, 0", &["--decoded"]).trim(), "8195.35");
     assert_eq!(part("0:2", &["--decoded"]).lines().next().unwrap().matches('.').count(), 6);
     let wrong = rab(&[&"get", &table(), &format!("{EEG}[c3, 1s:2s]")]);
-    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.code == 2 && wrong.err.contains("its channels are fp1, f3, "), "{wrong:?}");
+    // Files of views have the same parts.
+    let file = [&"get" as &dyn AsRef<std::ffi::OsStr>, &"--as", &"npy", &table()];
+    let of = |index: &str| good(&[file[0], file[1], file[2], file[3], &format!("{EEG}[{index}]")]);
+    assert_eq!(of("f3, 1s:1.1s, "), of("256:282, 1"));
 
     let archive = Archive::open(table()).unwrap();
     let decoded = archive.dataset(EEG).unwrap().decoded().unwrap();
@@ -60,6 +64,20 @@ fn parts_by_channel_and_time() {
     let same = archive.dataset("625fa5ea-dfb2-4252-b58d-1eb350fa7df6/audio").unwrap();
     assert!(matches!(same.decoded().unwrap().slice("0").unwrap(), AnyArray::Float32(_)));
     assert!(archive.dataset("tables/test.onda.signal.meta.yaml").unwrap().decoded().is_err());
+}
+
+/// 512 samples at 256 a second.
+#[test]
+fn times_past_the_end_are_cut_or_refused() {
+    let get = |index: &str| rab(&[&"get", &"--as", &"raw", &table(), &format!("{EEG}[{index}]")]);
+    let cut = get("f3, 1.9s:1h");
+    let note = "note: \"1.9s:1h\" reaches past the end, and is cut there: there are 512 samples, 2 s\n";
+    assert!(cut.code == 0 && cut.err == note, "{cut:?}");
+    assert_eq!(cut.out, get("486:512, 1").out);
+    assert_eq!(get("f3, 0s:2s").err, "");
+    let past = get("f3, 2s:3s");
+    assert!(past.code == 2 && past.out.is_empty(), "{past:?}");
+    assert!(past.err.contains("\"2s:3s\" begins past the end: there are 512 samples, 2 s"), "{past:?}");
 }
 
 #[test]
@@ -110,10 +128,6 @@ fn signals_become_other_files() {
     sh(r#""$1" -c "$2" "$3""#, &[&interpreter(), &shape, &to("x.npy")]);
 }
 
-fn interpreter() -> PathBuf {
-    std::env::var_os("RAB_TEST_PYTHON").map_or("python3".into(), PathBuf::from)
-}
-
 #[test]
 fn unpacked_as_it_is_mounted() {
     let dir = scratch();
@@ -156,6 +170,36 @@ fn several_tables_and_directories() {
     std::fs::copy(&annotations, dir.path().join("b.onda.annotation.arrow")).unwrap();
     let listed = good(&[&"ls", &dir.path()]);
     assert!(listed.contains("annotations.csv\n") && listed.contains(EEG), "{listed}");
+    // Of what a mount would show beside them a word is said.
+    std::fs::create_dir(dir.path().join("samples")).unwrap();
+    std::fs::write(dir.path().join("z.txt"), "x").unwrap();
+    std::fs::write(dir.path().join("README.txt"), "x").unwrap();
+    let said = rab(&[&"ls", &dir.path()]);
+    assert!(said.code == 0 && said.out == listed, "{said:?}");
+    let note = "has README.txt too; its 2 files together are read as Onda, and rab-mount shows the directory as it is";
+    assert!(said.err.starts_with("note: ") && said.err.contains(note), "{said:?}");
+    let asked = rab(&[&"ls", &"--format", &"onda", &dir.path()]);
+    assert!(asked.code == 0 && asked.out == listed && asked.err.is_empty(), "{asked:?}");
+}
+
+#[test]
+fn directories_of_before_arrow_say_what_upgrades_them() {
+    let dir = scratch();
+    std::fs::write(dir.path().join("recordings.msgpack.zst"), b"\x28\xb5\x2f\xfd").unwrap();
+    std::fs::create_dir(dir.path().join("samples")).unwrap();
+    for arguments in [vec!["ls"], vec!["verify", "--format", "onda"]] {
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>).collect();
+        let path = dir.path();
+        arguments.push(&path);
+        let said = rab(&arguments);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.err.contains("before 0.12") && said.err.contains("Onda.jl 0.13"), "{said:?}");
+    }
+    // As any other directory without containers.
+    std::fs::remove_file(dir.path().join("recordings.msgpack.zst")).unwrap();
+    let said = rab(&[&"ls", &dir.path()]);
+    assert!(said.code == 10 && said.err.contains("and Onda's tables"), "{said:?}");
 }
 
 const REWRITTEN: [&str; 14] = [
@@ -249,11 +293,56 @@ fn what_is_against_the_rules_is_not_written_anew() {
     let said = rab(&[&"convert", &sample("bad/span_milliseconds.onda.signal.arrow"), &new]);
     assert!(said.code == 0 && said.err.contains("they are converted"), "{said:?}");
     let there = rab(&[&"convert", &table(), &new]);
-    assert!(there.code == 2 && there.err.contains("--force"), "{there:?}");
-    for arguments in [[table(), new.clone(), EEG.into()], ["-f".into(), new.clone(), new.clone()]] {
+    assert!(there.code == 1 && there.err.contains("--force"), "{there:?}");
+    for arguments in [[table(), new.clone(), "tables/*".into()], ["-f".into(), new.clone(), new.clone()]] {
         let [one, two, three] = &arguments;
         assert_eq!(rab(&[&"convert", one, two, three, &"-f"]).code, 2, "{arguments:?}");
     }
+}
+
+#[test]
+fn some_rows_are_written_anew() {
+    let dir = scratch();
+    let dir = dir.path();
+    std::fs::create_dir(dir.join("custom")).unwrap();
+    let custom = dir.join("custom/all.arrow");
+    python(&[&"make_onda_custom.py", &custom, &"9"]);
+    let read = "import sys, pyarrow.ipc as i\na, b = (i.open_file(p).read_all() for p in sys.argv[1:3])\n\
+        rows = [int(row) for row in sys.argv[3].split()]\nassert b.num_rows == len(rows), b\n\
+        a = a.drop_columns(['channels', 'recording']).take(rows)\n\
+        assert [repr(b[n].to_pylist()) for n in a.column_names] == [repr(c.to_pylist()) for c in a.columns], b";
+    let whole = dir.join("custom/whole.arrow");
+    written(&custom, &whole);
+    // Each once and in the order of the table, whatever is named first.
+    let some = dir.join("custom/some.arrow");
+    let said = rab(&[&"convert", &custom, &some, &"*/kind_7", &"*/kind_[17]", &"*/kind_4"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    sh(r#""$1" -c "$2" "$3" "$4" "1 4 7""#, &[&interpreter(), &read, &whole, &some]);
+    assert_eq!(names_of(&some), ["kind_1", "kind_4", "kind_7"]);
+
+    // The annotations of one recording.
+    let annotations = dir.join("some.onda.annotation.arrow");
+    let id = EEG.split('/').next().unwrap();
+    let said = rab(&[
+        &"convert",
+        &sample("test.onda.annotation.arrow"),
+        &annotations,
+        &format!("{id}/annotations.csv"),
+    ]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let of = |table: &Path| good(&[&"cat", &table, &format!("{id}/annotations.csv")]);
+    assert_eq!(of(&annotations), of(&sample("test.onda.annotation.arrow")));
+    assert_eq!(good(&[&"ls", &annotations]).lines().count(), 2);
+    let none = rab(&[&"convert", &custom, &dir.join("none.arrow"), &"tables/*"]);
+    assert!(none.code == 2 && none.err.contains("no row of the table is named"), "{none:?}");
+    assert!(!dir.join("none.arrow").exists());
+}
+
+/// The labels of a table's signals.
+fn names_of(table: &Path) -> Vec<String> {
+    let listed = good(&[&"ls", &table]);
+    let names = listed.lines().filter(|name| !name.starts_with("tables/"));
+    names.map(|name| name.rsplit('/').next().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -263,4 +352,61 @@ fn arrays_become_signals() {
     let table = dir.path().join("none.arrow");
     let said = rab(&[&"pack", &table, &sample("samples.expected.json")]);
     assert!(said.code == 1 && said.err.contains("the dataset is none") && !table.exists(), "{said:?}");
+}
+
+/// What a table stores is not encoded a second time.
+#[test]
+fn signals_come_back_from_another_format() {
+    let dir = scratch();
+    let (old, rab_file) = (sample("v1_integer_numbers.onda.signal.arrow"), dir.path().join("x.rab"));
+    let new = dir.path().join("new.onda.signal.arrow");
+    for (from, to) in [(&old, &rab_file), (&rab_file, &new)] {
+        let said = rab(&[&"convert", from, to]);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    let differences = rab(&[&"diff", &old, &new]).out;
+    let of_new_names = ["file_path", "tables/", "metadata: kind", "metadata: sensor_"];
+    let wrong: Vec<_> =
+        differences.lines().filter(|line| !of_new_names.iter().any(|name| line.contains(name))).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Where a table lies says nothing of it.
+#[test]
+fn the_same_table_elsewhere_is_not_different() {
+    let dir = scratch();
+    let elsewhere = dir.path().join("test.onda.annotation.arrow");
+    std::fs::copy(sample("test.onda.annotation.arrow"), &elsewhere).unwrap();
+    let said = rab(&[&"diff", &sample("test.onda.annotation.arrow"), &elsewhere]);
+    assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+}
+
+/// A value that cannot be read is no text that says so.
+#[test]
+fn a_column_of_the_users_own_that_is_damaged_is_said_with_its_row() {
+    let dir = scratch();
+    let file = dir.path().join("x.onda.annotation.arrow");
+    let script = "
+import sys, pyarrow as pa
+table = pa.ipc.open_file(sys.argv[1]).read_all()
+texts = pa.array(['fine', 'mangled'] + ['more'] * (len(table) - 2))
+table = table.append_column('remark', texts)
+with pa.ipc.new_file(sys.argv[2], table.schema) as out:
+    out.write_table(table)
+raw = open(sys.argv[2], 'rb').read()
+open(sys.argv[2], 'wb').write(raw.replace(b'mangled', b'm\\xffngled'))
+";
+    python(&[&"-c", &script, &sample("test.onda.annotation.arrow"), &file]);
+    let said = rab(&[&"verify", &file]);
+    assert!(said.code == 12 && said.out.contains("row 1, column remark: a text is not UTF-8"), "{said:?}");
+    let lines: Vec<_> = texts_of(&file).into_iter().map(|name| rab(&[&"cat", &file, &name])).collect();
+    assert_eq!(lines.iter().filter(|said| said.err.contains("row 1, column remark")).count(), 1, "{lines:?}");
+    assert!(lines.iter().all(|said| !said.out.contains("cannot be read")), "{lines:?}");
+}
+
+/// The datasets with annotations.
+fn texts_of(file: &Path) -> Vec<String> {
+    let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
+    let names = listed.iter().map(|dataset| dataset["name"].as_str().unwrap().to_owned());
+    names.filter(|name| name.ends_with("annotations.csv")).collect()
 }

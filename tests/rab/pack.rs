@@ -94,6 +94,78 @@ fn parts_of_a_tree_and_files_beside_it() {
     assert_eq!(types(&out), [("plain".to_owned(), "text".to_owned()), added[0].clone()]);
 }
 
+/// What is unpacked of the formats whose sidecars say what numpy needs.
+#[test]
+fn sidecars_of_other_formats() {
+    let dir = scratch();
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for (sample, parts, extension) in [
+        ("npz/small.npz", &["grid", "names", "points", "packed/*", "notes.txt"][..], "npz"),
+        ("awkward/jagged_triple.awkd", &[][..], "awkd"),
+        ("awkward/flat_3d_f32.awkd", &["data"][..], "rab"),
+        ("onda/v1_integer_numbers.onda.signal.arrow", &[][..], "onda.signal.arrow"),
+    ] {
+        let (original, stem) = (samples.join(sample), sample.replace('/', " "));
+        let (tree, out) = (dir.path().join(&stem), dir.path().join(format!("{stem} again.{extension}")));
+        let mut arguments: Vec<&dyn AsRef<OsStr>> = vec![&"unpack", &original, &tree];
+        arguments.extend(parts.iter().map(|part| part as &dyn AsRef<OsStr>));
+        good(&arguments);
+        let said = rab(&[&"pack", &out, &tree]);
+        assert_eq!(said.code, 0, "{sample}: {said:?}");
+        let differences = rab(&[&"diff", &original, &out]);
+        let of_arrays = |line: &&str| {
+            !["meta.yaml", "data: metadata", "file_path", "kind", "sensor_", "things"]
+                .iter()
+                .any(|other| line.contains(other))
+        };
+        let wrong: Vec<_> = differences.out.lines().filter(of_arrays).collect();
+        assert!(wrong.is_empty() && !differences.err.contains("cannot"), "{sample}: {differences:?}");
+    }
+}
+
+#[test]
+fn sidecars_of_nothing_and_of_what_no_container_has() {
+    let numpy = |dtype: &str, shape: &str| {
+        format!("name: x\nnumpy: {{dtype: '{dtype}', shape: {shape}, order: C}}\n")
+    };
+    let dir = folder(&[
+        ("x", b"12345678"),
+        ("x.meta.yaml", numpy("|O", "[1]").as_bytes()),
+        ("gone.meta.yaml", numpy("<f8", "[1]").replace("x", "gone").as_bytes()),
+        ("own.meta.yaml", b"name: own\nnumpy: {version: 2}\n"),
+    ]);
+    let out = dir.path().with_extension("rab");
+    let said = rab(&[&"pack", &out, &dir.path()]);
+    assert!(said.code == 0 && said.err.contains("x.meta.yaml: describes elements that no"), "{said:?}");
+    assert!(said.err.contains("gone.meta.yaml: is the sidecar of a file that is not there"), "{said:?}");
+    let kept = [("x", "bytes"), ("gone.meta.yaml", "bytes"), ("own.meta.yaml", "bytes")]
+        .map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+    assert_eq!(types(&out), kept);
+    // What only numpy knows is its array again in its own archives, and nowhere else.
+    fs::write(dir.path().join("x.meta.yaml"), numpy("<M8[ns]", "[1]")).unwrap();
+    fs::remove_file(&out).unwrap();
+    let said = rab(&[&"pack", &out, &dir.path()]);
+    assert!(said.code == 0 && said.err.contains("/x: its type <M8[ns] is none that RAB has"), "{said:?}");
+    assert_eq!(types(&out), kept);
+    let npz = out.with_extension("npz");
+    let said = rab(&[&"pack", &npz, &dir.path()]);
+    assert!(said.code == 0 && !said.err.contains("/x"), "{said:?}");
+    assert_eq!(types(&npz)[0], ("x".to_owned(), "<M8[ns]".to_owned()));
+    for (dtype, shape, problem) in [
+        ("<f8", "[2]", "x.meta.yaml: describes 16 bytes, "),
+        (
+            "<f8",
+            "[4294967296, 4294967296]",
+            "x.meta.yaml: its numpy: its shape [4294967296, 4294967296] does not fit",
+        ),
+        ("<f8", "[-1]", "x.meta.yaml: its numpy: its shape has a size"),
+        ("<q9", "[1]", "x.meta.yaml: its numpy: its element type \"<q9\" is not known"),
+    ] {
+        fs::write(dir.path().join("x.meta.yaml"), numpy(dtype, shape)).unwrap();
+        refused(1, &[problem], &[&dir.path()]);
+    }
+}
+
 #[test]
 fn sidecars_that_fit_nothing_or_contradict() {
     let array = "codecMeta: {type: int16, shape: [2, 2], byteOrder: C, endianness: little}\nname: x\n";

@@ -96,13 +96,17 @@ fn a_directory_of_containers() {
         good(&[&"unpack", &dir.path().join(name), &raw.path().join(name)]);
     }
     let refs = raw.path().join("refs.json");
-    let text = good(&[&"refs", &dir.path()]);
+    let said = rab(&[&"refs", &dir.path()]);
+    let others = "x y.rab: left out, as these datasets are no arrays: \"Some text\", \"an object\", ";
+    assert!(said.code == 0 && said.err.lines().count() == 1, "{}", said.err);
+    assert!(said.err.contains(others) && said.err.ends_with(" and 1 more\n"), "{}", said.err);
+    let text = said.out;
     std::fs::write(&refs, &text).unwrap();
     assert_eq!(python(&[&"zarr_stores.py", &"refs", &refs, &raw.path()]).trim(), "10");
 
     let at = |url: &str| -> Value {
-        let text = good(&[&"refs", &dir.path(), &"--url", &url]);
-        serde_json::from_str::<Value>(&text).unwrap()["refs"].take()
+        let said = rab(&[&"refs", &dir.path(), &"--url", &url]);
+        serde_json::from_str::<Value>(&said.out).unwrap()["refs"].take()
     };
     let keys = serde_json::from_str::<Value>(&text).unwrap();
     let groups: Vec<&String> =
@@ -113,6 +117,46 @@ fn a_directory_of_containers() {
         web.contains("https://host/data/sub/%C3%A9/z.rab") && web.contains("https://host/data/x%20y.rab")
     );
     assert!(at("s3://bucket").to_string().contains("s3://bucket/sub/é/z.rab"));
+}
+
+#[test]
+fn several_files_are_one_container() {
+    let tables = ["test.onda.signal.arrow", "v1_integer_numbers.onda.signal.arrow"];
+    let tables = tables.map(|name| data("../onda").join(name));
+    let arrays = |arguments: &[&dyn AsRef<std::ffi::OsStr>]| {
+        let said = rab(&[&[&"refs" as &dyn AsRef<_>], arguments].concat());
+        assert_eq!(said.code, 0, "{}", said.err);
+        said.out.matches("/.zarray\": ").count()
+    };
+    let (first, second) = (arrays(&[&tables[0]]), arrays(&[&tables[1]]));
+    assert!(first > 5 && second > 2, "{first} {second}");
+    let both = arrays(&[&tables[0], &"--and", &tables[1]]);
+    assert!(both > first && both <= first + second, "{both}");
+    let said = rab(&[&"refs", &data(""), &"--and", &tables[0]]);
+    assert!(said.code == 2 && said.err.contains("name the files of one"), "{}", said.err);
+}
+
+#[test]
+fn no_key_is_there_twice() {
+    let dir = scratch();
+    for name in [r"a\b", "a%5Cb"] {
+        std::fs::create_dir(dir.path().join(name)).unwrap();
+        for inner in ["x.rab", if name.contains('%') { "y.rab" } else { "z.rab" }] {
+            std::fs::copy(data("orders.rab"), dir.path().join(name).join(inner)).unwrap();
+        }
+        std::fs::copy(data("orders.rab"), dir.path().join(format!("{name}.rab"))).unwrap();
+    }
+    let said = rab(&[&"refs", &dir.path()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let mut keys: Vec<&str> =
+        said.out.lines().filter_map(|line| line.split("\": ").next()?.strip_prefix('"')).collect();
+    let all = keys.len();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), all);
+    let containers = keys.iter().filter(|key| key.ends_with(".rab/.zmetadata")).count();
+    assert_eq!((containers, said.err.lines().count()), (4, 2), "{}", said.err);
+    assert_eq!(said.err.matches("something else has its key, \"a%5Cb").count(), 2, "{}", said.err);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `--as KIND`: datasets in the form of a view, without a mount.
 
-use crate::kit::{data, python};
+use std::path::Path;
+
+use crate::kit::{data, entry, python, rab as container, scratch};
 use crate::{RAB, good, rab};
 
 /// What is said of words that are refused.
@@ -39,6 +41,16 @@ fn what_has_no_such_face_is_said() {
 }
 
 #[test]
+fn a_text_that_is_none_is_said_with_its_file() {
+    let column = "columnInfo: [{encodingType: text, key: t, maxByteSize: 2, originalType: text}]";
+    let codec = ["byteLength: 4", "byteOffset: 0", column, "rows: 2", "type: dataframe"];
+    let (_dir, file) = container(&format!("\n{}\n", entry("some table", &codec)), b"ok\xff\xff");
+    let said = rab(&[&"cat", &file, &"some table", &"--as", &"jsonl"]);
+    let want = format!("{}: dataset \"some table\": row 1 of column \"t\" is not Unicode", file.display());
+    assert!(said.code == 12 && said.err.contains(&want), "{said:?}");
+}
+
+#[test]
 fn unpack_writes_faces_where_there_are_some() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
@@ -48,4 +60,104 @@ fn unpack_writes_faces_where_there_are_some() {
     assert!(there("my second array.meta.yaml"));
     let script = "import sys, numpy as np; assert np.load(sys.argv[1], mmap_mode='r').shape == (5, 3)";
     python(&[&"-c", &script, &out.join("my second array.npy")]);
+}
+
+#[test]
+fn unpack_writes_zarr_stores() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir(at("made")).unwrap();
+    python(&[&"zarr_stores.py", &"make", &at("made")]);
+    for (name, count) in [("large.rab", 9), ("odd.rab", 28), ("small.rab", 7), ("deflated.npz", 2)] {
+        let (file, raw, store) = (at("made").join(name), at(&format!("{name}.raw")), at(name));
+        good(&[&"unpack", &file, &raw]);
+        good(&[&"unpack", &file, &store, &"--as", &"zarr"]);
+        let found = python(&[&"zarr_stores.py", &"listed", &store, &raw]);
+        assert_eq!(found.trim(), count.to_string(), "{name}");
+    }
+    // Some of them, and the store says so.
+    let (file, raw, store) = (at("made").join("odd.rab"), at("some.raw"), at("some"));
+    good(&[&"unpack", &file, &raw, &"dir/*"]);
+    good(&[&"unpack", &file, &store, &"dir/*", &"--as", &"zarr", &"--no-meta"]);
+    assert_eq!(python(&[&"zarr_stores.py", &"listed", &store, &raw]).trim(), "5");
+    let said = rab(&[&"unpack", &file, &store, &"dir/*", &"--as", &"zarr"]);
+    assert!(
+        said.code == 1 && said.err.contains("some/.zgroup: cannot be written: it is there already"),
+        "{said:?}"
+    );
+    for verb in ["cat", "get"] {
+        let said = refused(&[&verb, &file, &"dir/in", &"--as", &"zarr"]);
+        assert!(said.contains("rab unpack FILE DIR --as zarr"), "{said}");
+    }
+}
+
+#[test]
+fn a_damaged_array_is_an_error_in_an_unpacked_store_too() {
+    let codec = |length: &'static str, more: &[&'static str]| {
+        let lines = [length, "byteOffset: 0", "byteOrder: C", "endianness: little"];
+        [&lines[..], more, &["shape: [10]", "type: float32"]].concat()
+    };
+    let header = [
+        entry("good", &codec("byteLength: 40", &[])),
+        entry("bad", &codec("byteLength: 40", &["compression: gzip", "decodedLength: 40"])),
+    ];
+    let (dir, file) = container(&format!("\n{}\n", header.concat()), &[7; 40]);
+    let store = dir.path().join("store");
+    let said = rab(&[&"unpack", &file, &store, &"--as", &"zarr"]);
+    assert_eq!(said.code, 12, "{said:?}");
+    let script = r#"
+import sys, zarr
+for store in zarr.open_group(sys.argv[1], mode="r"), zarr.open_consolidated(sys.argv[1]):
+    assert store["good"][...].tobytes() == bytes([7] * 40)
+    try:
+        store["bad"][...]
+    except Exception:
+        continue
+    raise SystemExit("it has data")
+"#;
+    python(&[&"-c", &script, &store]);
+}
+
+#[test]
+fn what_is_damaged_is_not_taken_for_something_else() {
+    let dir = scratch();
+    let file = dir.path().join("x.npz");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/npz/small.npz");
+    let mut raw = std::fs::read(samples).unwrap();
+    let at = raw.windows(7).position(|bytes| bytes == b"'descr'").unwrap();
+    raw[at + 1] = b'x';
+    std::fs::write(&file, raw).unwrap();
+    for (verb, name, options) in [
+        ("cat", "grid", &[][..]),
+        ("cat", "grid", &["--as", "npy"]),
+        ("get", "grid[0]", &[]),
+        ("get", "grid[0]", &["--as", "csv"]),
+    ] {
+        let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&verb, &file, &name];
+        words.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        let said = rab(&words);
+        assert!(
+            said.code == 12 && said.err.contains("NPY header makes no sense"),
+            "{verb} {options:?}: {said:?}"
+        );
+    }
+}
+
+/// Of what is no dataset, but a face of the container.
+#[test]
+fn cat_prints_faces_that_only_a_format_has() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let cat =
+        |sample: &str, name: &str, kind: &str| rab(&[&"cat", &samples.join(sample), &name, &"--as", &kind]);
+    assert_eq!(cat("awkward/named_single.awkd", "only", "jsonl").out, "0\n1\n2\n");
+    assert!(cat("awkward/table.awkd", "", "jsonl").out.starts_with("{\"x\":1,"));
+    assert!(
+        cat("onda/test.onda.signal.arrow", "tables/test.onda.signal", "jsonl")
+            .out
+            .starts_with("{\"sensor_type\"")
+    );
+    let none = cat("awkward/table.awkd", "nope", "jsonl");
+    assert!(none.code == 3 && none.err.contains("has no dataset \"nope\""), "{none:?}");
+    let other = cat("awkward/named_single.awkd", "only/data", "jsonl");
+    assert!(other.code == 2 && other.err.contains("which has no face as jsonl"), "{other:?}");
 }

@@ -13,7 +13,7 @@ pub struct Descr {
     pub size: u64,
     /// For numbers that an [`crate::AnyArray`] can hold.
     pub dtype: Option<Dtype>,
-    /// For texts, bytes, and fields of such and of numbers.
+    /// For texts, bytes, and fields of such and of numbers; others are one piece.
     pub record: Option<Record>,
     /// Its elements are Python objects, which are stored as a pickle.
     pub has_objects: bool,
@@ -30,13 +30,17 @@ impl Descr {
         self.dtype.map(Cell::Number).or_else(|| plain?.fields().first().map(|field| field.cell))
     }
 
-    /// An array of such elements, if it is one that is understood.
+    /// An array of such elements; None for objects, and for what is no type but within fields.
     pub fn array(&self, shape: &[u64], order: Order) -> Option<Array> {
         if let Some(dtype) = self.dtype {
             return Some(Array::new(dtype, shape, order));
         }
+        if self.has_objects || self.text.starts_with('(') {
+            return None;
+        }
+        let record = self.record.clone().or_else(|| Record::foreign(&self.text, self.size));
         // Of elements without bytes any number could be claimed.
-        let record = self.record.clone().filter(|record| record.size() > 0)?;
+        let record = record.filter(|record| record.size() > 0)?;
         let element = Element { kind: Kind::Opaque, size: u32::try_from(record.size()).ok()? };
         let array = Array::new(Dtype { element, endian: Endian::Little }, shape, order);
         Some(Array { record: Some(record.into()), ..array })
@@ -258,6 +262,28 @@ mod tests {
             "\u{e9}1",
         ] {
             assert!(simple(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_type_with_bytes_has_arrays_that_are_called_as_it_is() {
+        let array = |text: &str| descr(&parse(text).unwrap()).unwrap().array(&[3], Order::F);
+        for text in [
+            "'>M8[s]'",
+            "'<m8'",
+            "'<f16'",
+            "'>c32'",
+            r#"[("x", [("y", "<i2")]), ("z", "<f4", (2, 2))]"#,
+            r#"[("day", "<M8[D]"), (("title", "z"), "|V3")]"#,
+        ] {
+            let found = array(text).unwrap();
+            assert_eq!((found.descr(), found.order, &*found.shape), (text.into(), Order::F, &[3][..]));
+            let size = descr(&parse(text).unwrap()).unwrap().size;
+            assert_eq!(u64::from(found.dtype.element.size), size, "{text}");
+        }
+        let nothing = ["'|O'", "[('x', [('y', '|O')]), ('z', '<M8[s]')]", "[]", "[('x', '<M8[s]', (0,))]"];
+        for text in nothing.into_iter().chain(["('<f4', (2,))", "[('x', '<c32', (4294967295,))]"]) {
+            assert_eq!(array(text), None, "{text}");
         }
     }
 

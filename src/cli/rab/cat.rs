@@ -3,15 +3,18 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::output::{Done, Output};
 use super::{face, select};
-use crate::Dataset;
 use crate::cli::reading::Opening;
 use crate::cli::{complete::dataset_names, values};
+use crate::{Dataset, Result};
+
+type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
 
 /// Print the decoded bytes of a dataset
 ///
@@ -48,24 +51,35 @@ pub struct Cat {
 impl Cat {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
-        for number in select::select(&archive, &self.name)? {
-            self.print(&archive.dataset_at(number)?, out)?;
+        let found = select::select(&archive, &self.name);
+        if let Some(kind) = &self.kind
+            && !found.as_ref().is_ok_and(|found| face::shows(&archive, found, kind).unwrap_or(false))
+            && let Some(own) = face::own(&archive, self.name.as_bytes(), kind)?
+        {
+            return self.print(|each| own.pass(each), out);
+        }
+        for number in found? {
+            let dataset = archive.dataset_at(number)?;
+            self.print(|each| self.pass(&dataset, each), out)?;
         }
         Ok(())
     }
 
-    fn print(&self, dataset: &Dataset<'_>, out: &mut Output) -> Done {
+    fn pass(&self, dataset: &Dataset<'_>, each: Each<'_>) -> Result<()> {
+        match &self.kind {
+            Some(kind) => face::content(dataset, None, kind)?.pass(each),
+            None if self.stored => dataset.stored_pieces(each),
+            None => dataset.pieces(each),
+        }
+    }
+
+    fn print(&self, read: impl FnOnce(Each<'_>) -> Result<()>, out: &mut Output) -> Done {
         let mut written = Ok(());
         let mut part = Part { skip: self.offset, left: self.length.unwrap_or(u64::MAX) };
         if part.left == 0 {
             return Ok(());
         }
-        let each = &mut |piece: &[u8]| part.write(piece, out, &mut written);
-        let read = match &self.kind {
-            Some(kind) => face::content(dataset, None, kind).and_then(|content| content.pass(each)),
-            None if self.stored => dataset.stored_pieces(each),
-            None => dataset.pieces(each),
-        };
+        let read = read(&mut |piece| part.write(piece, out, &mut written));
         written?;
         Ok(read?)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::{Done, complain_of};
+use super::output::Done;
 use super::progress::Progress;
 use super::select;
 use super::stop::Stop;
@@ -79,7 +79,7 @@ impl Convert {
         if self.name.is_some() {
             return Err(Error::Usage("--name is for the array of a .npy file".into()).into());
         }
-        let archive = self.opening.open(&self.input)?;
+        let archive = convert::as_held_by(self.opening.open(&self.input)?, &self.out)?;
         let numbers = match self.glob.as_slice() {
             [] if convert::is_npy(&self.out) => only_array(&archive, &self.out)?,
             [] => (0..archive.len()).collect(),
@@ -93,7 +93,7 @@ impl Convert {
 /// With a progress bar, notes on stderr, and an ear for Ctrl-C.
 fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
     let (progress, stop) = (Progress::new(len), Stop::listen());
-    let noted = |note: &str| progress.hidden(|| complain_of("note", note));
+    let noted = |note: &str| progress.hidden(|| super::note(note));
     let done = convert(&Watch { passed: &|bytes| progress.add(bytes), noted: &noted, stop: &stop.asked });
     drop(progress);
     stop.obey();

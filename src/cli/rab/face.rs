@@ -1,10 +1,16 @@
 //! `--as KIND`: a dataset in the form of a view.
 
+use std::sync::Arc;
+
 use clap::builder::PossibleValuesParser;
 
 use crate::content::Content;
+use crate::tree::{self, Held, ROOT};
 use crate::view::{self, Face, View};
-use crate::{Dataset, Error, Result};
+use crate::{Archive, Dataset, Error, Result};
+
+/// Where a mount has all views.
+const VIEWS: &[u8] = b".views";
 
 /// What may stand after `--as`.
 pub fn kinds() -> PossibleValuesParser {
@@ -12,30 +18,68 @@ pub fn kinds() -> PossibleValuesParser {
 }
 
 /// A view whose faces are files.
-pub fn of_files(kind: &str) -> Result<&'static dyn View> {
+fn of_files(kind: &str) -> Result<&'static dyn View> {
     let view = view::named(kind)?;
     match view.makes_directories() {
         true => Err(Error::Usage(format!(
-            "{kind} is a directory of many files for each dataset: copy .views/{kind} out of a mount"
+            "{kind} is a directory of many files for each dataset: rab unpack FILE DIR --as {kind} writes them"
         ))),
         false => Ok(view),
     }
+}
+
+/// Have these datasets all this face?
+pub fn shows(archive: &Archive, numbers: &[usize], kind: &str) -> Result<bool> {
+    let view = view::named(kind)?;
+    for number in numbers {
+        if !view.shows(archive.dataset_at(*number)?.seen().about()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The face of a dataset, or of a part of it that an index says.
 pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result<Content> {
     let (view, whole) = (of_files(kind)?, dataset.seen());
     let name = whole.about().name.lossy().into_owned();
-    let wrong = |problem: String| Error::Usage(format!("dataset {name:?}: {problem}"));
+    let wrong = |problem: String| match dataset.described_well() {
+        Ok(()) => Error::Usage(format!("dataset {name:?}: {problem}")),
+        Err(damaged) => damaged,
+    };
     let seen = match index {
         Some(index) => whole.part(index).map_err(wrong)?,
         None => whole,
     };
     if !view.shows(seen.about()) {
-        return Err(wrong(format!("is {}, which has no face as {kind}", dataset.kind())));
+        let array = seen.about().array.as_ref();
+        let shape = array.map_or_else(String::new, |array| format!(" of shape {:?}", array.shape));
+        return Err(wrong(format!("is {}{shape}, which has no face as {kind}", dataset.kind())));
     }
     match view.face(&seen)? {
         Face::File(content) => Ok(content),
         Face::Directory(_) => Err(Error::IsADirectory),
     }
+}
+
+/// The face that only the container's format has, as it is found below `.views` of a mount: of what is no dataset, or
+/// has no such face as one.
+pub fn own(archive: &Archive, name: &[u8], kind: &str) -> Result<Option<Content>> {
+    let view = of_files(kind)?;
+    let tree = archive.mounted()?;
+    let path = [name, view.extension().as_bytes()].concat();
+    let folders = [VIEWS, kind.as_bytes()];
+    let mut at = Arc::new(Held::borrowed(&tree, ROOT));
+    let mut found = tree::Face::Data;
+    for part in folders.into_iter().chain(path.split(|byte| *byte == b'/')) {
+        if !at.is_directory()? {
+            return Ok(None);
+        }
+        let Some((next, face)) = Held::find(&tree, at.node(), part)? else { return Ok(None) };
+        (at, found) = (Arc::new(next), face);
+    }
+    if at.is_directory()? {
+        return Ok(None);
+    }
+    tree.content(at.node(), found).map(Some)
 }

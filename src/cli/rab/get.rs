@@ -15,6 +15,7 @@ use super::{face, items, numbers, opaque, print, select};
 use crate::array::{self, Slab};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
+use crate::tree::Items;
 use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 
 /// More elements are not printed one by one.
@@ -24,7 +25,8 @@ const MANY: u64 = 1000;
 ///
 /// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
 /// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
-/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h.
+/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h. A range of time has to begin before the end of the signal;
+/// one that reaches past it is cut there, and a note says so.
 #[derive(Args)]
 pub struct Get {
     /// The container
@@ -66,7 +68,7 @@ fn kinds() -> PossibleValuesParser {
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
-        let (name, index) = self.split(&archive);
+        let (name, mut index) = self.split(&archive);
         let numbers = select::select(&archive, &name)?;
         let [number] = *numbers.as_slice() else {
             return Err(
@@ -75,13 +77,19 @@ impl Get {
         };
         let dataset = archive.dataset_at(number)?;
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
+        if let Some(index) = &mut index {
+            let meant = dataset.meant(index)?;
+            meant.note.iter().for_each(|note| super::note(note));
+            *index = meant.expression;
+        }
         let expression = index.as_deref().unwrap_or("...");
+        if self.kind == TEXT
+            && let Some(found) = values(&dataset)
+        {
+            return items::print(&*found, expression, out);
+        }
         let slab = || dataset.slab(expression);
         match self.kind.as_str() {
-            TEXT if dataset.description().array.is_none() => match dataset.items() {
-                Some(found) => return items::print(&*found, expression, out),
-                None => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
-            },
             TEXT if self.json => items::array(&dataset.part(&slab()?)?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
             RAW => {
@@ -110,6 +118,12 @@ impl Get {
             _ => (self.what.clone(), None),
         }
     }
+}
+
+/// The items of what is no array of numbers, where its format tells what they mean.
+fn values(dataset: &Dataset<'_>) -> Option<Box<dyn Items>> {
+    let is_of_numbers = dataset.description().array.as_ref().is_some_and(|array| array.record.is_none());
+    if is_of_numbers { None } else { dataset.items() }
 }
 
 fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::{Done, Output};
-use super::report::{self, Fields, number};
 use super::select;
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
+use crate::report::{self, Fields, list, number};
 use crate::yaml::{self, Node};
-use crate::{Archive, Error};
+use crate::{Archive, Error, Extreme, Stats};
 
 /// Show everything known of a container, or of datasets with their metadata
 #[derive(Args)]
@@ -48,11 +48,11 @@ impl Info {
             let dataset = archive.dataset_at(*number)?;
             let has_stats = self.stats && dataset.has_stats();
             arrays += usize::from(has_stats);
-            let stats = if has_stats { Some(dataset.stats()?) } else { None };
+            let stats = if has_stats { Some(counted(&dataset.stats()?)) } else { None };
             if place > 0 && !self.json {
                 writeln!(out, "---")?;
             }
-            self.print(&report::full(&dataset, stats.as_ref()), out)?;
+            self.print(&report::full(dataset.description(), stats), out)?;
         }
         if self.stats && arrays == 0 {
             return Err(Error::Usage(format!(
@@ -67,9 +67,7 @@ impl Info {
         if self.json {
             return Ok(writeln!(out, "{}", yaml::to_json(node))?);
         }
-        let mut text = String::new();
-        yaml::write(node, 0, &mut text);
-        Ok(out.write_all(text.as_bytes())?)
+        Ok(out.write_all(report::text(node).as_bytes())?)
     }
 }
 
@@ -83,5 +81,28 @@ fn about(archive: &Archive) -> Node {
     fields.add("size", number(archive.file_len()));
     fields.add("datasets", number(archive.len() as u64));
     fields.add("stored", number(archive.stored_len()));
+    fields.finish()
+}
+
+fn counted(stats: &Stats) -> Node {
+    let extreme = |value: Option<Extreme>| match value {
+        Some(Extreme::Int(value)) => number(value),
+        Some(Extreme::Float(value)) => Node::Float(value),
+        None => Node::Null,
+    };
+    let mut fields = Fields::default();
+    fields.add("count", number(stats.count));
+    fields.add("min", extreme(stats.min));
+    fields.add("max", extreme(stats.max));
+    let mean = stats.mean.map_or(Node::Null, Node::Float);
+    fields.add(
+        "mean",
+        match stats.imaginary_mean {
+            Some(imaginary) => list([mean, Node::Float(imaginary)].into_iter()),
+            None => mean,
+        },
+    );
+    fields.add("nans", number(stats.nans));
+    fields.add("zeros", number(stats.zeros));
     fields.finish()
 }

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::{Done, Output};
-use super::{report, select};
+use super::select;
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
-use crate::{Archive, Description, yaml};
+use crate::{Archive, Description, report, yaml};
 
 /// List the datasets of a container
 #[derive(Args)]

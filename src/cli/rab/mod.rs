@@ -20,7 +20,6 @@ mod print;
 mod progress;
 mod records;
 mod refs;
-mod report;
 mod rm;
 mod select;
 mod set;
@@ -149,6 +148,11 @@ fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
     let flushed = out.flush();
     done?;
     Ok(flushed?)
+}
+
+/// What a user may want to know, and nothing is wrong with.
+pub fn note(text: &str) {
+    complain_of("note", text);
 }
 
 fn complain(error: &Error) {

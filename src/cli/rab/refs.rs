@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::complain;
 use super::output::{Done, Failure, Output};
-use crate::cli::reading::Reading;
+use crate::cli::reading::Opening;
 use crate::error::Error;
 use crate::refs;
 
@@ -26,13 +26,14 @@ pub struct Refs {
     url: Option<String>,
 
     #[command(flatten)]
-    reading: Reading,
+    opening: Opening,
 }
 
 impl Refs {
     pub fn run(&self, out: &mut Output) -> Done {
-        let formats = self.reading.options();
-        let request = refs::Request { source: &self.source, formats: &formats, url: self.url.as_deref() };
+        let (formats, and) = (self.opening.options(), self.opening.and());
+        let request =
+            refs::Request { source: &self.source, and, formats: &formats, url: self.url.as_deref() };
         let mut worst = 0;
         let mut left_out = |error: &Error| {
             complain(error);

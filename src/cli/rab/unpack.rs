@@ -10,11 +10,11 @@ use super::output::{Done, Failure};
 use super::progress::Progress;
 use super::stop::Stop;
 use super::{complain, face, select};
-use crate::Error;
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
 use crate::unpack::{self, Options, Watch};
+use crate::{Error, view};
 
 /// Write datasets as files into a directory, as a mount shows them
 ///
@@ -60,7 +60,7 @@ impl Unpack {
             [] => None,
             globs => Some(select::select_each(&archive, globs)?),
         };
-        let view = self.kind.as_deref().map(face::of_files).transpose()?;
+        let view = self.kind.as_deref().map(view::named).transpose()?;
         let progress = Progress::new(select::stored_len(&archive, chosen.as_deref()));
         let (stop, worst) = (Stop::listen(), AtomicU8::new(0));
         let failed = |error: &Error| {

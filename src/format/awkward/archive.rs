@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 
 use super::array::Array;
 use super::faces::{self, Lines, Numbers};
-use super::graph::Ix;
-use super::layout::{File, Layout, What, file_of, joined};
+use super::graph::{Flat, Ix};
+use super::layout::{self, File, Layout, What};
 use super::store::Store;
 use super::values::Values;
-use super::{check, meta};
+use super::{check, meta, picked};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
-use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Size};
+use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Size};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
@@ -73,13 +73,20 @@ impl Archive {
     /// What has to be made once is kept.
     fn make(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
-        let made = match file.what {
+        let made = match &file.what {
             What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
             What::Data => return array.content(file.ix),
             What::Face(face) => {
-                Numbers::new(array, file.ix, face).map(|face| Content::Computed(Arc::new(face)))
+                Numbers::new(array, file.ix, *face).map(|face| Content::Computed(Arc::new(face)))
             }
             What::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
+            What::Offsets(pick) => {
+                pick.picked(array).map(|picked| Content::Computed(Arc::new(picked::Offsets(picked))))
+            }
+            What::Elements(pick) => pick
+                .picked(array)
+                .and_then(|picked| picked::Elements::new(picked, file.ix))
+                .map(|elements| Content::Computed(Arc::new(elements))),
         };
         match made {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
@@ -113,21 +120,19 @@ impl Index {
     fn new(arrays: &[Arc<Array>], layout: &Layout) -> Index {
         let (mut names, mut numbers) = (NameList::default(), HashMap::new());
         for (number, file) in (0..).zip(&layout.files) {
-            let name = joined(&file.place);
+            let name = file.way.joined();
             names.push(name.as_bytes());
             numbers.entry(name).or_insert(number);
         }
-        let of_directory = |place: &[Vec<u8>], file: &str| {
-            numbers.get(&joined(&[place, &[file.as_bytes().to_vec()]].concat())).copied()
-        };
         let mut others = Vec::new();
-        for (place, array, ix) in &layout.directories {
+        for (way, array, ix) in &layout.directories {
             let Some(array) = arrays.get(*array) else { continue };
-            let Some(number) = of_directory(place, file_of(array, *ix)) else { continue };
+            let file = way.below(array.file_of(*ix).as_bytes()).joined();
+            let Some(number) = numbers.get(&file).copied() else { continue };
             if *ix == array.graph.root.to {
                 others.push((array.name.clone(), number));
             }
-            others.push((joined(place), number));
+            others.push((way.joined(), number));
         }
         for (name, number) in others {
             numbers.entry(name).or_insert(number);
@@ -139,6 +144,19 @@ impl Index {
 /// Numbers that follow from others are of this type.
 const INT64: Dtype = Dtype { element: Element { kind: array::Kind::Int, size: 8 }, endian: Endian::Little };
 
+/// Of `items` elements of a flat part.
+fn elements(described: &mut Description, flat: &Flat, items: u64) {
+    described.kind = flat.of.name();
+    let shape = [&[items], &*flat.of.shape].concat();
+    described.array = array::numpy::array(&flat.of.descr(), &shape, Order::C).ok().flatten();
+}
+
+fn whole_numbers(described: &mut Description, shape: Vec<u64>) {
+    described.kind = "int64".into();
+    described.decoded_len = array::byte_len(INT64.element, &shape);
+    described.array = Some(array::Array::new(INT64, shape, Order::C));
+}
+
 impl Datasets for Archive {
     fn count(&self) -> u64 {
         self.layout.files.len() as u64
@@ -146,7 +164,7 @@ impl Datasets for Archive {
 
     fn size(&self, number: u32) -> Size {
         let Ok((file, array)) = self.file(number) else { return Size { len: None, stored: 0 } };
-        match file.what {
+        match &file.what {
             What::Data => {
                 let flat = array.node(file.ix).ok().and_then(|node| node.flat());
                 let member = flat.and_then(|flat| self.store.find(&flat.blob.member));
@@ -154,11 +172,11 @@ impl Datasets for Archive {
                 Size { len: Some(array.claimed(file.ix)), stored }
             }
             What::Face(face) => {
-                let shape = faces::shape(array, file.ix, face);
+                let shape = faces::shape(array, file.ix, *face);
                 let len = shape.ok().and_then(|shape| array::byte_len(INT64.element, &shape));
                 Size { len, stored: 0 }
             }
-            What::Meta | What::Text => {
+            What::Meta | What::Text | What::Offsets(_) | What::Elements(_) => {
                 let made = self.made.get(number as usize).and_then(OnceLock::get);
                 Size { len: made.and_then(Content::known_len), stored: 0 }
             }
@@ -173,14 +191,24 @@ impl Datasets for Archive {
         self.store.source().check()?;
         let made = self.make(number)?;
         // Small texts are made anew, flat parts are kept where they are.
-        match self.file(number)?.0.what {
+        match &self.file(number)?.0.what {
             What::Meta | What::Data => Ok(made),
-            What::Face(_) | What::Text => Ok(kept.get_or_init(|| made).clone()),
+            _ => Ok(kept.get_or_init(|| made).clone()),
         }
     }
 
     fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
         Ok(self.made.get(number as usize).and_then(OnceLock::get).cloned())
+    }
+
+    /// What contradicts itself is said of the array as a whole.
+    fn violations(&self, number: u32) -> Vec<String> {
+        match self.file(number) {
+            Ok((file, array)) if matches!(file.what, What::Meta) && file.ix == array.graph.root.to => {
+                meta::warnings(array).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
@@ -202,11 +230,11 @@ impl Datasets for Archive {
     }
 
     fn has_sidecar(&self, number: u32) -> bool {
-        self.file(number).is_ok_and(|(file, _)| file.what != What::Meta)
+        self.file(number).is_ok_and(|(file, _)| !matches!(file.what, What::Meta))
     }
 
     fn place(&self, number: u32) -> Option<Vec<Vec<u8>>> {
-        self.file(number).ok().map(|(file, _)| file.place.clone())
+        self.file(number).ok().map(|(file, _)| file.way.parts())
     }
 
     fn links(&self) -> &[Link] {
@@ -236,21 +264,20 @@ impl Datasets for Archive {
             metadata: Arc::new(Node::Null),
             codec: Arc::new(meta::codec(array, file)),
         };
-        match (file.what, node.flat()) {
+        match (&file.what, node.flat()) {
             (What::Data, Some(flat)) => {
-                described.kind = flat.of.name();
-                if let super::dtype::Cell::Number(dtype) = flat.of.cell {
-                    let shape = [&[node.len], &*flat.of.shape].concat();
-                    described.array = Some(array::Array::new(dtype, shape, Order::C));
-                }
+                elements(&mut described, flat, node.len);
                 described.decoded_len = node.fault.is_none().then(|| array.claimed(file.ix));
                 self.stored(file, array, &mut described)?;
             }
-            (What::Face(face), _) => {
-                let shape = faces::shape(array, file.ix, face)?;
-                described.kind = "int64".into();
-                described.decoded_len = array::byte_len(INT64.element, &shape);
-                described.array = Some(array::Array::new(INT64, shape, Order::C));
+            (What::Face(face), _) => whole_numbers(&mut described, faces::shape(array, file.ix, *face)?),
+            (What::Offsets(pick), _) => {
+                whole_numbers(&mut described, vec![pick.picked(array)?.offsets()]);
+            }
+            (What::Elements(pick), Some(flat)) => {
+                let items = pick.picked(array)?.items();
+                elements(&mut described, flat, items);
+                described.decoded_len = items.checked_mul(flat.of.size());
             }
             (What::Text, _) => described.kind = "text".into(),
             _ if node.flat().is_some() => described.fault = None,
@@ -262,7 +289,7 @@ impl Datasets for Archive {
     fn check(&self, number: u32) -> Result<()> {
         let (file, array) = self.file(number)?;
         let is_flat = array.node(file.ix)?.flat().is_some();
-        match file.what {
+        match &file.what {
             What::Meta if !is_flat => check::check(array, file.ix),
             What::Data => array.sound(file.ix).map(drop),
             _ => Ok(()),
@@ -280,9 +307,16 @@ impl Datasets for Archive {
         512 * (nodes as u64 + self.store.count() as u64)
     }
 
+    fn plain(&self) -> Result<Option<Plain>> {
+        let place = || self.store.source().place();
+        let layout = layout::plain(&self.arrays).map_err(|fault| fault.error(place()))?;
+        let plain = Archive::new(self.store.clone(), self.arrays.clone(), layout);
+        Ok(Some((Box::new(plain.names()), Box::new(plain))))
+    }
+
     fn remains(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
-        match (file.what, array.node(file.ix)?.flat()) {
+        match (&file.what, array.node(file.ix)?.flat()) {
             (What::Data, Some(flat)) => match self.store.find(&flat.blob.member) {
                 Some(member) => self.store.content(member),
                 None => Ok(Content::Inline(Arc::default())),

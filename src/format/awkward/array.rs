@@ -2,26 +2,27 @@
 //! begin and end.
 //!
 //! What always holds: numbers are read in blocks of [`BLOCK`]; of sums over a whole part only one in so many is kept,
-//! and each number is looked at once for them.
+//! and each number is looked at once for them. What is kept is taken from the container's budget.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::budget::Of;
+use super::document::{self, Document};
 use super::dtype::Cell;
 use super::graph::{Edge, Graph, Ix, Kind, Lists, Node, Rows};
-use super::json;
-use super::schema::{self, Document};
+use super::schema;
 use super::store::Store;
+use super::way::Way;
 use crate::array::{Dtype, Element, Endian, int};
 use crate::codec::zip::Fault;
 use crate::content::Content;
+use crate::error::Place;
 use crate::{Error, Result};
 
 /// Numbers that are read and kept together.
 pub const BLOCK: u64 = 1024;
-/// A longer schema is not read.
-const LONGEST_SCHEMA: u64 = 64 << 20;
-/// So many sums at most are kept for a union.
-const MOST_KEPT: usize = 1 << 22;
+/// What a list of sums takes beside them, in sums.
+const BESIDE: u64 = 4;
 
 pub struct Array {
     /// The name of its schema member without `.json`.
@@ -33,34 +34,38 @@ pub struct Array {
     /// By counts: their sum before each block. By unions without an index: how many items of each content are before
     /// each block.
     sums: Vec<Mutex<Vec<Arc<[u64]>>>>,
-    /// What messages call the parts.
-    pub paths: Vec<Box<str>>,
+    /// Where the parts are that have a place of their own.
+    pub places: Vec<Option<Way>>,
 }
 
 impl Array {
     /// The array whose schema is the member with this number. Only reading the schema can fail.
     pub fn read(store: &Arc<Store>, name: &str, number: usize) -> Result<Array> {
-        let document = read_document(store.content(number)?)?;
-        let mut graph = match &document {
-            Ok(document) => schema::graph(document),
-            Err(fault) => {
-                let kind = Kind::Refused { what: "schema".into() };
-                let node = Node { fault: Some(fault.clone()), ..Node::new(None, kind) };
-                let root = Edge { to: 0, is_ref: false };
-                Graph { nodes: vec![node], root, warnings: Vec::new(), circles: Vec::new() }
-            }
+        let document = document::read(store.content(number)?, store.budget())?;
+        let graph = match &document {
+            Ok(document) => schema::graph(document, store.budget()),
+            Err(fault) => Graph::refused("schema", fault.clone()),
         };
+        Ok(Array::new(store.clone(), name.into(), document, graph))
+    }
+
+    fn new(store: Arc<Store>, name: Box<str>, document: Result<Document, Fault>, mut graph: Graph) -> Array {
         graph.settle(&|blob| store.blob_len(blob));
         let count = graph.nodes.len();
-        Ok(Array {
-            name: name.into(),
+        Array {
+            name,
             document,
-            store: store.clone(),
+            store,
             contents: (0..count).map(|_| OnceLock::new()).collect(),
             sums: (0..count).map(|_| Mutex::default()).collect(),
-            paths: vec![name.into(); count],
+            places: vec![None; count],
             graph,
-        })
+        }
+    }
+
+    /// The same array, of which nothing is read.
+    pub fn refused(self, fault: Fault) -> Array {
+        Array::new(self.store, self.name, self.document, Graph::refused("schema", fault))
     }
 
     pub fn node(&self, ix: Ix) -> Result<&Node> {
@@ -71,19 +76,54 @@ impl Array {
         &self.store
     }
 
-    pub fn path(&self, ix: Ix) -> &str {
-        self.paths.get(ix).map_or("", |path| path)
+    /// What messages call a part.
+    pub fn path(&self, ix: Ix) -> Box<str> {
+        match self.places.get(ix) {
+            Some(Some(way)) if way.is_root() => self.file_of(ix).into(),
+            Some(Some(way)) => way.joined(),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// What stands for a part in its directory.
+    pub fn file_of(&self, ix: Ix) -> &'static str {
+        let is_flat = self.node(ix).is_ok_and(|node| node.flat().is_some());
+        if is_flat { "data" } else { "meta.yaml" }
+    }
+
+    /// Can the items of its lists be picked? All that is in it is sound and its own.
+    pub fn can_be_picked(&self, edge: Edge) -> bool {
+        let Some(node) = self.graph.node(edge).filter(|node| node.fault.is_none() && !edge.is_ref) else {
+            return false;
+        };
+        match &node.kind {
+            Kind::Flat(_) => true,
+            Kind::Jagged { content, .. } | Kind::Strings { content, .. } => self.can_be_picked(*content),
+            Kind::Table { columns } | Kind::Record { columns, .. } => {
+                columns.iter().all(|column| self.can_be_picked(column.edge))
+            }
+            _ => false,
+        }
+    }
+
+    pub fn place(&self, ix: Ix) -> Place {
+        self.store.place(&self.path(ix))
+    }
+
+    /// Takes room to keep so many numbers.
+    pub fn keep(&self, ix: Ix, count: u64) -> Result<()> {
+        self.store.budget().take(Of::Kept, count).map_err(|fault| fault.error(self.place(ix)))
     }
 
     pub fn damaged(&self, ix: Ix, problem: impl Into<String>) -> Error {
-        Error::damaged(self.store.place(self.path(ix)), problem)
+        Error::damaged(self.place(ix), problem)
     }
 
     /// Fails if something is known to be wrong with this part itself.
     pub fn sound(&self, ix: Ix) -> Result<&Node> {
         let node = self.node(ix)?;
         match &node.fault {
-            Some(fault) => Err(fault.error(self.store.place(self.path(ix)))),
+            Some(fault) => Err(fault.error(self.place(ix))),
             None => Ok(node),
         }
     }
@@ -96,7 +136,7 @@ impl Array {
         let node = self.node(ix)?;
         let flat = node.flat().ok_or(Error::NotFound)?;
         let need = node.len.saturating_mul(flat.of.size());
-        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, self.path(ix))) {
+        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, &self.path(ix))) {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
                 Content::Broken { claimed: self.claimed(ix), error }
             }
@@ -224,13 +264,6 @@ impl Array {
 
     /// How many items of each content come before a block of a union without an index.
     pub fn used_before(&self, ix: Ix, tags: Ix, contents: usize, block: u64) -> Result<Arc<[u64]>> {
-        let most = (MOST_KEPT / contents.max(1)) as u64 * BLOCK;
-        if self.node(tags)?.len > most {
-            let problem = format!(
-                "it has more than {most} items without an index of {contents} contents, which is the limit"
-            );
-            return Err(Error::Unsupported { place: self.store.place(self.path(ix)), problem });
-        }
         self.before(
             ix,
             block,
@@ -275,6 +308,7 @@ impl Array {
             let mut kept = lock();
             // Of two who add at once one is kept.
             if kept.len() as u64 == at {
+                self.keep(ix, width as u64 + BESIDE)?;
                 kept.push(sums.clone());
             }
             drop(kept);
@@ -285,6 +319,23 @@ impl Array {
             add(&mut next, at)?;
             (at, sums) = (at + 1, next.into());
         }
+    }
+
+    /// Where each chunk ends among the items.
+    pub fn chunk_ends(&self, ix: Ix, chunks: &[(Edge, Option<u64>)]) -> Result<Arc<[u64]>> {
+        let kept = self.sums.get(ix).ok_or(Error::NotFound)?;
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.first() {
+            return Ok(known.clone());
+        }
+        self.keep(ix, chunks.len() as u64 + BESIDE)?;
+        let (mut end, mut ends) = (0u64, Vec::with_capacity(chunks.len()));
+        for (edge, size) in chunks {
+            end = end.saturating_add(size.map_or_else(|| self.node(edge.to).map(|node| node.len), Ok)?);
+            ends.push(end);
+        }
+        kept.push(ends.into());
+        kept.first().cloned().ok_or(Error::NotFound)
     }
 
     /// The rows of a block of a view.
@@ -334,33 +385,4 @@ impl Array {
 
 fn add(sum: u64, count: i64) -> Option<u64> {
     sum.checked_add(u64::try_from(count).ok()?).filter(|sum| *sum <= i64::MAX as u64)
-}
-
-/// The schema in these bytes. Only reading them can fail.
-pub fn read_document(content: Content) -> Result<Result<Document, Fault>> {
-    if let Content::Broken {
-        error: Error::Damaged { problem, .. } | Error::Unsupported { problem, .. },
-        ..
-    } = content
-    {
-        return Ok(Err(problem.into()));
-    }
-    let len = content.known_len().unwrap_or(0);
-    if len > LONGEST_SCHEMA {
-        return Ok(Err(format!("the schema has {len} bytes, {LONGEST_SCHEMA} are the limit").into()));
-    }
-    let mut bytes = vec![0; len as usize];
-    match content.fill(&mut bytes, 0) {
-        Err(Error::Damaged { problem, .. }) => return Ok(Err(problem.into())),
-        filled => filled?,
-    }
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(bad) => {
-            return Ok(Err(
-                format!("the schema is not UTF-8 (byte {})", bad.utf8_error().valid_up_to()).into()
-            ));
-        }
-    };
-    Ok(json::parse(&text).map_err(Fault::from).and_then(schema::document))
 }

@@ -22,17 +22,15 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
         Kind::Sparse { index, length, .. } => sparse(array, ix, *index, *length),
         Kind::Object { .. } => {
             let problem = "its items are made by code, which is not run; what they are made from is readable";
-            Err(crate::Error::Unsupported {
-                place: array.store().place(array.path(ix)),
-                problem: problem.into(),
-            })
+            Err(crate::Error::Unsupported { place: array.place(ix), problem: problem.into() })
         }
         _ => Ok(()),
     }
 }
 
+/// Of what is refused it is not known.
 fn len(array: &Array, edge: Edge) -> Result<u64> {
-    array.node(edge.to).map(|node| node.len)
+    array.sound(edge.to).map(|node| node.len)
 }
 
 fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {

@@ -6,6 +6,8 @@
 //! [["x", "int32"], ["y", <any form>]]  fields one after the other, packed
 //! ```
 
+use std::collections::HashSet;
+
 use super::json::Json;
 use crate::array::{Dtype, Element, Endian, Kind};
 
@@ -91,14 +93,14 @@ fn structure(fields: &[Json], depth: usize) -> Result<Type, String> {
     if fields.is_empty() || fields.len() > MOST_FIELDS {
         return Err(format!("an element type has {} fields, known are 1 to {MOST_FIELDS}", fields.len()));
     }
-    let (mut found, mut width): (Vec<(Box<str>, u64, Type)>, _) = (Vec::with_capacity(fields.len()), 0u64);
+    let (mut found, mut names, mut width) = (Vec::with_capacity(fields.len()), HashSet::new(), 0u64);
     for field in fields {
         let Some([Json::Str(name), of]) = field.as_list() else {
             return Err("a field of an element type is no pair of name and type".into());
         };
         let of = typed(of, depth + 1)?;
         let size = of.size();
-        if found.iter().any(|(own, ..)| own == name) {
+        if !names.insert(name) {
             return Err(format!("an element type has two fields {name:?}"));
         }
         found.push((name.clone(), width, of));
@@ -163,11 +165,6 @@ impl Type {
     /// Bytes of an element; checked when it was made.
     pub fn size(&self) -> u64 {
         self.shape.iter().product::<u64>() * self.width
-    }
-
-    /// How many cells an element has, and at least as many lists inside each other.
-    pub fn cells(&self) -> u64 {
-        self.shape.iter().map(|size| (*size).max(1)).product()
     }
 
     fn checked(self) -> Result<Type, String> {
@@ -239,11 +236,12 @@ fn mark(endian: Endian) -> char {
 
 #[cfg(test)]
 mod tests {
+    use super::super::budget::Budget;
     use super::super::json;
     use super::*;
 
     fn of(text: &str) -> Result<(String, u64, Vec<u64>), String> {
-        let found = parse(&json::parse(text).unwrap())?;
+        let found = parse(&json::parse(text, &Budget::new(0)).unwrap())?;
         Ok((found.descr(), found.size(), found.shape))
     }
 

@@ -161,6 +161,7 @@ impl Lines {
                 at = longer
                     .ok_or_else(|| array.damaged(ix, "its strings do not fit into 63 bits together"))?;
             }
+            array.keep(ix, 1)?;
             starts.push(at);
         }
         Ok(Lines { content: array.content(content.to)?, array: array.clone(), ix, starts })

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use super::budget::{Budget, Of};
+use crate::codec::zip::Fault;
 use crate::yaml::Node;
 
 /// Lists and objects inside each other. An expression takes at most five of them.
@@ -19,9 +21,9 @@ pub enum Json {
     Map(Vec<(Box<str>, Json)>),
 }
 
-/// The error says what is wrong, and at which byte.
-pub fn parse(text: &str) -> Result<Json, String> {
-    let mut parser = Parser { text, at: 0 };
+/// The error says what is wrong, and at which byte, or that the budget does not suffice.
+pub fn parse(text: &str, budget: &Budget) -> Result<Json, Fault> {
+    let mut parser = Parser { text, at: 0, budget };
     let value = parser.value(0)?;
     parser.space();
     if parser.at < text.len() { Err(parser.wrong("text follows the value")) } else { Ok(value) }
@@ -54,6 +56,17 @@ impl Json {
         if let Json::Number(text) = self { text.parse().ok() } else { None }
     }
 
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        let own = match self {
+            Json::Null | Json::Bool(_) => 0,
+            Json::Number(text) | Json::Str(text) => text.len(),
+            Json::List(items) => items.iter().map(Json::weight).sum(),
+            Json::Map(pairs) => pairs.iter().map(|(key, value)| key.len() + value.weight()).sum(),
+        };
+        own + size_of::<Json>()
+    }
+
     /// As YAML has it.
     pub fn node(&self) -> Node {
         match self {
@@ -81,11 +94,12 @@ fn number(text: &str) -> Node {
 struct Parser<'t> {
     text: &'t str,
     at: usize,
+    budget: &'t Budget,
 }
 
 impl Parser<'_> {
-    fn wrong(&self, problem: &str) -> String {
-        format!("{problem} (byte {})", self.at)
+    fn wrong(&self, problem: &str) -> Fault {
+        format!("{problem} (byte {})", self.at).into()
     }
 
     fn rest(&self) -> &str {
@@ -110,12 +124,13 @@ impl Parser<'_> {
         is_next
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, String> {
+    fn value(&mut self, depth: usize) -> Result<Json, Fault> {
         if depth == DEEPEST {
             return Err(
                 self.wrong(&format!("the JSON is nested deeper than {DEEPEST} levels, which is the limit"))
             );
         }
+        self.budget.take(Of::Values, 1)?;
         self.space();
         match self.peek() {
             Some(b'{') => self.map(depth),
@@ -127,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self) -> Result<Json, String> {
+    fn word(&mut self) -> Result<Json, Fault> {
         for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))]
         {
             if self.rest().starts_with(word) {
@@ -139,7 +154,7 @@ impl Parser<'_> {
         Err(self.wrong(if is_nan { "NaN and Infinity are not JSON" } else { "no JSON value begins here" }))
     }
 
-    fn number(&mut self) -> Result<Json, String> {
+    fn number(&mut self) -> Result<Json, Fault> {
         let rest = self.rest();
         let len =
             rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
@@ -160,7 +175,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    fn list(&mut self, depth: usize) -> Result<Json, String> {
+    fn list(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
         let mut items = Vec::new();
         if self.take(b']') {
@@ -177,7 +192,7 @@ impl Parser<'_> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Json, String> {
+    fn map(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
         let mut pairs: Vec<(Box<str>, Json)> = Vec::new();
         let mut keys = std::collections::HashSet::new();
@@ -206,7 +221,7 @@ impl Parser<'_> {
         }
     }
 
-    fn string(&mut self) -> Result<Box<str>, String> {
+    fn string(&mut self) -> Result<Box<str>, Fault> {
         self.at += 1;
         let mut text = String::new();
         loop {
@@ -239,7 +254,7 @@ impl Parser<'_> {
     }
 
     /// One UTF-16 unit of four digits, or two of them.
-    fn unicode(&mut self) -> Result<char, String> {
+    fn unicode(&mut self) -> Result<char, Fault> {
         let first = self.unit()?;
         let code = match first {
             0xD800..=0xDBFF if self.rest().starts_with("\\u") => {
@@ -254,7 +269,7 @@ impl Parser<'_> {
         char::from_u32(code).ok_or_else(|| self.wrong("half of a character"))
     }
 
-    fn unit(&mut self) -> Result<u32, String> {
+    fn unit(&mut self) -> Result<u32, Fault> {
         let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let unit = unit.ok_or_else(|| self.wrong("four hexadecimal digits are needed here"))?;
@@ -283,6 +298,10 @@ pub fn write_text(text: &str, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<Json, Fault> {
+        super::parse(text, &Budget::new(0))
+    }
+
     #[test]
     fn values() {
         let json =
@@ -299,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_no_json() {
-        let said = |text: &str| parse(text).unwrap_err();
+        let said = |text: &str| parse(text).unwrap_err().problem;
         assert!(said("NaN").contains("not JSON"));
         assert!(said("{\"a\":1,\"a\":2}").contains("comes twice"));
         assert!(said("1 2").contains("follows"));

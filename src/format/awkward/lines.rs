@@ -13,8 +13,10 @@ use crate::{Error, Result};
 const BETWEEN: u64 = 64 << 10;
 /// So many bytes it may have, ...
 const MOST: u64 = 64 << 20;
-/// ... or so many times as many as the array's numbers.
+/// ... or so many times as many as the container.
 const MOST_TIMES: u64 = 64;
+/// For each of them so many may be read.
+const MOST_WORK: u64 = 64;
 
 pub struct JsonLines {
     array: Arc<Array>,
@@ -25,22 +27,26 @@ pub struct JsonLines {
 
 impl JsonLines {
     pub fn new(array: &Arc<Array>) -> Result<JsonLines> {
-        let nodes = 0..array.graph.nodes.len();
-        let stored = nodes.map(|ix| array.claimed(ix)).fold(0, u64::saturating_add);
-        let most = stored.saturating_mul(MOST_TIMES).max(MOST);
+        let most = array.store().len().saturating_mul(MOST_TIMES).max(MOST);
+        let root = array.graph.root.to;
+        let limit = |problem| Err(Error::Unsupported { place: array.place(root), problem });
         let mut lines = JsonLines { array: array.clone(), places: vec![(0, 0)], len: 0 };
         let mut values = Values::new(array);
         let mut line = Vec::new();
         for item in 0..lines.count() {
             if lines.places.last().is_none_or(|(_, at)| lines.len - at >= BETWEEN) {
+                array.keep(root, 2)?;
                 lines.places.push((item, lines.len));
             }
             lines.line(&mut values, item, &mut line)?;
             lines.len += line.len() as u64;
             if lines.len > most {
-                let problem = format!("as JSON lines it takes more than {most} bytes, which is the limit");
-                let place = array.store().place(array.path(array.graph.root.to));
-                return Err(Error::Unsupported { place, problem });
+                return limit(format!("as JSON lines it takes more than {most} bytes, which is the limit"));
+            }
+            let most_work = most.saturating_mul(MOST_WORK);
+            if values.work > most_work {
+                let problem = "as JSON lines it takes reading more than";
+                return limit(format!("{problem} {most_work} bytes, which is the limit"));
             }
         }
         Ok(lines)

@@ -3,7 +3,6 @@
 use super::array::Array;
 use super::faces;
 use super::graph::{Encoding, Ix, Kind, Node as Part, Rows, Scalar};
-use super::json::Json;
 use super::layout::{File, What};
 use super::typed;
 use crate::array::numpy::Parts;
@@ -32,7 +31,10 @@ fn part(array: &Array, ix: Ix, node: &Part, fields: &mut Fields) {
     fields.push(("class", Node::text(node.class())));
     let is_refused = matches!(node.kind, Kind::Refused { .. });
     if !is_refused {
-        fields.push(("length", Node::int(node.len)));
+        // Of what is refused with a part the length is not known.
+        if node.fault.is_none() || node.flat().is_some() {
+            fields.push(("length", Node::int(node.len)));
+        }
         fields.push(("type", Node::text(&typed::text(array, ix))));
     }
     if let Some(id) = node.id {
@@ -84,10 +86,7 @@ fn own(node: &Part, fields: &mut Fields) {
             };
             fields.push(("default", value));
         }
-        Kind::Object { generator, .. } => {
-            let names = generator.as_list().unwrap_or_default().iter().filter_map(Json::as_str);
-            fields.push(("generator", Node::text(&names.collect::<Vec<_>>().join("."))));
-        }
+        Kind::Object { generator, .. } => fields.push(("generator", Node::text(generator))),
         _ => {}
     }
 }
@@ -109,16 +108,13 @@ fn whole(array: &Array, fields: &mut Fields) {
     }
     let circles = array.graph.circles.iter().take(MOST_NAMED);
     let circle = |(from, to): &(Ix, Ix)| {
-        Node::map([("in", Node::text(array.path(*from))), ("contains", Node::text(array.path(*to)))])
+        Node::map([("in", Node::text(&array.path(*from))), ("contains", Node::text(&array.path(*to)))])
     };
     let circles: Vec<Node> = circles.map(circle).collect();
     if !circles.is_empty() {
         fields.push(("circles", Node::seq(circles)));
     }
-    let twice = array.store().twice.iter().take(MOST_NAMED);
-    let twice = twice.map(|name| format!("there are two members {name:?}: the last one is read"));
-    let warnings: Vec<Node> =
-        array.graph.warnings.iter().cloned().chain(twice).map(|text| Node::text(&text)).collect();
+    let warnings: Vec<Node> = warnings(array).map(|text| Node::text(&text)).collect();
     if !warnings.is_empty() {
         fields.push(("warnings", Node::seq(warnings)));
     }
@@ -132,13 +128,20 @@ fn whole(array: &Array, fields: &mut Fields) {
     }
 }
 
+/// What contradicts itself and is read all the same, as the library does.
+pub fn warnings(array: &Array) -> impl Iterator<Item = String> {
+    let twice = array.store().twice.iter();
+    let twice = twice.map(|name| format!("there are two members {name:?}: the last one is read"));
+    array.graph.warnings.iter().cloned().chain(twice).take(MOST_NAMED)
+}
+
 fn refusal(array: &Array, ix: Ix, node: &Part) -> Node {
     let why = match (&node.fault, &node.kind) {
         (Some(fault), _) => fault.problem.clone(),
         _ => "its items are made by code, which is not run; what they are made from is readable".into(),
     };
     Node::map([
-        ("part", Node::text(array.path(ix))),
+        ("part", Node::text(&array.path(ix))),
         ("what", Node::text(node.class())),
         ("why", Node::text(&why)),
     ])
@@ -148,7 +151,7 @@ fn refusal(array: &Array, ix: Ix, node: &Part) -> Node {
 pub fn codec(array: &Array, file: &File) -> Node {
     let Ok(node) = array.node(file.ix) else { return Node::Null };
     let id = node.id.map(|id| ("id", Node::int(id)));
-    match (file.what, node.flat()) {
+    match (&file.what, node.flat()) {
         (What::Data, Some(flat)) => {
             let codec = flat.blob.codec.map_or(Node::Null, |codec| Node::text(codec.name()));
             let fixed = [
@@ -166,6 +169,11 @@ pub fn codec(array: &Array, file: &File) -> Node {
         (What::Face(face), _) => {
             let fixed = [("computed", Node::Bool(true)), ("meaning", Node::text(face.meaning()))];
             Node::map(fixed)
+        }
+        (What::Offsets(_) | What::Elements(_), _) => {
+            let meaning =
+                "the lists one after the other, as their starts and stops had them anywhere in the content";
+            Node::map([("computed", Node::Bool(true)), ("meaning", Node::text(meaning))])
         }
         (What::Text, _) => {
             let meaning = "each string, then a line feed; one with a line feed in it is told by the offsets and bytes beside";
@@ -188,9 +196,9 @@ pub fn sidecar(array: &Array, file: &File, name: &str, file_name: &[u8]) -> Stri
 
 fn parts(array: &Array, file: &File) -> Option<Parts> {
     let node = array.node(file.ix).ok()?;
-    let (descr, shape) = match (file.what, node.flat()) {
+    let (descr, shape) = match (&file.what, node.flat()) {
         (What::Data, Some(flat)) => (flat.of.descr(), [&[node.len], &*flat.of.shape].concat()),
-        (What::Face(face), _) => ("<i8".into(), faces::shape(array, file.ix, face).ok()?),
+        (What::Face(face), _) => ("<i8".into(), faces::shape(array, file.ix, *face).ok()?),
         _ => return None,
     };
     Some(Parts::new(&descr, &shape, crate::array::Order::C, false))

@@ -9,18 +9,22 @@
 //!
 //! | from the bytes up | |
 //! |---|---|
+//! | `budget` | what a container may take of memory and time, whatever is written in it |
 //! | `store` | the members, and what they decompress to |
 //! | `json`, `dtype`, `pickle` | what schemas are written in; element types; the one pickle that is read |
-//! | `graph`, `schema` | what a schema describes, and how it is told from the expressions |
+//! | `document`, `graph`, `schema` | a schema, what it describes, and how that is told from its expressions |
 //! | `array` | an array with its bytes: whole numbers, and where lists begin and end |
 //! | `faces`, `values`, `lines` | what follows from that: offsets and the like; items as JSON; all of them |
+//! | `picked` | lists one after the other that are anywhere in their content |
 //! | `typed`, `meta`, `check` | the type as the reference shows it; what is said; what does not fit |
-//! | `layout`, `archive`, `views` | the files of a mount, the datasets, and what is below `.views` |
+//! | `way`, `layout`, `archive`, `views` | the files of a mount, the datasets, and what is below `.views` |
 //! | `write` | flat and jagged arrays, written |
 
 mod archive;
 mod array;
+mod budget;
 mod check;
+mod document;
 mod dtype;
 mod faces;
 mod graph;
@@ -28,12 +32,14 @@ mod json;
 mod layout;
 mod lines;
 mod meta;
+mod picked;
 mod pickle;
 mod schema;
 mod store;
 mod typed;
 mod values;
 mod views;
+mod way;
 mod write;
 
 use std::path::Path;
@@ -48,6 +54,7 @@ use crate::tree::{Builder, NameList, Tree, WithViews};
 use crate::{Error, Result};
 use archive::Archive;
 use array::Array;
+use budget::Budget;
 use store::Store;
 use views::Views;
 
@@ -61,6 +68,10 @@ const MOST_ARRAYS: usize = 1 << 18;
 impl Format for Awkward {
     fn name(&self) -> &'static str {
         "Awkward"
+    }
+
+    fn facts(&self) -> Option<&'static str> {
+        Some("awkward")
     }
 
     /// A ZIP file that is called .awkd (or, of the first versions, .akd), or whose first member begins like a schema.
@@ -102,6 +113,11 @@ impl Format for Awkward {
             source.read_range(0..source.len().min(HEAD as u64))
         };
         is_called && head().is_ok_and(|head| is_document(&head))
+    }
+
+    /// Of the array without a name.
+    fn hidden_part(&self) -> Option<&'static str> {
+        Some(SCHEMA)
     }
 
     fn stands_beside(&self, path: &Path, named: bool) -> bool {
@@ -178,8 +194,7 @@ fn read(context: &Context) -> Result<Read> {
         return damaged(format!("it has {} arrays, {MOST_ARRAYS} are the limit", schemas.len()));
     }
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));
-    let mut arrays = arrays.collect::<Result<Vec<_>>>()?;
-    let layout = layout::layout(&mut arrays);
+    let (arrays, layout) = layout::layout(arrays.collect::<Result<Vec<_>>>()?);
     let arrays: Vec<_> = arrays.into_iter().map(Arc::new).collect();
     let archive = Archive::new(store.clone(), arrays.clone(), layout);
     Ok(Read { store, arrays, archive })
@@ -189,11 +204,12 @@ fn read(context: &Context) -> Result<Read> {
 fn files(context: &Context) -> Result<Store> {
     let sources = [std::slice::from_ref(&context.source), &context.others].concat();
     let (mut schemas, mut reads) = (Vec::new(), Vec::new());
+    let budget = Budget::new(0);
     for source in sources {
         let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let content = Content::Stored { source: source.clone(), range: 0..source.len() };
-        if let Ok(document) = array::read_document(content)? {
-            reads.extend(schema::reads(&document));
+        if let Ok(document) = document::read(content, &budget)? {
+            reads.extend(document::reads(&document));
         }
         // Whatever it is called, it is a schema.
         let name = if name.ends_with(SCHEMA) { name } else { format!("{name}{SCHEMA}") };

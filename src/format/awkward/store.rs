@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 use std::sync::{Arc, OnceLock};
 
 use super::super::Context;
+use super::budget::Budget;
 use super::graph::{Blob, Codec};
 use crate::codec::zip::{self, Fault, Window};
 use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz};
@@ -19,6 +20,7 @@ use crate::{Error, Result};
 pub struct Store {
     source: Arc<dyn Source>,
     engine: Arc<Engine>,
+    budget: Budget,
     members: Vec<Member>,
     /// Of members of one name the last, as Python has it.
     index: HashMap<Box<str>, usize>,
@@ -60,7 +62,8 @@ impl Store {
         let members = names.into_iter().zip(directory.records).map(member).collect();
         let streams = || Streams::new(engine.clone(), source.clone(), header.clone());
         let (deflated, compressed) = (streams(), streams());
-        Ok(Store { source, engine, members, index, twice, deflated, compressed })
+        let budget = Budget::new(source.len());
+        Ok(Store { source, engine, budget, members, index, twice, deflated, compressed })
     }
 
     /// The files of a directory: the schemas that were opened, and what they read, as far as it is there. Each is called
@@ -86,11 +89,35 @@ impl Store {
         let (source, engine) = (context.source.clone(), context.engine.clone());
         let streams = || Streams::new(engine.clone(), source.clone(), 0..0);
         let (deflated, compressed) = (streams(), streams());
-        Store { source, engine: engine.clone(), members, index, twice: Vec::new(), deflated, compressed }
+        let mut store = Store {
+            source,
+            engine,
+            budget: Budget::new(0),
+            members,
+            index,
+            twice: Vec::new(),
+            deflated,
+            compressed,
+        };
+        store.budget = Budget::new(store.len());
+        store
     }
 
     pub fn source(&self) -> &Arc<dyn Source> {
         &self.source
+    }
+
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Bytes of the container.
+    pub fn len(&self) -> u64 {
+        let file = |member: &Member| match &member.data {
+            Data::Zip { .. } => 0,
+            Data::File(source) => source.len(),
+        };
+        self.source.len().max(self.members.iter().map(file).fold(0, u64::saturating_add))
     }
 
     pub fn place(&self, dataset: &str) -> Place {

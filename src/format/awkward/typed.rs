@@ -2,20 +2,22 @@
 //! columns or possibilities.
 
 use super::array::Array;
-use super::dtype::Type;
+use super::dtype::{Cell, Type};
 use super::graph::{Encoding, Ix, Kind};
 
 /// After so many parts the rest is left out: shared parts are shown wherever they are used.
 const MOST: usize = 10_000;
+/// After so many bytes too; they count again wherever they are moved to the right.
+const MOST_BYTES: usize = 4 << 20;
 /// And so much deeper.
 const DEEPEST: usize = 128;
 
 /// With the length.
 pub fn text(array: &Array, ix: Ix) -> String {
-    let mut types = Types { array, open: Vec::new(), named: Vec::new(), left: MOST };
+    let mut types = Types { array, open: Vec::new(), named: Vec::new(), left: MOST, bytes: MOST_BYTES };
     let len = array.node(ix).map_or(0, |node| node.len);
     let item = types.item(ix);
-    after(&format!("[0, {len}) -> "), item).join("\n")
+    types.after(&format!("[0, {len}) -> "), item).join("\n")
 }
 
 struct Types<'a> {
@@ -25,15 +27,14 @@ struct Types<'a> {
     /// Those of them that contain themselves, by their numbers.
     named: Vec<Ix>,
     left: usize,
+    bytes: usize,
 }
 
 type Block = Vec<String>;
 
-/// What comes before the first line; the others are indented by as much.
-fn after(before: &str, block: Block) -> Block {
-    let room = " ".repeat(before.chars().count());
-    let line = |(at, line)| format!("{}{line}", if at == 0 { before } else { &room });
-    block.into_iter().enumerate().map(line).collect()
+/// What is left out.
+fn rest() -> Block {
+    vec!["...".into()]
 }
 
 fn ending(mut block: Block, end: &str) -> Block {
@@ -44,6 +45,24 @@ fn ending(mut block: Block, end: &str) -> Block {
 }
 
 impl Types<'_> {
+    /// Is there room for so many bytes more? If not there is none from now on.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let left = self.bytes.checked_sub(bytes);
+        self.bytes = left.unwrap_or(0);
+        left.is_some_and(|left| left > 0)
+    }
+
+    /// What comes before the first line; the others are indented by as much.
+    fn after(&mut self, before: &str, block: Block) -> Block {
+        let lines: usize = block.iter().map(String::len).sum();
+        if !self.has_room(lines.saturating_add(before.len().saturating_mul(block.len()))) {
+            return rest();
+        }
+        let room = " ".repeat(before.chars().count());
+        let line = |(at, line)| format!("{}{line}", if at == 0 { before } else { &room });
+        block.into_iter().enumerate().map(line).collect()
+    }
+
     fn item(&mut self, ix: Ix) -> Block {
         if self.open.contains(&ix) {
             let number = self.named.iter().position(|named| *named == ix).unwrap_or_else(|| {
@@ -52,15 +71,15 @@ impl Types<'_> {
             });
             return vec![format!("T{number}")];
         }
-        if self.left == 0 || self.open.len() == DEEPEST {
-            return vec!["...".into()];
+        if self.left == 0 || self.bytes == 0 || self.open.len() == DEEPEST {
+            return rest();
         }
         self.left -= 1;
         self.open.push(ix);
         let block = self.of(ix);
         self.open.pop();
         match self.named.iter().position(|named| *named == ix) {
-            Some(number) => after(&format!("T{number} := "), block),
+            Some(number) => self.after(&format!("T{number} := "), block),
             None => block,
         }
     }
@@ -69,68 +88,97 @@ impl Types<'_> {
         let array = self.array;
         let Ok(node) = array.node(ix) else { return Vec::new() };
         match &node.kind {
-            Kind::Flat(flat) => flat_type(&flat.of),
+            Kind::Flat(flat) => self.element(&flat.of),
             Kind::Jagged { lists, content } => {
                 let inner = array.lists(lists).map_or(&[][..], |(_, inner)| inner);
-                after(&format!("{}[0, inf) -> ", dimensions(inner)), self.item(content.to))
+                let content = self.item(content.to);
+                self.after(&format!("{}[0, inf) -> ", dimensions(inner)), content)
             }
             Kind::Strings { lists, encoding, .. } => {
                 let inner = array.lists(lists).map_or(&[][..], |(_, inner)| inner);
                 let class = if *encoding == Encoding::Bytes { "bytes" } else { "str" };
                 vec![format!("{}<class '{class}'>", dimensions(inner))]
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => columns
-                .iter()
-                .flat_map(|(name, edge)| after(&format!("'{name}' -> "), self.item(edge.to)))
-                .collect(),
+            Kind::Table { columns } | Kind::Record { columns, .. } => self.each(columns, |types, column| {
+                let item = types.item(column.edge.to);
+                types.column(&column.name, item)
+            }),
             Kind::View { table, .. } => self.item(table.to),
             Kind::Masked { content, .. }
             | Kind::BitMasked { content, .. }
-            | Kind::IndexedMasked { content, .. } => ending(after("?(", self.item(content.to)), ")"),
+            | Kind::IndexedMasked { content, .. } => {
+                let content = self.item(content.to);
+                ending(self.after("?(", content), ")")
+            }
             Kind::Union { contents, .. } => {
-                let blocks = contents.iter().map(|edge| self.item(edge.to)).collect();
-                one_of(blocks)
+                let mut blocks = Vec::new();
+                self.each(contents, |types, edge| {
+                    blocks.push(types.item(edge.to));
+                    Vec::new()
+                });
+                self.one_of(blocks)
             }
             Kind::Chunked { chunks, .. } => {
                 chunks.first().map_or_else(|| vec!["?".into()], |(edge, _)| self.item(edge.to))
             }
             Kind::Indexed { content, .. } | Kind::Sparse { content, .. } => self.item(content.to),
-            Kind::Object { generator, .. } => {
-                let names = generator.as_list().unwrap_or_default();
-                vec![names.iter().filter_map(super::json::Json::as_str).collect::<Vec<_>>().join(".")]
-            }
+            Kind::Object { generator, .. } => vec![generator.to_string()],
             Kind::Refused { .. } => vec!["?".into()],
         }
     }
-}
 
-/// Possibilities one under the other, with bars between them.
-fn one_of(blocks: Vec<Block>) -> Block {
-    let width = blocks.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
-    let count = blocks.len();
-    let mut lines = Vec::new();
-    for (number, block) in (1..).zip(blocks) {
-        let end = if number == count { " )" } else { " |" };
-        let height = block.len();
-        let padded = |(at, line): (usize, String)| {
-            let room = " ".repeat(width - line.chars().count());
-            if at + 1 == height { format!("{line}{room}{end}") } else { line }
-        };
-        lines.extend(block.into_iter().enumerate().map(padded));
+    /// One under the other, as long as there is room.
+    fn each<T>(&mut self, parts: &[T], mut each: impl FnMut(&mut Self, &T) -> Block) -> Block {
+        let mut lines = Vec::new();
+        for part in parts {
+            if self.left == 0 || self.bytes == 0 {
+                lines.extend(rest());
+                break;
+            }
+            lines.extend(each(self, part));
+        }
+        lines
     }
-    after("(", lines)
+
+    fn column(&mut self, name: &str, item: Block) -> Block {
+        match self.has_room(name.len()) {
+            true => self.after(&format!("'{name}' -> "), item),
+            false => rest(),
+        }
+    }
+
+    fn element(&mut self, of: &Type) -> Block {
+        let inner = match &of.cell {
+            Cell::Fields(fields) => self.each(fields, |types, (name, _, of)| {
+                let item = types.element(of);
+                types.column(name, item)
+            }),
+            _ => vec![of.name()],
+        };
+        self.after(&dimensions(&of.shape), inner)
+    }
+
+    /// Possibilities one under the other, with bars between them.
+    fn one_of(&mut self, blocks: Vec<Block>) -> Block {
+        let width = blocks.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
+        let count = blocks.len();
+        if !self.has_room(width.saturating_mul(count)) {
+            return rest();
+        }
+        let mut lines = Vec::new();
+        for (number, block) in (1..).zip(blocks) {
+            let end = if number == count { " )" } else { " |" };
+            let height = block.len();
+            let padded = |(at, line): (usize, String)| {
+                let room = " ".repeat(width - line.chars().count());
+                if at + 1 == height { format!("{line}{room}{end}") } else { line }
+            };
+            lines.extend(block.into_iter().enumerate().map(padded));
+        }
+        self.after("(", lines)
+    }
 }
 
 fn dimensions(shape: &[u64]) -> String {
     shape.iter().map(|size| format!("[0, {size}) -> ")).collect()
-}
-
-fn flat_type(of: &Type) -> Block {
-    let inner = match &of.cell {
-        super::dtype::Cell::Fields(fields) => {
-            fields.iter().flat_map(|(name, _, of)| after(&format!("'{name}' -> "), flat_type(of))).collect()
-        }
-        _ => vec![of.name()],
-    };
-    after(&dimensions(&of.shape), inner)
 }

@@ -69,22 +69,6 @@ impl Datasets for Views {
         }
     }
 
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Err(Error::NotFound)
-    }
-
-    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
-        Size::NOTHING
-    }
-
-    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
-        Err(Error::NotFound)
-    }
-
-    fn has_sidecar(&self, _: u32) -> bool {
-        false
-    }
-
     fn describe(&self, _: u32) -> Result<Description> {
         Err(Error::NotFound)
     }

@@ -7,13 +7,14 @@
 //! What follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
 //! so is `meta.yaml`.
 
-use std::collections::BTreeMap;
+mod schema;
+
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::json::write_text;
-use crate::array::{self, Array, Dtype, Kind, Order, byte_len};
+use crate::array::{self, Array, Dtype, Kind, byte_len};
 use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
@@ -21,6 +22,7 @@ use crate::format::target::input::Exactly;
 use crate::format::target::zip::{self, Body, Written};
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::{Error, Result};
+use schema::{Schema, ascii, dtype};
 
 /// What is written is what this version of the reference reads and writes.
 const VERSION: &str = "0.15.5";
@@ -100,7 +102,10 @@ impl Writer {
         let What::Array(array) = dataset.what else {
             if name.rsplit('/').next() == Some("meta.yaml") {
                 io::copy(data, &mut io::sink())?;
-                return Ok(vec!["it is left out: the schemas say what it does".into()]);
+                return Ok(vec![
+                    "it is left out: flat and jagged arrays are written, and nothing else that it tells"
+                        .into(),
+                ]);
             }
             return Err(io::Error::other(
                 "it is no array, and Awkward containers hold flat and jagged arrays",
@@ -168,16 +173,11 @@ impl Writer {
         (self.len, self.count) = (end, self.count + 1);
     }
 
-    /// As [`root`], but that parts of a jagged array in the root are those of an array without a name.
-    fn root_of<'n>(&self, name: &'n str) -> &'n str {
+    /// Are parts of a jagged array in the root? Then they are those of an array without a name.
+    fn has_nameless(&self) -> bool {
         let has = |part: &str| self.arrays.contains_key(part);
         let has_lists = has("counts") || has("offsets") || (has("starts") && has("stops"));
-        let has_content = self.names.iter().any(|name| name == "content" || name.starts_with("content/"));
-        let is_part = |first: &str| matches!(first, "counts" | "offsets" | "starts" | "stops" | "content");
-        match name.split('/').next() {
-            Some(first) if has_lists && has_content && is_part(first) => "",
-            _ => root(name),
-        }
+        has_lists && self.names.iter().any(|name| name == "content" || name.starts_with("content/"))
     }
 
     fn part(&self, place: &str, part: &str) -> Option<&Added> {
@@ -187,14 +187,13 @@ impl Writer {
     /// Writes the schemas.
     fn schemas(&mut self) -> io::Result<()> {
         let mut schemas: Vec<(String, Vec<u8>)> = Vec::new();
-        let mut done: Vec<String> = Vec::new();
+        let (mut done, has_nameless) = (HashSet::new(), self.has_nameless());
         for name in &self.names {
-            let root = self.root_of(name);
-            if done.iter().any(|known| known == root) {
+            let root = if has_nameless && is_part_of_nameless(name) { "" } else { root(name) };
+            if !done.insert(root) {
                 continue;
             }
-            done.push(root.to_owned());
-            let mut schema = Schema { writer: self, root, json: Vec::new(), next: 0 };
+            let mut schema = Schema::new(self, root);
             schema
                 .array(root, 0)
                 .map_err(|problem| io::Error::other(format!("array {root:?}: {problem}")))?;
@@ -230,6 +229,11 @@ fn below(place: &str, part: &str) -> String {
     if place.is_empty() { part.to_owned() } else { format!("{place}/{part}") }
 }
 
+fn is_part_of_nameless(name: &str) -> bool {
+    let first = name.split('/').next();
+    matches!(first, Some("counts" | "offsets" | "starts" | "stops" | "content"))
+}
+
 /// The array that a dataset is a part of: its name up to the first part of a jagged array.
 fn root(name: &str) -> &str {
     let mut at = 0;
@@ -241,137 +245,6 @@ fn root(name: &str) -> &str {
         at += part.len() + 1;
     }
     name
-}
-
-struct Schema<'w> {
-    writer: &'w Writer,
-    root: &'w str,
-    json: Vec<u8>,
-    next: u64,
-}
-
-impl Schema<'_> {
-    fn id(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
-    }
-
-    /// Adds the array at `place`; returns its length.
-    fn array(&mut self, place: &str, depth: usize) -> Result<u64, String> {
-        let writer = self.writer;
-        if depth == super::schema::DEEPEST {
-            return Err(format!("it is nested deeper than {depth} levels, which is the limit"));
-        }
-        if let Some(flat) =
-            writer.arrays.get(place).or_else(|| writer.part(place, "data").filter(|_| !place.is_empty()))
-        {
-            self.flat(flat)?;
-            return Ok(length(flat));
-        }
-        let id = self.id();
-        let told = ["counts", "offsets", "starts", "stops"].map(|part| writer.part(place, part));
-        let (call, parts): (&str, Vec<&Added>) = match told {
-            [None, None, Some(starts), Some(stops)] => ("\"JaggedArray\"", vec![starts, stops]),
-            [Some(counts), None, None, None] => ("\"JaggedArray\", \"fromcounts\"", vec![counts]),
-            [None, Some(offsets), None, None] => ("\"JaggedArray\", \"fromoffsets\"", vec![offsets]),
-            [None, None, None, None] => {
-                return Err(format!("{place:?} has neither counts nor offsets nor starts and stops"));
-            }
-            _ => return Err(format!("counts, offsets, starts and stops of {place:?} do not say the same")),
-        };
-        self.json.extend(format!("{{\"call\": [\"awkward0\", {call}], \"args\": [").into_bytes());
-        for part in &parts {
-            self.flat(part)?;
-            self.json.extend(b", ");
-        }
-        let have = self.array(&below(place, "content"), depth + 1)?;
-        self.json.extend(format!("], \"id\": {id}}}").into_bytes());
-        let (len, need) = lists(&parts, call)?;
-        match need {
-            Some(need) if need > have.into() => {
-                Err(format!("the lists of {place:?} need {need} items, its content has {have}"))
-            }
-            _ => Ok(len),
-        }
-    }
-
-    fn flat(&mut self, flat: &Added) -> Result<(), String> {
-        let (id, length_id) = (self.id(), self.id());
-        let read = flat.member.strip_prefix(&format!("{}-", self.root)).unwrap_or(&flat.member);
-        self.json.extend(b"{\"call\": [\"awkward0\", \"numpy\", \"frombuffer\"], \"args\": [{\"read\": ");
-        ascii(read, &mut self.json);
-        let (dtype, count) = (dtype(&flat.array)?, length(flat));
-        self.json.extend(
-            format!(
-                "}}, {{\"dtype\": {dtype}}}, {{\"json\": {count}, \"id\": {length_id}}}], \"id\": {id}}}"
-            )
-            .into_bytes(),
-        );
-        Ok(())
-    }
-}
-
-fn length(flat: &Added) -> u64 {
-    flat.array.shape.first().copied().unwrap_or(1)
-}
-
-/// How many lists there are, and how many items they need, where that is known.
-fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
-    let [first, others @ ..] = parts else { return Err("it has no lists".into()) };
-    let is_flat = |part: &&Added| part.array.shape.len() == 1;
-    let numbers = |part: &Added| part.numbers.clone().ok_or("its lists are not told by whole numbers");
-    let found = numbers(first)?;
-    if !parts.iter().all(is_flat) {
-        return Err("where its lists are is not told by arrays of one dimension".into());
-    }
-    let len = length(first);
-    if found.least < 0 {
-        return Err(format!("where its lists are is told by {}, which is negative", found.least));
-    }
-    match others {
-        [stops] => {
-            numbers(stops)?;
-            if length(stops) < len { Err("it has more starts than stops".into()) } else { Ok((len, None)) }
-        }
-        _ if call.ends_with("\"fromcounts\"") => {
-            Ok((len, Some(found.sum.ok_or("its counts do not fit into 64 bits together")?)))
-        }
-        _ if len == 0 => Err("its offsets are empty".into()),
-        _ if !found.is_rising || found.first != Some(0) => Err("its offsets do not rise from 0 on".into()),
-        _ => Ok((len - 1, Some(found.last))),
-    }
-}
-
-/// As the reference writes it. Of an array without axes it has one element.
-fn dtype(array: &Array) -> Result<String, String> {
-    if array.order == Order::F && array.shape.len() > 1 {
-        return Err("it is in F order, and blobs are in C order: save it in C order with numpy".into());
-    }
-    let Dtype { element, endian } = array.dtype;
-    let name = element.name().filter(|_| array.record.is_none());
-    let name = name.ok_or("its elements are no numbers that numpy has a name for")?;
-    let text = if endian == array::Endian::Big && element.swapped() > 1 {
-        array.dtype.to_string()
-    } else {
-        name.into()
-    };
-    let inner: Vec<String> = array.shape.iter().skip(1).map(u64::to_string).collect();
-    Ok(if inner.is_empty() { format!("\"{text}\"") } else { format!("[\"{text}\", [{}]]", inner.join(", ")) })
-}
-
-/// JSON of ASCII characters alone, as the reference has it.
-fn ascii(text: &str, out: &mut Vec<u8>) {
-    let mut plain = Vec::new();
-    write_text(text, &mut plain);
-    for c in String::from_utf8_lossy(&plain).chars() {
-        if c.is_ascii() {
-            out.push(c as u8);
-        } else {
-            let units =
-                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-            out.extend(units.into_bytes());
-        }
-    }
 }
 
 /// Looks at whole numbers on their way.

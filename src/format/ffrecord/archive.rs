@@ -81,22 +81,6 @@ impl Datasets for Archive {
         self.records.content_at_once(self.record(dataset)?)
     }
 
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Err(Error::NotFound)
-    }
-
-    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
-        Size { len: Some(0), stored: 0 }
-    }
-
-    fn has_sidecar(&self, _: u32) -> bool {
-        false
-    }
-
-    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
-        Err(Error::NotFound)
-    }
-
     fn describe(&self, dataset: u32) -> Result<Description> {
         let number = self.record(dataset)?;
         let found = self.records.find(number)?;

@@ -3,6 +3,8 @@
 //! for, so that a disk or a network works on many of them at a time. Large batches are read by several threads.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use super::records::Records;
 use super::shard::Shard;
@@ -137,14 +139,20 @@ fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
         return fill_here(records, runs);
     }
     // Asking takes longer than reading a small batch.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = cores.min(MOST_THREADS).min(runs.len());
     let share = runs.len().div_ceil(threads);
-    std::thread::scope(|scope| {
-        let fill = |part| scope.spawn(move || fill_here(records, part));
-        let threads: Vec<_> = runs.chunks_mut(share).map(fill).collect();
+    let rest = Mutex::new(runs.chunks_mut(share));
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).try_for_each(|part| fill_here(records, part));
+    thread::scope(|scope| {
+        // One that cannot be started leaves its share to the others.
+        let start = |_| thread::Builder::new().name("rab-batch".into()).spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
         let panicked = |_| Err(Error::Other("a thread that read records ended too early".into()));
-        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(panicked))
+        let joined = |other: thread::ScopedJoinHandle<'_, _>| other.join().unwrap_or_else(panicked);
+        // All are waited for.
+        others.into_iter().map(joined).fold(work(), Result::and)
     })
 }
 

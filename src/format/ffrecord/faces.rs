@@ -1,11 +1,12 @@
 //! The tables of a mount, for readers that want speed: all records' bytes, where each begins in them, and the
-//! CRCs; each bare, and as a .npy file.
+//! CRCs; each bare, as a .npy file, and all together as an Arrow file.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::records::Records;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
+use crate::arrow::{self, Column, Of};
 use crate::content::{Bytes, Computed, Content, joined};
 use crate::{Error, Result};
 
@@ -27,6 +28,21 @@ pub fn all(records: &Arc<Records>) -> Vec<Content> {
         [bare.clone(), joined(vec![header, bare])]
     });
     both.flatten().collect()
+}
+
+/// The records as the rows of an Arrow file: `data`, which is their bytes where they are, and `crc32`. Nothing is compared.
+pub fn arrow(records: &Arc<Records>) -> Option<Content> {
+    let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
+    let column = |name: &str, of, buffers: Vec<Content>| {
+        let buffers = [vec![joined(Vec::new())], buffers].concat();
+        Column { name: name.into(), of, buffers }
+    };
+    let crc = Of::Int { size: 4, is_signed: false };
+    let columns = vec![
+        column("data", Of::Binary, vec![offsets, joined(records.data())]),
+        column("crc32", crc, vec![joined(records.checksums())]),
+    ];
+    arrow::file(records.count().into(), columns)
 }
 
 /// N + 1 numbers: where each record begins, counted from the first one's beginning and across files, and the end.

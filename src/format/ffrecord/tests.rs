@@ -153,11 +153,13 @@ fn the_tree_of_a_plain_file() {
         assert_eq!(at(&tree, name), None, "{name}");
     }
     let views = at(&tree, ".views").unwrap();
-    assert_eq!(listed(&tree, views), ["table"]);
+    assert_eq!(listed(&tree, views), ["table", "arrow"]);
+    assert_eq!(listed(&tree, at(&tree, ".views/arrow").unwrap()), ["records.arrow"]);
+    assert!(read(&tree, ".views/arrow/records.arrow").starts_with(b"ARROW1"));
     assert_eq!(listed(&tree, at(&tree, ".views/table").unwrap()), super::faces::NAMES);
     assert_eq!(read(&tree, ".views/table/data"), parts.concat());
     assert_eq!(read(&tree, ".views/table/data.npy").len(), 128 + parts.concat().len());
-    assert_eq!((tree.datasets(), tree.nodes()), (11, 22));
+    assert_eq!((tree.datasets(), tree.nodes()), (11, 24));
     assert!(tree.kind(tree.nodes()).is_err());
     assert!(!tree.is_vast());
 }

@@ -3,6 +3,7 @@
 //! records/000000 ...       of plain files; a packed folder has its own names in the root instead
 //! records.meta.yaml
 //! .views/table/data ...    not listed in the root, see `faces`
+//! .views/arrow/records.arrow
 //! ```
 //! Nodes are the fixed ones below, then the records, or the folder's nodes but its root.
 
@@ -21,13 +22,18 @@ const RECORDS: NodeId = 1;
 const META: NodeId = 2;
 const VIEWS: NodeId = 3;
 const TABLE: NodeId = 4;
-const FACES: NodeId = 5;
+const ARROW: NodeId = 5;
+const FACES: NodeId = 6;
+/// Behind the other faces.
+const ARROW_FILE: NodeId = FACES + faces::NAMES.len() as NodeId;
 /// The first node of a record, or of a folder.
-const FIRST: NodeId = FACES + faces::NAMES.len() as NodeId;
+const FIRST: NodeId = ARROW_FILE + 1;
 
 const META_NAME: &[u8] = b"records.meta.yaml";
 const VIEWS_NAME: &[u8] = b".views";
 const TABLE_NAME: &[u8] = b"table";
+const ARROW_NAME: &[u8] = b"arrow";
+const ARROW_FILE_NAME: &[u8] = b"records.arrow";
 
 /// A directory with more entries is vast.
 const VAST: u32 = 1_000_000;
@@ -36,7 +42,7 @@ pub struct RecordTree {
     records: Arc<Records>,
     folder: Option<Arc<Folder>>,
     meta: Arc<[u8]>,
-    /// In the order of [`faces::NAMES`].
+    /// In the order of [`faces::NAMES`], and the Arrow file.
     faces: Vec<Content>,
 }
 
@@ -52,7 +58,7 @@ enum Place {
 impl RecordTree {
     pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> RecordTree {
         let meta = meta(&records).into_bytes().into();
-        let faces = faces::all(&records);
+        let faces = faces::all(&records).into_iter().chain(faces::arrow(&records)).collect();
         RecordTree { records, folder, meta, faces }
     }
 
@@ -88,7 +94,8 @@ impl RecordTree {
     fn fixed(&self, dir: NodeId) -> Vec<(&'static [u8], NodeId)> {
         match dir {
             ROOT => vec![(FOLDER.as_bytes(), RECORDS), (META_NAME, META)],
-            VIEWS => vec![(TABLE_NAME, TABLE)],
+            VIEWS => vec![(TABLE_NAME, TABLE), (ARROW_NAME, ARROW)],
+            ARROW => vec![(ARROW_FILE_NAME, ARROW_FILE)],
             TABLE => (FACES..).zip(faces::NAMES).map(|(node, name)| (name.as_bytes(), node)).collect(),
             _ => Vec::new(),
         }
@@ -135,8 +142,8 @@ impl RecordTree {
                 _ => 1,
             },
             Place::Fixed(RECORDS) if self.folder.is_none() => 0,
-            Place::Fixed(VIEWS) => 1,
-            Place::Fixed(TABLE) => 0,
+            Place::Fixed(VIEWS) => 2,
+            Place::Fixed(TABLE | ARROW) => 0,
             Place::Fixed(META) if self.folder.is_none() => return Some(Kind::File),
             Place::Face(_) | Place::Record(_) => return Some(Kind::File),
             Place::Folder(node) => match self.folder.as_deref()?.what(node)? {
@@ -168,8 +175,9 @@ impl Tree for RecordTree {
 
     fn parent(&self, node: NodeId) -> NodeId {
         match (self.place(node), &self.folder) {
+            (Some(Place::Face(_)), _) if node == ARROW_FILE => ARROW,
             (Some(Place::Face(_)), _) => TABLE,
-            (Some(Place::Fixed(TABLE)), _) => VIEWS,
+            (Some(Place::Fixed(TABLE | ARROW)), _) => VIEWS,
             (Some(Place::Record(_)), _) => RECORDS,
             (Some(Place::Folder(node)), Some(folder)) => RecordTree::of_folder(folder.parent(node)),
             _ => ROOT,

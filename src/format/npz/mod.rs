@@ -37,6 +37,10 @@ impl Format for Npz {
         "NPZ"
     }
 
+    fn facts(&self) -> Option<&'static str> {
+        Some("zip")
+    }
+
     /// A ZIP file that is called .npz, maybe behind something else, or whose first member is a .npy file.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let head = candidate.head;

@@ -139,7 +139,8 @@ impl Datasets for Archive {
             table: None,
             compression: None,
             stored: None,
-            decoded_len: Some(self.text(text)?.len() as u64),
+            // What is wrong with it is said when it is read.
+            decoded_len: self.text(text).ok().map(|text| text.len() as u64),
             recorded_len: None,
             checksum: None,
             fault: None,
@@ -160,8 +161,8 @@ impl Datasets for Archive {
     }
 
     fn sampling(&self, number: u32) -> Option<Sampling> {
-        let row = self.set.text(number).is_none().then(|| self.set.row(number).ok()).flatten()?;
-        Some(Sampling { rate: row.rate?, channels: row.channels })
+        let (table, row) = self.set.signal(number)?;
+        Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
     }
 
     fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
@@ -179,7 +180,8 @@ impl Datasets for Archive {
     fn violations(&self, number: u32) -> Vec<String> {
         match self.set.text(number) {
             Some(TextOf::Table(table)) => {
-                self.set.tables.get(table as usize).map_or(Vec::new(), rules::table)
+                let of = |table| [rules::table(table), table.unreadable(rules::MOST_SAID)].concat();
+                self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),
             None => {
@@ -209,10 +211,42 @@ impl Datasets for Archive {
 }
 
 impl Rewrite for Archive {
-    fn rewrite(&self, path: &Path, file: &File) -> Result<Vec<String>> {
-        match self.set.tables.as_slice() {
-            [table] => rewrite::rewrite(table, path, file),
-            _ => Err(Error::Usage("tables are written anew one by one: name one".into())),
+    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>> {
+        let [table] = self.set.tables.as_slice() else {
+            return Err(Error::Usage("tables are written anew one by one: name one".into()));
+        };
+        let rows = match only {
+            None => (0..table.arrow.rows() as u32).collect(),
+            Some(numbers) => self.rows(numbers),
+        };
+        if rows.is_empty() && only.is_some() {
+            let problem = "no row of the table is named: name signals, or the annotations of recordings";
+            return Err(Error::Usage(format!("{}: {problem}", table.source.path().display())));
         }
+        rewrite::rewrite(table, &rows, path, file)
+    }
+}
+
+impl Archive {
+    /// The rows that datasets are made of, in their order.
+    pub fn rows(&self, numbers: &[usize]) -> Vec<u32> {
+        let of_annotations = |recording: u32| {
+            let recording = self.set.recordings.get(recording as usize);
+            let numbers = recording.map_or(&[][..], |recording| &recording.annotations);
+            numbers.iter().filter_map(|number| self.set.annotations.get(*number as usize))
+        };
+        let mut rows = Vec::new();
+        for number in numbers {
+            match self.set.text(*number as u32) {
+                None => rows.extend(self.set.signals.get(*number).map(|row| row.row)),
+                Some(TextOf::Annotations { recording, .. }) => {
+                    rows.extend(of_annotations(recording).map(|row| row.row));
+                }
+                Some(TextOf::Table(_)) => {}
+            }
+        }
+        // Those of recordings need not follow each other.
+        rows.sort_unstable();
+        rows
     }
 }

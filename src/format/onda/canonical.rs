@@ -15,7 +15,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::arrow::Problem;
-use super::table::{Id, Signal, Span};
+use super::table::{Channels, Id, Signal, Span};
 
 pub const SIGNALS: &str = "onda.signal@2>onda.samples-info@2";
 pub const ANNOTATIONS: &str = "onda.annotation@1";
@@ -23,15 +23,37 @@ pub const ANNOTATIONS: &str = "onda.annotation@1";
 /// Columns with their values.
 pub type Columns = Vec<(Field, ArrayRef)>;
 
+/// A row of signals.
+pub type Row = (Signal, Channels);
+
+/// What a row takes, without what all rows take alike.
+pub fn len(row: &Row) -> usize {
+    let (signal, channels) = row;
+    let texts =
+        [&signal.sensor_type, &signal.unit, &signal.sample_type, &signal.path, &signal.format, &signal.label];
+    let names = channels.iter().map(|name| name.as_ref().map_or(0, String::len) + 4);
+    texts.into_iter().flatten().map(String::len).chain(names).sum()
+}
+
+/// Offsets have 32 bits, and what makes the arrays does not ask.
+pub fn fits(mut lens: impl Iterator<Item = usize>) -> Result<(), Problem> {
+    let most = i32::MAX as usize;
+    let sum = lens.try_fold(0usize, |sum, len| sum.checked_add(len).filter(|sum| *sum <= most));
+    let problem =
+        || Problem::unsupported(format!("its texts have more than {most} bytes in a batch of rows"));
+    sum.map(|_| ()).ok_or_else(problem)
+}
+
 /// The columns of `onda.signal@2` for rows that keep the rules.
-pub fn signals(rows: &[Signal]) -> Result<Columns, Problem> {
+pub fn signals(rows: &[Row]) -> Result<Columns, Problem> {
+    fits(rows.iter().map(len))?;
     let texts = |name: &str, value: fn(&Signal) -> &Option<String>| {
         let values =
-            StringArray::from_iter_values(rows.iter().map(|row| value(row).as_deref().unwrap_or("")));
+            StringArray::from_iter_values(rows.iter().map(|row| value(&row.0).as_deref().unwrap_or("")));
         (Field::new(name, DataType::Utf8, false), Arc::new(values) as ArrayRef)
     };
     let numbers = |name: &str, value: fn(&Signal) -> Option<f64>| {
-        let values = Float64Array::from_iter_values(rows.iter().map(|row| value(row).unwrap_or(f64::NAN)));
+        let values = Float64Array::from_iter_values(rows.iter().map(|row| value(&row.0).unwrap_or(f64::NAN)));
         (Field::new(name, DataType::Float64, false), Arc::new(values) as ArrayRef)
     };
     Ok(vec![
@@ -42,10 +64,10 @@ pub fn signals(rows: &[Signal]) -> Result<Columns, Problem> {
         numbers("sample_offset_in_unit", |row| row.offset),
         texts("sample_type", |row| &row.sample_type),
         numbers("sample_rate", |row| row.rate),
-        ids("recording", rows.iter().map(|row| row.recording))?,
+        ids("recording", rows.iter().map(|row| row.0.recording))?,
         texts("file_path", |row| &row.path),
         texts("file_format", |row| &row.format),
-        spans(rows.iter().map(|row| row.span))?,
+        spans(rows.iter().map(|row| row.0.span))?,
         texts("sensor_label", |row| &row.label),
     ])
 }
@@ -59,11 +81,11 @@ pub fn annotations(rows: &[(Id, Id, Span)]) -> Result<Columns, Problem> {
     ])
 }
 
-fn channels(rows: &[Signal]) -> (Field, ArrayRef) {
+fn channels(rows: &[Row]) -> (Field, ArrayRef) {
     let item = Field::new("item", DataType::Utf8, false);
     let mut lists = ListBuilder::new(StringBuilder::new()).with_field(item.clone());
     for row in rows {
-        for channel in row.channels.iter().flatten() {
+        for channel in row.1.iter().flatten() {
             lists.values().append_value(channel);
         }
         lists.append(true);

@@ -58,7 +58,7 @@ impl Layout {
         let is_known =
             name.starts_with("int") || name.starts_with("uint") || matches!(name, "float32" | "float64");
         let element = Element::from_name(name).filter(|_| is_known)?;
-        let channels = signal.channels.len() as u64;
+        let channels = signal.channels as u64;
         (channels > 0).then_some(Layout { element, channels })
     }
 

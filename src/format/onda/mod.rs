@@ -13,6 +13,7 @@
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
 //! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
 //! | `write`, `encode` | a new table, and its samples |
+//! | `tables` | the tables as Arrow files and JSON lines |
 //! | `archive`, `tree` | datasets by number, and what a mount shows |
 
 mod annotations;
@@ -29,6 +30,9 @@ mod set;
 mod sidecar;
 mod spans;
 mod table;
+mod tables;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod write;
 
@@ -44,6 +48,7 @@ use crate::tree::{Builder, Tree};
 use crate::{Error, Result};
 use archive::Archive;
 use set::Set;
+use tables::Tables;
 use tree::OndaTree;
 use write::Writer;
 
@@ -52,11 +57,17 @@ pub(super) struct Onda;
 
 /// Of Onda before 0.12.
 const OLD: &str = "recordings.msgpack.zst";
+const IS_OLD: &str = "a data set of Onda before 0.12 (format 0.4 or older: recordings.msgpack.zst, MessagePack), which is \
+    not read: Onda.jl 0.13 makes tables of it with Onda.upgrade_onda_dataset_to_v0_5!(directory)";
 const EXTENSION: &str = "arrow";
 
 impl Format for Onda {
     fn name(&self) -> &'static str {
         "Onda"
+    }
+
+    fn facts(&self) -> Option<&'static str> {
+        Some("onda")
     }
 
     /// Of an Arrow file the schema is near the beginning: it has the identifiers of Onda's schemas, or their columns.
@@ -105,10 +116,16 @@ impl Format for Onda {
             || [&b".lpcm"[..], b".lpcm.zst"].iter().any(|extension| name.ends_with(extension))
     }
 
+    fn refuses(&self, directory: &Path) -> Option<String> {
+        directory.join(OLD).is_file().then(|| IS_OLD.into())
+    }
+
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
         let archive = read(context)?;
         let arena = Builder::build(&archive.set.names, archive.clone())?;
-        Ok(Arc::new(OndaTree::new(arena, archive.set)))
+        let (names, tables) = Tables::new(&archive.set);
+        let tables = Builder::build(&names, tables)?;
+        Ok(Arc::new(OndaTree::new(arena, tables, archive.set)))
     }
 
     fn list(&self, context: Context) -> Result<Listing> {
@@ -124,9 +141,7 @@ impl Format for Onda {
 fn read(context: Context) -> Result<Archive> {
     let path = context.source.path();
     if path.file_name().is_some_and(|name| name == OLD) {
-        let problem =
-            "a data set of Onda before 0.12 (MessagePack), which is not read: Onda.jl 0.13 upgrades it";
-        return Err(Error::Unsupported { place: context.source.place(), problem: problem.into() });
+        return Err(Error::Unsupported { place: context.source.place(), problem: IS_OLD.into() });
     }
     Ok(Archive { set: Arc::new(Set::open(context)?) })
 }

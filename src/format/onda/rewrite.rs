@@ -6,13 +6,12 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use arrow_schema::ArrowError;
 
 use super::arrow::{Budget, Column, Kind, Problem, gathered, new_field};
-use super::canonical::{self, ANNOTATIONS, Columns, NewTable, SIGNALS};
+use super::canonical::{self, ANNOTATIONS, Columns, NewTable, Row, SIGNALS};
 use super::data::is_relative;
 use super::rules;
 use super::schema::{FORMAT_VERSION, QUALIFIED, Sort};
@@ -22,9 +21,14 @@ use crate::{Error, Result};
 
 /// Rows of one batch.
 const ROWS: usize = 1 << 16;
+/// Onda's own columns of a batch take about so much memory: a batch ends with the row that goes beyond it.
+const BATCH: usize = 64 << 20;
+/// They may take so many times the file, or so much in any case: a short file can say one text many times.
+const RATIO: u64 = 1024;
+const ALWAYS: u64 = 1 << 30;
 
-/// Writes `table` to `file`, which will be at `path`. Returns what is not as it was.
-pub fn rewrite(table: &OndaTable, path: &Path, file: &File) -> Result<Vec<String>> {
+/// Writes rows of `table` to `file`, which will be at `path`. Returns what is not as it was.
+pub fn rewrite(table: &OndaTable, rows: &[u32], path: &Path, file: &File) -> Result<Vec<String>> {
     let mut rewriting = Rewriting::new(table, path)?;
     let failed = |error: ArrowError| match error {
         ArrowError::IoError(_, cause) => Error::write(Place::file(path), cause),
@@ -34,13 +38,15 @@ pub fn rewrite(table: &OndaTable, path: &Path, file: &File) -> Result<Vec<String
     let (fields, custom) = rewriting.fields().map_err(|problem| problem.at(table.source.place()))?;
     let metadata = rewriting.metadata();
     let mut new = NewTable::create(file, fields, metadata).map_err(failed)?;
-    let mut budget = Budget::new(table.source.len());
-    let rows = table.arrow.rows();
-    for start in (0..rows).step_by(ROWS) {
-        let range = start..rows.min(start + ROWS);
-        let mut arrays: Vec<_> = rewriting.own(range.clone())?.into_iter().map(|(_, array)| array).collect();
+    let mut budget = Budget::of_file("the values of columns that are not Onda's take", table.source.len());
+    let mut rest = rows;
+    while !rest.is_empty() {
+        let (own, count) = rewriting.own(rest)?;
+        let mut arrays: Vec<_> = own.into_iter().map(|(_, array)| array).collect();
+        let (batch, after) = rest.split_at(count);
+        rest = after;
         for column in &custom {
-            let values = gathered(*column, range.clone(), &mut budget);
+            let values = gathered(*column, batch, &mut budget);
             let place = table.source.place();
             arrays.push(values.map_err(|problem| in_column(column, problem).at(place))?);
         }
@@ -58,17 +64,19 @@ fn in_column(column: &Column<'_>, problem: Problem) -> Problem {
     }
 }
 
-struct Rewriting<'t> {
+pub struct Rewriting<'t> {
     table: &'t OndaTable,
     /// From the new table's directory to the old one's; empty: they are the same.
     back: PathBuf,
     /// Paths that count from another directory now.
     moved: usize,
     notes: Vec<String>,
+    /// For Onda's own columns.
+    pub budget: Budget,
 }
 
 impl<'t> Rewriting<'t> {
-    fn new(table: &'t OndaTable, path: &Path) -> Result<Rewriting<'t>> {
+    pub fn new(table: &'t OndaTable, path: &Path) -> Result<Rewriting<'t>> {
         if table.identity.sort == Sort::Other {
             let problem = "only tables of signals or annotations are written anew";
             return Err(Error::Unsupported { place: table.source.place(), problem: problem.into() });
@@ -79,7 +87,9 @@ impl<'t> Rewriting<'t> {
             directory.canonicalize().map_err(|cause| Error::open(directory, cause))
         };
         let back = way(&real(path)?, &real(table.source.path())?);
-        Ok(Rewriting { table, back, moved: 0, notes: rules::table(table) })
+        let most = table.source.len().saturating_mul(RATIO).max(ALWAYS);
+        let budget = Budget::new("Onda's own columns take", most);
+        Ok(Rewriting { table, back, moved: 0, notes: rules::table(table), budget })
     }
 
     fn is_signals(&self) -> bool {
@@ -143,11 +153,14 @@ impl<'t> Rewriting<'t> {
         new
     }
 
-    /// Onda's columns for some rows.
-    fn own(&mut self, rows: Range<usize>) -> Result<Columns> {
+    /// Onda's columns for a batch of the first of these rows, and how many of them these are.
+    pub fn own(&mut self, rows: &[u32]) -> Result<(Columns, usize)> {
         let table = self.table;
+        let mut count = rows.len().min(ROWS);
+        let rows = rows.iter().take(count).map(|row| *row as usize);
         let made = if self.is_signals() {
-            let signals = rows.map(|row| self.signal(row)).collect::<Result<Vec<_>>>()?;
+            let signals = self.signals(rows)?;
+            count = signals.len();
             canonical::signals(&signals)
         } else {
             let row = |row| {
@@ -157,22 +170,39 @@ impl<'t> Rewriting<'t> {
                     Ok((ids.0, ids.1, table.span(row)?.ok_or_else(missing)?))
                 })
             };
-            let rows = rows.map(row).collect::<Result<Vec<_>, _>>();
-            rows.and_then(|rows| canonical::annotations(&rows))
+            let made = rows.map(row).collect::<Result<Vec<_>, _>>();
+            made.and_then(|made| canonical::annotations(&made))
         };
-        made.map_err(|problem| problem.at(table.source.place()))
+        Ok((made.map_err(|problem| problem.at(table.source.place()))?, count))
     }
 
-    fn signal(&mut self, row: usize) -> Result<Signal> {
+    /// The first of these rows: as many as a batch has room for.
+    fn signals(&mut self, rows: impl Iterator<Item = usize>) -> Result<Vec<Row>> {
+        let (mut signals, mut bytes) = (Vec::new(), 0);
+        for row in rows {
+            let signal = self.signal(row)?;
+            let len = canonical::len(&signal);
+            self.budget.take(len).map_err(|problem| problem.at(self.table.source.place()))?;
+            signals.push(signal);
+            bytes += len;
+            if bytes > BATCH {
+                break;
+            }
+        }
+        Ok(signals)
+    }
+
+    fn signal(&mut self, row: usize) -> Result<Row> {
         let table = self.table;
-        let right = || -> Result<Signal, Problem> {
+        let right = || -> Result<Row, Problem> {
             first(row, rules::signal(table, row))?;
             exact(table, row)?;
             let signal = table.signal(row)?;
             let sensor_type = signal.sensor_type.filter(|_| table.label_column() != "kind");
-            Ok(Signal { sensor_type: sensor_type.or(signal.label.clone()), ..signal })
+            let signal = Signal { sensor_type: sensor_type.or(signal.label.clone()), ..signal };
+            Ok((signal, table.channel_names(row)?))
         };
-        let mut signal = right().map_err(|problem| problem.at(table.source.place()))?;
+        let (mut signal, channels) = right().map_err(|problem| problem.at(table.source.place()))?;
         if let Some(path) = signal.path.as_mut()
             && !self.back.as_os_str().is_empty()
             && is_relative(path)
@@ -185,7 +215,7 @@ impl<'t> Rewriting<'t> {
             })?;
             self.moved += 1;
         }
-        Ok(signal)
+        Ok((signal, channels))
     }
 
     fn notes(mut self) -> Vec<String> {

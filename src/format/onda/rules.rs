@@ -2,23 +2,36 @@
 //! `rab verify`, with the row; the data is given all the same where it can be.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
+use super::arrow::{Budget, Problem};
 use super::schema::Sort;
 use super::table::{OndaTable, Signal, Span, shown};
 
-/// What is wrong in one table as a whole: values that may not come twice. So many are said.
-const MOST_SAID: usize = 1000;
+/// What is wrong in one table as a whole, or with the channels of one signal: so much is said.
+pub const MOST_SAID: usize = 1000;
+/// Characters of a name or path that are said.
+const QUOTED: usize = 200;
 
 /// What is wrong with a row of signals.
 pub fn signal(table: &OndaTable, row: usize) -> Vec<String> {
-    match table.signal(row) {
-        Ok(signal) => self::row(&signal, table.label_column()),
-        Err(problem) => vec![problem.text().to_owned()],
+    let wrong = |problem: Problem| vec![problem.text().to_owned()];
+    match (table.signal(row), table.channel_names(row)) {
+        (Ok(signal), Ok(names)) => self::row(&signal, &names, table.label_column()),
+        (Ok(signal), Err(problem)) => [about(&signal, table.label_column()), wrong(problem)].concat(),
+        (Err(problem), _) => wrong(problem),
     }
 }
 
 /// As `signal`, where that is read already.
-pub fn row(signal: &Signal, label_column: &str) -> Vec<String> {
+pub fn row(signal: &Signal, names: &[Option<String>], label_column: &str) -> Vec<String> {
+    let mut wrong = about(signal, label_column);
+    channels(names, &mut wrong);
+    wrong
+}
+
+/// What is wrong with all but the channels.
+fn about(signal: &Signal, label_column: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut names = vec![(label_column, &signal.label), ("sample_unit", &signal.unit)];
     if label_column != "kind" {
@@ -27,9 +40,8 @@ pub fn row(signal: &Signal, label_column: &str) -> Vec<String> {
     for (column, name) in names {
         match name {
             None => wrong.push(format!("{column} is null")),
-            Some(name) => {
-                wrong.extend(name_rule(name, "").map(|problem| format!("{column} {name:?} {problem}")))
-            }
+            Some(name) => wrong
+                .extend(name_rule(name, "").map(|problem| format!("{column} {} {problem}", quoted(name)))),
         }
     }
     wrong.extend(signal.recording.is_none().then(|| "recording is null".to_owned()));
@@ -45,15 +57,22 @@ pub fn row(signal: &Signal, label_column: &str) -> Vec<String> {
     }
     span_rule(signal.span, &mut wrong);
     numbers(signal, &mut wrong);
-    channels(signal, &mut wrong);
     wrong
+}
+
+/// A text of a table in a message: of a long one the beginning.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{:?}...", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
+    }
 }
 
 fn numbers(signal: &Signal, wrong: &mut Vec<String>) {
     match signal.sample_type.as_deref() {
         None => wrong.push("sample_type is null".into()),
         Some(name) if TYPES.contains(&name) => {}
-        Some(name) => wrong.push(format!("sample_type {name:?} is not one of {}", TYPES.join(", "))),
+        Some(name) => wrong.push(format!("sample_type {} is not one of {}", quoted(name), TYPES.join(", "))),
     }
     match signal.rate {
         None => wrong.push("sample_rate is null".into()),
@@ -77,21 +96,24 @@ fn numbers(signal: &Signal, wrong: &mut Vec<String>) {
 const TYPES: [&str; 10] =
     ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
 
-fn channels(signal: &Signal, wrong: &mut Vec<String>) {
-    if signal.channels.is_empty() {
+fn channels(names: &[Option<String>], wrong: &mut Vec<String>) {
+    if names.is_empty() {
         wrong.push("channels is empty".into());
     }
     let mut seen = HashSet::new();
-    for (number, channel) in signal.channels.iter().enumerate() {
+    for (number, channel) in names.iter().enumerate() {
+        if wrong.len() >= MOST_SAID {
+            return wrong.push("more is wrong, and not said".into());
+        }
         let Some(name) = channel else {
             wrong.push(format!("channel {number} has no name"));
             continue;
         };
         wrong.extend(
-            name_rule(name, "-.+/()").map(|problem| format!("channel {number}, {name:?}, {problem}")),
+            name_rule(name, "-.+/()").map(|problem| format!("channel {number}, {}, {problem}", quoted(name))),
         );
         if !seen.insert(name) {
-            wrong.push(format!("channel {number} is called {name:?}, as another before it"));
+            wrong.push(format!("channel {number} is called {}, as another before it", quoted(name)));
         }
     }
 }
@@ -159,9 +181,13 @@ pub fn annotation(table: &OndaTable, row: usize) -> Vec<String> {
 pub fn table(table: &OndaTable) -> Vec<String> {
     let mut wrong = table.identity.warnings.clone();
     match table.identity.sort {
-        Sort::Signals { .. } => twice(table, "file_path", &mut wrong, |row| {
-            table.text("file_path", row).ok().flatten().map(|path| format!("{path:?}"))
-        }),
+        Sort::Signals { .. } => {
+            let paths = |row| table.text("file_path", row).ok().flatten();
+            match looked_at(table, paths) {
+                Ok(()) => twice(table, "file_path", &mut wrong, paths, quoted),
+                Err(problem) => wrong.push(problem.text().to_owned()),
+            }
+        }
         Sort::Annotations => {
             for row in 0..table.arrow.rows() {
                 if wrong.len() >= MOST_SAID {
@@ -171,9 +197,8 @@ pub fn table(table: &OndaTable) -> Vec<String> {
                     annotation(table, row).into_iter().map(|problem| format!("row {row}: {problem}")),
                 );
             }
-            twice(table, "id", &mut wrong, |row| {
-                table.id("id", row).ok().flatten().map(|id| shown(Some(id)))
-            });
+            let ids = |row| table.id("id", row).ok().flatten();
+            twice(table, "id", &mut wrong, ids, |id| shown(Some(id)));
         }
         Sort::Other => {}
     }
@@ -184,12 +209,24 @@ pub fn table(table: &OndaTable) -> Vec<String> {
     wrong
 }
 
-fn twice(table: &OndaTable, column: &str, wrong: &mut Vec<String>, value: impl Fn(usize) -> Option<String>) {
-    let mut seen: HashMap<String, usize> = HashMap::new();
+/// A short file can say a long text in every row, and looking at all of them would not end.
+fn looked_at<'t>(table: &'t OndaTable, text: impl Fn(usize) -> Option<&'t str>) -> Result<(), Problem> {
+    let mut budget = Budget::of_file("the texts in its file_path have", table.source.len());
+    (0..table.arrow.rows()).try_for_each(|row| budget.take(text(row).map_or(0, str::len)))
+}
+
+fn twice<T: Copy + Eq + Hash>(
+    table: &OndaTable,
+    column: &str,
+    wrong: &mut Vec<String>,
+    value: impl Fn(usize) -> Option<T>,
+    said: impl Fn(T) -> String,
+) {
+    let mut seen: HashMap<T, usize> = HashMap::new();
     for row in 0..table.arrow.rows() {
         let Some(value) = value(row) else { continue };
         if let Some(first) = seen.get(&value) {
-            wrong.push(format!("row {row}: {column} {value} is that of row {first} too"));
+            wrong.push(format!("row {row}: {column} {} is that of row {first} too", said(value)));
             if wrong.len() >= MOST_SAID {
                 return;
             }

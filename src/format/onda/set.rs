@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 
 use super::super::Context;
-use super::arrow::Kind;
+use super::arrow::{Budget, Kind};
 use super::data::Data;
 use super::schema::Sort;
 use super::table::{Id, OndaTable, Signal, shown};
@@ -173,15 +173,12 @@ impl Set {
 
     /// A short file can say a long label many times over.
     fn check_labels(&self) -> Result<()> {
-        let mut bytes = 0;
+        let mut budget = Budget::new("the labels of signals have in all", MOST_LABELS);
         for row in &self.signals {
             let Some(table) = self.tables.get(row.table as usize) else { continue };
             let label = table.text(table.label_column(), row.row as usize);
-            bytes += label.ok().flatten().map_or(0, str::len);
-            if bytes > MOST_LABELS {
-                let problem = format!("the labels of signals have more than {MOST_LABELS} bytes in all");
-                return Err(Error::Damaged { place: table.source.place(), problem });
-            }
+            let len = label.ok().flatten().map_or(0, str::len);
+            budget.take(len).map_err(|problem| problem.at(table.source.place()))?;
         }
         Ok(())
     }
@@ -271,7 +268,7 @@ impl Set {
 /// Rows of signals, or of annotations.
 const MOST: u32 = 100_000_000;
 /// Bytes of the labels of all signals.
-const MOST_LABELS: usize = 64 << 20;
+const MOST_LABELS: u64 = 64 << 20;
 
 /// Has the table of annotations columns that a line of CSV cannot hold?
 pub fn nests(table: &OndaTable) -> bool {

@@ -98,7 +98,7 @@ pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
     if let Some(signal) = &facts.signal {
         pairs.push(("samples", facts.samples.map_or(Node::Null, Node::int)));
         pairs.push(("samplesFromSpan", from_span(signal).map_or(Node::Null, Node::int)));
-        pairs.push(("channels", Node::int(signal.channels.len() as u64)));
+        pairs.push(("channels", Node::int(signal.channels as u64)));
         pairs.push(("decoding", decoding(signal)));
     }
     if !facts.warnings.is_empty() {
@@ -157,7 +157,8 @@ pub fn table(table: &OndaTable) -> Node {
     };
     let warnings = [table.identity.notes.clone(), rules::table(table)].concat();
     Node::map([
-        ("file", Node::text(&table.source.path().to_string_lossy())),
+        // Without its directory, which says nothing of the table.
+        ("file", Node::text(&table.source.path().file_name().unwrap_or_default().to_string_lossy())),
         ("container", Node::text(if table.arrow.is_stream { "Arrow stream" } else { "Arrow file" })),
         ("schema", Node::text(&table.identity.schema)),
         ("holds", Node::text(rows)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Options;
-use super::arrow::{Column, Kind, Problem, Table, Value, hex, uuid};
+use super::arrow::{Budget, Column, Items, Kind, Problem, Table, Value, hex, uuid};
 use super::schema::{Identity, Refusal, Sort, identify};
 use crate::source::Source;
 use crate::yaml::Node;
@@ -38,13 +38,17 @@ pub struct Signal {
     pub label: Option<String>,
     /// `sensor_type`, where there is one.
     pub sensor_type: Option<String>,
-    pub channels: Vec<Option<String>>,
+    /// How many there are.
+    pub channels: usize,
     pub unit: Option<String>,
     pub resolution: Option<f64>,
     pub offset: Option<f64>,
     pub sample_type: Option<String>,
     pub rate: Option<f64>,
 }
+
+/// The names of a signal's channels.
+pub type Channels = Vec<Option<String>>;
 
 impl OndaTable {
     pub fn open(source: Arc<dyn Source>, options: &Options) -> Result<OndaTable> {
@@ -155,33 +159,42 @@ impl OndaTable {
         if self.identity.sort == (Sort::Signals { version: 1 }) { "kind" } else { "sensor_label" }
     }
 
+    fn list_of_channels(&self, row: usize) -> Result<Option<Items<'_>>, Problem> {
+        let Some(value) = self.value("channels", row)? else { return Ok(None) };
+        match value.list()? {
+            list if list.len() <= MOST_CHANNELS => Ok(Some(list)),
+            list => {
+                let count = list.len();
+                Err(Problem::damaged(format!("it has {count} channels, {MOST_CHANNELS} are the most")))
+            }
+        }
+    }
+
+    /// How many channels a signal has.
     pub fn channels(&self, row: usize) -> Result<usize, Problem> {
-        self.value("channels", row)?.map_or(Ok(0), |value| Ok(value.list()?.len()))
+        Ok(self.list_of_channels(row)?.map_or(0, |list| list.len()))
+    }
+
+    /// The name of one channel, where it is stored.
+    pub fn channel(&self, row: usize, at: usize) -> Result<Option<&str>, Problem> {
+        let Some(list) = self.list_of_channels(row)? else { return Ok(None) };
+        list.get(at)?.map(|item| item.text()).transpose()
+    }
+
+    /// The names of all: a short file can say a long one many times.
+    pub fn channel_names(&self, row: usize) -> Result<Channels, Problem> {
+        let Some(list) = self.list_of_channels(row)? else { return Ok(Vec::new()) };
+        let mut budget = Budget::new("the names of its channels have", MOST_NAMES);
+        let name = |item: Result<Option<Value<'_>>, Problem>| {
+            let name = item?.map(|item| item.text()).transpose()?;
+            budget.take(name.map_or(0, str::len))?;
+            Ok(name.map(str::to_owned))
+        };
+        list.iter().map(name).collect()
     }
 
     pub fn signal(&self, row: usize) -> Result<Signal, Problem> {
         let text = |name| Ok(self.text(name, row)?.map(str::to_owned));
-        let mut channels = Vec::new();
-        if let Some(list) = self.value("channels", row)? {
-            let list = list.list()?;
-            if list.len() > MOST_CHANNELS {
-                return Err(Problem::damaged(format!(
-                    "it has {} channels, {MOST_CHANNELS} are the most",
-                    list.len()
-                )));
-            }
-            let mut bytes = 0;
-            for item in list.iter() {
-                let name = item?.map(|item| item.text()).transpose()?;
-                bytes += name.map_or(0, str::len);
-                if bytes > MOST_NAMES {
-                    return Err(Problem::damaged(format!(
-                        "the names of its channels have more than {MOST_NAMES} bytes"
-                    )));
-                }
-                channels.push(name.map(str::to_owned));
-            }
-        }
         let has_sensor = self.column("sensor_type").is_some();
         Ok(Signal {
             recording: self.id("recording", row)?,
@@ -190,7 +203,7 @@ impl OndaTable {
             span: self.span(row)?,
             label: text(self.label_column())?,
             sensor_type: if has_sensor { text("sensor_type")? } else { None },
-            channels,
+            channels: self.channels(row)?,
             unit: text("sample_unit")?,
             resolution: self.number("sample_resolution_in_unit", row)?,
             offset: self.number("sample_offset_in_unit", row)?,
@@ -199,31 +212,80 @@ impl OndaTable {
         })
     }
 
+    /// What may be shown of one row: as much as the file may have, or what is not much.
+    pub fn room(&self) -> Budget {
+        Budget::new("what is to be shown of it takes", self.source.len().saturating_mul(2).max(MOST_SHOWN))
+    }
+
     /// A value as YAML; what cannot be read is a text that says why.
-    pub fn node(&self, column: Column<'_>, number: usize, row: usize) -> Node {
-        let shown = || -> Result<Node, Problem> {
-            let Some(value) = column.value(row)? else { return Ok(Node::Null) };
-            match column.field.kind {
-                Kind::FixedBinary(16) if matches!(column.field.name.as_str(), "recording" | "id") => {
-                    let bytes = value.bytes()?;
-                    let text = match self.is_reversed(number) {
-                        true => uuid(bytes.iter().rev().copied()),
-                        false => uuid(bytes.iter().copied()),
-                    };
-                    Ok(Node::text(&text))
-                }
-                _ => value.node(),
+    pub fn node(&self, column: Column<'_>, number: usize, row: usize, room: &mut Budget) -> Node {
+        let shown = self.shown(column, number, row, &mut |value| value.node(room));
+        shown.unwrap_or_else(|problem| Node::text(&format!("cannot be read: {}", problem.text())))
+    }
+
+    /// As [`OndaTable::node`]; what cannot be read is an error.
+    pub fn sound_node(
+        &self,
+        column: Column<'_>,
+        number: usize,
+        row: usize,
+        room: &mut Budget,
+    ) -> Result<Node, Problem> {
+        self.shown(column, number, row, &mut |value| value.node(room))
+            .map_err(|problem| in_row(row, column.field.name.as_str(), &problem))
+    }
+
+    fn shown(
+        &self,
+        column: Column<'_>,
+        number: usize,
+        row: usize,
+        show: &mut dyn FnMut(&Value<'_>) -> Result<Node, Problem>,
+    ) -> Result<Node, Problem> {
+        let Some(value) = column.value(row)? else { return Ok(Node::Null) };
+        match column.field.kind {
+            Kind::FixedBinary(16) if matches!(column.field.name.as_str(), "recording" | "id") => {
+                let bytes = value.bytes()?;
+                let text = match self.is_reversed(number) {
+                    true => uuid(bytes.iter().rev().copied()),
+                    false => uuid(bytes.iter().copied()),
+                };
+                Ok(Node::text(&text))
             }
-        };
-        shown().unwrap_or_else(|problem| Node::text(&format!("cannot be read: {}", problem.text())))
+            _ => show(&value),
+        }
     }
 
     /// Every column of a row.
     pub fn row(&self, row: usize) -> Node {
+        let mut room = self.room();
         let columns = self.arrow.columns().enumerate();
         Node::map(
-            columns.map(|(number, column)| (column.field.name.as_str(), self.node(column, number, row))),
+            columns.map(|(number, column)| {
+                (column.field.name.as_str(), self.node(column, number, row, &mut room))
+            }),
         )
+    }
+
+    /// Every column of a row with all that is in it.
+    pub fn whole_row(&self, row: usize) -> Result<Node, Problem> {
+        let mut room = self.room();
+        let columns = self.arrow.columns().enumerate().map(|(number, column)| {
+            let name = column.field.name.as_str();
+            let node = self.shown(column, number, row, &mut |value| value.whole(&mut room));
+            Ok((name, node.map_err(|problem| in_row(row, name, &problem))?))
+        });
+        Ok(Node::map(columns.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// What cannot be read of any column, by row; no more than `most`.
+    pub fn unreadable(&self, most: usize) -> Vec<String> {
+        let rows = (0..self.arrow.rows()).flat_map(|row| {
+            let mut room = self.room();
+            let node = move |(number, column)| self.sound_node(column, number, row, &mut room).err();
+            self.arrow.columns().enumerate().filter_map(node)
+        });
+        rows.take(most).map(|problem| problem.text().to_owned()).collect()
     }
 
     /// The bytes of a UUID as they are stored, in hexadecimal digits.
@@ -233,12 +295,18 @@ impl OndaTable {
     }
 }
 
+fn in_row(row: usize, column: &str, problem: &Problem) -> Problem {
+    Problem::damaged(format!("row {row}, column {column}: {}", problem.text()))
+}
+
 /// Rows that are looked at to find the order of bytes.
 const LOOKED_AT: usize = 1000;
 /// More channels have no place in the numbers of a tree.
 const MOST_CHANNELS: usize = 1_000_000;
 /// Bytes of the names of the channels of a signal.
-const MOST_NAMES: usize = 16 << 20;
+const MOST_NAMES: u64 = 16 << 20;
+/// Bytes of a row that are shown in any case.
+const MOST_SHOWN: u64 = 64 << 20;
 
 /// Version 4, of the usual variant.
 fn is_random(id: Id) -> bool {

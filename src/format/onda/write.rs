@@ -10,8 +10,10 @@
 //! | `sample_type` | if missing, the array's |
 //! | `sample_resolution_in_unit`, `sample_offset_in_unit` | if missing, 1 and 0 |
 //! | `file_format` | `lpcm` or `lpcm.zst`; if missing, the latter for what is to be compressed |
-//! | `start` | nanoseconds; if missing, 0 |
+//! | `start` | nanoseconds; if missing, that of `span`, or 0 |
 //! | `encoded` | true: the values are those that are stored; else they are in the unit, and are encoded |
+//! | `file_path` | a row of a table has one: if `encoded` is missing, the values are those that are stored; they get another |
+//! | `span`, `kind` | of a row too; an old row's kind is the type |
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -25,17 +27,18 @@ use super::encode;
 use super::faces::Scale;
 use super::rules;
 use super::schema::QUALIFIED;
-use super::table::{Id, Signal, Span};
+use super::table::{Channels, Id, Signal, Span};
 use crate::array::{self, Array, Dtype, Order};
 use crate::codec::zstd_frame;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::Exactly;
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, directory};
+use crate::tree::naming;
 use crate::yaml::Node;
 use crate::{Error, Result};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 15] = [
     "recording",
     "sensor_label",
     "sensor_type",
@@ -48,6 +51,9 @@ const KEYS: [&str; 12] = [
     "file_format",
     "start",
     "encoded",
+    "span",
+    "file_path",
+    "kind",
 ];
 
 pub struct Writer {
@@ -55,7 +61,7 @@ pub struct Writer {
     table: Temporary,
     /// Of the table, without `.arrow`.
     stem: String,
-    rows: Vec<Signal>,
+    rows: Vec<canonical::Row>,
     samples: Vec<(PathBuf, Temporary)>,
     names: HashSet<String>,
 }
@@ -73,14 +79,19 @@ impl Writer {
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let What::Array(array) = dataset.what else {
+            let name = dataset.name.as_str().unwrap_or_default();
+            if name.as_bytes().ends_with(naming::SIDECAR) {
+                io::copy(data, &mut io::sink())?;
+                return Ok(vec!["it is left out: it says something of what is not here".into()]);
+            }
             return Err(io::Error::other("a signal is an array, and the dataset is none"));
         };
         let said = Said { node: dataset.metadata, name: dataset.name.lossy().into_owned() };
         let row = said.row(array, dataset.compression).map_err(io::Error::other)?;
-        let (mut signal, is_encoded) = (row.signal, row.is_encoded);
+        let Row { mut signal, channels, is_encoded } = row;
         let (name, path) = self.free_name(&signal);
         signal.path = Some(name.clone());
-        if let Some(wrong) = rules::row(&signal, "sensor_label").first() {
+        if let Some(wrong) = rules::row(&signal, &channels, "sensor_label").first() {
             return Err(io::Error::other(wrong.clone()));
         }
         let layout = Layout::of(&signal).ok_or_else(|| io::Error::other("its row describes no samples"))?;
@@ -101,7 +112,7 @@ impl Writer {
         drop(to);
         self.names.insert(name);
         self.samples.push((path, file));
-        self.rows.push(signal);
+        self.rows.push((signal, channels));
         Ok(said.notes())
     }
 
@@ -167,6 +178,7 @@ impl NewContainer for Writer {
 
 struct Row {
     signal: Signal,
+    channels: Channels,
     is_encoded: bool,
 }
 
@@ -185,7 +197,7 @@ impl Said<'_> {
         let recording = parsed(&recording)
             .ok_or_else(|| format!("its recording is {recording:?}, and has to be a UUID"))?;
         let is_encoded = match self.node.get("encoded") {
-            None => false,
+            None => self.node.get("file_path").is_some(),
             Some(Node::Bool(is_encoded)) => *is_encoded,
             Some(_) => return Err("its encoded has to be true or false".into()),
         };
@@ -210,16 +222,16 @@ impl Said<'_> {
             path: None,
             format: Some(format),
             span: Some(self.span(samples, rate)?),
-            sensor_type: Some(text("sensor_type")?.unwrap_or_else(|| label.clone())),
+            sensor_type: Some(text("sensor_type")?.or(text("kind")?).unwrap_or_else(|| label.clone())),
             label: Some(label),
-            channels: channels.into_iter().map(Some).collect(),
+            channels: channels.len(),
             unit: Some(text("sample_unit")?.ok_or("its metadata has no sample_unit")?),
             resolution: Some(self.number("sample_resolution_in_unit")?.unwrap_or(1.0)),
             offset: Some(self.number("sample_offset_in_unit")?.unwrap_or(0.0)),
             sample_type: Some(sample_type),
             rate: Some(rate),
         };
-        Ok(Row { signal, is_encoded })
+        Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded })
     }
 
     fn text(&self, key: &str) -> Result<Option<String>, String> {
@@ -256,7 +268,8 @@ impl Said<'_> {
 
     /// As Onda.jl counts it: each sample takes `1e9 / rate` nanoseconds.
     fn span(&self, samples: u64, rate: f64) -> Result<Span, String> {
-        let start = match self.node.get("start") {
+        let of_row = || self.node.get("span")?.get("start");
+        let start = match self.node.get("start").or_else(of_row) {
             None => 0,
             Some(node) => node.as_i128().ok_or("its start has to be a whole number of nanoseconds")?,
         };

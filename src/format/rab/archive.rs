@@ -103,6 +103,10 @@ impl Datasets for Archive {
         }
     }
 
+    fn has_sidecar(&self, _: u32) -> bool {
+        true
+    }
+
     fn sidecar_at_once(&self, number: u32) -> Result<Option<Content>> {
         self.source.check()?;
         Ok(self.engine.cache.get(self.sidecars, number.into()).map(Content::Inline))

@@ -46,6 +46,10 @@ impl Format for Rab {
         "RAB"
     }
 
+    fn facts(&self) -> Option<&'static str> {
+        Some("codecMeta")
+    }
+
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let Some(rest) = candidate.head.strip_prefix(MAGIC) else { return false };
         candidate.asked_for || candidate.has_extension("rab") || layout::is_plausible(rest, candidate.len)

@@ -217,6 +217,10 @@ impl Datasets for Archive {
         self.content(dataset).map(Some)
     }
 
+    fn has_sidecar(&self, _: u32) -> bool {
+        true
+    }
+
     fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
         Ok(None)
     }

@@ -45,6 +45,10 @@ impl Format for RawArray {
         "RawArray"
     }
 
+    fn facts(&self) -> Option<&'static str> {
+        Some("rawarray")
+    }
+
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         candidate.head.starts_with(MAGIC) || candidate.head.starts_with(BACKWARDS)
     }

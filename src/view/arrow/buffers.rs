@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::ALIGNMENT;
 use crate::array::{Dtype, Element, Endian, Kind};
+use crate::arrow::{Column, Of};
 use crate::content::Content;
 use crate::view::frame::{self, Cells, Frame, distinct, trimmed};
 use crate::view::slots::{self, Slots};
@@ -12,95 +12,34 @@ use crate::{Error, Result};
 /// Texts up to this length are inside their view.
 const INLINE: usize = 12;
 
-/// What the cells of a column are for Arrow.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Of {
-    Int {
-        size: i32,
-        is_signed: bool,
-    },
-    /// Of so many bytes.
-    Float(i32),
-    /// Two floats of so many bytes: a complex number.
-    Pair(i32),
-    Bool,
-    Text,
-    /// What Arrow has no type for, little-endian.
-    Bytes(i32),
+/// The columns of a frame; None if they are too long.
+pub fn columns(frame: Frame) -> Option<Vec<Column>> {
+    let frame = Arc::new(frame);
+    let names = distinct(frame.columns.iter().map(|column| column.name.as_str()));
+    let columns = frame.columns.iter().zip(names).enumerate().map(|(number, (column, name))| {
+        let of = of(column.cells)?;
+        Some(Column { name, of, buffers: contents(&Cell { frame: frame.clone(), number }, column, of)? })
+    });
+    columns.collect()
 }
 
-pub struct Column {
-    pub name: String,
-    pub of: Of,
-    /// How many buffers it has.
-    pub buffers: usize,
-}
-
-pub struct Buffers {
-    pub rows: u64,
-    pub columns: Vec<Column>,
-    /// Those of all columns, each with its length.
-    all: Vec<(u64, Content)>,
-    /// Bytes of all of them with their padding.
-    pub len: u64,
-}
-
-impl Buffers {
-    /// None if they are too long.
-    pub fn of(frame: Frame) -> Option<Buffers> {
-        let frame = Arc::new(frame);
-        let mut buffers = Buffers { rows: frame.rows, columns: Vec::new(), all: Vec::new(), len: 0 };
-        let names = distinct(frame.columns.iter().map(|column| column.name.as_str()));
-        for (number, (column, name)) in frame.columns.iter().zip(names).enumerate() {
-            let of = Of::cells(column.cells)?;
-            let before = buffers.all.len();
-            for content in contents(&Cell { frame: frame.clone(), number }, column, of)? {
-                let len = content.known_len()?;
-                buffers.len = buffers.len.checked_add(len)?.checked_next_multiple_of(ALIGNMENT)?;
-                buffers.all.push((len, content));
-            }
-            buffers.columns.push(Column { name, of, buffers: buffers.all.len() - before });
-        }
-        i64::try_from(buffers.len).ok()?;
-        Some(buffers)
-    }
-
-    /// Where each begins, and its length.
-    pub fn places(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.all.iter().scan(0u64, |at, (len, _)| {
-            let place = (*at, *len);
-            *at = (*at + len).next_multiple_of(ALIGNMENT);
-            Some(place)
-        })
-    }
-
-    /// All of them with the padding between them.
-    pub fn padded(self) -> impl Iterator<Item = Content> {
-        self.all.into_iter().flat_map(|(len, content)| {
-            let padding = vec![0; (len.next_multiple_of(ALIGNMENT) - len) as usize];
-            [content, Content::Inline(padding.into())]
-        })
-    }
-}
-
-impl Of {
-    fn cells(cells: Cells) -> Option<Of> {
-        let Element { kind, size } = match cells {
-            Cells::Text | Cells::Unicode(_) => return Some(Of::Text),
-            Cells::Truth => return Some(Of::Bool),
-            Cells::Number(dtype) => dtype.element,
-        };
-        let size = i32::try_from(size).ok()?;
-        Some(match (kind, size) {
-            (Kind::Bool, 1) => Of::Bool,
-            (Kind::Int | Kind::Uint, 1 | 2 | 4 | 8) => Of::Int { size, is_signed: kind == Kind::Int },
-            (Kind::Float, 2 | 4 | 8) => Of::Float(size),
-            (Kind::Complex, 4 | 8 | 16) => Of::Pair(size / 2),
-            // As numbers of 32 bits, which they are the upper halves of.
-            (Kind::Bfloat, 2) => Of::Float(4),
-            _ => Of::Bytes(size),
-        })
-    }
+fn of(cells: Cells) -> Option<Of> {
+    let Element { kind, size } = match cells {
+        Cells::Text | Cells::Unicode(_) => return Some(Of::Text),
+        Cells::Truth => return Some(Of::Bool),
+        Cells::Number(dtype) => dtype.element,
+    };
+    let size = i32::try_from(size).ok()?;
+    Some(match (kind, size) {
+        (Kind::Bool, 1) => Of::Bool,
+        (Kind::Int | Kind::Uint, 1 | 2 | 4 | 8) => Of::Int { size, is_signed: kind == Kind::Int },
+        (Kind::Float, 2 | 4 | 8) => Of::Float(size),
+        (Kind::Complex, 4 | 8 | 16) => Of::Pair(size / 2),
+        // As numbers of 32 bits, which they are the upper halves of.
+        (Kind::Bfloat, 2) => Of::Float(4),
+        // What Arrow has no type for.
+        _ => Of::Bytes(size),
+    })
 }
 
 /// The buffers of one column. The first says which cells are there: all.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::arrow::ALIGNMENT;
 use crate::view::kit::{about, face, read, table};
 
 /// The rows and the buffers of a file, which is read by its footer.

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Result;
-use crate::content::Content;
+use crate::content::{Content, Lines, Rows};
+use crate::error::Place;
 use crate::view::frame::{Frame, trimmed};
-use crate::view::lines::{Lines, Rows};
 
 pub fn csv(frame: Frame) -> Content {
     let mut header = Vec::new();
@@ -27,6 +27,10 @@ struct Quoted {
 impl Rows for Quoted {
     fn count(&self) -> u64 {
         self.frame.rows
+    }
+
+    fn place(&self) -> Place {
+        self.frame.place()
     }
 
     fn stored(&self) -> u64 {

@@ -1,9 +1,9 @@
 //! What the directories of views list: kinds, and faces in place of the tree's datasets.
 
 use super::super::{Directory, View};
-use super::names::Faces;
+use super::names::{Faces, find_other};
 use super::nodes::{Node, id_of};
-use super::{DIRECTORY, OWN, Overlay, faces_of};
+use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
 use crate::Result;
 use crate::tree::{Entry, Face, Held, Kind, NodeId};
 
@@ -70,7 +70,8 @@ impl Overlay {
         })
     }
 
-    /// A directory of the tree where faces are listed in place of datasets.
+    /// A directory of the tree where faces are listed in place of datasets, and behind them what its format has of this
+    /// view where nothing else is called so.
     pub(super) fn list_shown(
         &self,
         dir: NodeId,
@@ -78,12 +79,30 @@ impl Overlay {
         cursor: u64,
         each: Each<'_>,
     ) -> Result<()> {
+        let mut goes_on = true;
+        if cursor < LAST {
+            self.list_faces_shown(dir, faces, cursor, &mut |name, entry| {
+                goes_on = each(name, entry);
+                goes_on
+            })?;
+        }
+        let Some(own) = self.own(dir, faces.view)?.filter(|_| goes_on) else { return Ok(()) };
+        self.tree.list(own.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
+            let is_free = faces.find(name).is_ok_and(|found| found.is_none())
+                && find_other(&self.tree, dir, faces.view, name).is_ok_and(|found| found.is_none());
+            !is_free || each(name, Entry { cursor: entry.cursor + LAST, ..entry })
+        })
+    }
+
+    fn list_faces_shown(&self, dir: NodeId, faces: &Faces<'_>, cursor: u64, each: Each<'_>) -> Result<()> {
         if !list_beside(dir, dir, &faces.beside(&self.borrowed(dir))?, cursor, each) {
             return Ok(());
         }
         let kind = if faces.view.makes_directories() { DIRECTORY } else { Kind::File };
         self.list_tree(faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
-            Listed::Other(entry) => each(name, Entry { cursor: entry.cursor + OWN, ..entry }),
+            Listed::Other(entry) => {
+                each(&faces.view.shown(name), Entry { cursor: entry.cursor + OWN, ..entry })
+            }
             Listed::Face(entry) => {
                 let node = id_of(dir, name, entry.node);
                 each(name, Entry { node, kind, cursor: entry.cursor + OWN, ..entry })

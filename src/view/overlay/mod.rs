@@ -5,7 +5,7 @@
 //! With a view to show, the tree's own directories list its faces in place of the datasets that have them.
 //!
 //! Nodes of the tree keep their numbers; those of views have a range of their own (`nodes`), are made when they are
-//! looked up, and dropped when they are forgotten. Made faces are kept for a while. Who lists or looks up here asks
+//! looked up, and dropped when they are forgotten. Made faces are kept while they are open, and a while longer. Who lists or looks up here asks
 //! the tree for descriptions, so no directory of a view is ready at once.
 
 mod listing;
@@ -17,11 +17,11 @@ mod tree;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-pub use self::names::Faces;
+use self::names::{Faces, find_other};
 use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
 use super::{Dataset, Directory, Face as Made, VIEWS, View};
 use crate::content::Content;
@@ -36,6 +36,8 @@ const NAME: &[u8] = b".views";
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 /// Cursors of what is not the tree's come first.
 const OWN: u64 = 64;
+/// Those of the faces that only a container's format has come last (the tree's are below, see `mirror::Union`).
+const LAST: u64 = 1 << 62;
 const DIRECTORY: Kind = Kind::Directory { subdirectories: None };
 
 pub struct Overlay {
@@ -44,6 +46,7 @@ pub struct Overlay {
     /// The view whose faces are listed in place of datasets.
     shown: Option<&'static dyn View>,
     nodes: Arc<Nodes>,
+    /// What was made lately.
     made: Mutex<LruCache<NodeId, Made>>,
 }
 
@@ -110,10 +113,27 @@ impl Overlay {
         if faces.beside(&of)?.iter().any(|own| own.as_bytes() == name) {
             return Ok(Some(self.remember(&parent, name, of, What::Inside { view: faces.view })));
         }
-        match self.tree.lookup(dir, name)? {
-            Some(found) => Ok(Some(found)),
-            None => self.look_up_part(&faces, &parent, name),
+        if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
+            return Ok(Some((found.into_node(), face)));
         }
+        let own = self.own(dir, faces.view)?;
+        match own.map(|own| self.tree.lookup(own.node(), name)).transpose()?.flatten() {
+            None => self.look_up_part(&faces, &parent, name),
+            found => Ok(found),
+        }
+    }
+
+    /// The directory that a container itself has for a view.
+    fn own(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
+        if !self.has_views(dir) {
+            return Ok(None);
+        }
+        let Some((views, _)) = Held::find(&self.tree, dir, NAME)? else { return Ok(None) };
+        if !views.is_directory()? {
+            return Ok(None);
+        }
+        let own = Held::find(&self.tree, views.node(), view.kind().as_bytes())?;
+        Ok(own.map(|(own, _)| own))
     }
 
     fn look_up_part(
@@ -147,9 +167,12 @@ impl Overlay {
                 if beside.iter().any(|own| own.as_bytes() == name) {
                     return Ok(Some(self.remember(&parent, name, of.clone(), What::Inside { view: *view })));
                 }
-                if let Some((found, _)) = Held::find(&self.tree, of.node(), &view.meant(name))?
+                if let Some((found, _)) = find_other(&self.tree, of.node(), *view, name)?
                     && found.is_directory()?
                 {
+                    if let Some(own) = self.own(found.node(), *view)? {
+                        return Ok(Some((own.into_node(), Face::Data)));
+                    }
                     let what = What::Directory { view: *view };
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
@@ -174,7 +197,7 @@ impl Overlay {
 
     /// What a node of a view is, made anew if it is not kept.
     fn made(&self, node: &Node) -> Result<Made> {
-        if let Some(made) = self.kept(node.id) {
+        if let Some(made) = self.kept(node) {
             return Ok(made);
         }
         let made = match (&node.what, &node.parent) {
@@ -194,12 +217,34 @@ impl Overlay {
                 Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
             }
         };
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).put(node.id, made.clone());
-        Ok(made)
+        Ok(self.keep(node, made))
     }
 
-    fn kept(&self, id: NodeId) -> Option<Made> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    /// What is open is kept in its node, other things for a while. If two have made it at once, one of them is.
+    fn keep(&self, node: &Node, made: Made) -> Made {
+        let mut open = node.open();
+        if open.times > 0 {
+            return open.made.get_or_insert(made).clone();
+        }
+        drop(open);
+        let mut all = self.lately();
+        if let Some(made) = all.get(&node.id) {
+            return made.clone();
+        }
+        let dropped = all.push(node.id, made.clone());
+        drop(all);
+        // It may close a container: not under the lock.
+        drop(dropped);
+        made
+    }
+
+    fn kept(&self, node: &Node) -> Option<Made> {
+        let open = node.open().made.clone();
+        open.or_else(|| self.lately().get(&node.id).cloned())
+    }
+
+    fn lately(&self) -> MutexGuard<'_, LruCache<NodeId, Made>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn content_of(&self, node: &Node) -> Result<Content> {
@@ -221,8 +266,10 @@ impl Overlay {
         };
         let kind = if node.what.is_directory() { DIRECTORY } else { Kind::File };
         let stat = Stat::of(kind, size);
-        // Files of a directory are as readable as that.
-        Ok(Stat { modified: of.modified, permissions: stat.permissions & of.permissions, ..stat })
+        // Files of a directory are as readable as that, directories of a file as open as that is readable.
+        let permissions = of.permissions & 0o444;
+        let permissions = stat.permissions & (of.permissions | permissions >> 2);
+        Ok(Stat { modified: of.modified, permissions, ..stat })
     }
 }
 

@@ -111,7 +111,7 @@ impl Faces<'_> {
         if self.taken.iter().any(|taken| taken.as_bytes() == name) {
             return Ok(true);
         }
-        let Some((held, face)) = Held::find(self.tree, self.dir, name)? else { return Ok(false) };
+        let Some((held, face)) = find_other(self.tree, self.dir, self.view, name)? else { return Ok(false) };
         if !self.has_others || held.is_directory()? {
             return held.is_directory();
         }
@@ -119,6 +119,26 @@ impl Faces<'_> {
         let shown_by_face = face == Face::Data && shows(self.view, &held);
         Ok(!shown_by_face)
     }
+}
+
+/// What is no face and called so in a view. Names that it keeps for itself are nothing's; those on a disk may look as if
+/// they were escaped.
+pub fn find_other(
+    tree: &Arc<dyn Tree>,
+    dir: NodeId,
+    view: &dyn View,
+    name: &[u8],
+) -> Result<Option<(Held, Face)>> {
+    let meant = view.meant(name);
+    let plain = (*meant != *name).then_some(name.into());
+    for meant in [Some(meant), plain].into_iter().flatten() {
+        if *view.shown(&meant) == *name
+            && let Some(found) = Held::find(tree, dir, &meant)?
+        {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Is this a dataset that has the face, as far as its description can be read?

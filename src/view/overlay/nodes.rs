@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::super::View;
+use super::super::{Face as Made, View};
 use crate::tree::{Held, NodeId};
 
 /// What all numbers of views begin with, and no others (see `mirror::Union`).
@@ -62,9 +62,21 @@ pub struct Node {
     pub what: What,
     /// The dataset or directory that it is a face of.
     pub of: Arc<Held>,
+    open: Mutex<Open>,
+}
+
+/// How often a file is open, and what it is: made once for all who read it.
+#[derive(Default)]
+pub struct Open {
+    pub times: u64,
+    pub made: Option<Made>,
 }
 
 impl Node {
+    pub fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is(&self, parent: NodeId, name: &[u8], of: NodeId) -> bool {
         self.parent.id() == parent && *self.name == *name && self.of.node() == of
     }
@@ -103,7 +115,7 @@ impl Nodes {
             }
             id = FIRST | (id.wrapping_add(1) & ((1 << BITS) - 1));
         }
-        let node = Arc::new(Node { id, parent, name: name.into(), what, of });
+        let node = Arc::new(Node { id, parent, name: name.into(), what, of, open: Mutex::default() });
         nodes.insert(id, (node.clone(), 1));
         node
     }

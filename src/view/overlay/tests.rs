@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::Folder;
 use super::super::directory::Child;
@@ -23,6 +24,10 @@ impl Datasets for Numbers {
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         self.content(dataset).map(Some)
     }
+    fn has_sidecar(&self, _: u32) -> bool {
+        true
+    }
+
     fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
         Ok(None)
     }
@@ -110,6 +115,27 @@ impl View for Store {
 }
 
 static ALL: &[&dyn View] = &[&super::super::npy::Npy, &Store];
+
+/// Counts how often its faces are made.
+struct Counted;
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+impl View for Counted {
+    fn kind(&self) -> &'static str {
+        "counted"
+    }
+    fn extension(&self) -> &'static str {
+        ".x"
+    }
+    fn shows(&self, _: &Description) -> bool {
+        true
+    }
+    fn face(&self, dataset: &Dataset) -> Result<Made> {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        Ok(Made::File(dataset.content()?))
+    }
+}
 
 fn overlay(names: &[&str], shown: Option<&'static dyn View>) -> Overlay {
     let list: NameList = names.iter().copied().collect();
@@ -258,4 +284,34 @@ fn what_changed_is_forgotten_with_its_faces() {
         let all = tree.siblings(id);
         assert!(all[0] == (0..2) && all.contains(&(node..node + 1)), "{all:?}");
     }
+}
+
+#[test]
+fn what_is_open_is_made_once() {
+    let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
+    let list: NameList = names.iter().map(String::as_str).collect();
+    let tree = Builder::build(&list, Numbers(names)).unwrap();
+    let tree = Overlay::with(&[&Counted], Arc::new(tree), None);
+    let at = |number: u64| go(&tree, &format!(".views/counted/n{number}.x")).unwrap().unwrap();
+    let made_by = |work: &dyn Fn()| {
+        let before = COUNT.load(Ordering::Relaxed);
+        work();
+        COUNT.load(Ordering::Relaxed) - before
+    };
+    let read = |number| {
+        let content = tree.content(at(number), Face::Data).unwrap();
+        assert_eq!(content.read(0, 9).unwrap().for_the_kernel(), (number as u32).to_le_bytes());
+    };
+    let others = || (100..200).for_each(read);
+    tree.hold(at(0)).unwrap();
+    tree.hold(at(0)).unwrap();
+    assert_eq!(made_by(&|| read(0)), 1);
+    assert_eq!(made_by(&others), 100);
+    tree.release(at(0));
+    assert_eq!(made_by(&|| read(0)), 0, "it is open");
+    assert!(tree.content_at_once(at(0), Face::Data).unwrap().is_some() && tree.is_ready(at(0)));
+    tree.release(at(0));
+    assert_eq!(made_by(&|| read(0)), 0, "it was open lately");
+    assert_eq!(made_by(&others), 100, "each is kept until 64 others are");
+    assert_eq!(made_by(&|| read(0)), 1, "nobody has it open");
 }

@@ -74,7 +74,14 @@ impl Tree for Overlay {
     fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
         // `.views` may be listed by the tree itself.
         if !is_view(dir) && !is_view(entry.node) && name != NAME {
-            return self.tree.listed(dir, name, entry);
+            let meant = self.shown.map_or(name.into(), |view| view.meant(name));
+            let found = match self.tree.listed(dir, &meant, entry)? {
+                None if *meant != *name => self.tree.listed(dir, name, entry)?,
+                found => found,
+            };
+            if found.is_some() || self.shown.is_none() {
+                return Ok(found);
+            }
         }
         let Some((node, face)) = self.lookup(dir, name)? else { return Ok(None) };
         let stat = self.stat(node, face).inspect_err(|_| self.forget(node, 1))?;
@@ -103,10 +110,10 @@ impl Tree for Overlay {
     }
 
     fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
-        match (is_view(id), self.kept(id)) {
-            (false, _) => self.tree.content_at_once(id, face),
-            (true, Some(Made::File(content))) => Ok(Some(content)),
-            (true, _) => Ok(None),
+        let Some(node) = self.node(id)? else { return self.tree.content_at_once(id, face) };
+        match self.kept(&node) {
+            Some(Made::File(content)) => Ok(Some(content)),
+            _ => Ok(None),
         }
     }
 
@@ -124,7 +131,7 @@ impl Tree for Overlay {
 
     fn is_ready(&self, id: NodeId) -> bool {
         match self.node(id) {
-            Ok(Some(node)) => !node.what.is_directory() && self.kept(id).is_some(),
+            Ok(Some(node)) => !node.what.is_directory() && self.kept(&node).is_some(),
             Ok(None) => self.tree.is_ready(id) && (self.shown.is_none() || !self.is_directory(id)),
             Err(_) => true,
         }
@@ -158,7 +165,7 @@ impl Tree for Overlay {
             return self.tree.forget(id, lookups);
         }
         if self.nodes.forget(id, lookups) {
-            let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).pop(&id);
+            let made = self.lately().pop(&id);
             // Dropping it may close a container: not under the lock.
             drop(made);
         }
@@ -167,12 +174,24 @@ impl Tree for Overlay {
     fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
         let Some(node) = self.node(id)? else { return self.tree.hold(id) };
         // The source is another file than this.
-        self.held_for(&node).map_or(Ok(None), |of| self.tree.hold(of).map(|_| None))
+        self.held_for(&node).map_or(Ok(None), |of| self.tree.hold(of))?;
+        let lately = self.kept(&node);
+        let mut open = node.open();
+        open.times += 1;
+        open.made = open.made.take().or(lately);
+        Ok(None)
     }
 
     fn release(&self, id: NodeId) {
         match self.node(id) {
             Ok(Some(node)) => {
+                let mut open = node.open();
+                open.times = open.times.saturating_sub(1);
+                let made = if open.times == 0 { open.made.take() } else { None };
+                drop(open);
+                if let Some(made) = made {
+                    self.keep(&node, made);
+                }
                 if let Some(of) = self.held_for(&node) {
                     self.tree.release(of);
                 }
@@ -202,7 +221,11 @@ impl Tree for Overlay {
     /// Of a face what is said of its dataset.
     fn describe(&self, id: NodeId) -> Result<Option<Description>> {
         match self.node(id)? {
-            Some(node) => self.dataset(&node)?.map(|dataset| dataset.describe()).transpose(),
+            Some(node) => {
+                let about = self.dataset(&node)?.map(|dataset| dataset.describe()).transpose()?;
+                // Its checksum is of other bytes than the face's.
+                Ok(about.map(|about| Description { checksum: None, ..about }))
+            }
             None => self.tree.describe(id),
         }
     }

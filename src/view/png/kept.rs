@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lru::LruCache;
 
@@ -24,13 +24,16 @@ pub struct Rendered {
     id: u64,
     /// Whoever holds it is making the picture; others would only do the same.
     making: Mutex<()>,
+    /// Why there is no picture.
+    failed: OnceLock<Error>,
 }
 
 impl Rendered {
     pub fn content(array: Array, elements: Content, plan: Plan) -> Content {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Content::Computed(Arc::new(Rendered { array, elements, plan, id, making: Mutex::default() }))
+        let (making, failed) = (Mutex::default(), OnceLock::new());
+        Content::Computed(Arc::new(Rendered { array, elements, plan, id, making, failed }))
     }
 
     fn file(&self) -> Result<Arc<[u8]>> {
@@ -41,7 +44,15 @@ impl Rendered {
         if let Some(file) = kept().files.get(&self.id) {
             return Ok(file.clone());
         }
-        let file: Arc<[u8]> = encode::encode(&self.plan, &self.pixels()?).into();
+        if let Some(error) = self.failed.get() {
+            return Err(error.clone());
+        }
+        let pixels = self.pixels().inspect_err(|error| {
+            if error.lasts() {
+                let _ = self.failed.set(error.clone());
+            }
+        })?;
+        let file: Arc<[u8]> = encode::encode(&self.plan, &pixels).into();
         kept().keep(self.id, file.clone());
         Ok(file)
     }

@@ -4,9 +4,9 @@ use super::MOST;
 use crate::array::text::Texts;
 use crate::array::{Array, Element, Kind, Slab, Span};
 
-/// Axes of a signal are so different in length.
-const SIGNAL: u64 = 100;
-const MOST_CHANNELS: u64 = 256;
+/// So many channels at most are a signal, if there are so many times as many samples: a picture that is as long as that
+/// has more lines than a signal of few channels.
+const SIGNALS: [(u64, u64); 2] = [(256, 100), (32, 16)];
 /// Pixels of a short axis that are left when a long one is sampled.
 const SHORT: u64 = 256;
 /// The height of one channel at most.
@@ -73,7 +73,7 @@ const BYTE: Element = Element { kind: Kind::Uint, size: 1 };
 
 fn is_signal(height: u64, width: u64) -> bool {
     let (short, long) = (height.min(width), height.max(width));
-    short <= MOST_CHANNELS && long / SIGNAL >= short
+    SIGNALS.iter().any(|(most, times)| short <= *most && long / times >= short)
 }
 
 /// The middle of all axes but the last ones.

@@ -105,6 +105,16 @@ fn signals_are_curves() {
 }
 
 #[test]
+fn few_channels_are_a_signal_sooner_than_many() {
+    for (shape, is_signal) in
+        [([512, 6], true), ([77, 1], true), ([512, 32], true), ([512, 33], false), ([95, 6], false)]
+    {
+        let plan = Plan::of(&array("uint8", Endian::Little, &shape, Order::C)).unwrap();
+        assert_eq!(plan.width == 1600, is_signal, "{shape:?}");
+    }
+}
+
+#[test]
 fn short_signals_are_lines_and_nan_is_a_gap() {
     let nan = f32::NAN;
     let pixels = picture("float32", &[5], Order::C, &le(&[0.0, 1.0, nan, 1.0, f32::INFINITY])).3;
@@ -122,4 +132,33 @@ fn nothing_has_no_picture() {
     }
     let vast = array("uint8", Endian::Little, &[u64::MAX, u64::MAX], Order::C);
     assert!(Plan::of(&vast).is_some_and(|plan| plan.width as u64 <= MOST && plan.height as u64 <= MOST));
+}
+
+/// Damaged; counts who reads it.
+struct Damaged(std::sync::atomic::AtomicU64);
+
+impl crate::content::Computed for Damaged {
+    fn known_len(&self) -> Option<u64> {
+        Some(6)
+    }
+    fn fill(&self, _: &mut [u8], _: u64) -> Result<()> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Err(crate::Error::damaged(crate::error::Place::default(), "it is damaged"))
+    }
+    fn read_at_once(&self, _: std::ops::Range<u64>) -> Result<Option<crate::content::Bytes>> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn damage_is_looked_for_once() {
+    let damaged = std::sync::Arc::new(Damaged(Default::default()));
+    let about = about(Some(array("uint8", Endian::Little, &[2, 3], Order::C)), None);
+    let of = crate::view::kit::dataset(about, Content::Computed(damaged.clone()));
+    let Face::File(picture) = Png.face(&of).unwrap() else { panic!("it is a file") };
+    let reads = [(); 3].map(|()| {
+        assert!(picture.read(0, 10).err().unwrap().to_string().contains("it is damaged"));
+        damaged.0.load(std::sync::atomic::Ordering::Relaxed)
+    });
+    assert!(reads[0] > 0 && reads == [reads[0]; 3], "{reads:?}");
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value, json};
 
 use super::store::Store;
-use super::{ARRAY, ATTRIBUTES, GROUP, description, key};
+use super::{ARRAY, ATTRIBUTES, DEEPEST, GROUP, description, key, too_deep};
 use crate::content::{Bytes, Computed, Content};
 use crate::view::directory::Child;
 use crate::view::{Dataset, Directory};
@@ -29,18 +29,19 @@ impl Consolidated {
             return Ok(text);
         }
         let mut all = Map::new();
-        group(&self.directory, "", &mut all)?;
+        group(&self.directory, "", 0, &mut all)?;
         let text = json!({"metadata": all, "zarr_consolidated_format": 1}).to_string();
         Ok(self.text.get_or_init(|| Content::Inline(text.into_bytes().into())))
     }
 }
 
-fn group(directory: &Directory, path: &str, all: &mut Map<String, Value>) -> Result<()> {
+fn group(directory: &Directory, path: &str, depth: usize, all: &mut Map<String, Value>) -> Result<()> {
     all.insert(format!("{path}{GROUP}"), description::group());
     directory.each(&mut |name, child| {
         let path = format!("{path}{}/", key(name));
         match child {
-            Ok(Child::Directory(directory)) => group(&directory, &path, all),
+            Ok(Child::Directory(_)) if depth == DEEPEST => left_out(&too_deep(&path)),
+            Ok(Child::Directory(directory)) => group(&directory, &path, depth + 1, all),
             Ok(Child::Dataset(dataset)) => array(&dataset, &path, all).or_else(|error| left_out(&error)),
             Err(error) => left_out(&error),
         }

@@ -34,10 +34,13 @@ pub fn array(array: &Array, layout: &Layout, compressor: Option<Compressor>) -> 
     })
 }
 
-/// numpy's type string, or a list of fields. Fields that are arrays themselves, which not every program knows, make
-/// the whole element bytes without a meaning.
+/// numpy's type string, or a list of fields. Fields that are arrays or have fields themselves, which not every program
+/// knows, make the whole element bytes without a meaning.
 fn dtype(array: &Array) -> Value {
     match &array.record {
+        Some(record) if record.foreign_type().is_some_and(|text| !is_date(text)) => {
+            json!(format!("|V{}", array.dtype.element.size))
+        }
         Some(record) if record.fields().iter().any(|field| field.repeat.is_some()) => {
             json!(format!("|V{}", array.dtype.element.size))
         }
@@ -50,6 +53,12 @@ fn dtype(array: &Array) -> Value {
         }
         None => json!(array.dtype.to_string()),
     }
+}
+
+/// Counts of a unit: `<M8[s]`.
+fn is_date(dtype: &str) -> bool {
+    let bare = dtype.strip_prefix(['<', '>']).unwrap_or_default();
+    bare.starts_with("M8[") || bare.starts_with("m8[")
 }
 
 /// Zarr wants a byte order before each type.

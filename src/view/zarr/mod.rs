@@ -17,11 +17,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Dataset, Directory, Face, View};
-use crate::Result;
 use crate::content::Content;
 use crate::tree::Description;
+use crate::{Error, Result};
 
-pub use references::{Reference, References};
+pub use references::{Others, Reference, References};
 use store::Store;
 
 /// The last part of a key for what has this file name.
@@ -32,6 +32,18 @@ const ATTRIBUTES: &str = ".zattrs";
 const GROUP: &str = ".zgroup";
 /// All descriptions of a store in one.
 pub const CONSOLIDATED: &str = ".zmetadata";
+
+/// Directories in directories beyond these are left out where all of a store is said at once: each says all of its path.
+const DEEPEST: usize = 128;
+/// Bytes of such a path that are named.
+const NAMED: usize = 80;
+
+fn too_deep(path: &str) -> Error {
+    let named: String = path.chars().take(NAMED).collect();
+    Error::Other(format!(
+        "{named}...: directories are nested deeper than {DEEPEST} levels, which is the limit: what is in them is left out"
+    ))
+}
 
 /// The key that says that there is a group at `path`; the empty path is the store itself.
 pub fn group_key(path: &str) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::store::Store;
-use super::{ARRAY, ATTRIBUTES, description, group_key, key};
+use super::{ARRAY, ATTRIBUTES, DEEPEST, description, group_key, key, too_deep};
 use crate::content::{Coding, Content};
 use crate::source::Source;
 use crate::view::directory::Child;
@@ -39,20 +39,60 @@ pub struct References<'a> {
     pub each: &'a mut dyn FnMut(&str, Reference) -> Result<()>,
     /// What is left out, as an error that says why.
     pub left_out: &'a mut dyn FnMut(&Error),
+    /// What is no array.
+    pub others: Others,
+}
+
+/// Datasets that a store cannot have: how many, and what the first of them are called.
+#[derive(Default)]
+pub struct Others {
+    count: u64,
+    first: Vec<String>,
+}
+
+/// So many are named.
+const NAMED: usize = 3;
+
+impl Others {
+    fn add(&mut self, dataset: &Dataset) {
+        self.count += 1;
+        if self.first.len() < NAMED {
+            self.first.push(format!("{:?}", dataset.about().name.lossy()));
+        }
+    }
+
+    /// That they are left out, if there are any.
+    pub fn told(&self) -> Option<String> {
+        let more = self.count.checked_sub(self.first.len() as u64).filter(|more| *more > 0);
+        let more = more.map_or(String::new(), |more| format!(" and {more} more"));
+        let names = self.first.join(", ");
+        (self.count > 0).then(|| format!("left out, as these datasets are no arrays: {names}{more}"))
+    }
 }
 
 impl References<'_> {
     /// Of all datasets of `directory` and below. `path` is empty, or ends in a slash.
     pub fn group(&mut self, directory: &Directory, path: &str) -> Result<()> {
+        self.group_at(directory, path, 0)
+    }
+
+    fn group_at(&mut self, directory: &Directory, path: &str, depth: usize) -> Result<()> {
         (self.each)(&group_key(path.trim_end_matches('/')), Reference::group())?;
         directory.each(&mut |name, child| {
             let path = format!("{path}{}/", key(name));
             match child {
-                Ok(Child::Directory(directory)) => self.group(&directory, &path),
+                Ok(Child::Directory(_)) if depth == DEEPEST => {
+                    (self.left_out)(&too_deep(&path));
+                    Ok(())
+                }
+                Ok(Child::Directory(directory)) => self.group_at(&directory, &path, depth + 1),
                 Ok(Child::Dataset(dataset)) if dataset.about().array.is_some() => {
                     self.array_or_none(&dataset, &path)
                 }
-                Ok(Child::Dataset(_)) => Ok(()),
+                Ok(Child::Dataset(dataset)) => {
+                    self.others.add(&dataset);
+                    Ok(())
+                }
                 Err(error) => {
                     (self.left_out)(&error);
                     Ok(())

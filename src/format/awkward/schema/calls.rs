@@ -1,9 +1,7 @@
 //! The one table of calls that are known, and what each makes of its arguments. With any other name a call is refused,
 //! with another number of arguments it is wrong.
 
-use std::sync::Arc;
-
-use super::super::graph::{Flat, Kind, Lists, Scalar};
+use super::super::graph::{Column, Flat, Kind, Lists, Scalar};
 use super::super::json::Json;
 use super::super::pickle;
 use super::{Found, Reader, unsupported, what_of, wrong};
@@ -45,81 +43,82 @@ impl<'j> Reader<'j> {
                 Kind::Flat(Flat { blob, of, count })
             }
             (["JaggedArray", "fromcounts"], [counts, content]) => {
-                let lists = self.lists(counts, None, depth);
-                Kind::Jagged { lists, content: self.array(content, depth + 1) }
+                let lists = self.lists(counts, None, depth)?;
+                Kind::Jagged { lists, content: self.array(content, depth + 1)? }
             }
             (["JaggedArray", "fromoffsets"], [offsets, content]) => {
-                let lists = Lists::Offsets(self.array(offsets, depth + 1));
-                Kind::Jagged { lists, content: self.array(content, depth + 1) }
+                let lists = Lists::Offsets(self.array(offsets, depth + 1)?);
+                Kind::Jagged { lists, content: self.array(content, depth + 1)? }
             }
             (["JaggedArray"], [starts, stops, content]) => {
-                let lists = self.lists(starts, Some(stops), depth);
-                Kind::Jagged { lists, content: self.array(content, depth + 1) }
+                let lists = self.lists(starts, Some(stops), depth)?;
+                Kind::Jagged { lists, content: self.array(content, depth + 1)? }
             }
             (["Table", "frompairs"], [pairs] | [pairs, _]) => {
                 Kind::Table { columns: self.columns(pairs, depth)? }
             }
             (["Table", "fromview"], [view, table]) => {
                 let rows = self.rows(view, depth)?;
-                Kind::View { rows, table: self.array(table, depth + 1) }
+                Kind::View { rows, table: self.array(table, depth + 1)? }
             }
             (["StringArray", "fromcounts"], [counts, content, encoding]) => {
                 let encoding = self.encoding(encoding)?;
-                let lists = self.lists(counts, None, depth);
-                Kind::Strings { lists, content: self.array(content, depth + 1), encoding }
+                let lists = self.lists(counts, None, depth)?;
+                Kind::Strings { lists, content: self.array(content, depth + 1)?, encoding }
             }
             (["StringArray"], [starts, stops, content, encoding]) => {
                 let encoding = self.encoding(encoding)?;
-                let lists = self.lists(starts, Some(stops), depth);
-                Kind::Strings { lists, content: self.array(content, depth + 1), encoding }
+                let lists = self.lists(starts, Some(stops), depth)?;
+                Kind::Strings { lists, content: self.array(content, depth + 1)?, encoding }
             }
             (["MaskedArray"], [mask, content, when]) => {
                 let masked_when = self.bool(when, "maskedwhen")?;
-                let mask = self.array(mask, depth + 1);
-                Kind::Masked { mask, content: self.array(content, depth + 1), masked_when }
+                let mask = self.array(mask, depth + 1)?;
+                Kind::Masked { mask, content: self.array(content, depth + 1)?, masked_when }
             }
             (["BitMaskedArray"], [mask, content, when, lsb]) => {
                 let (masked_when, is_lsb) = (self.bool(when, "maskedwhen")?, self.bool(lsb, "lsborder")?);
-                let mask = self.array(mask, depth + 1);
-                Kind::BitMasked { mask, content: self.array(content, depth + 1), masked_when, is_lsb }
+                let mask = self.array(mask, depth + 1)?;
+                Kind::BitMasked { mask, content: self.array(content, depth + 1)?, masked_when, is_lsb }
             }
             (["IndexedMaskedArray"], [mask, content, when]) => {
                 let masked_when = self.int(when, "maskedwhen")?;
-                let mask = self.array(mask, depth + 1);
-                Kind::IndexedMasked { mask, content: self.array(content, depth + 1), masked_when }
+                let mask = self.array(mask, depth + 1)?;
+                Kind::IndexedMasked { mask, content: self.array(content, depth + 1)?, masked_when }
             }
             (["UnionArray", "fromtags"], [tags, contents]) => {
-                let tags = self.array(tags, depth + 1);
+                let tags = self.array(tags, depth + 1)?;
                 let contents = self.list(contents, "list")?;
-                Kind::Union { tags, index: None, contents: self.arrays(contents, depth) }
+                Kind::Union { tags, index: None, contents: self.arrays(contents, depth)? }
             }
             (["UnionArray"], [tags, index, contents]) => {
-                let (tags, index) = (self.array(tags, depth + 1), Some(self.array(index, depth + 1)));
+                let (tags, index) = (self.array(tags, depth + 1)?, Some(self.array(index, depth + 1)?));
                 let contents = self.list(contents, "list")?;
-                Kind::Union { tags, index, contents: self.arrays(contents, depth) }
+                Kind::Union { tags, index, contents: self.arrays(contents, depth)? }
             }
             (["ChunkedArray"], [chunks, sizes]) => self.chunked(chunks, sizes, depth)?,
             (["AppendableArray"], [_, of, chunks]) => {
                 self.dtype(of)?;
                 let chunks = self.list(chunks, "list")?;
-                let chunks = self.arrays(chunks, depth).into_iter().map(|chunk| (chunk, None)).collect();
+                let chunks = self.arrays(chunks, depth)?.into_iter().map(|chunk| (chunk, None)).collect();
                 Kind::Chunked { chunks, is_appendable: true }
             }
             (["IndexedArray"], [index, content]) => {
-                let index = self.array(index, depth + 1);
-                Kind::Indexed { index, content: self.array(content, depth + 1) }
+                let index = self.array(index, depth + 1)?;
+                Kind::Indexed { index, content: self.array(content, depth + 1)? }
             }
             (["SparseArray"], [length, index, content, default]) => {
                 let length = self.len(length, "length")?;
                 let default = self.default(default)?;
-                let index = self.array(index, depth + 1);
-                Kind::Sparse { length, index, content: self.array(content, depth + 1), default }
+                let index = self.array(index, depth + 1)?;
+                Kind::Sparse { length, index, content: self.array(content, depth + 1)?, default }
             }
             (["ObjectArray"], [content, generator, _, _]) => {
                 let generator =
                     self.value(generator)?.get("function").ok_or("its generator is no function")?;
-                let generator = Arc::new(generator.clone());
-                Kind::Object { content: self.array(content, depth + 1), generator }
+                let names = generator.as_list().unwrap_or_default().iter().filter_map(Json::as_str);
+                let generator = names.collect::<Vec<_>>().join(".").into();
+                Kind::Object { content: self.array(content, depth + 1)?, generator }
             }
             (["VirtualArray"], _) => return unsupported("its values are made by code, which is not run"),
             (["persist", ..], _) => {
@@ -156,7 +155,7 @@ impl<'j> Reader<'j> {
                 .ok_or("a size is no whole number from 0 on")
         };
         let sizes = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
-        let chunks = self.arrays(chunks, depth).into_iter().zip(sizes.into_iter().map(Some)).collect();
+        let chunks = self.arrays(chunks, depth)?.into_iter().zip(sizes.into_iter().map(Some)).collect();
         Ok(Kind::Chunked { chunks, is_appendable: false })
     }
 
@@ -183,7 +182,8 @@ impl<'j> Reader<'j> {
                 .filter(|columns| columns.len() == arguments.len())
                 .and_then(|columns| columns.get(at));
             let column = column.map_or_else(|| at.to_string(), |name| (*name).to_owned());
-            found.push((column.into(), self.array(argument, depth + 1)));
+            let edge = self.array(argument, depth + 1)?;
+            found.push(Column { name: column.into(), edge, is_hidden: false });
         }
         Ok(Kind::Record { class: [&[*class], rest].concat().join(".").into(), columns: found })
     }

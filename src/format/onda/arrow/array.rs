@@ -2,7 +2,6 @@
 //! checked when they are loaded; what values point at (offsets, dictionaries, children) when they are looked at, so
 //! that a wrong one is an error of its row and no other.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +9,8 @@ use arrow_ipc::{CompressionType, FieldNode, MetadataVersion, RecordBatch};
 
 use super::Problem;
 use super::buffer::{Budget, Buffer, decompressed};
-use super::field::{DEEPEST, Dictionary, Field, Int, Kind};
+use super::dictionary::{Dictionaries, Values};
+use super::field::{Dictionary, Field, Int, Kind};
 
 /// Rows of a table, or values of a list column.
 pub const MOST: usize = 1 << 31;
@@ -93,27 +93,13 @@ fn fixed<const N: usize>(buffer: &Buffer, at: usize) -> Option<[u8; N]> {
     buffer.bytes().get(start..start.checked_add(N)?)?.try_into().ok()
 }
 
-/// A dictionary: what it began with, and what was added.
-#[derive(Clone, Default)]
-pub struct Values {
-    parts: Vec<Arc<Array>>,
-    /// How many dictionaries are below it, one in the other.
-    depth: usize,
-}
-
-impl Values {
-    fn get(&self, mut at: usize) -> Option<(&Array, usize)> {
-        for part in &self.parts {
-            match at.checked_sub(part.len) {
-                Some(rest) => at = rest,
-                None => return Some((part, at)),
-            }
-        }
-        None
-    }
-}
-
 impl Array {
+    /// All values are there.
+    #[cfg(test)]
+    pub fn of(len: usize, data: Data) -> Array {
+        Array { len, valid: None, data }
+    }
+
     pub fn is_null(&self, at: usize) -> bool {
         let is_valid =
             |valid: &Buffer| valid.bytes().get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
@@ -235,44 +221,6 @@ pub fn integer(buffer: &Buffer, kind: Int, at: usize) -> Option<i128> {
         (_, true) => i64::from_le_bytes(fixed(buffer, at)?).into(),
         (_, false) => u64::from_le_bytes(fixed(buffer, at)?).into(),
     })
-}
-
-pub type Dictionaries = HashMap<i64, Values>;
-
-/// How many dictionaries are one in the other in these fields.
-fn depth(fields: &[Field], known: &Dictionaries) -> usize {
-    let of = |field: &Field| {
-        let own = field
-            .dictionary
-            .and_then(|dictionary| known.get(&dictionary.id))
-            .map_or(0, |there| 1 + there.depth);
-        own.max(depth(&field.children, known))
-    };
-    fields.iter().map(of).max().unwrap_or(0)
-}
-
-/// Adds a dictionary of values of this kind, or what is added to one. One that has itself in it, as it was before, grows
-/// deeper with each message, and what is too deep is refused.
-pub fn add_dictionary(
-    known: &mut Dictionaries,
-    id: i64,
-    is_delta: bool,
-    (field, values): (&Field, Array),
-) -> Result<(), Problem> {
-    let depth = depth(&field.children, known);
-    if depth > DEEPEST {
-        return Err(Problem::damaged(format!("dictionaries are nested more than {DEEPEST} deep")));
-    }
-    if is_delta {
-        let there = known.get_mut(&id);
-        let there =
-            there.ok_or_else(|| Problem::damaged(format!("there is no dictionary {id} to add to")))?;
-        there.parts.push(Arc::new(values));
-        there.depth = there.depth.max(depth);
-    } else {
-        known.insert(id, Values { parts: vec![Arc::new(values)], depth });
-    }
-    Ok(())
 }
 
 /// Takes the arrays of a batch one after the other, as its schema has them.

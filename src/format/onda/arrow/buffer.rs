@@ -30,29 +30,40 @@ impl Buffer {
     }
 }
 
-/// How many bytes may still be decompressed for a table.
+/// How many bytes may still be made of a table: a short file can say one thing many times, and claim what it has not.
 pub struct Budget {
+    what: &'static str,
     left: u64,
     most: u64,
 }
 
-/// A table may decompress to this in any case.
+/// A table may become this in any case.
 const ALWAYS: u64 = 64 << 20;
-/// Or to so many times the file.
+/// Or so many times its file.
 const RATIO: u64 = 64;
-/// What no table has.
+/// What no table becomes.
 const NEVER: u64 = 8 << 30;
 
 impl Budget {
-    pub fn new(file: u64) -> Budget {
-        let most = file.saturating_mul(RATIO).clamp(ALWAYS, NEVER);
-        Budget { left: most, most }
+    /// `what` is a subject with its verb, such as "its names have".
+    pub fn new(what: &'static str, most: u64) -> Budget {
+        Budget { what, left: most, most }
     }
 
-    pub fn take(&mut self, bytes: u64) -> Result<(), Problem> {
-        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            let most = self.most;
-            Problem::damaged(format!("its buffers are said to decompress to more than {most} bytes, the limit for a file of this size"))
+    /// For a file of this length.
+    pub fn of_file(what: &'static str, file: u64) -> Budget {
+        Budget::new(what, Budget::most(file))
+    }
+
+    /// What a file of this length may become.
+    pub fn most(file: u64) -> u64 {
+        file.saturating_mul(RATIO).clamp(ALWAYS, NEVER)
+    }
+
+    pub fn take(&mut self, bytes: usize) -> Result<(), Problem> {
+        let left = self.left.checked_sub(bytes as u64);
+        self.left = left.ok_or_else(|| {
+            Problem::damaged(format!("{} more than {} bytes, which is the limit", self.what, self.most))
         })?;
         Ok(())
     }
@@ -73,10 +84,9 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
     if len == -1 {
         return Ok(Buffer { range: stored.range.start + 8..stored.range.end, whole: stored.whole });
     }
-    let wanted = u64::try_from(len)
+    let wanted = usize::try_from(len)
         .map_err(|_| Problem::damaged(format!("a compressed buffer is said to have {len} bytes")))?;
     budget.take(wanted)?;
-    let wanted = wanted as usize;
     let made = match codec {
         _ if wanted == 0 => Ok(Vec::new()),
         CompressionType::LZ4_FRAME => codec::lz4_frame(rest, wanted),

@@ -134,6 +134,14 @@ impl<'t> Items<'t> {
         self.range.len()
     }
 
+    /// The value at a place of the list.
+    pub fn get(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
+        match self.range.clone().nth(at) {
+            Some(at) => Value::of(self.field, self.array, at),
+            None => Err(Problem::damaged(format!("value {at} of a list of {} was wanted", self.len()))),
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Result<Option<Value<'t>>, Problem>> + use<'t> {
         let (field, array) = (self.field, self.array);
         self.range.clone().map(move |at| Value::of(field, array, at))

@@ -13,14 +13,10 @@ use super::types::new_field;
 use super::{Column, Problem};
 
 /// Rows of a column as an array of Arrow's.
-pub fn gathered(
-    column: Column<'_>,
-    rows: std::ops::Range<usize>,
-    budget: &mut Budget,
-) -> Result<ArrayRef, Problem> {
+pub fn gathered(column: Column<'_>, rows: &[u32], budget: &mut Budget) -> Result<ArrayRef, Problem> {
     let mut gathered = Gathered::new(column.field)?;
     for row in rows {
-        gathered.push(column.value(row)?, budget)?;
+        gathered.push(column.value(*row as usize)?, budget)?;
     }
     Ok(make_array(gathered.finish()?))
 }
@@ -81,7 +77,7 @@ impl Gathered {
                 None => false,
             }),
             Store::Fixed(size, bytes) => {
-                budget.take(*size as u64)?;
+                budget.take(*size)?;
                 match value.map(|value| value.bytes()).transpose()? {
                     Some(value) if value.len() == *size => bytes.extend(value),
                     Some(_) => return Err(damaged()),
@@ -90,7 +86,7 @@ impl Gathered {
             }
             Store::Bytes { ends, bytes, .. } => {
                 let value = value.map_or(Ok(Default::default()), |value| value.bytes())?;
-                budget.take(value.len() as u64)?;
+                budget.take(value.len())?;
                 bytes.extend(value);
                 ends.push(bytes.len() as u64);
             }

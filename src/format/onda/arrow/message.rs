@@ -26,11 +26,22 @@ const MOST_METADATA: u64 = 256 << 20;
 pub struct Messages {
     pub schema: Schema,
     pub batches: Vec<Message>,
-    pub is_stream: bool,
+    /// Of a stream.
+    pub stream: Option<Stream>,
+}
+
+/// What a stream has around its batches.
+pub struct Stream {
+    /// The message of the schema.
+    pub schema: Metadata,
+    /// Behind the last message.
+    pub end: u64,
 }
 
 /// A dictionary or a record batch.
 pub struct Message {
+    /// Where it begins.
+    pub at: u64,
     pub metadata: Metadata,
     pub body: Range<u64>,
 }
@@ -50,7 +61,7 @@ impl Metadata {
         Ok(Metadata { words, len })
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice::<u64, u8>(&self.words).get(..self.len).unwrap_or_default()
     }
 
@@ -160,7 +171,7 @@ impl Reader<'_> {
             }
             batches.push(right!(self.block(at, from, to)?));
         }
-        Ok(Ok(Messages { schema, batches, is_stream: false }))
+        Ok(Ok(Messages { schema, batches, stream: None }))
     }
 
     /// The message of which a footer says where it is.
@@ -173,7 +184,7 @@ impl Reader<'_> {
         let message = right!(metadata.message().map_err(|problem| (at, problem)));
         right!(judge(&message).map_err(|problem| (at, problem)));
         match u64::try_from(message.bodyLength()) {
-            Ok(body) if body <= to - from => Ok(Ok(Message { metadata, body: from..from + body })),
+            Ok(body) if body <= to - from => Ok(Ok(Message { at, metadata, body: from..from + body })),
             _ => wrong(
                 at,
                 format!(
@@ -236,19 +247,23 @@ impl Reader<'_> {
             };
             match (message.header_as_schema(), &schema) {
                 (Some(header), None) => {
-                    schema = Some(right!(Schema::read(header).map_err(|problem| (at, problem))))
+                    let read = right!(Schema::read(header).map_err(|problem| (at, problem)));
+                    schema = Some((read, metadata));
                 }
                 (Some(_), Some(_)) => return wrong(at, "the Arrow stream has a second schema"),
                 (None, None) => return wrong(at, "the Arrow stream does not begin with a schema"),
                 (None, Some(_)) => {
                     right!(judge(&message).map_err(|problem| (at, problem)));
-                    batches.push(Message { metadata, body: body..end });
+                    batches.push(Message { at, metadata, body: body..end });
                 }
             }
             at = end;
         }
         match schema {
-            Some(schema) => Ok(Ok(Messages { schema, batches, is_stream: true })),
+            Some((schema, first)) => {
+                let stream = Some(Stream { schema: first, end: at });
+                Ok(Ok(Messages { schema, batches, stream }))
+            }
             None => wrong(0, "the Arrow stream has no schema"),
         }
     }

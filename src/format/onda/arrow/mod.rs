@@ -8,14 +8,18 @@
 //! | `message` | the messages of a file or stream |
 //! | `buffer` | bytes of a batch, decompressed |
 //! | `array` | the values of a column in one batch |
+//! | `dictionary` | values that batches name by number |
 //! | `column` | values of a column by row |
 //! | `node` | values as YAML |
+//! | `file` | a table as an Arrow file, whatever it is |
 //! | `types`, `gather` | columns and their values for writing |
 
 mod array;
 mod buffer;
 mod column;
+mod dictionary;
 mod field;
+mod file;
 mod gather;
 mod message;
 mod node;
@@ -25,7 +29,8 @@ mod types;
 
 use std::sync::Arc;
 
-use array::{Array, Dictionaries, Loader, add_dictionary};
+use array::{Array, Loader};
+use dictionary::{Dictionaries, add_dictionary};
 use message::Message;
 
 use crate::error::Place;
@@ -33,15 +38,16 @@ use crate::source::Source;
 use crate::{Error, Result};
 
 pub use buffer::Budget;
-pub use column::{Column, Value};
+pub use column::{Column, Items, Value};
 pub use field::{Field, Kind, Schema};
+pub use file::file;
 pub use gather::gathered;
 pub use message::{CONTINUATION, MAGIC};
 pub use node::{hex, uuid};
 pub use types::new_field;
 
-/// Rows of a table that are read.
-const MOST_ROWS: usize = 100_000_000;
+/// A row takes about so much memory, whatever it takes in the file: rows are counted so.
+const ROW: u64 = 256;
 
 /// What is wrong, or not read here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +83,8 @@ pub struct Table {
     pub schema: Schema,
     batches: Vec<Batch>,
     rows: usize,
+    /// More are not read.
+    most_rows: usize,
     pub is_stream: bool,
     /// Bytes of memory, roughly.
     pub memory: u64,
@@ -98,10 +106,12 @@ impl Table {
             schema: messages.schema,
             batches: Vec::new(),
             rows: 0,
-            is_stream: messages.is_stream,
+            most_rows: (Budget::most(source.len()) / ROW) as usize,
+            is_stream: messages.stream.is_some(),
             memory: source.len(),
         };
-        let (mut dictionaries, mut budget) = (Dictionaries::new(), Budget::new(source.len()));
+        let mut dictionaries = Dictionaries::new();
+        let mut budget = Budget::of_file("its buffers are said to decompress to", source.len());
         for message in messages.batches {
             let range = message.body.clone();
             let (start, body) = (range.start, Arc::new(source.read_range(range)?));
@@ -130,10 +140,14 @@ impl Table {
         }
         let batch =
             read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
+        let most = self.most_rows;
         let rows =
-            usize::try_from(batch.length()).ok().filter(|rows| self.rows.saturating_add(*rows) <= MOST_ROWS);
+            usize::try_from(batch.length()).ok().filter(|rows| self.rows.saturating_add(*rows) <= most);
         let rows = rows.ok_or_else(|| {
-            Problem::damaged(format!("a batch of {} rows; {MOST_ROWS} in all are the most", batch.length()))
+            let (rows, before) = (batch.length(), self.rows);
+            Problem::damaged(format!(
+                "a batch of {rows} rows behind {before}; {most} are the most for a file of this size"
+            ))
         })?;
         let mut loader = Loader::new(batch, version, body, dictionaries, budget)?;
         let mut columns = Vec::with_capacity(self.schema.fields.len());

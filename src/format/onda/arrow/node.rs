@@ -2,19 +2,35 @@
 //! durations in nanoseconds. Of a list with very many values only the first are shown, beside their number.
 
 use super::Problem;
+use super::buffer::Budget;
 use super::column::{Items, Value};
 use super::field::{Kind, Unit};
 use crate::yaml::Node;
 
 /// Values inside of one that are shown.
 const MOST: usize = 4096;
+/// What the node of a value takes besides its bytes.
+const NODE: usize = 64;
+
+/// What may still be shown: of one value, and of all that it is shown with.
+struct Room<'b> {
+    values: usize,
+    budget: &'b mut Budget,
+}
 
 impl Value<'_> {
-    pub fn node(&self) -> Result<Node, Problem> {
-        self.shown(&mut MOST.clone())
+    /// What it takes is taken from the budget.
+    pub fn node(&self, budget: &mut Budget) -> Result<Node, Problem> {
+        self.shown(&mut Room { values: MOST, budget })
     }
 
-    fn shown(&self, left: &mut usize) -> Result<Node, Problem> {
+    /// As [`Value::node`], with all that is in it.
+    pub fn whole(&self, budget: &mut Budget) -> Result<Node, Problem> {
+        self.shown(&mut Room { values: usize::MAX, budget })
+    }
+
+    fn shown(&self, room: &mut Room<'_>) -> Result<Node, Problem> {
+        room.budget.take(NODE.saturating_add(self.bytes().map_or(0, <[u8]>::len)))?;
         let wrong = || Problem::damaged(format!("a {} was needed", self.field.type_name()));
         let int = || self.int().ok_or_else(wrong);
         Ok(match &self.field.kind {
@@ -43,48 +59,60 @@ impl Value<'_> {
             }
             Kind::Duration(unit) => Node::int(nanoseconds(int()?, *unit)),
             Kind::Interval(_) => interval(self.bytes()?),
-            Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) => list(&self.list()?, left)?,
-            Kind::Map => map(&self.list()?, left)?,
+            Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) => list(&self.list()?, room)?,
+            Kind::Map => map(&self.list()?, room)?,
             Kind::Struct => {
                 let names = self.field.children.iter().map(|child| child.name.as_str());
-                let values = (0..self.field.children.len()).map(|at| maybe(self.nth(at)?, left));
+                let values = (0..self.field.children.len()).map(|at| maybe(self.nth(at)?, room));
                 let values = values.collect::<Result<Vec<_>, Problem>>()?;
                 mapping(names.zip(values).collect())
             }
-            Kind::Union { .. } => maybe(self.chosen()?, left)?,
+            Kind::Union { .. } => maybe(self.chosen()?, room)?,
             Kind::RunEnds => return Err(wrong()),
         })
     }
 }
 
-fn maybe(value: Option<Value<'_>>, left: &mut usize) -> Result<Node, Problem> {
-    value.map_or(Ok(Node::Null), |value| value.shown(left))
+fn maybe(value: Option<Value<'_>>, room: &mut Room<'_>) -> Result<Node, Problem> {
+    match value {
+        Some(value) => value.shown(room),
+        None => room.budget.take(NODE).map(|()| Node::Null),
+    }
 }
 
-fn list(items: &Items<'_>, left: &mut usize) -> Result<Node, Problem> {
-    let shown = items.len().min(*left);
-    *left -= shown;
-    let nodes = items.iter().take(shown).map(|item| maybe(item?, left)).collect::<Result<Vec<_>, _>>()?;
-    Ok(match shown < items.len() {
-        true => Node::map([("length", Node::int(items.len() as u64)), ("first", Node::seq(nodes))]),
-        false => Node::seq(nodes),
-    })
+fn list(items: &Items<'_>, room: &mut Room<'_>) -> Result<Node, Problem> {
+    let shown = items.len().min(room.values);
+    room.values -= shown;
+    let nodes = items.iter().take(shown).map(|item| maybe(item?, room)).collect::<Result<Vec<_>, _>>()?;
+    Ok(cut(items, shown, Node::seq(nodes)))
 }
 
-fn map(items: &Items<'_>, left: &mut usize) -> Result<Node, Problem> {
-    let mut pairs = Vec::new();
-    for item in items.iter().take(*left) {
+fn map(items: &Items<'_>, room: &mut Room<'_>) -> Result<Node, Problem> {
+    let (mut pairs, count) = (Vec::new(), items.len().min(room.values));
+    room.values -= count;
+    for item in items.iter().take(count) {
         let Some(entry) = item? else { continue };
-        *left = left.saturating_sub(1);
-        pairs.push((maybe(entry.nth(0)?, left)?, maybe(entry.nth(1)?, left)?));
+        pairs.push((maybe(entry.nth(0)?, room)?, maybe(entry.nth(1)?, room)?));
     }
     let names: Option<Vec<String>> = pairs.iter().map(|(key, _)| key.as_str().map(str::to_owned)).collect();
-    Ok(match names {
-        Some(names) => {
-            mapping(names.iter().map(String::as_str).zip(pairs.into_iter().map(|(_, value)| value)).collect())
-        }
-        None => Node::seq(pairs.into_iter().map(|(key, value)| Node::seq([key, value]))),
-    })
+    Ok(cut(
+        items,
+        count,
+        match names {
+            Some(names) => mapping(
+                names.iter().map(String::as_str).zip(pairs.into_iter().map(|(_, value)| value)).collect(),
+            ),
+            None => Node::seq(pairs.into_iter().map(|(key, value)| Node::seq([key, value]))),
+        },
+    ))
+}
+
+/// What is shown of some items: all, or the first beside their number.
+fn cut(items: &Items<'_>, shown: usize, node: Node) -> Node {
+    match shown < items.len() {
+        true => Node::map([("length", Node::int(items.len() as u64)), ("first", node)]),
+        false => node,
+    }
 }
 
 /// A mapping, or a list of pairs where a name comes twice: no reader of YAML takes that.

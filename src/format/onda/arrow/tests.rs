@@ -17,6 +17,10 @@ fn samples() -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|extension| extension == "arrow")).collect()
 }
 
+fn budget() -> Budget {
+    Budget::new("it has", 1 << 20)
+}
+
 /// The expectation in the words of ours: UUIDs of Julia are read backwards, others are shown as they are.
 fn expected(value: &Json) -> Json {
     match value {
@@ -65,7 +69,7 @@ fn every_value_of_every_sample() {
         for (row, wanted) in rows.iter().enumerate() {
             for column in table.columns() {
                 let value = column.value(row).unwrap();
-                let found = value.map_or(Json::Null, |value| to_json(&value.node().unwrap()));
+                let found = value.map_or(Json::Null, |value| to_json(&value.node(&mut budget()).unwrap()));
                 let wanted = &wanted[&column.field.name];
                 let wanted = match (wanted.get("bytes_hex"), column.field.extension()) {
                     (Some(hex), None) => hex.clone(),
@@ -79,6 +83,37 @@ fn every_value_of_every_sample() {
     assert!(cells > 1500, "{cells}");
 }
 
+/// An Arrow file with one column, of which no value takes a byte.
+fn nulls(rows: usize) -> Vec<u8> {
+    let array = Arc::new(arrow_array::NullArray::new(rows));
+    let field = arrow_schema::Field::new("x", arrow_schema::DataType::Null, true);
+    let schema = Arc::new(arrow_schema::Schema::new(vec![field]));
+    let mut bytes = Vec::new();
+    let mut file = arrow_ipc::writer::FileWriter::try_new(&mut bytes, &schema).unwrap();
+    let batch = arrow_array::RecordBatch::try_new(schema.clone(), vec![array]).unwrap();
+    file.write(&batch).unwrap();
+    file.finish().unwrap();
+    drop(file);
+    bytes
+}
+
+#[test]
+fn rows_are_as_many_as_a_file_of_its_size_may_have() {
+    let read = |bytes| Table::read(&MemorySource { bytes, ..MemorySource::default() });
+    assert_eq!(read(nulls(1 << 18)).unwrap().rows(), 1 << 18);
+    for rows in [(1 << 18) + 1, 1 << 30] {
+        let said = read(nulls(rows)).err().unwrap().to_string();
+        assert!(said.contains(&format!("a batch of {rows} rows")), "{said}");
+        assert!(said.contains("262144 are the most for a file of this size"), "{said}");
+    }
+    // What is read of a longer one: bytes between its messages and the footer do not matter.
+    let short = nulls(1 << 20);
+    let footer =
+        short.len() - 10 - u32::from_le_bytes(*short[short.len() - 10..].first_chunk().unwrap()) as usize;
+    let (messages, footer) = short.split_at(footer);
+    assert_eq!(read([messages, &vec![0; 4 << 20], footer].concat()).unwrap().rows(), 1 << 20);
+}
+
 /// Everything in it is looked at.
 fn look(bytes: Vec<u8>) -> Result<()> {
     let source = Arc::new(MemorySource { bytes, ..MemorySource::default() });
@@ -86,7 +121,7 @@ fn look(bytes: Vec<u8>) -> Result<()> {
     for row in 0..table.rows().min(1000) {
         for column in table.columns() {
             if let Ok(Some(value)) = column.value(row) {
-                let _ = value.node();
+                let _ = value.node(&mut budget());
             }
         }
     }

@@ -121,6 +121,15 @@ fn what_is_left_out_is_named() {
     let record = Record::parse("u1,u1", Endian::Little).unwrap();
     let array =
         Array { record: Some(Arc::new(record)), ..array(Kind::Opaque, 2, Endian::Little, &[1], Order::C) };
+    let date = Record::foreign("<M8[s]", 8).unwrap();
+    let dates = Array {
+        record: Some(Arc::new(date)),
+        ..self::array(Kind::Opaque, 8, Endian::Little, &[1], Order::C)
+    };
+    assert_eq!(
+        write(What::Array(&dates), &[1; 8]).unwrap().notes,
+        ["its type <M8[s] is left out: it is bytes"]
+    );
     let metadata = Node::map([("a", Node::int(1))]);
     let (name, what) = ("other".into(), What::Array(&array));
     let dataset = NewDataset { compression: Compression::Zlib(6), ..dataset(&name, what, &metadata) };

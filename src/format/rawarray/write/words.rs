@@ -2,7 +2,7 @@
 
 use super::super::MAGIC;
 use super::header;
-use crate::array::{Array, Element, Kind, byte_len};
+use crate::array::{Array, Element, Kind, Record, byte_len};
 use crate::yaml::Node;
 
 pub struct Words {
@@ -35,9 +35,11 @@ impl Words {
             Kind::Complex => 4,
             Kind::Bfloat => 5,
             Kind::Opaque => {
-                if array.record.is_some() {
-                    notes
-                        .push("the fields of its elements are not described: --dtype says them again".into());
+                match array.record.as_deref().map(Record::foreign_type) {
+                    Some(Some(text)) => notes.push(format!("its type {text} is left out: it is bytes")),
+                    Some(None) => notes
+                        .push("the fields of its elements are not described: --dtype says them again".into()),
+                    None => {}
                 }
                 origin.and_then(|origin| class(origin, size)).unwrap_or(0)
             }

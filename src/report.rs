@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::yaml::Node;
-use crate::{ColumnInfo, Dataset, Description, Extreme, Stats};
+use crate::tree::{ColumnInfo, Description};
+use crate::yaml::{self, Node};
 
 /// Pairs in the order in which they are printed.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub fn number(value: impl Into<i128>) -> Node {
     Node::Int(value.into().to_string().into())
 }
 
-fn list(items: impl Iterator<Item = Node>) -> Node {
+pub fn list(items: impl Iterator<Item = Node>) -> Node {
     Node::Seq(items.map(Arc::new).collect())
 }
 
@@ -51,11 +51,10 @@ pub fn brief(described: &Description) -> Fields {
     fields
 }
 
-/// Everything.
-pub fn full(dataset: &Dataset<'_>, stats: Option<&Stats>) -> Node {
-    let described = dataset.description();
+/// Everything; `stats` is what was counted of its elements.
+pub fn full(described: &Description, stats: Option<Node>) -> Node {
     let mut fields = brief(described);
-    fields.add("offset", or_null(dataset.stored_range().map(|range| range.start)));
+    fields.add("offset", or_null(described.stored_range().map(|range| range.start)));
     if let Some(array) = &described.array {
         fields.add("dtype", Node::text(&array.numpy_type()));
         fields.add("order", Node::text(&array.order.to_string()));
@@ -64,13 +63,20 @@ pub fn full(dataset: &Dataset<'_>, stats: Option<&Stats>) -> Node {
         fields.add("rows", number(table.rows));
         fields.add("columns", list(table.columns.iter().map(column)));
     }
-    fields.add_some("stats", stats.map(stats_fields));
+    fields.add_some("stats", stats);
     fields.add("metadata", described.metadata.clone());
     fields.add("codecMeta", described.codec.clone());
     fields.finish()
 }
 
-pub fn sizes(shape: &[u64]) -> Node {
+/// As it is printed for people.
+pub fn text(node: &Node) -> String {
+    let mut text = String::new();
+    yaml::write(node, 0, &mut text);
+    text
+}
+
+fn sizes(shape: &[u64]) -> Node {
     list(shape.iter().map(|size| number(*size)))
 }
 
@@ -79,28 +85,5 @@ fn column(column: &ColumnInfo) -> Node {
     fields.add("name", Node::text(&column.name));
     fields.add("type", Node::text(&column.original));
     fields.add("bytes", number(column.width));
-    fields.finish()
-}
-
-fn stats_fields(stats: &Stats) -> Node {
-    let extreme = |value: Option<Extreme>| match value {
-        Some(Extreme::Int(value)) => number(value),
-        Some(Extreme::Float(value)) => Node::Float(value),
-        None => Node::Null,
-    };
-    let mut fields = Fields::default();
-    fields.add("count", number(stats.count));
-    fields.add("min", extreme(stats.min));
-    fields.add("max", extreme(stats.max));
-    let mean = stats.mean.map_or(Node::Null, Node::Float);
-    fields.add(
-        "mean",
-        match stats.imaginary_mean {
-            Some(imaginary) => list([mean, Node::Float(imaginary)].into_iter()),
-            None => mean,
-        },
-    );
-    fields.add("nans", number(stats.nans));
-    fields.add("zeros", number(stats.zeros));
     fields.finish()
 }

@@ -4,7 +4,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::content::{Bytes, Computed};
+use super::{Bytes, Computed};
+use crate::error::Place;
 use crate::{Error, Result};
 
 /// A block is about so many bytes of text.
@@ -16,11 +17,19 @@ const MOST_EMPTY: u64 = 1 << 24;
 pub trait Rows: Send + Sync {
     fn count(&self) -> u64;
 
+    /// Where they come from, for messages.
+    fn place(&self) -> Place;
+
     /// Bytes that a row has where it comes from.
     fn stored(&self) -> u64;
 
     /// Bytes of a row's text that are not of its cells.
     fn around(&self) -> u64;
+
+    /// Bytes that all of it may be, for rows that a small file says many times over.
+    fn most(&self) -> u64 {
+        u64::MAX
+    }
 
     /// Appends the text of some rows.
     fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()>;
@@ -32,8 +41,8 @@ pub struct Lines<R> {
     rows: R,
     /// Rows of a block.
     block: u64,
-    /// Where each block ends.
-    ends: OnceLock<Vec<u64>>,
+    /// Where each block ends, or why that cannot be told.
+    ends: OnceLock<Result<Vec<u64>>>,
     /// Whoever holds it is finding the ends; others would only do the same.
     finding: Mutex<()>,
 }
@@ -46,21 +55,28 @@ impl<R: Rows> Lines<R> {
     }
 
     fn ends(&self) -> Result<&[u64]> {
-        if let Some(ends) = self.ends.get() {
-            return Ok(ends);
+        if let Some(known) = self.known() {
+            return known;
         }
         let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ends) = self.ends.get() {
-            return Ok(ends);
+        if let Some(known) = self.known() {
+            return known;
         }
-        let found = self.find()?;
-        Ok(self.ends.get_or_init(|| found))
+        let found = match self.find() {
+            Err(error) if !error.lasts() => return Err(error),
+            found => found.inspect_err(|error| log::error!("{error}; it has no rows as text")),
+        };
+        self.ends.get_or_init(|| found).as_deref().map_err(Error::clone)
+    }
+
+    fn known(&self) -> Option<Result<&[u64]>> {
+        self.ends.get().map(|known| known.as_deref().map_err(Error::clone))
     }
 
     fn find(&self) -> Result<Vec<u64>> {
         let count = self.rows.count();
         if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MOST_EMPTY {
-            return Err(Error::Other(format!("it has {count} rows without a byte")));
+            return Err(Error::damaged(self.rows.place(), format!("it has {count} rows without a byte")));
         }
         let (mut ends, mut text) = (Vec::new(), Vec::new());
         let mut end = self.head.len() as u64;
@@ -69,6 +85,11 @@ impl<R: Rows> Lines<R> {
             text.clear();
             self.rows.write(self.rows_of(block), &mut text)?;
             end += text.len() as u64;
+            if end > self.rows.most() {
+                let most = self.rows.most();
+                let problem = format!("as text it has more than {most} bytes, which is the limit");
+                return Err(Error::Unsupported { place: self.rows.place(), problem });
+            }
             ends.push(end);
         }
         Ok(ends)
@@ -88,7 +109,7 @@ impl<R: Rows> Computed for Lines<R> {
     fn known_len(&self) -> Option<u64> {
         match self.rows.count() {
             0 => Some(self.head.len() as u64),
-            _ => self.ends.get().map(|ends| self.end(ends)),
+            _ => self.known()?.ok().map(|ends| self.end(ends)),
         }
     }
 
@@ -127,5 +148,75 @@ impl<R: Rows> Computed for Lines<R> {
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// Fails in its third row so often, with damage or because of the system.
+    struct Failing {
+        lasts: bool,
+        failures: AtomicU64,
+        written: AtomicU64,
+    }
+
+    impl Rows for Failing {
+        fn count(&self) -> u64 {
+            3
+        }
+        fn place(&self) -> Place {
+            Place::default()
+        }
+        fn stored(&self) -> u64 {
+            BLOCK
+        }
+        fn around(&self) -> u64 {
+            0
+        }
+        fn most(&self) -> u64 {
+            12
+        }
+        fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
+            self.written.fetch_add(1, Ordering::Relaxed);
+            let fails = rows.start == 2 && self.failures.load(Ordering::Relaxed) > 0;
+            if fails {
+                self.failures.fetch_sub(1, Ordering::Relaxed);
+                return Err(match self.lasts {
+                    true => Error::damaged(Place::default(), "it is damaged"),
+                    false => Error::read(Place::default(), std::io::Error::other("not now")),
+                });
+            }
+            text.extend_from_slice(b"row\n");
+            Ok(())
+        }
+    }
+
+    fn lines(lasts: bool, failures: u64) -> Lines<Failing> {
+        let failures = AtomicU64::new(failures);
+        Lines::new(Vec::new(), Failing { lasts, failures, written: AtomicU64::new(0) })
+    }
+
+    #[test]
+    fn damage_is_remembered_and_what_the_system_says_is_not() {
+        let damaged = lines(true, 1);
+        for _ in 0..3 {
+            assert!(damaged.len().is_err() && damaged.known_len().is_none());
+            assert!(damaged.fill(&mut [0; 4], 0).unwrap_err().to_string().contains("it is damaged"));
+        }
+        assert_eq!(damaged.rows.written.load(Ordering::Relaxed), 3);
+        let later = lines(false, 1);
+        assert!(later.len().is_err());
+        assert_eq!((later.len().unwrap(), later.known_len()), (12, Some(12)));
+    }
+
+    #[test]
+    fn more_than_may_be_is_refused() {
+        let mut rows = lines(true, 0);
+        rows.head = b"names\n".to_vec();
+        assert!(rows.len().unwrap_err().to_string().contains("more than 12 bytes"));
     }
 }

@@ -1,14 +1,15 @@
 //! What an Arrow file says of its columns: the flatbuffers of schema, record batch and footer.
 
 use arrow_ipc::{
-    Block, BoolBuilder, Buffer, Endianness, Field, FieldArgs, FieldNode, FixedSizeBinary,
-    FixedSizeBinaryArgs, FixedSizeList, FixedSizeListArgs, FloatingPoint, FloatingPointArgs, Footer,
-    FooterArgs, Int, IntArgs, Message, MessageArgs, MessageHeader, MetadataVersion, Precision, RecordBatch,
+    BoolBuilder, Buffer, Endianness, Field, FieldArgs, FieldNode, FixedSizeBinary, FixedSizeBinaryArgs,
+    FixedSizeList, FixedSizeListArgs, FloatingPoint, FloatingPointArgs, Footer, FooterArgs, Int, IntArgs,
+    LargeBinaryBuilder, Message, MessageArgs, MessageHeader, MetadataVersion, Precision, RecordBatch,
     RecordBatchArgs, Schema, SchemaArgs, Type, Utf8ViewBuilder,
 };
 use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
 
-use super::buffers::{Buffers, Column, Of};
+use super::stream::of_footer;
+use super::{Block, Column, Of};
 
 type Builder<'a> = FlatBufferBuilder<'a>;
 
@@ -19,19 +20,19 @@ pub fn schema(columns: &[Column]) -> Vec<u8> {
     finish(to, MessageHeader::Schema, schema.as_union_value(), 0)
 }
 
-/// The message before the buffers.
-pub fn batch(buffers: &Buffers) -> Option<Vec<u8>> {
+/// The message before the buffers, which are at `places` and take `len` bytes.
+pub fn batch(rows: u64, columns: &[Column], places: &[(u64, u64)], len: u64) -> Option<Vec<u8>> {
     let mut to = Builder::new();
-    let rows = i64::try_from(buffers.rows).ok()?;
-    let nodes = buffers.columns.iter().flat_map(|column| match column.of {
-        Of::Pair(_) => vec![FieldNode::new(rows, 0), FieldNode::new(2 * rows, 0)],
+    let rows = i64::try_from(rows).ok()?;
+    let nodes = columns.iter().flat_map(|column| match column.of {
+        Of::Pair(_) => vec![FieldNode::new(rows, 0), FieldNode::new(rows.saturating_mul(2), 0)],
         _ => vec![FieldNode::new(rows, 0)],
     });
     let nodes = to.create_vector(&nodes.collect::<Vec<_>>());
-    let places = buffers.places().map(|(at, len)| Buffer::new(at as i64, len as i64));
+    let places = places.iter().map(|(at, len)| Buffer::new(*at as i64, *len as i64));
     let places = to.create_vector(&places.collect::<Vec<_>>());
-    let texts = buffers.columns.iter().filter(|column| column.of == Of::Text);
-    let texts = texts.map(|column| column.buffers as i64 - 2).collect::<Vec<_>>();
+    let texts = columns.iter().filter(|column| column.of == Of::Text);
+    let texts = texts.map(|column| column.buffers.len() as i64 - 2).collect::<Vec<_>>();
     let texts = (!texts.is_empty()).then(|| to.create_vector(&texts));
     let args = RecordBatchArgs {
         length: rows,
@@ -41,16 +42,15 @@ pub fn batch(buffers: &Buffers) -> Option<Vec<u8>> {
         variadicBufferCounts: texts,
     };
     let batch = RecordBatch::create(&mut to, &args);
-    Some(finish(to, MessageHeader::RecordBatch, batch.as_union_value(), i64::try_from(buffers.len).ok()?))
+    Some(finish(to, MessageHeader::RecordBatch, batch.as_union_value(), i64::try_from(len).ok()?))
 }
 
 /// What the file ends with: the schema again, and where the batch is.
-pub fn footer(columns: &[Column], at: u64, metadata: usize, body: u64) -> Option<Vec<u8>> {
+pub fn footer(columns: &[Column], batch: &Block) -> Option<Vec<u8>> {
     let mut to = Builder::new();
     let schema = schema_in(&mut to, columns);
-    let block = Block::new(at as i64, i32::try_from(metadata).ok()?, i64::try_from(body).ok()?);
-    let batches = to.create_vector(&[block]);
-    let none = to.create_vector::<Block>(&[]);
+    let batches = to.create_vector(&[of_footer(batch)?]);
+    let none = to.create_vector::<arrow_ipc::Block>(&[]);
     let args = FooterArgs {
         version: MetadataVersion::V5,
         schema: Some(schema),
@@ -111,6 +111,7 @@ fn field<'a>(to: &mut Builder<'a>, name: &str, of: Of) -> WIPOffset<Field<'a>> {
 fn described(to: &mut Builder<'_>, of: Of) -> (Type, WIPOffset<UnionWIPOffset>) {
     match of {
         Of::Text => (Type::Utf8View, Utf8ViewBuilder::new(to).finish().as_union_value()),
+        Of::Binary => (Type::LargeBinary, LargeBinaryBuilder::new(to).finish().as_union_value()),
         Of::Bool => (Type::Bool, BoolBuilder::new(to).finish().as_union_value()),
         Of::Int { size, is_signed } => {
             let args = IntArgs { bitWidth: 8 * size, is_signed };

@@ -1,0 +1,141 @@
+//! The schema of an array that is written: flat, or jagged as the names of its parts tell.
+
+use super::super::json::write_text;
+use super::{Added, Writer, below};
+use crate::array::{self, Array, Dtype, Order};
+
+pub struct Schema<'w> {
+    writer: &'w Writer,
+    root: &'w str,
+    pub json: Vec<u8>,
+    next: u64,
+}
+
+impl<'w> Schema<'w> {
+    pub fn new(writer: &'w Writer, root: &'w str) -> Schema<'w> {
+        Schema { writer, root, json: Vec::new(), next: 0 }
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Adds the array at `place`; returns its length.
+    pub fn array(&mut self, place: &str, depth: usize) -> Result<u64, String> {
+        let writer = self.writer;
+        if depth == super::super::schema::DEEPEST {
+            return Err(format!("it is nested deeper than {depth} levels, which is the limit"));
+        }
+        if let Some(flat) =
+            writer.arrays.get(place).or_else(|| writer.part(place, "data").filter(|_| !place.is_empty()))
+        {
+            self.flat(flat)?;
+            return Ok(length(flat));
+        }
+        let id = self.id();
+        let told = ["counts", "offsets", "starts", "stops"].map(|part| writer.part(place, part));
+        let (call, parts): (&str, Vec<&Added>) = match told {
+            // Counts follow from where lists begin and end.
+            [_, None, Some(starts), Some(stops)] => ("\"JaggedArray\"", vec![starts, stops]),
+            [Some(counts), None, None, None] => ("\"JaggedArray\", \"fromcounts\"", vec![counts]),
+            [None, Some(offsets), None, None] => ("\"JaggedArray\", \"fromoffsets\"", vec![offsets]),
+            [None, None, None, None] => {
+                return Err(format!("{place:?} has neither counts nor offsets nor starts and stops"));
+            }
+            _ => return Err(format!("counts, offsets, starts and stops of {place:?} do not say the same")),
+        };
+        self.json.extend(format!("{{\"call\": [\"awkward0\", {call}], \"args\": [").into_bytes());
+        for part in &parts {
+            self.flat(part)?;
+            self.json.extend(b", ");
+        }
+        let have = self.array(&below(place, "content"), depth + 1)?;
+        self.json.extend(format!("], \"id\": {id}}}").into_bytes());
+        let (len, need) = lists(&parts, call)?;
+        match need {
+            Some(need) if need > have.into() => {
+                Err(format!("the lists of {place:?} need {need} items, its content has {have}"))
+            }
+            _ => Ok(len),
+        }
+    }
+
+    fn flat(&mut self, flat: &Added) -> Result<(), String> {
+        let (id, length_id) = (self.id(), self.id());
+        let read = flat.member.strip_prefix(&format!("{}-", self.root)).unwrap_or(&flat.member);
+        self.json.extend(b"{\"call\": [\"awkward0\", \"numpy\", \"frombuffer\"], \"args\": [{\"read\": ");
+        ascii(read, &mut self.json);
+        let (dtype, count) = (dtype(&flat.array)?, length(flat));
+        self.json.extend(
+            format!(
+                "}}, {{\"dtype\": {dtype}}}, {{\"json\": {count}, \"id\": {length_id}}}], \"id\": {id}}}"
+            )
+            .into_bytes(),
+        );
+        Ok(())
+    }
+}
+
+fn length(flat: &Added) -> u64 {
+    flat.array.shape.first().copied().unwrap_or(1)
+}
+
+/// How many lists there are, and how many items they need, where that is known.
+fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
+    let [first, others @ ..] = parts else { return Err("it has no lists".into()) };
+    let is_flat = |part: &&Added| part.array.shape.len() == 1;
+    let numbers = |part: &Added| part.numbers.clone().ok_or("its lists are not told by whole numbers");
+    let found = numbers(first)?;
+    if !parts.iter().all(is_flat) {
+        return Err("where its lists are is not told by arrays of one dimension".into());
+    }
+    let len = length(first);
+    if found.least < 0 {
+        return Err(format!("where its lists are is told by {}, which is negative", found.least));
+    }
+    match others {
+        [stops] => {
+            numbers(stops)?;
+            if length(stops) < len { Err("it has more starts than stops".into()) } else { Ok((len, None)) }
+        }
+        _ if call.ends_with("\"fromcounts\"") => {
+            Ok((len, Some(found.sum.ok_or("its counts do not fit into 64 bits together")?)))
+        }
+        _ if len == 0 => Err("its offsets are empty".into()),
+        _ if !found.is_rising || found.first != Some(0) => Err("its offsets do not rise from 0 on".into()),
+        _ => Ok((len - 1, Some(found.last))),
+    }
+}
+
+/// As the reference writes it. Of an array without axes it has one element.
+pub fn dtype(array: &Array) -> Result<String, String> {
+    if array.order == Order::F && array.shape.len() > 1 {
+        return Err("it is in F order, and blobs are in C order: save it in C order with numpy".into());
+    }
+    let Dtype { element, endian } = array.dtype;
+    let name = element.name().filter(|_| array.record.is_none());
+    let name = name.ok_or("its elements are no numbers that numpy has a name for")?;
+    let text = if endian == array::Endian::Big && element.swapped() > 1 {
+        array.dtype.to_string()
+    } else {
+        name.into()
+    };
+    let inner: Vec<String> = array.shape.iter().skip(1).map(u64::to_string).collect();
+    Ok(if inner.is_empty() { format!("\"{text}\"") } else { format!("[\"{text}\", [{}]]", inner.join(", ")) })
+}
+
+/// JSON of ASCII characters alone, as the reference has it.
+pub fn ascii(text: &str, out: &mut Vec<u8>) {
+    let mut plain = Vec::new();
+    write_text(text, &mut plain);
+    for c in String::from_utf8_lossy(&plain).chars() {
+        if c.is_ascii() {
+            out.push(c as u8);
+        } else {
+            let units =
+                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            out.extend(units.into_bytes());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The dictionaries of a table: what each began with, and what was added. A batch has them as they were before it; what it
+//! keeps of one is a pointer, however often something was added, and a value is found by bisection.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Problem;
+use super::array::Array;
+use super::field::{DEEPEST, Field};
+
+/// Dictionaries by their numbers, as they are now.
+pub type Dictionaries = HashMap<i64, Values>;
+
+/// The values of a dictionary.
+#[derive(Clone, Default)]
+pub struct Values {
+    /// Each of twice as many parts as the next, or more: there are few, and what is added moves few of the others.
+    runs: Arc<Vec<Arc<Run>>>,
+    /// How many dictionaries are below it, one in the other.
+    depth: usize,
+}
+
+/// Parts that follow each other, each with the number behind its last value.
+type Run = Vec<(usize, Arc<Array>)>;
+
+impl Values {
+    /// The part that has this value, and the value's place in it.
+    pub fn get(&self, at: usize) -> Option<(&Array, usize)> {
+        let run = self.runs.partition_point(|run| end(run) <= at);
+        let run = self.runs.get(run)?;
+        let (end, part) = run.get(run.partition_point(|(end, _)| *end <= at))?;
+        Some((part, at - (end - part.len)))
+    }
+
+    fn add(&mut self, values: Array, depth: usize) -> Result<(), Problem> {
+        let count = self.runs.last().map_or(0, |run| end(run)).checked_add(values.len);
+        let count =
+            count.ok_or_else(|| Problem::damaged("a dictionary has more values than can be counted"))?;
+        let mut runs = Vec::clone(&self.runs);
+        let mut last = vec![(count, Arc::new(values))];
+        while let Some(run) = runs.pop_if(|run| run.len() <= last.len()) {
+            last = [run.as_slice(), &last].concat();
+        }
+        runs.push(Arc::new(last));
+        *self = Values { runs: Arc::new(runs), depth: self.depth.max(depth) };
+        Ok(())
+    }
+}
+
+fn end(run: &Run) -> usize {
+    run.last().map_or(0, |(end, _)| *end)
+}
+
+/// How many dictionaries are one in the other in these fields.
+fn depth(fields: &[Field], known: &Dictionaries) -> usize {
+    let of = |field: &Field| {
+        let own = field
+            .dictionary
+            .and_then(|dictionary| known.get(&dictionary.id))
+            .map_or(0, |there| 1 + there.depth);
+        own.max(depth(&field.children, known))
+    };
+    fields.iter().map(of).max().unwrap_or(0)
+}
+
+/// Adds a dictionary of values of this kind, or what is added to one. One that has itself in it, as it was before, grows
+/// deeper with each message, and what is too deep is refused.
+pub fn add_dictionary(
+    known: &mut Dictionaries,
+    id: i64,
+    is_delta: bool,
+    (field, values): (&Field, Array),
+) -> Result<(), Problem> {
+    let depth = depth(&field.children, known);
+    if depth > DEEPEST {
+        return Err(Problem::damaged(format!("dictionaries are nested more than {DEEPEST} deep")));
+    }
+    if !is_delta {
+        known.insert(id, Values::default());
+    }
+    let there = known.get_mut(&id);
+    there
+        .ok_or_else(|| Problem::damaged(format!("there is no dictionary {id} to add to")))?
+        .add(values, depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::array::Data;
+    use super::super::field::{Dictionary, Int, Kind};
+    use super::*;
+
+    /// Each is within the one before it, which is of its own number.
+    #[test]
+    fn dictionaries_within_themselves_end() {
+        let index = Int { bytes: 1, is_signed: true };
+        let dictionary = Some(Dictionary { id: 7, index });
+        let plain = |kind, dictionary, children| Field {
+            name: String::new(),
+            kind,
+            nullable: false,
+            children,
+            dictionary,
+            metadata: Vec::new(),
+        };
+        let list = plain(Kind::Struct, None, vec![plain(Kind::Null, dictionary, Vec::new())]);
+        for is_delta in [false, true] {
+            let mut known = Dictionaries::new();
+            let mut add = |is_delta| {
+                add_dictionary(&mut known, 7, is_delta, (&list, Array::of(1, Data::Struct(Vec::new()))))
+            };
+            assert!(add(true).unwrap_err().text().contains("no dictionary 7"));
+            add(false).unwrap();
+            (0..DEEPEST).for_each(|_| add(is_delta).unwrap());
+            assert!(add(is_delta).unwrap_err().text().contains("nested more than 64 deep"));
+        }
+    }
+
+    fn values(lens: &[usize]) -> Values {
+        let mut values = Values::default();
+        for len in lens {
+            values.add(Array::of(*len, Data::Null), 0).unwrap();
+        }
+        values
+    }
+
+    #[test]
+    fn values_are_found_in_the_part_that_has_them() {
+        let lens: Vec<usize> = (0..200).map(|part| part * 7 % 5).collect();
+        let found = values(&lens);
+        let mut at = 0;
+        for (part, len) in lens.iter().enumerate() {
+            for place in 0..*len {
+                let (array, found) = found.get(at).unwrap();
+                assert_eq!((array.len, found), (*len, place), "{part}");
+                at += 1;
+            }
+        }
+        assert!(found.get(at).is_none() && values(&[]).get(0).is_none());
+    }
+
+    /// What a batch keeps is small, what is added moves little, and what was before stays as it was.
+    #[test]
+    fn many_additions_take_little() {
+        let mut now = values(&[1]);
+        let (before, mut moved) = (now.clone(), 0);
+        for _ in 0..1 << 14 {
+            now.add(Array::of(1, Data::Null), 0).unwrap();
+            assert!(now.runs.len() <= 15);
+            moved += now.runs.last().unwrap().len();
+        }
+        assert!(moved < 15 << 14, "{moved}");
+        assert!(Arc::ptr_eq(&now.runs, &now.clone().runs));
+        assert!(before.get(1).is_none() && now.get(1 << 14).is_some());
+    }
+}

@@ -1,0 +1,253 @@
+//! Short tables that say much: one long text many times, more than anything has. What they ask for is refused with the
+//! limit, or takes no more than there is.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::types::Int8Type;
+use arrow_array::{ArrayRef, DictionaryArray, Int8Array, ListArray, StringArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::Field;
+
+use super::super::{Context, Format};
+use super::canonical::{self, NewTable, SIGNALS};
+use super::schema::QUALIFIED;
+use super::set::Set;
+use super::table::{Signal, Span};
+use super::{Onda, annotations, rewrite, sidecar};
+use crate::codec::Engine;
+use crate::source::FileSource;
+use crate::tree::{Datasets as _, ROOT, Tree};
+use crate::yaml::to_json;
+use crate::{Error, Result};
+
+pub const LONG: usize = 1 << 20;
+
+/// One text, as often as is said, which takes a byte each.
+fn repeated(text: &str, count: usize) -> ArrayRef {
+    let values = Arc::new(StringArray::from_iter_values([text]));
+    Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(vec![0; count]), values))
+}
+
+fn lists(items: ArrayRef, each: usize) -> ArrayRef {
+    let field = Arc::new(Field::new("item", items.data_type().clone(), false));
+    let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(each, items.len() / each));
+    Arc::new(ListArray::new(field, offsets, items, None))
+}
+
+fn signal(row: usize) -> canonical::Row {
+    let text = |text: &str| Some(text.to_owned());
+    let signal = Signal {
+        recording: Some(1),
+        path: Some(format!("{row}.lpcm")),
+        format: text("lpcm"),
+        span: Some(Span { start: 0, stop: 1_000_000_000 }),
+        label: text("eeg"),
+        sensor_type: text("eeg"),
+        channels: 1,
+        unit: text("volt"),
+        resolution: Some(1.0),
+        offset: Some(0.0),
+        sample_type: text("int8"),
+        rate: Some(4.0),
+    };
+    (signal, vec![Some("a".into())])
+}
+
+/// Writes a table of columns in the place of those of its name, or behind them.
+fn write(path: &Path, own: canonical::Columns, others: Vec<(&str, ArrayRef)>, schema: &str) {
+    let mut columns = own;
+    for (name, array) in others {
+        let column = (Field::new(name, array.data_type().clone(), false), array);
+        match columns.iter_mut().find(|(field, _)| field.name() == name) {
+            Some(there) => *there = column,
+            None => columns.push(column),
+        }
+    }
+    let (fields, arrays) = columns.into_iter().unzip();
+    let metadata = HashMap::from([(QUALIFIED.to_owned(), schema.to_owned())]);
+    let file = File::create(path).unwrap();
+    let mut table = NewTable::create(&file, fields, metadata).unwrap();
+    table.add(arrays).unwrap();
+    table.finish().unwrap();
+}
+
+/// A table of signals in a directory of its own, with the data of the first.
+fn signals(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let own: Vec<_> = (0..rows).map(signal).collect();
+    write(&dir.path().join("x.arrow"), canonical::signals(&own).unwrap(), others, SIGNALS);
+    std::fs::write(dir.path().join("0.lpcm"), vec![0; 40_000]).unwrap();
+    dir
+}
+
+fn context(dir: &tempfile::TempDir) -> Context {
+    let source = Arc::new(FileSource::open(&dir.path().join("x.arrow")).unwrap());
+    Context::new(source, Arc::new(Engine::new(1 << 20)))
+}
+
+fn said<T>(result: Result<T>) -> String {
+    result.err().map_or("nothing".into(), |error| error.to_string())
+}
+
+fn names_in(tree: &dyn Tree, path: &[&str]) -> Vec<String> {
+    let mut dir = ROOT;
+    for name in path {
+        dir = tree.lookup(dir, name.as_bytes()).unwrap().unwrap().0;
+    }
+    let mut names = Vec::new();
+    let mut each = |name: &[u8], _| {
+        names.push(String::from_utf8(name.to_owned()).unwrap());
+        true
+    };
+    tree.list(dir, 0, &mut each).unwrap();
+    for name in &names {
+        assert!(tree.lookup(dir, name.as_bytes()).unwrap().is_some(), "{name}");
+    }
+    names
+}
+
+const RECORDING: &str = "00000000-0000-0000-0000-000000000001";
+
+/// 10 GiB of names.
+#[test]
+fn one_name_of_many_channels() {
+    let channels = lists(repeated(&"a".repeat(LONG), 10_000), 10_000);
+    let dir = signals(1, vec![("channels", channels)]);
+    let set = Set::open(context(&dir)).unwrap();
+    let text = String::from_utf8(sidecar::build(&set, 0, b"eeg")).unwrap();
+    assert!(text.contains("takes more than 67108864 bytes, which is the limit"), "{}", &text[..2000]);
+    assert!(text.contains("the names of its channels have more than 16777216 bytes"), "{}", &text[..2000]);
+    assert!(text.contains("shape: [4, 10000]") && text.len() < 10_000, "{}", text.len());
+    let archive = super::Archive { set: Arc::new(set) };
+    assert!(archive.violations(0)[0].contains("16777216"));
+    assert!(archive.sampling(0).is_none());
+    // A file for each is there all the same: only its own name is looked at.
+    let tree = Onda.open(context(&dir)).unwrap();
+    let names = names_in(&*tree, &[".views", "channels", RECORDING, "eeg"]);
+    assert!(names.len() == 10_000 && names.iter().all(|name| name.len() <= 255));
+    let rewritten =
+        rewrite::rewrite(&archive.set.tables[0], &[0], &dir.path().join("y"), &tempfile::tempfile().unwrap());
+    assert!(said(rewritten).contains("16777216"));
+}
+
+#[test]
+fn what_is_wrong_with_many_channels_is_not_said_of_all() {
+    let dir = signals(1, vec![("channels", lists(repeated(&"A".repeat(1000), 10_000), 10_000))]);
+    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let wrong = archive.violations(0);
+    assert!(wrong.len() < 1100 && wrong.iter().all(|wrong| wrong.len() < 500), "{}", wrong.len());
+    assert!(wrong.iter().any(|wrong| wrong.contains("more is wrong")));
+}
+
+#[test]
+fn one_label_of_many_signals() {
+    let dir = signals(65, vec![("sensor_label", repeated(&"a".repeat(LONG), 65))]);
+    let said = said(Set::open(context(&dir)));
+    assert!(said.contains("x.arrow: the labels of signals have in all more than 67108864 bytes"), "{said}");
+    let dir = signals(3, vec![("sensor_label", repeated(&"a".repeat(LONG), 3))]);
+    assert!(Set::open(context(&dir)).is_ok());
+}
+
+/// 100 times 1 MiB are looked at, and more not.
+#[test]
+fn one_path_of_many_signals() {
+    let dir = signals(100, vec![("file_path", repeated(&"a".repeat(LONG), 100))]);
+    let set = Set::open(context(&dir)).unwrap();
+    let text = to_json(&sidecar::table(&set.tables[0])).to_string();
+    assert!(text.contains("the texts in its file_path have more than"), "{text}");
+}
+
+fn annotated(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let span = Span { start: 0, stop: 1 };
+    let own: Vec<_> = (0..rows).map(|row| (1, row as u128, span)).collect();
+    let columns = canonical::annotations(&own).unwrap();
+    write(&dir.path().join("x.arrow"), columns, others, canonical::ANNOTATIONS);
+    dir
+}
+
+#[test]
+fn an_id_that_comes_twice_is_named_with_its_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let span = Span { start: 0, stop: 1 };
+    let columns = canonical::annotations(&[(1, 7, span), (1, 8, span), (2, 7, span)]).unwrap();
+    write(&dir.path().join("x.arrow"), columns, Vec::new(), canonical::ANNOTATIONS);
+    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let table = archive.count() as u32 - 1;
+    let wrong = "row 2: id 00000000-0000-0000-0000-000000000007 is that of row 0 too";
+    assert_eq!(archive.violations(table), [wrong]);
+}
+
+#[test]
+fn rows_of_recordings_that_take_turns_keep_their_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let span = Span { start: 0, stop: 1 };
+    let columns = canonical::annotations(&[(1, 7, span), (2, 8, span), (3, 9, span), (1, 10, span)]).unwrap();
+    write(&dir.path().join("x.arrow"), columns, Vec::new(), canonical::ANNOTATIONS);
+    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    assert_eq!(archive.rows(&[0, 1, 3]), [0, 1, 3]);
+    assert_eq!(archive.rows(&[2]), [2]);
+}
+
+#[test]
+fn one_text_of_many_annotations() {
+    let text = "a".repeat(LONG);
+    let nested = lists(repeated(&text, 20), 1);
+    for (others, nests) in [(vec![("note", repeated(&text, 20))], false), (vec![("notes", nested)], true)] {
+        let dir = annotated(20, others);
+        let set = Set::open(context(&dir)).unwrap();
+        let built = |most| annotations::built(&set, &set.recordings[0], nests, annotations::limit(most));
+        let wrong = said(built(10 << 20));
+        assert!(
+            wrong.contains("x.arrow: the annotations of a recording have as text more than 10485760"),
+            "{wrong}"
+        );
+        let whole = built(annotations::LONGEST).unwrap();
+        assert!(whole.len() > 20 * LONG && whole.len() < 21 * LONG);
+    }
+}
+
+#[test]
+fn columns_without_values_count_too() {
+    let names: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+    let nulls = || Arc::new(arrow_array::NullArray::new(100)) as ArrayRef;
+    let dir = annotated(100, names.iter().map(|name| (name.as_str(), nulls())).collect());
+    let set = Set::open(context(&dir)).unwrap();
+    let built = |most| annotations::built(&set, &set.recordings[0], false, annotations::limit(most));
+    assert!(said(built(100_000)).contains("more than 100000 bytes"));
+    assert!(built(200_000).unwrap().len() > 100_000);
+}
+
+#[test]
+fn batches_that_are_written_anew_end_where_they_take_much() {
+    let dir = signals(100, vec![("file_path", repeated(&"a".repeat(LONG), 100))]);
+    let set = Set::open(context(&dir)).unwrap();
+    let mut rewriting = rewrite::Rewriting::new(&set.tables[0], &dir.path().join("y")).unwrap();
+    let rows: Vec<u32> = (0..100).collect();
+    assert_eq!(rewriting.own(&rows).unwrap().1, 64);
+    assert_eq!(rewriting.own(&rows[64..]).unwrap().1, 36);
+    rewriting.budget = super::arrow::Budget::new("Onda's own columns take", 1 << 20);
+    let Err(Error::Damaged { problem, .. }) = rewriting.own(&rows) else { panic!() };
+    assert!(problem.contains("Onda's own columns take more than 1048576 bytes"), "{problem}");
+    // Each value is there again.
+    let mut new = tempfile::NamedTempFile::new_in(dir.path()).unwrap();
+    rewrite::rewrite(&set.tables[0], &rows, new.path(), new.as_file()).unwrap();
+    let mut bytes = Vec::new();
+    new.as_file_mut().read_to_end(&mut bytes).unwrap();
+    let source = Arc::new(FileSource::open(new.path()).unwrap());
+    let again = Set::open(Context::new(source, Arc::new(Engine::new(1 << 20)))).unwrap();
+    assert_eq!((again.tables[0].arrow.batches(), again.tables[0].arrow.rows()), (2, 100));
+    assert_eq!(again.tables[0].text("file_path", 99).unwrap().map(str::len), Some(LONG));
+}
+
+#[test]
+fn what_no_column_has_room_for_is_refused() {
+    assert!(canonical::fits([1 << 30, (1 << 30) - 1].into_iter()).is_ok());
+    let problem = canonical::fits([1 << 30, 1 << 30].into_iter()).unwrap_err();
+    assert!(problem.text().contains("more than 2147483647 bytes"), "{problem:?}");
+    assert_eq!(canonical::len(&signal(7)), "7.lpcmlpcmeegeegvoltint8a".len() + 4);
+}

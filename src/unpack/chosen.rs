@@ -1,0 +1,88 @@
+//! The datasets that are wanted of a tree, and the directories that lead to them.
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::content::Content;
+use crate::tree::{Arena, Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
+
+type Nodes = Arena<Arc<dyn Datasets>>;
+
+/// Only listings leave out what is not wanted: what is called how depends on all of them.
+pub struct Chosen {
+    tree: Nodes,
+    /// By node.
+    wanted: Vec<bool>,
+}
+
+impl Chosen {
+    /// Those with these numbers.
+    pub fn new(tree: Nodes, numbers: &[usize]) -> Chosen {
+        let mut chosen = vec![false; tree.datasets() as usize];
+        numbers.iter().for_each(|number| chosen[*number] = true);
+        let mut wanted = vec![false; tree.nodes() as usize];
+        for node in 0..tree.nodes() {
+            if tree.dataset_of(node).is_none_or(|number| !chosen[number as usize]) {
+                continue;
+            }
+            let mut at = node;
+            while at != ROOT && !std::mem::replace(&mut wanted[at as usize], true) {
+                at = tree.parent(at);
+            }
+        }
+        Chosen { tree, wanted }
+    }
+}
+
+impl Tree for Chosen {
+    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        self.tree.list(dir, cursor, &mut |name, entry| {
+            let is_wanted = self.wanted.get(entry.node as usize).copied().unwrap_or_default();
+            !is_wanted || each(name, entry)
+        })
+    }
+
+    fn kind(&self, node: NodeId) -> Result<Kind> {
+        self.tree.kind(node)
+    }
+
+    fn parent(&self, node: NodeId) -> NodeId {
+        self.tree.parent(node)
+    }
+
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        self.tree.lookup(dir, name)
+    }
+
+    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+        self.tree.size(node, face)
+    }
+
+    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+        self.tree.content(node, face)
+    }
+
+    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+        self.tree.content_at_once(node, face)
+    }
+
+    fn nodes(&self) -> u64 {
+        self.tree.nodes()
+    }
+
+    fn datasets(&self) -> u64 {
+        self.tree.datasets()
+    }
+
+    fn link(&self, node: NodeId) -> Result<Vec<u8>> {
+        self.tree.link(node)
+    }
+
+    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
+        self.tree.describe(node)
+    }
+
+    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
+        self.tree.brief(node)
+    }
+}

@@ -1,0 +1,28 @@
+//! `NAME.info.txt`: what `rab info FILE NAME` prints. Every dataset has it, also one that makes no sense; nothing is
+//! decoded for it.
+
+use super::{Dataset, Face, View};
+use crate::content::Content;
+use crate::tree::Description;
+use crate::{Result, report};
+
+pub struct Info;
+
+impl View for Info {
+    fn kind(&self) -> &'static str {
+        "info"
+    }
+
+    fn extension(&self) -> &'static str {
+        ".info.txt"
+    }
+
+    fn shows(&self, _: &Description) -> bool {
+        true
+    }
+
+    fn face(&self, dataset: &Dataset) -> Result<Face> {
+        let text = report::text(&report::full(&dataset.describe()?, None));
+        Ok(Face::File(Content::Inline(text.into_bytes().into())))
+    }
+}

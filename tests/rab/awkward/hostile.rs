@@ -1,0 +1,112 @@
+//! Small files that ask for much: each is refused, or takes no more than its size is worth.
+
+use std::process::Command;
+
+use super::kit;
+
+const CONTAINERS: &str = include_str!("hostile.py");
+
+/// A file, what is asked of it, the exit code, and what is said.
+type Case = (&'static str, &'static [&'static str], i32, &'static str);
+
+const LIMIT: &str = "which is the limit";
+
+fn check(cases: &[Case]) {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &CONTAINERS, &dir.path()]);
+    for (name, asked, code, problem) in cases {
+        // An address space of 1 GB, and no more time than anybody would wait.
+        let script = "ulimit -v 1000000; timeout 60 \"$0\" \"$@\"";
+        let (verb, rest) = asked.split_first().unwrap();
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).arg(env!("CARGO_BIN_EXE_rab")).arg(verb);
+        command.current_dir(dir.path()).arg(dir.path().join(format!("{name}.awkd"))).args(rest);
+        let said = kit::run(&mut command);
+        let start = |text: &str| text.chars().take(2000).collect::<String>();
+        let (out, err) = (start(&said.out), start(&said.err));
+        assert_eq!(said.code, *code, "{name} {asked:?}: {out} {err}");
+        assert!((said.out + &said.err).contains(problem), "{name} {asked:?}: {out} {err}");
+    }
+}
+
+#[test]
+fn what_refers_or_is_compressed_takes_what_is_there() {
+    check(&[
+        ("shared", &["verify"], 0, "ok: "),
+        ("shared", &["get", "[0]"], 1, "more than 16777216 bytes as JSON, which is the limit"),
+        ("bomb", &["verify"], 12, "decodes to more bytes, its description needs 10"),
+        ("bomb", &["get", "[0]"], 12, "decodes to more bytes, its description needs 10"),
+        ("count", &["verify"], 12, "do not fit into 63 bits"),
+        ("count", &["get", "[0]"], 12, "do not fit into 63 bits"),
+    ]);
+}
+
+#[test]
+fn paths_and_parts_are_no_more_than_a_file_is_worth() {
+    check(&[
+        ("deep", &["verify"], 1, "bytes of paths of its parts, which is the limit"),
+        ("links", &["verify"], 1, "bytes of paths of its parts, which is the limit"),
+        ("prefix", &["verify"], 1, "bytes of paths of its parts, which is the limit"),
+        ("parts", &["verify"], 1, "arrays and parts of arrays, which is the limit"),
+        ("values", &["verify"], 1, "JSON values in its schemas, which is the limit"),
+        ("again", &["verify"], 1, LIMIT),
+        ("pairs", &["verify"], 1, "bytes of JSON that references repeat, which is the limit"),
+        ("types", &["verify"], 1, "bytes of JSON that references repeat, which is the limit"),
+    ]);
+}
+
+#[test]
+fn items_are_no_longer_than_their_limit() {
+    const LONG: &str = "more than 16777216 bytes as JSON, which is the limit";
+    check(&[
+        ("nothing", &["get", "[0]", "--json"], 1, LONG),
+        ("default", &["get", "[3]", "--json"], 1, LONG),
+        ("strings", &["get", "[0]", "--json"], 1, LONG),
+        (
+            "work",
+            &["get", "[0]", "--json"],
+            1,
+            "more than 1073741824 bytes have to be read, which is the limit",
+        ),
+    ]);
+}
+
+#[test]
+fn nothing_takes_the_square_of_what_is_there() {
+    check(&[
+        ("type", &["cat", "meta.yaml"], 0, "..."),
+        ("same", &["get", "[0]", "--json"], 0, "{\"x\":0}"),
+        ("same", &["ls"], 0, "columns/x~20000/data\n"),
+        ("distinct", &["get", "[0]", "--json"], 0, "\"c19999\":0}"),
+        ("chunks", &["get", "[99990:]", "--json"], 0, "[0,\n0,"),
+        ("chunks", &["get", "", "--json"], 0, "[0,\n0,"),
+        ("keys", &["verify"], 12, "an expression has 50003 keys, 64 are the limit"),
+        ("picked", &["convert", "picked.rab"], 0, ""),
+        ("unions", &["verify"], 1, "sums of counts and tags to be kept, which is the limit"),
+    ]);
+}
+
+#[test]
+fn what_is_refused_makes_nothing_empty() {
+    check(&[
+        (
+            "column",
+            &["verify"],
+            1,
+            "dataset \"meta.yaml\": its column \"b\": system is a call that is not known",
+        ),
+        ("column", &["get", "", "--json"], 1, "its column \"b\": system is a call that is not known"),
+        ("column", &["get", "columns/a"], 0, "[0 0 0 0 0 0 0 0]\n"),
+        (
+            "nobody",
+            &["verify"],
+            12,
+            "dataset \"meta.yaml\": its column \"b\": it refers to the id 5, which nothing has",
+        ),
+        ("masked", &["verify"], 1, "dataset \"meta.yaml\": its content: system is a call"),
+        ("masked", &["get", "", "--json"], 1, "its content: system is a call"),
+        ("step", &["verify"], 12, "its view has the step 0"),
+        ("step", &["get", "[0]", "--json"], 12, "its view has the step 0"),
+        ("rows", &["verify"], 1, "numbers are the limit"),
+    ]);
+}
