@@ -119,6 +119,11 @@ pub fn lock(file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
+/// Gives the lock up, whoever else has the file open by the same description.
+pub fn unlock(file: &File) {
+    let _ = rustix::fs::flock(file, FlockOperation::Unlock);
+}
+
 /// Is it this file that has the name?
 pub fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {

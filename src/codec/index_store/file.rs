@@ -97,6 +97,11 @@ impl IndexFile {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn written(&self) -> Option<Arc<File>> {
+        self.known().as_ref().map(|known| Arc::clone(&known.file))
+    }
+
     fn known(&self) -> MutexGuard<'_, Option<Known>> {
         locked(self.known.get_or_init(|| Mutex::new(self.load())))
     }
@@ -256,6 +261,17 @@ impl IndexFile {
     fn say(&self, level: Level, path: &Path, text: &str) {
         let said = self.complained.swap(true, Ordering::Relaxed);
         log::log!(if said { Level::Debug } else { level }, "index {}: {text}", path.display());
+    }
+}
+
+impl Drop for IndexFile {
+    /// Closing alone would do, but for a child that was forked a moment ago: it holds the file until its exec.
+    fn drop(&mut self) {
+        if let Writer::Appending { .. } = *locked(&self.writer)
+            && let Some(known) = self.known().as_ref()
+        {
+            directory::unlock(&known.file);
+        }
     }
 }
 

@@ -598,6 +598,20 @@ fn left_over_files_are_removed_when_they_are_old() {
 
 // Anything.
 
+/// As a child that was forked for another reason holds it, until its exec.
+#[test]
+fn the_next_mount_writes_though_a_child_still_has_the_file() {
+    let kit = Kit::new();
+    let index = kit.open();
+    index.put(0, 10, b"first");
+    let inherited = index.written().unwrap().try_clone().unwrap();
+    drop(index);
+    let index = kit.open();
+    index.put(0, 10, b"second");
+    assert_eq!(index.get(0, 10).as_deref(), Some(&b"second"[..]));
+    drop(inherited);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
