@@ -374,6 +374,11 @@ impl<D: Datasets> Tree for Arena<D> {
         self.names.get(node).map_or(ROOT, |node| node.parent.into())
     }
 
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        let node = self.names.get(dir).filter(|node| node.directory && dir != ROOT)?;
+        Some(self.names.name(node).to_vec())
+    }
+
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         let Ok(dir) = u32::try_from(dir) else { return Ok(None) };
         if let Some(node) = self.names.find(dir, name) {

@@ -62,7 +62,9 @@ impl Format for Rab {
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
         let (source, (names, archive)) = (context.source.clone(), read(context)?);
         let header = Content::Stored { source, range: archive.header() };
-        let views = Files::new(vec![("header.yaml", header)]);
+        let (paths, views) =
+            Files::new(vec![("header.yaml", header.clone()), ("header/header.yaml", header)]);
+        let views = Builder::build(&paths, views)?;
         Ok(Arc::new(WithViews::new(Builder::build(&names, archive)?, views)))
     }
 
