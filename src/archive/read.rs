@@ -3,6 +3,7 @@
 use super::Dataset;
 use super::sampling::{Meant, in_numbers};
 use crate::array::{AnyArray, Array, Slab};
+use crate::content::Content;
 use crate::{Error, Result};
 
 impl Dataset<'_> {
@@ -12,6 +13,14 @@ impl Dataset<'_> {
             return Ok(array);
         }
         self.described_well()?;
+        // Why its bytes cannot be read, or make no elements, is why nothing is known of them.
+        if let Content::Broken { error, .. } = self.content()? {
+            return Err(error);
+        }
+        let against = self.archive.datasets.violations(self.number);
+        if self.kind() == "bytes" && !against.is_empty() {
+            return Err(self.damaged(against.join("; ")));
+        }
         Err(self.other(&format!("is {}, not an array of a known layout", self.kind())))
     }
 

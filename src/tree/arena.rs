@@ -65,6 +65,11 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// The face of this kind that only the format has of what is called so, be it a dataset or not.
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let _ = (name, kind);
+        Ok(None)
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -267,6 +272,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn sampling(&self, dataset: u32) -> Option<Sampling> {
         (**self).sampling(dataset)
+    }
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        (**self).own_face(name, kind)
     }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)

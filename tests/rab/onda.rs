@@ -103,6 +103,16 @@ fn rules_by_row() {
         let text = format!("{}{}", said.out, said.err);
         assert!(said.code == code && text.contains(fragment), "{name}: {said:?}");
     }
+    let at =
+        |name: &str| rab(&[&"get", &sample(&format!("bad/{name}.onda.signal.arrow")), &format!("{EEG}[0]")]);
+    for (name, code, cause) in [
+        ("path_is_dir", 10, "it is a directory"),
+        ("zst_not_zstd", 12, "not a zstd frame"),
+        ("type_int24", 12, "row 0: sample_type \"int24\" is not one of"),
+    ] {
+        let said = at(name);
+        assert!(said.code == code && said.err.contains(cause), "{name}: {said:?}");
+    }
     // The user may say that it is one.
     let forced = rab(&[&"ls", &"--format", &"onda", &sample("bad/schema_other.onda.signal.arrow")]);
     assert!(forced.code == 0 && forced.out.contains(EEG), "{forced:?}");

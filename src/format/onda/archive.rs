@@ -12,6 +12,7 @@ use super::rewrite;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
+use super::tables::Tables;
 use crate::array::Array;
 use crate::content::Content;
 use crate::source::Source;
@@ -163,6 +164,13 @@ impl Datasets for Archive {
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
+    }
+
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let (names, tables) = Tables::new(&self.set);
+        let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
+        let found = (0..).zip(names.iter()).find(|(_, own)| *own == wanted);
+        found.map(|(number, _)| tables.content(number)).transpose()
     }
 
     fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
