@@ -70,6 +70,11 @@ pub trait Datasets: Send + Sync {
         let _ = (name, kind);
         Ok(None)
     }
+    /// What all of these are called.
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let _ = kind;
+        Vec::new()
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -275,6 +280,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
         (**self).own_face(name, kind)
+    }
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        (**self).own_faces(kind)
     }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)

@@ -67,13 +67,8 @@ pub struct Watch<'a> {
 pub struct Choice {
     /// The numbers of datasets.
     pub datasets: Vec<usize>,
-    /// Names of faces that only the container has: see [`own_faces`].
+    /// Names of faces that only the container has: see [`Archive::own_faces`].
     pub own: Vec<Vec<u8>>,
-}
-
-/// The faces of a view that a container has of what is none of its datasets: their paths without the view's extension.
-pub fn own_faces(archive: &Archive, view: &dyn View) -> Result<Vec<Vec<u8>>> {
-    Own::of(archive)?.map_or(Ok(Vec::new()), |own| own.names(view))
 }
 
 /// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is
@@ -87,7 +82,8 @@ pub fn unpack(
     watch: &Watch<'_>,
 ) -> Result<()> {
     let tree = archive.tree()?;
-    let own = options.view.map_or(Ok(None), |view| own(archive, choice, view))?;
+    let own = |view| Own::tree(archive, view, choice.map(|choice| &*choice.own));
+    let own = options.view.map(own).transpose()?;
     let tree = match choice {
         None => with_own(tree, own),
         Some(choice) => with_own(Chosen::new(tree, &choice.datasets), own),
@@ -109,16 +105,8 @@ pub fn unpack(
     unpacking.write_all()
 }
 
-/// What the container itself has of a view, or what of that is chosen.
-fn own(archive: &Archive, choice: Option<&Choice>, view: &dyn View) -> Result<Option<Own>> {
-    let Some(mut own) = Own::of(archive)? else { return Ok(None) };
-    if let Some(choice) = choice {
-        own.choose(view, &choice.own)?;
-    }
-    Ok(Some(own))
-}
-
-fn with_own(tree: impl Tree + 'static, own: Option<Own>) -> Arc<dyn Tree> {
+/// The tree with what the container itself has of a view.
+fn with_own(tree: impl Tree + 'static, own: Option<Chosen>) -> Arc<dyn Tree> {
     match own {
         None => Arc::new(tree),
         Some(own) => Arc::new(WithViews::new(tree, own)),

@@ -12,7 +12,7 @@ use super::output::{Done, Output};
 use super::{face, select};
 use crate::cli::reading::Opening;
 use crate::cli::{complete::dataset_names, values};
-use crate::{Archive, Dataset, Error, Result, unpack, view};
+use crate::{Archive, Dataset, Error, Result, view};
 
 type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
 
@@ -93,7 +93,7 @@ impl Cat {
 /// What the only face of this kind is called that the container has of itself.
 fn only_own(archive: &Archive, kind: &str) -> Result<OsString> {
     let view = view::named(kind)?;
-    match <[_; 1]>::try_from(unpack::own_faces(archive, view)?) {
+    match <[_; 1]>::try_from(archive.own_faces(kind)) {
         Ok([name]) => Ok(OsString::from_vec(name)),
         Err(none) if none.is_empty() && view.is_of_containers() => {
             Err(view::missing(view, archive.path(), archive.format()))

@@ -86,7 +86,7 @@ impl Unpack {
 
 /// What the patterns mean: datasets, and faces that only the container has, by their names without the extension.
 fn choose(archive: &Archive, globs: &[OsString], view: Option<&'static dyn View>) -> Result<Choice> {
-    let own = view.map_or(Ok(Vec::new()), |view| unpack::own_faces(archive, view))?;
+    let own = view.map_or_else(Vec::new, |view| archive.own_faces(view.kind()));
     let mut choice = Choice::default();
     for glob in globs {
         let found = select::among(&own, glob);
