@@ -8,11 +8,8 @@ use crate::{Error, Result};
 impl Dataset<'_> {
     /// What is said of the array; an error if the dataset is none.
     pub fn array_description(&self) -> Result<&Array> {
-        if let Some(array) = &self.description().array {
-            return Ok(array);
-        }
-        self.described_well()?;
-        Err(self.other(&format!("is {}, not an array of a known layout", self.kind())))
+        let other = || self.other(&format!("is {}, not an array of a known layout", self.kind()));
+        self.description().array.as_ref().ok_or_else(|| self.no_array().unwrap_or_else(other))
     }
 
     /// The whole array.

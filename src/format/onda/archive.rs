@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::annotations;
-use super::data::Encoding;
+use super::data::{self, Encoding};
 use super::faces;
 use super::rewrite;
 use super::rules;
@@ -14,6 +14,7 @@ use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::tree::{Datasets, Description, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
@@ -38,6 +39,21 @@ impl Archive {
                 Ok(text.into_bytes())
             }
         }
+    }
+
+    /// Fails with what keeps a signal from being an array.
+    fn why_no_array(&self, number: u32) -> Result<()> {
+        let (data, place) = (self.set.data(number)?, self.set.place(number));
+        if data.encoding == Encoding::Unknown {
+            let problem = data::unknown_format(&self.set.row(number)?);
+            return Err(Error::Unsupported { place, problem });
+        }
+        if data.layout.is_none() {
+            let (table, row) = self.set.signal(number).ok_or(Error::NotFound)?;
+            let wrong = rules::signal(table, row).join("; ");
+            return Err(Error::damaged(place, format!("it describes no samples: {wrong}")));
+        }
+        data.content()?.read(0, 1).map(|_| ())
     }
 
     fn describe_signal(&self, number: u32) -> Result<Description> {
@@ -160,6 +176,14 @@ impl Datasets for Archive {
         }
     }
 
+    fn row(&self, number: u32) -> Option<Row> {
+        self.set.row_of(number)
+    }
+
+    fn no_array(&self, number: u32) -> Option<Error> {
+        self.set.text(number).is_none().then(|| self.why_no_array(number).err()).flatten()
+    }
+
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
@@ -184,13 +208,7 @@ impl Datasets for Archive {
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),
-            None => {
-                let Some((table, row)) = self.set.signal(number) else { return Vec::new() };
-                let of =
-                    if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
-                let wrong = Facts::of(&self.set, number).warnings;
-                wrong.into_iter().map(|problem| format!("row {row}{of}: {problem}")).collect()
-            }
+            None => Facts::of(&self.set, number).warnings,
         }
     }
 
