@@ -18,7 +18,7 @@ pub struct Place {
     /// The dataset's true name, lossily as text.
     pub dataset: Option<String>,
     /// What describes the dataset, where that is a row of a table.
-    pub row: Option<Row>,
+    pub row: Option<Box<Row>>,
     /// A byte offset into the file.
     pub offset: Option<u64>,
 }
@@ -53,7 +53,7 @@ impl fmt::Display for Place {
             Some(name) if self.file.as_os_str().is_empty() => write!(f, "dataset {:?}", shortened(name))?,
             Some(name) => write!(f, "{file}: dataset {:?}", shortened(name))?,
         }
-        match &self.row {
+        match self.row.as_deref() {
             Some(Row { table, number }) if *table == self.file => write!(f, ": row {number}")?,
             Some(Row { table, number }) => write!(f, ": row {number} of {}", table.display())?,
             None => {}

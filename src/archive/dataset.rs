@@ -112,11 +112,18 @@ impl<'a> Dataset<'a> {
 
     /// What keeps it from being the array that it should be.
     pub(crate) fn no_array(&self) -> Option<Error> {
-        let damaged = self.described_well().err();
-        damaged.or_else(|| match self.description.array {
-            Some(_) => None,
-            None => self.archive.datasets.no_array(self.number),
-        })
+        if let Err(damaged) = self.described_well() {
+            return Some(damaged);
+        }
+        if self.description.array.is_some() {
+            return None;
+        }
+        // Why its bytes cannot be read, or make no elements, is why nothing is known of them.
+        if let Ok(Content::Broken { error, .. }) | Err(error) = self.content() {
+            return Some(error);
+        }
+        let against = self.archive.datasets.violations(self.number);
+        (self.kind() == "bytes" && !against.is_empty()).then(|| self.damaged(against.join("; ")))
     }
 
     /// Fills `buf` with the decoded bytes from `offset`; nothing is decoded that is not needed for it.
@@ -216,7 +223,7 @@ impl<'a> Dataset<'a> {
 
     pub(super) fn place(&self) -> Place {
         let place = self.file().place().dataset(&self.description.name.lossy());
-        Place { row: self.archive.datasets.row(self.number), ..place }
+        Place { row: self.archive.datasets.row(self.number).map(Box::new), ..place }
     }
 
     pub(super) fn damaged(&self, problem: impl Into<String>) -> Error {

@@ -66,6 +66,11 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// The face of this kind that only the format has of what is called so, be it a dataset or not.
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let _ = (name, kind);
+        Ok(None)
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -81,11 +86,6 @@ pub trait Datasets: Send + Sync {
     }
     /// What describes it, where that is a row of a table.
     fn row(&self, dataset: u32) -> Option<Row> {
-        let _ = dataset;
-        None
-    }
-    /// Why it is no array, where it should be one.
-    fn no_array(&self, dataset: u32) -> Option<Error> {
         let _ = dataset;
         None
     }
@@ -261,9 +261,6 @@ impl Datasets for Arc<dyn Datasets> {
     fn row(&self, dataset: u32) -> Option<Row> {
         (**self).row(dataset)
     }
-    fn no_array(&self, dataset: u32) -> Option<Error> {
-        (**self).no_array(dataset)
-    }
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).sidecar_at_once(dataset)
     }
@@ -284,6 +281,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn sampling(&self, dataset: u32) -> Option<Sampling> {
         (**self).sampling(dataset)
+    }
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        (**self).own_face(name, kind)
     }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)

@@ -156,6 +156,16 @@ fn cat_prints_faces_that_only_a_format_has() {
             .out
             .starts_with("{\"sensor_type\"")
     );
+    assert!(cat("ffrecord/n1.ffr", "records", "arrow").out.starts_with("ARROW1"));
+    // Whatever characters are in its name, as it is and as a mount has it.
+    let dir = scratch();
+    let odd = dir.path().join("odd.awkd");
+    let npy = dir.path().join("x.npy");
+    good(&[&"convert", &samples.join("npz/small.npz"), &npy, &"grid"]);
+    good(&[&"convert", &npy, &odd, &"--name", &"100%/a"]);
+    let lines = good(&[&"cat", &odd, &"100%/a", &"--as", &"jsonl"]);
+    assert!(lines.lines().count() == 2, "{lines}");
+    assert_eq!(good(&[&"cat", &odd, &"100%25/a", &"--as", &"jsonl"]), lines);
     let none = cat("awkward/table.awkd", "nope", "jsonl");
     assert!(none.code == 3 && none.err.contains("has no dataset \"nope\""), "{none:?}");
     let other = cat("awkward/named_single.awkd", "only/data", "jsonl");

@@ -13,7 +13,7 @@ use super::graph::{Flat, Ix};
 use super::layout::{self, File, Layout, What};
 use super::store::Store;
 use super::values::Values;
-use super::{check, meta, picked};
+use super::{check, meta, picked, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Size};
@@ -300,6 +300,16 @@ impl Datasets for Archive {
         let (file, array) = self.file(number).ok()?;
         let is_one = matches!(file.what, What::Meta | What::Data) && array.document.is_ok();
         is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
+    }
+
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let place = |array: &Array| array.places.get(array.graph.root.to).cloned().flatten();
+        let is_called = |array: &&Arc<Array>| {
+            array.name.as_bytes() == name
+                || place(array).is_some_and(|place| place.joined().as_bytes() == name)
+        };
+        let found = || self.arrays.iter().filter(|array| meta::is_whole(array)).find(is_called);
+        if kind == views::LINES { found().map(views::lines).transpose() } else { Ok(None) }
     }
 
     fn memory(&self) -> u64 {

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::annotations;
-use super::data::{self, Encoding};
+use super::data::Encoding;
 use super::faces;
 use super::rewrite;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
+use super::tables::Tables;
 use crate::array::Array;
 use crate::content::Content;
 use crate::error::Row;
@@ -39,21 +40,6 @@ impl Archive {
                 Ok(text.into_bytes())
             }
         }
-    }
-
-    /// Fails with what keeps a signal from being an array.
-    fn why_no_array(&self, number: u32) -> Result<()> {
-        let (data, place) = (self.set.data(number)?, self.set.place(number));
-        if data.encoding == Encoding::Unknown {
-            let problem = data::unknown_format(&self.set.row(number)?);
-            return Err(Error::Unsupported { place, problem });
-        }
-        if data.layout.is_none() {
-            let (table, row) = self.set.signal(number).ok_or(Error::NotFound)?;
-            let wrong = rules::signal(table, row).join("; ");
-            return Err(Error::damaged(place, format!("it describes no samples: {wrong}")));
-        }
-        data.content()?.read(0, 1).map(|_| ())
     }
 
     fn describe_signal(&self, number: u32) -> Result<Description> {
@@ -180,13 +166,16 @@ impl Datasets for Archive {
         self.set.row_of(number)
     }
 
-    fn no_array(&self, number: u32) -> Option<Error> {
-        self.set.text(number).is_none().then(|| self.why_no_array(number).err()).flatten()
-    }
-
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
+    }
+
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let (names, tables) = Tables::new(&self.set);
+        let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
+        let found = (0..).zip(names.iter()).find(|(_, own)| *own == wanted);
+        found.map(|(number, _)| tables.content(number)).transpose()
     }
 
     fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {

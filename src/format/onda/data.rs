@@ -166,12 +166,6 @@ impl Data {
     }
 }
 
-/// Said of a format that nothing decodes.
-pub fn unknown_format(signal: &Signal) -> String {
-    let format = signal.format.as_deref().unwrap_or_default();
-    format!("the format {format:?} is not known here (--decoder names a program for it)")
-}
-
 /// Does this `file_path` count from the table's directory?
 pub fn is_relative(path: &str) -> bool {
     local(path).is_ok_and(|path| path.is_relative())

@@ -230,7 +230,7 @@ impl Set {
         };
         let table = table.or(self.tables.first());
         let place = table.map_or(Place::default(), |table| table.source.place());
-        Place { row: self.row_of(number), ..place.dataset(&self.shown_name(number)) }
+        Place { row: self.row_of(number).map(Box::new), ..place.dataset(&self.shown_name(number)) }
     }
 
     /// The row of a signal.

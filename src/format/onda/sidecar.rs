@@ -1,6 +1,6 @@
 //! What is said of a signal, and of a table.
 
-use super::data::{self, Data, Encoding, Layout};
+use super::data::{Data, Encoding, Layout};
 use super::faces::Scale;
 use super::rules;
 use super::schema::Sort;
@@ -82,8 +82,12 @@ pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
             pairs.push(("path", Node::text(&data.source.path().to_string_lossy())));
             pairs.push(("fileSize", Node::int(data.source.len())));
             if data.encoding == Encoding::Unknown {
-                let note = facts.signal.as_ref().map(data::unknown_format).unwrap_or_default();
-                pairs.push(("note", Node::text(&format!("{note}: these are the bytes of its file"))));
+                let format =
+                    facts.signal.as_ref().and_then(|signal| signal.format.clone()).unwrap_or_default();
+                let note = format!(
+                    "the format {format:?} is not known here: these are the bytes of its file (--decoder names a program for it)"
+                );
+                pairs.push(("note", Node::text(&note)));
             }
         }
         Err(error) => {
