@@ -12,6 +12,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::{Description, Entry, Face, Items, Kind, NodeId, ROOT, Sampling, Size, Stat, Tree, naming};
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -85,6 +86,11 @@ pub trait Datasets: Send + Sync {
     }
     /// The file with its stored bytes, if that is not the one that the container was opened by.
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let _ = dataset;
+        None
+    }
+    /// What describes it, where that is a row of a table.
+    fn row(&self, dataset: u32) -> Option<Row> {
         let _ = dataset;
         None
     }
@@ -256,6 +262,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         (**self).file(dataset)
+    }
+    fn row(&self, dataset: u32) -> Option<Row> {
+        (**self).row(dataset)
     }
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).sidecar_at_once(dataset)

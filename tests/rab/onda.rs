@@ -103,19 +103,60 @@ fn rules_by_row() {
         let text = format!("{}{}", said.out, said.err);
         assert!(said.code == code && text.contains(fragment), "{name}: {said:?}");
     }
-    let at =
-        |name: &str| rab(&[&"get", &sample(&format!("bad/{name}.onda.signal.arrow")), &format!("{EEG}[0]")]);
-    for (name, code, cause) in [
-        ("path_is_dir", 10, "it is a directory"),
-        ("zst_not_zstd", 12, "not a zstd frame"),
-        ("type_int24", 12, "row 0: sample_type \"int24\" is not one of"),
-    ] {
-        let said = at(name);
-        assert!(said.code == code && said.err.contains(cause), "{name}: {said:?}");
-    }
     // The user may say that it is one.
     let forced = rab(&[&"ls", &"--format", &"onda", &sample("bad/schema_other.onda.signal.arrow")]);
     assert!(forced.code == 0 && forced.out.contains(EEG), "{forced:?}");
+}
+
+/// Where it was looked for, and the row that says so.
+#[test]
+fn samples_that_are_missing_or_damaged_are_said_with_their_row() {
+    let dir = scratch();
+    let file = dir.path().join("x.onda.signal.arrow");
+    std::fs::copy(table(), &file).unwrap();
+    for argument in [&file, dir.path()] {
+        let said = rab(&[&"verify", &argument]);
+        let (dir, file) = (dir.path().display(), file.display());
+        let missing = format!(
+            "{dir}/samples/missing.lpcm: dataset \"b14d2c6d-8d84-4e46-824f-5c5d857215b4/missing_file\": row 21 of {file}: cannot be read: No such file"
+        );
+        let remote = format!(
+            "{file}: dataset \"b14d2c6d-8d84-4e46-824f-5c5d857215b4/web\": row 18: cannot be read: https://"
+        );
+        assert!(said.code == 10 && said.err.contains(&missing) && said.err.contains(&remote), "{said:?}");
+    }
+    for (name, fragment) in [
+        ("zst_truncated", "/truncated.lpcm.zst: dataset"),
+        ("lpcm_not_multiple", "/not_multiple.lpcm: dataset"),
+    ] {
+        let file = sample(&format!("bad/{name}.onda.signal.arrow"));
+        let said = rab(&[&"verify", &file]);
+        let row = format!("eeg\": row 0 of {}: ", file.display());
+        assert!(said.out.contains(fragment) && said.out.contains(&row), "{said:?}");
+    }
+}
+
+#[test]
+fn what_is_no_array_says_why() {
+    let samples = [
+        ("bad/zst_truncated.onda.signal.arrow", 12, "the zstd stream ends early"),
+        ("bad/path_is_dir.onda.signal.arrow", 10, "it is a directory"),
+        ("bad/type_int24.onda.signal.arrow", 12, "arrow: sample_type \"int24\" is not one of"),
+        ("bad/format_empty.onda.signal.arrow", 12, "arrow: file_format is empty"),
+        ("bad/lpcm_not_multiple.onda.signal.arrow", 12, "its data has 14 bytes"),
+    ];
+    let ways: [&[&str]; 4] =
+        [&["*/eeg"], &["*/eeg[0]", "--as", "npy"], &["*/eeg[a]"], &["--decoded", "*/eeg"]];
+    for (name, code, why) in samples {
+        for way in ways {
+            let mut arguments: Vec<std::ffi::OsString> = vec!["get".into(), sample(name).into()];
+            arguments.extend(way.iter().map(std::ffi::OsString::from));
+            let arguments: Vec<_> =
+                arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>).collect();
+            let said = rab(&arguments);
+            assert!(said.code == code && said.err.contains(why), "{name} {way:?}: {said:?}");
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::sidecar::{self, Facts};
 use super::tables::Tables;
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::tree::{Datasets, Description, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
@@ -161,6 +162,10 @@ impl Datasets for Archive {
         }
     }
 
+    fn row(&self, number: u32) -> Option<Row> {
+        self.set.row_of(number)
+    }
+
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
@@ -199,13 +204,7 @@ impl Datasets for Archive {
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),
-            None => {
-                let Some((table, row)) = self.set.signal(number) else { return Vec::new() };
-                let of =
-                    if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
-                let wrong = Facts::of(&self.set, number).warnings;
-                wrong.into_iter().map(|problem| format!("row {row}{of}: {problem}")).collect()
-            }
+            None => Facts::of(&self.set, number).warnings,
         }
     }
 
