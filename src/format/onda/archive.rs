@@ -219,7 +219,13 @@ impl Datasets for Archive {
 }
 
 impl Rewrite for Archive {
-    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>> {
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &File,
+        only: Option<&[usize]>,
+        _: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<String>> {
         let [table] = self.set.tables.as_slice() else {
             return Err(Error::Usage("tables are written anew one by one: name one".into()));
         };
