@@ -71,6 +71,11 @@ pub trait Datasets: Send + Sync {
         let _ = (name, kind);
         Ok(None)
     }
+    /// What all of these are called.
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let _ = kind;
+        Vec::new()
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -285,6 +290,9 @@ impl Datasets for Arc<dyn Datasets> {
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
         (**self).own_face(name, kind)
     }
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        (**self).own_faces(kind)
+    }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)
     }
@@ -389,6 +397,11 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn parent(&self, node: NodeId) -> NodeId {
         self.names.get(node).map_or(ROOT, |node| node.parent.into())
+    }
+
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        let node = self.names.get(dir).filter(|node| node.directory && dir != ROOT)?;
+        Some(self.names.name(node).to_vec())
     }
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {

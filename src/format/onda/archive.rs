@@ -178,6 +178,13 @@ impl Datasets for Archive {
         found.map(|(number, _)| tables.content(number)).transpose()
     }
 
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let (before, extension) = ([kind.as_bytes(), b"/"].concat(), [b".", kind.as_bytes()].concat());
+        let (names, _) = Tables::new(&self.set);
+        let name = |path: &[u8]| Some(path.strip_prefix(&*before)?.strip_suffix(&*extension)?.to_vec());
+        names.iter().filter_map(name).collect()
+    }
+
     fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
         if self.set.text(number).is_some() {
             return Ok(None);
