@@ -128,6 +128,15 @@ impl Archive {
         self.datasets.own_face(name, kind)
     }
 
+    /// The names of all faces of this kind that only the format has: of the whole container, or of what is no dataset.
+    pub(crate) fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        self.datasets.own_faces(kind)
+    }
+
+    pub(crate) fn datasets(&self) -> &Arc<dyn Datasets> {
+        &self.datasets
+    }
+
     /// The path that was opened.
     pub fn path(&self) -> &Path {
         &self.path

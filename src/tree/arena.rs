@@ -12,6 +12,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::{Description, Entry, Face, Items, Kind, NodeId, ROOT, Sampling, Size, Stat, Tree, naming};
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -70,6 +71,11 @@ pub trait Datasets: Send + Sync {
         let _ = (name, kind);
         Ok(None)
     }
+    /// What all of these are called.
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let _ = kind;
+        Vec::new()
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -80,6 +86,11 @@ pub trait Datasets: Send + Sync {
     }
     /// The file with its stored bytes, if that is not the one that the container was opened by.
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let _ = dataset;
+        None
+    }
+    /// What describes it, where that is a row of a table.
+    fn row(&self, dataset: u32) -> Option<Row> {
         let _ = dataset;
         None
     }
@@ -259,6 +270,9 @@ impl Datasets for Arc<dyn Datasets> {
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         (**self).file(dataset)
     }
+    fn row(&self, dataset: u32) -> Option<Row> {
+        (**self).row(dataset)
+    }
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).sidecar_at_once(dataset)
     }
@@ -282,6 +296,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
         (**self).own_face(name, kind)
+    }
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        (**self).own_faces(kind)
     }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)
@@ -387,6 +404,11 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn parent(&self, node: NodeId) -> NodeId {
         self.names.get(node).map_or(ROOT, |node| node.parent.into())
+    }
+
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        let node = self.names.get(dir).filter(|node| node.directory && dir != ROOT)?;
+        Some(self.names.name(node).to_vec())
     }
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {

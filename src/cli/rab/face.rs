@@ -37,9 +37,8 @@ pub fn shows(archive: &Archive, numbers: &[usize], kind: &str) -> Result<bool> {
 pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result<Content> {
     let (view, whole) = (of_files(kind)?, dataset.seen());
     let name = whole.about().name.lossy().into_owned();
-    let wrong = |problem: String| match dataset.described_well() {
-        Ok(()) => Error::Usage(format!("dataset {name:?}: {problem}")),
-        Err(damaged) => damaged,
+    let wrong = |problem: String| {
+        dataset.no_array().unwrap_or_else(|| Error::Usage(format!("dataset {name:?}: {problem}")))
     };
     let seen = match index {
         Some(index) => whole.part(index).map_err(wrong)?,

@@ -314,6 +314,11 @@ impl Datasets for Archive {
         if kind == views::LINES { found().map(views::lines).transpose() } else { Ok(None) }
     }
 
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let shown = self.arrays.iter().filter(|array| kind == views::LINES && meta::is_whole(array));
+        shown.map(|array| array.name.as_bytes().to_vec()).collect()
+    }
+
     fn memory(&self) -> u64 {
         let nodes: usize = self.arrays.iter().map(|array| array.graph.nodes.len()).sum();
         512 * (nodes as u64 + self.store.count() as u64)

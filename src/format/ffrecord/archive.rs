@@ -88,6 +88,11 @@ impl Datasets for Archive {
         Ok(if is_table { faces::arrow(&self.records) } else { None })
     }
 
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let is_known = kind == faces::ARROW && faces::arrow(&self.records).is_some();
+        is_known.then(|| FOLDER.as_bytes().to_vec()).into_iter().collect()
+    }
+
     fn describe(&self, dataset: u32) -> Result<Description> {
         let number = self.record(dataset)?;
         let found = self.records.find(number)?;

@@ -15,6 +15,7 @@ use super::sidecar::{self, Facts};
 use super::tables::Tables;
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::tree::{Datasets, Description, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
@@ -161,6 +162,10 @@ impl Datasets for Archive {
         }
     }
 
+    fn row(&self, number: u32) -> Option<Row> {
+        self.set.row_of(number)
+    }
+
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
@@ -171,6 +176,13 @@ impl Datasets for Archive {
         let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
         let found = (0..).zip(names.iter()).find(|(_, own)| *own == wanted);
         found.map(|(number, _)| tables.content(number)).transpose()
+    }
+
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let (before, extension) = ([kind.as_bytes(), b"/"].concat(), [b".", kind.as_bytes()].concat());
+        let (names, _) = Tables::new(&self.set);
+        let name = |path: &[u8]| Some(path.strip_prefix(&*before)?.strip_suffix(&*extension)?.to_vec());
+        names.iter().filter_map(name).collect()
     }
 
     fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
@@ -192,13 +204,7 @@ impl Datasets for Archive {
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),
-            None => {
-                let Some((table, row)) = self.set.signal(number) else { return Vec::new() };
-                let of =
-                    if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
-                let wrong = Facts::of(&self.set, number).warnings;
-                wrong.into_iter().map(|problem| format!("row {row}{of}: {problem}")).collect()
-            }
+            None => Facts::of(&self.set, number).warnings,
         }
     }
 
