@@ -215,6 +215,29 @@ fn signals_become_other_files() {
     sh(r#""$1" -c "$2" "$3""#, &[&interpreter(), &shape, &to("x.npy")]);
 }
 
+/// As `unpack` does.
+#[test]
+fn what_is_there_is_converted_and_the_rest_named() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    for out in ["x.rab", "x.npz"] {
+        let said = rab(&[&"convert", &table(), &to(out)]);
+        let named = said.err.lines().filter(|line| line.starts_with("rab: ")).count();
+        assert!(said.code == 10 && named == 7 && said.err.contains("web\": row 18: "), "{said:?}");
+        let listed = good(&[&"ls", &to(out)]);
+        assert!(listed.lines().count() == 17 && !listed.contains("missing_file"), "{listed}");
+        assert_eq!(good(&[&"get", &to(out), &EEG]), good(&[&"get", &table(), &EEG]));
+    }
+    for out in ["none.rab", "none.npy"] {
+        let said = rab(&[&"convert", &table(), &to(out), &"*/web"]);
+        assert!(said.code == 10 && said.err.contains("nothing is left for it"), "{said:?}");
+        assert!(!to(out).exists());
+    }
+    // Damage ends it, as it does of every container.
+    let said = rab(&[&"convert", &sample("bad/zst_truncated.onda.signal.arrow"), &to("damaged.rab")]);
+    assert!(said.code == 12 && !to("damaged.rab").exists(), "{said:?}");
+}
+
 #[test]
 fn unpacked_as_it_is_mounted() {
     let dir = scratch();
