@@ -17,8 +17,17 @@ pub struct Place {
     pub file: PathBuf,
     /// The dataset's true name, lossily as text.
     pub dataset: Option<String>,
+    /// What describes the dataset, where that is a row of a table.
+    pub row: Option<Box<Row>>,
     /// A byte offset into the file.
     pub offset: Option<u64>,
+}
+
+/// A row of a table that describes datasets, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub table: PathBuf,
+    pub number: u64,
 }
 
 impl Place {
@@ -43,6 +52,11 @@ impl fmt::Display for Place {
             // Of what is in memory no file is known.
             Some(name) if self.file.as_os_str().is_empty() => write!(f, "dataset {:?}", shortened(name))?,
             Some(name) => write!(f, "{file}: dataset {:?}", shortened(name))?,
+        }
+        match self.row.as_deref() {
+            Some(Row { table, number }) if *table == self.file => write!(f, ": row {number}")?,
+            Some(Row { table, number }) => write!(f, ": row {number} of {}", table.display())?,
+            None => {}
         }
         if let Some(offset) = self.offset {
             write!(f, ": at byte {offset}")?;

@@ -14,7 +14,7 @@ use crate::fuse::{Behaviour, Fuse};
 use crate::mirror::{self, Filter, Mirror, Union};
 use crate::mount::{Config, Opened};
 use crate::source::{FileSource, Source};
-use crate::tree::Tree;
+use crate::tree::{ROOT, Tree};
 use crate::view::{self, Overlay};
 use crate::{Error, Result};
 
@@ -47,7 +47,13 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         changing: root.is_changing.then_some(config.showing.refresh),
     };
     let shown = config.showing.kind.as_deref().map(view::named).transpose()?;
+    let format = root.tree.format(ROOT).unwrap_or_default();
     let tree = Arc::new(Overlay::new(root.tree, shown));
+    if let Some(view) = shown.filter(|_| !root.is_changing)
+        && tree.shows_nothing()?
+    {
+        return Err(view::missing(view, config.source(), format));
+    }
     let fs = FileSystem::new(tree, owner(config), root.modified, root.stored);
     let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());

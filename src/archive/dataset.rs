@@ -110,6 +110,22 @@ impl<'a> Dataset<'a> {
         self.description.fault.as_ref().map_or(Ok(()), |problem| Err(self.damaged(problem.as_str())))
     }
 
+    /// What keeps it from being the array that it should be.
+    pub(crate) fn no_array(&self) -> Option<Error> {
+        if let Err(damaged) = self.described_well() {
+            return Some(damaged);
+        }
+        if self.description.array.is_some() {
+            return None;
+        }
+        // Why its bytes cannot be read, or make no elements, is why nothing is known of them.
+        if let Ok(Content::Broken { error, .. }) | Err(error) = self.content() {
+            return Some(error);
+        }
+        let against = self.archive.datasets.violations(self.number);
+        (self.kind() == "bytes" && !against.is_empty()).then(|| self.damaged(against.join("; ")))
+    }
+
     /// Fills `buf` with the decoded bytes from `offset`; nothing is decoded that is not needed for it.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let content = self.content()?;
@@ -180,7 +196,8 @@ impl<'a> Dataset<'a> {
     pub fn decoded(self) -> Result<Dataset<'a>> {
         let decoded = self.archive.datasets.decoded(self.number)?;
         let Some((array, content)) = decoded else {
-            return Err(Error::Usage(format!("{}: its values have no unit to be decoded to", self.place())));
+            let none = || Error::Usage(format!("{}: its values have no unit to be decoded to", self.place()));
+            return Err(self.no_array().unwrap_or_else(none));
         };
         let description = Description { array: Some(array), ..self.description };
         Ok(Dataset { description, instead: Some(content), ..self })
@@ -205,7 +222,8 @@ impl<'a> Dataset<'a> {
     }
 
     pub(super) fn place(&self) -> Place {
-        self.file().place().dataset(&self.description.name.lossy())
+        let place = self.file().place().dataset(&self.description.name.lossy());
+        Place { row: self.archive.datasets.row(self.number).map(Box::new), ..place }
     }
 
     pub(super) fn damaged(&self, problem: impl Into<String>) -> Error {

@@ -21,9 +21,10 @@ use std::time::SystemTime;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::codec::Engine;
+use crate::content::Content;
 use crate::format::{self, Context, Listing, Options, Parts};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, Tree};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -54,7 +55,6 @@ pub struct Archive {
     source: Arc<FileSource>,
     /// Further files, if it has several.
     others: Vec<Arc<FileSource>>,
-    options: Options,
     format: &'static str,
     names: Box<dyn Names>,
     datasets: Arc<dyn Datasets>,
@@ -120,12 +120,21 @@ impl Archive {
         let datasets = datasets.into();
         let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
         let (path, note) = (source.path().to_owned(), None);
-        Ok(Archive { path, source, others, options, format, names, datasets, note, index, hasher })
+        Ok(Archive { path, source, others, format, names, datasets, note, index, hasher })
     }
 
-    /// What a mount shows of it, with the views that only its format has.
-    pub(crate) fn mounted(&self) -> Result<Arc<dyn Tree>> {
-        format::open(context(&self.source, &self.others, &self.options))
+    /// The face of this kind that only the format has, and a mount shows below `.views`.
+    pub(crate) fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        self.datasets.own_face(name, kind)
+    }
+
+    /// The names of all faces of this kind that only the format has: of the whole container, or of what is no dataset.
+    pub(crate) fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        self.datasets.own_faces(kind)
+    }
+
+    pub(crate) fn datasets(&self) -> &Arc<dyn Datasets> {
+        &self.datasets
     }
 
     /// The path that was opened.

@@ -38,7 +38,7 @@ impl Dataset<'_> {
         if let Err(error) = verified {
             against.push(format!("and its data: {error}"));
         }
-        let place = Place::file(self.archive.path()).dataset(&self.description().name.lossy());
+        let place = Place { file: self.archive.path().to_owned(), ..self.place() };
         Err(Error::damaged(place, against.join("; ")))
     }
 

@@ -165,6 +165,13 @@ impl Tree for Mirror {
         }
     }
 
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        match self.at(dir).ok()? {
+            At::Outer(_) => None,
+            At::Inner(container, node) => self.opened.tree(&container).ok()?.name(node),
+        }
+    }
+
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         if let Some((container, node)) = self.in_container(dir)? {
             let found = self.opened.tree(&container)?.lookup(node, name)?;

@@ -279,6 +279,11 @@ impl Tree for Union {
         self.parts(id).is_ok_and(|parts| parts.iter().all(ready))
     }
 
+    fn name(&self, id: NodeId) -> Option<Vec<u8>> {
+        let (tree, node) = self.first(id).ok()?;
+        self.tree(tree).ok()?.name(node)
+    }
+
     fn link(&self, id: NodeId) -> Result<Vec<u8>> {
         let (tree, node) = self.first(id)?;
         self.tree(tree)?.link(node)

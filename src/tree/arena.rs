@@ -12,6 +12,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::{Description, Entry, Face, Items, Kind, NodeId, ROOT, Sampling, Size, Stat, Tree, naming};
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -65,6 +66,16 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// The face of this kind that only the format has of what is called so, be it a dataset or not.
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let _ = (name, kind);
+        Ok(None)
+    }
+    /// What all of these are called.
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let _ = kind;
+        Vec::new()
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -75,6 +86,11 @@ pub trait Datasets: Send + Sync {
     }
     /// The file with its stored bytes, if that is not the one that the container was opened by.
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let _ = dataset;
+        None
+    }
+    /// What describes it, where that is a row of a table.
+    fn row(&self, dataset: u32) -> Option<Row> {
         let _ = dataset;
         None
     }
@@ -111,8 +127,15 @@ pub type Plain = (Box<dyn super::Names>, Box<dyn Datasets>);
 /// Writes a container as its format is written today.
 pub trait Rewrite {
     /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
-    /// Of only some datasets, by their numbers, if there are such.
-    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>>;
+    /// Of only some datasets, by their numbers, if there are such. `step` is told of bytes that have been dealt with, and
+    /// may end it.
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &File,
+        only: Option<&[usize]>,
+        step: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<String>>;
 }
 
 /// A symbolic link: the file names that lead to it, and what it says.
@@ -247,6 +270,9 @@ impl Datasets for Arc<dyn Datasets> {
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         (**self).file(dataset)
     }
+    fn row(&self, dataset: u32) -> Option<Row> {
+        (**self).row(dataset)
+    }
     fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         (**self).sidecar_at_once(dataset)
     }
@@ -267,6 +293,12 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn sampling(&self, dataset: u32) -> Option<Sampling> {
         (**self).sampling(dataset)
+    }
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        (**self).own_face(name, kind)
+    }
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        (**self).own_faces(kind)
     }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)
@@ -372,6 +404,11 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn parent(&self, node: NodeId) -> NodeId {
         self.names.get(node).map_or(ROOT, |node| node.parent.into())
+    }
+
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        let node = self.names.get(dir).filter(|node| node.directory && dir != ROOT)?;
+        Some(self.names.name(node).to_vec())
     }
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {

@@ -1,71 +1,44 @@
-//! A directory of a few files that are no datasets: what a format has to show beside them.
+//! A few files that are no datasets: what a format has to show beside them.
 
-use super::{Entry, Face, Kind, NodeId, ROOT, Size, Tree};
+use super::{Datasets, Description, NameList, Size};
 use crate::content::Content;
 use crate::{Error, Result};
 
-/// Node n is the n-th file, from 1 on.
-pub struct Files {
-    files: Vec<(&'static str, Content)>,
-}
+/// For [`super::Builder`]: a slash in a name makes directories.
+pub struct Files(Vec<Content>);
 
 impl Files {
-    pub fn new(files: Vec<(&'static str, Content)>) -> Files {
-        Files { files }
-    }
-
-    fn file(&self, node: NodeId) -> Result<&Content> {
-        let at = node.checked_sub(1).ok_or(Error::IsADirectory)?;
-        let found = usize::try_from(at).ok().and_then(|at| self.files.get(at));
-        found.map(|(_, content)| content).ok_or(Error::NotFound)
+    /// With their names.
+    pub fn new(files: Vec<(&str, Content)>) -> (NameList, Files) {
+        let mut names = NameList::default();
+        files.iter().for_each(|(name, _)| names.push(name.as_bytes()));
+        (names, Files(files.into_iter().map(|(_, content)| content).collect()))
     }
 }
 
-/// A cursor is the entry's node.
-impl Tree for Files {
-    fn kind(&self, node: NodeId) -> Result<Kind> {
-        if node == ROOT {
-            Ok(Kind::Directory { subdirectories: Some(0) })
-        } else {
-            self.file(node).map(|_| Kind::File)
-        }
+impl Datasets for Files {
+    fn count(&self) -> u64 {
+        self.0.len() as u64
     }
 
-    fn parent(&self, _: NodeId) -> NodeId {
-        ROOT
+    fn size(&self, number: u32) -> Size {
+        let len = self.content(number).ok().and_then(|content| content.known_len());
+        Size { len, stored: len.unwrap_or(0) }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
-        let found = (1..).zip(&self.files).find(|(_, (own, _))| dir == ROOT && own.as_bytes() == name);
-        Ok(found.map(|(node, _)| (node, Face::Data)))
+    fn content(&self, number: u32) -> Result<Content> {
+        self.0.get(number as usize).cloned().ok_or(Error::NotFound)
     }
 
-    fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
-        let mut left = (1..).zip(&self.files).filter(|(node, _)| dir == ROOT && *node > cursor);
-        let _ = left.all(|(node, (name, _))| {
-            each(name.as_bytes(), Entry { node, face: Face::Data, kind: Kind::File, cursor: node })
-        });
-        Ok(())
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        self.content(number).map(Some)
     }
 
-    fn size(&self, node: NodeId, _: Face) -> Result<Size> {
-        let len = self.file(node)?.known_len();
-        Ok(Size { len, stored: len.unwrap_or(0) })
+    fn describe(&self, _: u32) -> Result<Description> {
+        Err(Error::NotFound)
     }
 
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
-        if face == Face::Data { self.file(node).cloned() } else { Err(Error::NotFound) }
-    }
-
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
-        self.content(node, face).map(Some)
-    }
-
-    fn nodes(&self) -> u64 {
-        self.files.len() as u64 + 1
-    }
-
-    fn datasets(&self) -> u64 {
-        0
+    fn remains(&self, number: u32) -> Result<Content> {
+        self.content(number)
     }
 }

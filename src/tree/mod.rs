@@ -169,6 +169,12 @@ pub trait Tree: Send + Sync {
         true
     }
 
+    /// What a directory in a container is called; None of other nodes, and where nobody has to know.
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        let _ = dir;
+        None
+    }
+
     /// What a symbolic link points at.
     fn link(&self, node: NodeId) -> Result<Vec<u8>> {
         let _ = node;

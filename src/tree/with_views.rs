@@ -131,6 +131,13 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
         }
     }
 
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        match self.at(dir) {
+            At::Main(dir) => self.main.name(dir),
+            At::View(_) => None,
+        }
+    }
+
     fn link(&self, node: NodeId) -> Result<Vec<u8>> {
         either!(self, node, tree, inner => tree.link(inner))
     }

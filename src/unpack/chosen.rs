@@ -50,6 +50,10 @@ impl Tree for Chosen {
         self.tree.parent(node)
     }
 
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        self.tree.name(dir)
+    }
+
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         self.tree.lookup(dir, name)
     }

@@ -9,6 +9,7 @@
 
 mod chosen;
 mod file;
+mod own;
 mod walk;
 
 use std::ffi::OsStr;
@@ -27,12 +28,13 @@ use rustix::io::Errno;
 
 use self::chosen::Chosen;
 use self::file::{Failure, NewFile};
+use self::own::Own;
 use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Face, Held, Tree};
-use crate::view::{Overlay, View};
+use crate::tree::{Face, Held, Tree, WithViews};
+use crate::view::{self, Overlay, View};
 use crate::{Error, Result};
 
 /// Files that wait for a thread; each may keep a directory open.
@@ -60,30 +62,55 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Writes the files of the datasets with these numbers, or of all, into the directory `to`, which is made if it is
+/// Not all of a container.
+#[derive(Default)]
+pub struct Choice {
+    /// The numbers of datasets.
+    pub datasets: Vec<usize>,
+    /// Names of faces that only the container has: see [`Archive::own_faces`].
+    pub own: Vec<Vec<u8>>,
+}
+
+/// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is
 /// not there. Datasets that cannot be read are told to `watch`, and nothing is written for them but their
 /// sidecars; an error is returned if the rest could not be written.
 pub fn unpack(
     archive: &Archive,
-    datasets: Option<&[usize]>,
+    choice: Option<&Choice>,
     to: &Path,
     options: Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
     let tree = archive.tree()?;
-    let tree: Arc<dyn Tree> = match datasets {
-        None => Arc::new(tree),
-        Some(numbers) => Arc::new(Chosen::new(tree, numbers)),
+    let own = |view| Own::tree(archive, view, choice.map(|choice| &*choice.own));
+    let own = options.view.map(own).transpose()?;
+    let tree = match choice {
+        None => with_own(tree, own),
+        Some(choice) => with_own(Chosen::new(tree, &choice.datasets), own),
     };
     let tree: Arc<dyn Tree> = match options.view {
         None => tree,
-        view => Arc::new(Overlay::new(tree, view)),
+        Some(view) => {
+            let overlay = Overlay::new(tree, Some(view));
+            if overlay.shows_nothing()? {
+                return Err(view::missing(view, archive.path(), archive.format()));
+            }
+            Arc::new(overlay)
+        }
     };
     let walk = Walk { tree, to, meta: options.meta };
     let unpacking = Unpacking { archive, walk: &walk, options, watch, modified: archive.modified() };
     unpacking.check()?;
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
     unpacking.write_all()
+}
+
+/// The tree with what the container itself has of a view.
+fn with_own(tree: impl Tree + 'static, own: Option<Chosen>) -> Arc<dyn Tree> {
+    match own {
+        None => Arc::new(tree),
+        Some(own) => Arc::new(WithViews::new(tree, own)),
+    }
 }
 
 struct Unpacking<'a> {

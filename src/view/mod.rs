@@ -17,6 +17,7 @@ mod csv;
 mod dataset;
 mod directory;
 mod frame;
+mod header;
 mod info;
 mod jsonl;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod slots;
 pub mod zarr;
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 pub use dataset::{Dataset, Origin};
@@ -40,8 +42,16 @@ use crate::tree::Description;
 use crate::{Error, Result};
 
 /// All of them.
-pub static VIEWS: &[&dyn View] =
-    &[&npy::Npy, &zarr::Zarr, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png, &info::Info];
+pub static VIEWS: &[&dyn View] = &[
+    &npy::Npy,
+    &zarr::Zarr,
+    &csv::Csv,
+    &arrow::Arrow,
+    &jsonl::Jsonl,
+    &png::Png,
+    &info::Info,
+    &header::Header,
+];
 
 pub trait View: Sync {
     /// What users call it; also the name of its directory in `.views`.
@@ -68,6 +78,11 @@ pub trait View: Sync {
 
     /// Its faces are directories.
     fn makes_directories(&self) -> bool {
+        false
+    }
+
+    /// Containers have it and none of their datasets: it is there where a format has it.
+    fn is_of_containers(&self) -> bool {
         false
     }
 
@@ -111,4 +126,9 @@ pub fn named(kind: &str) -> Result<&'static dyn View> {
     let unknown =
         || Error::Usage(format!("{kind:?} is no kind of view that is known: {}", kinds().join(", ")));
     found.ok_or_else(unknown)
+}
+
+/// The error that a container has nothing of a view that only containers have.
+pub fn missing(view: &dyn View, file: &Path, format: &str) -> Error {
+    Error::Usage(format!("{}: {format} has no {} to be shown", file.display(), view.kind()))
 }

@@ -402,6 +402,16 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
     assert_eq!(files(&shown, ""), ["./records.arrow"]);
     assert_eq!(shown.read("records.arrow").unwrap(), records);
     assert!(shown.read("records/0").is_ok() && shown.read("other.arrow").is_err());
+    // Also in directories that datasets have.
+    let table = samples.join("onda/test.onda.signal.arrow");
+    let (plain, shown) = (Mount::new(&table), Mount::with(&table, &["--as", "jsonl"]));
+    let name = "tables/test.onda.signal.jsonl".to_owned();
+    assert_eq!(files(&shown, ""), [format!("./{name}")]);
+    assert_eq!(shown.read(&name).unwrap(), plain.read(format!(".views/jsonl/{name}")).unwrap());
+    assert!(shown.read("tables/other.jsonl").is_err());
+    let above = Mount::with(table.parent().unwrap(), &["--as", "jsonl", "--only-containers"]);
+    let inner = format!("./test.onda.signal.arrow/{name}");
+    assert!(files(&above, "").contains(&inner), "{:?}", files(&above, ""));
 }
 
 /// The check value of a member of a ZIP file is of its header too.
@@ -432,5 +442,18 @@ fn the_header_of_a_rab_file_is_there_as_it_is() {
         assert!(names(&mount.join(".views")).contains(&"header.yaml".to_owned()));
     }
     let mount = Mount::new(&data(""));
-    assert!(!mount.read("types.rab/.views/header.yaml").unwrap().is_empty());
+    let header = mount.read("types.rab/.views/header.yaml").unwrap();
+    assert!(!header.is_empty());
+    assert_eq!(mount.read(".views/header/types.rab/header.yaml").unwrap(), header);
+    let shown = Mount::with(&data("types.rab"), &["--as", "header"]);
+    assert_eq!(shown.read("header.yaml").unwrap(), header);
+    let (name, plain) = ("header.yaml".to_owned(), Mount::new(&data("types.rab")));
+    assert!(shown.names().contains(&name) && !plain.names().contains(&name));
+    let npz = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/npz/small.npz");
+    let mount = Mount::new(&npz);
+    assert!(!names(&mount.join(".views")).contains(&"header".to_owned()));
+    assert!(std::fs::metadata(mount.join(".views/header")).is_err());
+    let dir = scratch();
+    let said = run(std::process::Command::new(PROGRAM).args(["--as", "header"]).arg(&npz).arg(dir.path()));
+    assert!(said.code == 2 && said.err.contains("small.npz: NPZ has no header to be shown"), "{said:?}");
 }

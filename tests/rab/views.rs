@@ -156,8 +156,73 @@ fn cat_prints_faces_that_only_a_format_has() {
             .out
             .starts_with("{\"sensor_type\"")
     );
+    assert!(cat("ffrecord/n1.ffr", "records", "arrow").out.starts_with("ARROW1"));
+    // Whatever characters are in its name, as it is and as a mount has it.
+    let dir = scratch();
+    let odd = dir.path().join("odd.awkd");
+    let npy = dir.path().join("x.npy");
+    good(&[&"convert", &samples.join("npz/small.npz"), &npy, &"grid"]);
+    good(&[&"convert", &npy, &odd, &"--name", &"100%/a"]);
+    let lines = good(&[&"cat", &odd, &"100%/a", &"--as", &"jsonl"]);
+    assert!(lines.lines().count() == 2, "{lines}");
+    assert_eq!(good(&[&"cat", &odd, &"100%25/a", &"--as", &"jsonl"]), lines);
     let none = cat("awkward/table.awkd", "nope", "jsonl");
     assert!(none.code == 3 && none.err.contains("has no dataset \"nope\""), "{none:?}");
     let other = cat("awkward/named_single.awkd", "only/data", "jsonl");
     assert!(other.code == 2 && other.err.contains("which has no face as jsonl"), "{other:?}");
+}
+
+fn sample(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The files that `rab unpack --as` writes.
+fn unpacked(words: &[&dyn AsRef<std::ffi::OsStr>]) -> Vec<String> {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    let said = rab(&[&[&"unpack" as &dyn AsRef<std::ffi::OsStr>, &words[0], &out], &words[1..]].concat());
+    assert!(said.code == 0 || said.err.contains("not fetched"), "{said:?}");
+    let found = crate::kit::sh(r#"cd "$1" && find . -type f ! -name '*.meta.yaml' | sort"#, &[&out]);
+    found.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
+}
+
+#[test]
+fn unpack_writes_what_only_a_format_has() {
+    let found = unpacked(&[&sample("ffrecord/text_lines.ffr"), &"--as", &"arrow"]);
+    assert!(found.contains(&"records.arrow".into()) && found.iter().any(|name| name.starts_with("records/")));
+    assert_eq!(
+        unpacked(&[&sample("ffrecord/text_lines.ffr"), &"records", &"--as", &"arrow"]),
+        ["records.arrow"]
+    );
+    assert!(
+        unpacked(&[&sample("awkward/named_single.awkd"), &"--as", &"jsonl"]).contains(&"only.jsonl".into())
+    );
+    let table = "tables/test.onda.signal.jsonl";
+    let onda = sample("onda/test.onda.signal.arrow");
+    assert!(unpacked(&[&onda, &"--as", &"jsonl"]).contains(&table.into()));
+    assert_eq!(unpacked(&[&onda, &"tables/*", &"--as", &"jsonl"]), [table]);
+    let dir = scratch();
+    let none = rab(&[&"unpack", &onda, &dir.path().join("x"), &"nothing*", &"--as", &"jsonl"]);
+    assert!(none.code == 3 && none.err.contains("has no dataset \"nothing*\""), "{none:?}");
+}
+
+#[test]
+fn the_header_is_a_face_of_containers_that_have_one() {
+    let whole = std::fs::read(data("readme.rab")).unwrap();
+    let len = u32::from_le_bytes(whole[3..7].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&whole[7..7 + len]).unwrap();
+    assert_eq!(rab(&[&"cat", &data("readme.rab"), &"--as", &"header"]).out, header);
+    assert!(unpacked(&[&data("readme.rab"), &"--as", &"header"]).contains(&"header.yaml".into()));
+    let dir = scratch();
+    for words in [
+        &[&"cat" as &dyn AsRef<std::ffi::OsStr>, &sample("npz/small.npz"), &"--as", &"header"][..],
+        &[&"unpack", &sample("npz/small.npz"), &dir.path().join("out"), &"--as", &"header"],
+    ] {
+        let said = refused(words);
+        assert!(said.contains("small.npz: NPZ has no header to be shown"), "{said}");
+    }
+    let said = refused(&[&"cat", &data("readme.rab"), &"my first array", &"--as", &"header"]);
+    assert!(said.contains("which has no face as header"), "{said}");
+    let said = refused(&[&"cat", &data("readme.rab"), &"--as", &"npy"]);
+    assert!(said.contains("the name of a dataset is needed"), "{said}");
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,7 +12,7 @@ use super::output::{Done, Output};
 use super::{face, select};
 use crate::cli::reading::Opening;
 use crate::cli::{complete::dataset_names, values};
-use crate::{Dataset, Result};
+use crate::{Archive, Dataset, Error, Result, view};
 
 type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
 
@@ -24,9 +24,10 @@ pub struct Cat {
     /// The container
     file: PathBuf,
 
-    /// A dataset's name, or a glob: those that match one after the other
-    #[arg(add = dataset_names())]
-    name: OsString,
+    /// A dataset's name, or a glob: those that match one after the other; with --as it may be left out where the
+    /// container itself has one such form, as its header
+    #[arg(add = dataset_names(), required_unless_present = "kind")]
+    name: Option<OsString>,
 
     /// Begin at this byte (suffixes K, M, G and T are understood)
     #[arg(long, value_name = "BYTES", value_parser = values::size, default_value = "0", hide_default_value = true)]
@@ -51,10 +52,14 @@ pub struct Cat {
 impl Cat {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
-        let found = select::select(&archive, &self.name);
+        let name = match (&self.name, &self.kind) {
+            (None, Some(kind)) => only_own(&archive, kind)?,
+            (name, _) => name.clone().unwrap_or_default(),
+        };
+        let found = select::select(&archive, &name);
         if let Some(kind) = &self.kind
             && !found.as_ref().is_ok_and(|found| face::shows(&archive, found, kind).unwrap_or(false))
-            && let Some(own) = face::own(&archive, self.name.as_bytes(), kind)?
+            && let Some(own) = face::own(&archive, name.as_bytes(), kind)?
         {
             return self.print(|each| own.pass(each), out);
         }
@@ -82,6 +87,21 @@ impl Cat {
         let read = read(&mut |piece| part.write(piece, out, &mut written));
         written?;
         Ok(read?)
+    }
+}
+
+/// What the only face of this kind is called that the container has of itself.
+fn only_own(archive: &Archive, kind: &str) -> Result<OsString> {
+    let view = view::named(kind)?;
+    match <[_; 1]>::try_from(archive.own_faces(kind)) {
+        Ok([name]) => Ok(OsString::from_vec(name)),
+        Err(none) if none.is_empty() && view.is_of_containers() => {
+            Err(view::missing(view, archive.path(), archive.format()))
+        }
+        Err(_) => Err(Error::Usage(format!(
+            "{}: the name of a dataset is needed: rab ls lists them",
+            archive.path().display()
+        ))),
     }
 }
 

@@ -1,16 +1,10 @@
 //! `--as KIND`: a dataset in the form of a view.
 
-use std::sync::Arc;
-
 use clap::builder::PossibleValuesParser;
 
 use crate::content::Content;
-use crate::tree::{self, Held, ROOT};
 use crate::view::{self, Face, View};
 use crate::{Archive, Dataset, Error, Result};
-
-/// Where a mount has all views.
-const VIEWS: &[u8] = b".views";
 
 /// What may stand after `--as`.
 pub fn kinds() -> PossibleValuesParser {
@@ -43,9 +37,8 @@ pub fn shows(archive: &Archive, numbers: &[usize], kind: &str) -> Result<bool> {
 pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result<Content> {
     let (view, whole) = (of_files(kind)?, dataset.seen());
     let name = whole.about().name.lossy().into_owned();
-    let wrong = |problem: String| match dataset.described_well() {
-        Ok(()) => Error::Usage(format!("dataset {name:?}: {problem}")),
-        Err(damaged) => damaged,
+    let wrong = |problem: String| {
+        dataset.no_array().unwrap_or_else(|| Error::Usage(format!("dataset {name:?}: {problem}")))
     };
     let seen = match index {
         Some(index) => whole.part(index).map_err(wrong)?,
@@ -62,24 +55,8 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// The face that only the container's format has, as it is found below `.views` of a mount: of what is no dataset, or
-/// has no such face as one.
+/// The face that only the container's format has: of what is no dataset, or has no such face as one.
 pub fn own(archive: &Archive, name: &[u8], kind: &str) -> Result<Option<Content>> {
-    let view = of_files(kind)?;
-    let tree = archive.mounted()?;
-    let path = [name, view.extension().as_bytes()].concat();
-    let folders = [VIEWS, kind.as_bytes()];
-    let mut at = Arc::new(Held::borrowed(&tree, ROOT));
-    let mut found = tree::Face::Data;
-    for part in folders.into_iter().chain(path.split(|byte| *byte == b'/')) {
-        if !at.is_directory()? {
-            return Ok(None);
-        }
-        let Some((next, face)) = Held::find(&tree, at.node(), part)? else { return Ok(None) };
-        (at, found) = (Arc::new(next), face);
-    }
-    if at.is_directory()? {
-        return Ok(None);
-    }
-    tree.content(at.node(), found).map(Some)
+    of_files(kind)?;
+    archive.own_face(name, kind)
 }

@@ -21,12 +21,35 @@ pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
     if found.is_empty() { Err(archive.no_dataset(pattern.as_bytes())) } else { Ok(found) }
 }
 
+/// Which of these names a pattern means.
+pub fn among<'n>(names: &'n [Vec<u8>], pattern: &OsStr) -> Vec<&'n Vec<u8>> {
+    // What is no glob is a name and nothing else.
+    let (glob, own) = (glob(pattern).ok(), pattern.as_bytes());
+    let matches =
+        |name: &[u8]| glob.as_ref().is_some_and(|glob| glob.is_match(Path::new(OsStr::from_bytes(name))));
+    match names.iter().find(|name| *name == own) {
+        Some(name) => vec![name],
+        None => names.iter().filter(|name| matches(name)).collect(),
+    }
+}
+
 /// As [`select`]; without a pattern all there are.
 pub fn select_or_all(archive: &Archive, pattern: Option<&OsString>) -> Result<Vec<usize>> {
     match pattern {
         Some(pattern) => select(archive, pattern),
         None => Ok((0..archive.len()).collect()),
     }
+}
+
+/// The links of this name, or that match, with what they lead to; without a pattern all there are.
+pub fn links(archive: &Archive, pattern: Option<&OsString>) -> Result<Vec<(String, String)>> {
+    let Some(pattern) = pattern else { return Ok(archive.links().collect()) };
+    if archive.has(pattern.as_bytes()) {
+        return Ok(Vec::new());
+    }
+    let glob = glob(pattern)?;
+    let is_meant = |name: &str| pattern == name || glob.is_match(name);
+    Ok(archive.links().filter(|(name, _)| is_meant(name)).collect())
 }
 
 /// What several patterns mean together, each dataset once, in the container's order.

@@ -13,8 +13,9 @@ use super::{complain, face, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
-use crate::unpack::{self, Options, Watch};
-use crate::{Error, view};
+use crate::unpack::{self, Choice, Options, Watch};
+use crate::view::{self, View};
+use crate::{Archive, Error, Result};
 
 /// Write datasets as files into a directory, as a mount shows them
 ///
@@ -56,12 +57,13 @@ pub struct Unpack {
 impl Unpack {
     pub fn run(&self) -> Done {
         let archive = self.opening.open(&self.file)?;
+        let view = self.kind.as_deref().map(view::named).transpose()?;
         let chosen = match self.glob.as_slice() {
             [] => None,
-            globs => Some(select::select_each(&archive, globs)?),
+            globs => Some(choose(&archive, globs, view)?),
         };
-        let view = self.kind.as_deref().map(view::named).transpose()?;
-        let progress = Progress::new(select::stored_len(&archive, chosen.as_deref()));
+        let datasets = chosen.as_ref().map(|chosen| chosen.datasets.as_slice());
+        let progress = Progress::new(select::stored_len(&archive, datasets));
         let (stop, worst) = (Stop::listen(), AtomicU8::new(0));
         let failed = |error: &Error| {
             // Damage says more than what could not be read.
@@ -71,7 +73,7 @@ impl Unpack {
         let watch = Watch { passed: &|bytes| progress.add(bytes), failed: &failed, stop: &stop.asked };
         let options =
             Options { view, force: self.force, meta: !self.no_meta, jobs: values::jobs_or_all(self.jobs) };
-        let done = unpack::unpack(&archive, chosen.as_deref(), &self.dir, options, &watch);
+        let done = unpack::unpack(&archive, chosen.as_ref(), &self.dir, options, &watch);
         drop(progress);
         stop.obey();
         done?;
@@ -80,4 +82,22 @@ impl Unpack {
             code => Err(Failure::Said(code)),
         }
     }
+}
+
+/// What the patterns mean: datasets, and faces that only the container has, by their names without the extension.
+fn choose(archive: &Archive, globs: &[OsString], view: Option<&'static dyn View>) -> Result<Choice> {
+    let own = view.map_or_else(Vec::new, |view| archive.own_faces(view.kind()));
+    let mut choice = Choice::default();
+    for glob in globs {
+        let found = select::among(&own, glob);
+        choice.own.extend(found.iter().map(|name| name.to_vec()));
+        match select::select(archive, glob) {
+            Ok(numbers) => choice.datasets.extend(numbers),
+            Err(Error::NoDataset { .. }) if !found.is_empty() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    choice.datasets.sort_unstable();
+    choice.datasets.dedup();
+    Ok(choice)
 }

@@ -3,8 +3,10 @@
 //! it is flat, and else its `meta.yaml`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File as OnDisk;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::array::Array;
@@ -13,10 +15,10 @@ use super::graph::{Flat, Ix};
 use super::layout::{self, File, Layout, What};
 use super::store::Store;
 use super::values::Values;
-use super::{check, meta, picked};
+use super::{check, meta, picked, rewrite, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
-use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Size};
+use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Rewrite, Size};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -292,9 +294,28 @@ impl Datasets for Archive {
         is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
     }
 
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let place = |array: &Array| array.places.get(array.graph.root.to).cloned().flatten();
+        let is_called = |array: &&Arc<Array>| {
+            array.name.as_bytes() == name
+                || place(array).is_some_and(|place| place.joined().as_bytes() == name)
+        };
+        let found = || self.arrays.iter().filter(|array| meta::is_whole(array)).find(is_called);
+        if kind == views::LINES { found().map(views::lines).transpose() } else { Ok(None) }
+    }
+
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let shown = self.arrays.iter().filter(|array| kind == views::LINES && meta::is_whole(array));
+        shown.map(|array| array.name.as_bytes().to_vec()).collect()
+    }
+
     fn memory(&self) -> u64 {
         let nodes: usize = self.arrays.iter().map(|array| array.graph.nodes.len()).sum();
         512 * (nodes as u64 + self.store.count() as u64)
+    }
+
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        Some(self)
     }
 
     fn plain(&self) -> Result<Option<Plain>> {
@@ -313,6 +334,33 @@ impl Datasets for Archive {
             },
             _ => self.make(number),
         }
+    }
+}
+
+impl Rewrite for Archive {
+    /// Arrays of which a file is named are written whole.
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &OnDisk,
+        only: Option<&[usize]>,
+        step: rewrite::Step<'_>,
+    ) -> Result<Vec<String>> {
+        let Some(numbers) = only else {
+            let arrays: Vec<_> = self.arrays.iter().collect();
+            return rewrite::rewrite(&self.store, &arrays, true, (path, file), step);
+        };
+        // With whether the array itself was named, or only something in it.
+        let mut chosen = BTreeMap::new();
+        for number in numbers {
+            let (file, array) = self.file(*number as u32)?;
+            *chosen.entry(file.array).or_insert(false) |= file.ix == array.graph.root.to;
+        }
+        let arrays: Vec<_> = chosen.keys().filter_map(|number| self.arrays.get(*number)).collect();
+        let mut notes = rewrite::rewrite(&self.store, &arrays, false, (path, file), step)?;
+        let in_part = arrays.iter().zip(chosen.values()).filter(|(_, is_named)| !**is_named);
+        notes.extend(in_part.map(|(array, _)| format!("array {:?} is written whole", array.name)));
+        Ok(notes)
     }
 }
 

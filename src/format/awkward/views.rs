@@ -11,6 +11,9 @@ use crate::content::Content;
 use crate::tree::{Datasets, Description, NameList, Size};
 use crate::{Error, Result};
 
+/// The view that arrays have, and what it adds to their names.
+pub const LINES: &str = "jsonl";
+
 pub struct Views {
     store: Arc<Store>,
     lines: Vec<(Arc<Array>, OnceLock<Content>)>,
@@ -22,7 +25,7 @@ impl Views {
         let mut names = NameList::default();
         let shown = arrays.iter().filter(|array| meta::is_whole(array)).cloned();
         let lines: Vec<_> = shown.map(|array| (array, OnceLock::new())).collect();
-        lines.iter().for_each(|(array, _)| names.push(format!("jsonl/{}.jsonl", array.name).as_bytes()));
+        lines.iter().for_each(|(array, _)| names.push(format!("{LINES}/{}.{LINES}", array.name).as_bytes()));
         store.names().for_each(|name| names.push(format!("blobs/{name}").as_bytes()));
         (names, Views { store: store.clone(), lines })
     }
@@ -30,6 +33,17 @@ impl Views {
     /// The member of a file that is no JSON.
     fn member(&self, number: u32) -> usize {
         (number as usize).saturating_sub(self.lines.len())
+    }
+}
+
+/// An array as JSON lines.
+pub fn lines(array: &Arc<Array>) -> Result<Content> {
+    match JsonLines::new(array) {
+        Ok(lines) => Ok(Content::Computed(Arc::new(lines))),
+        Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
+            Ok(Content::Broken { claimed: 1, error })
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -52,13 +66,7 @@ impl Datasets for Views {
         if let Some(made) = made.get() {
             return Ok(made.clone());
         }
-        let content = match JsonLines::new(array) {
-            Ok(lines) => Content::Computed(Arc::new(lines)),
-            Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
-                Content::Broken { claimed: 1, error }
-            }
-            Err(error) => return Err(error),
-        };
+        let content = lines(array)?;
         Ok(made.get_or_init(|| content).clone())
     }
 

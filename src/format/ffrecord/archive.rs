@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::faces;
 use super::folder::{Folder, What};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
@@ -79,6 +80,17 @@ impl Datasets for Archive {
 
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         self.records.content_at_once(self.record(dataset)?)
+    }
+
+    /// All records are a table.
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let is_table = name == FOLDER.as_bytes() && kind == faces::ARROW;
+        Ok(if is_table { faces::arrow(&self.records) } else { None })
+    }
+
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let is_known = kind == faces::ARROW && faces::arrow(&self.records).is_some();
+        is_known.then(|| FOLDER.as_bytes().to_vec()).into_iter().collect()
     }
 
     fn describe(&self, dataset: u32) -> Result<Description> {

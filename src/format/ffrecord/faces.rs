@@ -30,6 +30,9 @@ pub fn all(records: &Arc<Records>) -> Vec<Content> {
     both.flatten().collect()
 }
 
+/// The view that the table of all records is.
+pub const ARROW: &str = "arrow";
+
 /// The records as the rows of an Arrow file: `data`, which is their bytes where they are, and `crc32`. Nothing is compared.
 pub fn arrow(records: &Arc<Records>) -> Option<Content> {
     let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));

@@ -32,7 +32,7 @@ const FIRST: NodeId = ARROW_FILE + 1;
 const META_NAME: &[u8] = b"records.meta.yaml";
 const VIEWS_NAME: &[u8] = b".views";
 const TABLE_NAME: &[u8] = b"table";
-const ARROW_NAME: &[u8] = b"arrow";
+const ARROW_NAME: &[u8] = faces::ARROW.as_bytes();
 const ARROW_FILE_NAME: &[u8] = b"records.arrow";
 
 /// A directory with more entries is vast.

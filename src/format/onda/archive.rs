@@ -12,8 +12,10 @@ use super::rewrite;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
+use super::tables::Tables;
 use crate::array::Array;
 use crate::content::Content;
+use crate::error::Row;
 use crate::source::Source;
 use crate::tree::{Datasets, Description, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
@@ -151,9 +153,27 @@ impl Datasets for Archive {
         }
     }
 
+    fn row(&self, number: u32) -> Option<Row> {
+        self.set.row_of(number)
+    }
+
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
+    }
+
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let (names, tables) = Tables::new(&self.set);
+        let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
+        let found = (0..).zip(names.iter()).find(|(_, own)| *own == wanted);
+        found.map(|(number, _)| tables.content(number)).transpose()
+    }
+
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let (before, extension) = ([kind.as_bytes(), b"/"].concat(), [b".", kind.as_bytes()].concat());
+        let (names, _) = Tables::new(&self.set);
+        let name = |path: &[u8]| Some(path.strip_prefix(&*before)?.strip_suffix(&*extension)?.to_vec());
+        names.iter().filter_map(name).collect()
     }
 
     fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
@@ -175,13 +195,7 @@ impl Datasets for Archive {
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),
-            None => {
-                let Some((table, row)) = self.set.signal(number) else { return Vec::new() };
-                let of =
-                    if self.set.tables.len() > 1 { format!(" of {}", table.name()) } else { String::new() };
-                let wrong = Facts::of(&self.set, number).warnings;
-                wrong.into_iter().map(|problem| format!("row {row}{of}: {problem}")).collect()
-            }
+            None => Facts::of(&self.set, number).warnings,
         }
     }
 
@@ -202,7 +216,13 @@ impl Datasets for Archive {
 }
 
 impl Rewrite for Archive {
-    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>> {
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &File,
+        only: Option<&[usize]>,
+        _: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<String>> {
         let [table] = self.set.tables.as_slice() else {
             return Err(Error::Usage("tables are written anew one by one: name one".into()));
         };

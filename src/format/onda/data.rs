@@ -87,10 +87,12 @@ impl Data {
     ) -> Result<Data> {
         let path = signal.path.as_deref().unwrap_or_default();
         let absent = |problem: &str| Error::read(place.clone(), std::io::Error::other(problem));
-        let path = local(path).map_err(|problem| absent(&problem))?;
-        let source: Arc<dyn Source> = Arc::new(siblings.find(&path).map_err(|error| match error {
+        let local = local(path).map_err(|problem| absent(&problem))?;
+        let source: Arc<dyn Source> = Arc::new(siblings.find(&local).map_err(|error| match error {
+            Error::Read { cause, .. } if path.is_empty() => Error::Read { place: place.clone(), cause },
             Error::Read { cause, .. } => {
-                let place = Place { file: path.clone(), ..place.clone() };
+                let directory = place.file.parent().unwrap_or(Path::new(""));
+                let place = Place { file: joined(directory, &local), ..place.clone() };
                 Error::Read { place, cause }
             }
             other => other,
@@ -167,6 +169,17 @@ impl Data {
 /// Does this `file_path` count from the table's directory?
 pub fn is_relative(path: &str) -> bool {
     local(path).is_ok_and(|path| path.is_relative())
+}
+
+/// Where the file should be that a table in `directory` names, or why it is none here.
+pub fn path(path: &str, directory: &Path) -> Result<PathBuf, String> {
+    local(path).map(|local| joined(directory, &local))
+}
+
+/// As users find it; an absolute path is what it is.
+fn joined(directory: &Path, path: &Path) -> PathBuf {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    if path.as_os_str().is_empty() { directory.to_owned() } else { directory.join(path) }
 }
 
 /// The path that a `file_path` names, or why it is none here.

@@ -8,17 +8,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
 
 use super::super::Context;
 use super::arrow::{Budget, Kind};
-use super::data::Data;
+use super::data::{self, Data};
 use super::schema::Sort;
 use super::table::{Id, OndaTable, Signal, shown};
 use crate::codec::Engine;
-use crate::error::Place;
+use crate::error::{Place, Row};
 use crate::source::Siblings;
 use crate::tree::NameList;
 use crate::{Error, Result};
@@ -228,7 +229,21 @@ impl Set {
             _ => self.signal(number).map(|(table, _)| table),
         };
         let table = table.or(self.tables.first());
-        table.map_or(Place::default(), |table| table.source.place()).dataset(&self.shown_name(number))
+        let place = table.map_or(Place::default(), |table| table.source.place());
+        Place { row: self.row_of(number).map(Box::new), ..place.dataset(&self.shown_name(number)) }
+    }
+
+    /// The row of a signal.
+    pub fn row_of(&self, number: u32) -> Option<Row> {
+        let (table, row) = self.signal(number)?;
+        Some(Row { table: table.source.path().to_owned(), number: row as u64 })
+    }
+
+    /// Where the file of a signal's samples should be; None if its row names none that can be here.
+    pub fn path(&self, number: u32) -> Option<PathBuf> {
+        let (table, row) = self.signal(number)?;
+        let directory = table.source.path().parent().unwrap_or(Path::new(""));
+        data::path(table.text("file_path", row).ok()??, directory).ok()
     }
 
     /// The typed row of a signal.

@@ -90,7 +90,10 @@ pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
                 pairs.push(("note", Node::text(&note)));
             }
         }
-        Err(error) => pairs.push(("noData", Node::text(&problem(error)))),
+        Err(error) => {
+            let path = set.path(number).map_or(Node::Null, |path| Node::text(&path.to_string_lossy()));
+            pairs.extend([("path", path), ("noData", Node::text(&problem(error)))]);
+        }
     }
     if let Some(fault) = &facts.fault {
         pairs.push(("problem", Node::text(fault)));

@@ -1,7 +1,6 @@
 //! An opened RAB container: answers for its datasets by number. Streams of compressed datasets are made
 //! when they are first asked for.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::Context;
@@ -16,6 +15,9 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{Datasets, Description, Size};
 use crate::{Error, Result};
+
+/// The face that only the container has, and its kind.
+const HEADER: &str = "header";
 
 pub struct Archive {
     source: Arc<dyn Source>,
@@ -35,9 +37,9 @@ impl Archive {
         Archive { source, engine, layout, records, streams, sidecars }
     }
 
-    /// Where the header's text is in the file.
-    pub fn header(&self) -> Range<u64> {
-        self.layout.header..self.layout.data
+    /// The header's text as it stands.
+    pub fn header(&self) -> Content {
+        Content::Stored { source: self.source.clone(), range: self.layout.header..self.layout.data }
     }
 
     fn entry(&self, number: u32) -> Result<EntryText> {
@@ -101,6 +103,15 @@ impl Datasets for Archive {
             Ok(data) => Ok(Some(Content::Stored { source: self.source.clone(), range: data.stored })),
             Err(_) => Ok(None),
         }
+    }
+
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let is_header = name == HEADER.as_bytes() && kind == HEADER;
+        Ok(is_header.then(|| self.header()))
+    }
+
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        if kind == HEADER { vec![HEADER.into()] } else { Vec::new() }
     }
 
     fn has_sidecar(&self, _: u32) -> bool {

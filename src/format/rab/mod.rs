@@ -28,7 +28,6 @@ use std::sync::Arc;
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, Listing};
 use crate::Result;
-use crate::content::Content;
 use crate::tree::{Builder, Files, NameList, Tree, WithViews};
 use archive::Archive;
 pub use edit::Editor;
@@ -60,9 +59,10 @@ impl Format for Rab {
     }
 
     fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
-        let (source, (names, archive)) = (context.source.clone(), read(context)?);
-        let header = Content::Stored { source, range: archive.header() };
-        let views = Files::new(vec![("header.yaml", header)]);
+        let (names, archive) = read(context)?;
+        let paths = ["header.yaml", "header/header.yaml"];
+        let (paths, views) = Files::new(paths.map(|path| (path, archive.header())).into());
+        let views = Builder::build(&paths, views)?;
         Ok(Arc::new(WithViews::new(Builder::build(&names, archive)?, views)))
     }
 

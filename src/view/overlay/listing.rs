@@ -27,8 +27,8 @@ impl Overlay {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let is_hidden = match own {
-                Some(own) => Held::find(&self.tree, own.node(), name)?.is_some(),
-                None => false,
+                Some(own) if Held::find(&self.tree, own.node(), name)?.is_some() => true,
+                _ => self.lacks(dir.of.node(), *view)?,
             };
             let node = id_of(dir.id, name, dir.of.node());
             let entry = Entry { node, face: Face::Data, kind: DIRECTORY, cursor: at };
@@ -70,8 +70,8 @@ impl Overlay {
         })
     }
 
-    /// A directory of the tree where faces are listed in place of datasets, and behind them what its format has of this
-    /// view where nothing else is called so.
+    /// A directory of the tree where faces are listed in place of datasets, and behind them what its format has there of
+    /// this view where nothing else is called so.
     pub(super) fn list_shown(
         &self,
         dir: NodeId,

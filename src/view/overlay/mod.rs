@@ -68,6 +68,16 @@ impl Overlay {
         if is_view(id) { self.nodes.get(id).map(Some).ok_or(Error::NotFound) } else { Ok(None) }
     }
 
+    /// Has the container `dir` anything of a view that only containers have? Of others the question makes no sense.
+    fn lacks(&self, dir: NodeId, view: &dyn View) -> Result<bool> {
+        Ok(view.is_of_containers() && self.tree.is_container(dir) && self.own(dir, view)?.is_none())
+    }
+
+    /// As a container by itself it has nothing of the view that is shown, and never will.
+    pub fn shows_nothing(&self) -> Result<bool> {
+        self.shown.map_or(Ok(false), |view| self.lacks(ROOT, view))
+    }
+
     fn has_views(&self, dir: NodeId) -> bool {
         dir == ROOT || self.tree.is_container(dir)
     }
@@ -123,17 +133,23 @@ impl Overlay {
         }
     }
 
-    /// The directory that a container itself has for a view.
+    /// The directory that a container itself has for a view, or the one in that which stands for `dir`.
     fn own(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
-        if !self.has_views(dir) {
-            return Ok(None);
+        let (mut root, mut way) = (dir, Vec::new());
+        while !self.has_views(root) {
+            let Some(name) = self.tree.name(root) else { return Ok(None) };
+            way.push(name);
+            root = self.tree.parent(root);
         }
-        let Some((views, _)) = Held::find(&self.tree, dir, NAME)? else { return Ok(None) };
-        if !views.is_directory()? {
-            return Ok(None);
+        let mut own = Held::borrowed(&self.tree, root);
+        let names = way.iter().rev().map(|name| name.as_slice());
+        for name in [NAME, view.kind().as_bytes()].into_iter().chain(names) {
+            match Held::find(&self.tree, own.node(), name)? {
+                Some((next, _)) if next.is_directory()? => own = next,
+                _ => return Ok(None),
+            }
         }
-        let own = Held::find(&self.tree, views.node(), view.kind().as_bytes())?;
-        Ok(own.map(|(own, _)| own))
+        Ok(Some(own))
     }
 
     fn look_up_part(
@@ -159,8 +175,11 @@ impl Overlay {
                     return Ok(Some(found));
                 }
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
-                let what = view.map(|view| What::Directory { view: *view });
-                Ok(what.map(|what| self.remember(&parent, name, of.clone(), what)))
+                let Some(view) = view else { return Ok(None) };
+                if self.lacks(of.node(), *view)? {
+                    return Ok(None);
+                }
+                Ok(Some(self.remember(&parent, name, of.clone(), What::Directory { view: *view })))
             }
             What::Directory { view } => {
                 let beside = view.beside(&Directory::new(of.clone()));

@@ -134,6 +134,13 @@ impl Tree for OndaTree {
         Some(Format::name(&super::Onda))
     }
 
+    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
+        match self.places.of(dir)? {
+            Place::Own(dir) => self.arena.name(dir),
+            _ => None,
+        }
+    }
+
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         match self.places.of(node) {
             Some(Place::Own(node)) => self.arena.describe(node),
