@@ -37,11 +37,15 @@ impl Dataset<'_> {
     }
 
     /// What an expression as numpy's means for this array. Of samples (Onda's) channels may be named and times be given, in
-    /// any order: `c3, 10s:12.5s`. Times have to begin where there are samples, and are cut at their end.
+    /// any order: `c3, 10s:12.5s`; a name that could be a number or a time is in quotes, `"3"`. Times have to begin where
+    /// there are samples, and are cut at their end.
     pub fn slab(&self, expression: &str) -> Result<Slab> {
         let shape = &self.array_description()?.shape;
-        Slab::parse(&self.meant(expression)?.expression, shape)
-            .map_err(|problem| Error::Usage(format!("{}: {problem}", self.place())))
+        let Meant { expression, notes } = self.meant(expression)?;
+        Slab::parse(&expression, shape).map_err(|problem| {
+            let said = [vec![problem], notes].concat().join("; ");
+            Error::Usage(format!("{}: {said}", self.place()))
+        })
     }
 
     /// An expression without channels and times: numbers stand for them.

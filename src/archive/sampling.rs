@@ -1,5 +1,12 @@
 //! Parts of samples by what their axes mean: `c3, 10s:12.5s` for a channel's name and a range of time, in any order,
 //! as the numbers that they stand for.
+//!
+//! | a term | is, the first that fits |
+//! |---|---|
+//! | `"10s"`, `'3'` | the channel of that name |
+//! | `10s:12.5s`, `500ms` | a range of time, a moment |
+//! | `3`, `-1`, `2:10:2`, `...` | an index, as numpy's |
+//! | `c3` | the channel of that name |
 
 use crate::tree::Sampling;
 
@@ -10,46 +17,115 @@ const MOST_NAMED: (usize, usize) = (50, 1000);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meant {
     pub expression: String,
-    pub note: Option<String>,
+    pub notes: Vec<String>,
 }
 
 impl Meant {
     pub fn as_it_is(expression: &str) -> Meant {
-        Meant { expression: expression.to_owned(), note: None }
+        Meant { expression: expression.to_owned(), notes: Vec::new() }
     }
 }
 
 /// The expression with axes in order, where there are `count` samples. Terms that are numbers stay, and take the axes
 /// that are left. Times may reach past the end, as slices do, and then that is noted; they do not begin there.
 pub fn in_numbers(expression: &str, sampling: &Sampling, count: u64) -> Result<Meant, String> {
-    let (mut time, mut channel, mut plain, mut note) = (None, None, Vec::new(), None);
-    for term in expression.split(',').map(str::trim) {
-        let (slot, found) = if let Some(range) = Range::of(term, sampling.rate)? {
-            note = range.judge(term, sampling.rate, count)?;
-            (&mut time, range.shown())
-        } else if let Some(number) = named(term, sampling) {
-            (&mut channel, number.to_string())
-        } else if !is_plain(term) {
-            return Err(no_channel(term, sampling));
-        } else {
-            plain.push(term);
-            continue;
+    let (mut notes, mut others) = (Vec::new(), Vec::new());
+    let found = numbers(expression, sampling, count, &mut notes, &mut others);
+    match found {
+        Ok(expression) => Ok(Meant { expression, notes: [notes, others].concat() }),
+        Err(problem) => Err([vec![problem], others].concat().join("; ")),
+    }
+}
+
+/// `others` is what else could have been meant.
+fn numbers(
+    expression: &str,
+    sampling: &Sampling,
+    count: u64,
+    notes: &mut Vec<String>,
+    others: &mut Vec<String>,
+) -> Result<String, String> {
+    let (mut time, mut channel, mut plain) = (None, None, Vec::new());
+    for term in terms(expression)? {
+        let (slot, found) = match term {
+            Term::Name(name) => (&mut channel, named(name, sampling)?.to_string()),
+            Term::Bare(term) => {
+                let range = Range::of(term, sampling.rate)?;
+                if range.is_some() || is_index(term) {
+                    others.extend(other_meaning(term, range.is_some(), sampling));
+                }
+                match range {
+                    Some(range) => {
+                        notes.extend(range.judge(term, sampling.rate, count)?);
+                        (&mut time, range.shown())
+                    }
+                    None => match position(term, sampling).filter(|_| !is_index(term)) {
+                        Some(number) => (&mut channel, number.to_string()),
+                        None if is_plain(term) => {
+                            plain.push(term);
+                            continue;
+                        }
+                        None => return Err(no_channel(term, sampling)),
+                    },
+                }
+            }
         };
         if slot.replace(found).is_some() {
             return Err(format!("{expression:?} has two ranges of time, or two channels"));
         }
     }
     let Some(first) = time.or_else(|| channel.is_some().then(|| take_range(&mut plain))) else {
-        return Ok(Meant::as_it_is(expression));
+        return Ok(expression.to_owned());
     };
     plain.retain(|term| !matches!(*term, "..." | ""));
-    let expression = match (channel, plain.as_slice()) {
-        (Some(channel), []) => format!("{first}, {channel}"),
-        (None, []) => first,
-        (None, [other]) => format!("{first}, {other}"),
-        _ => return Err(format!("{expression:?} has more terms than samples and channels")),
-    };
-    Ok(Meant { expression, note })
+    if channel.is_some() {
+        // Then no other term can have been meant as one.
+        others.clear();
+    }
+    match (channel, plain.as_slice()) {
+        (Some(channel), []) => Ok(format!("{first}, {channel}")),
+        (None, []) => Ok(first),
+        (None, [other]) => Ok(format!("{first}, {other}")),
+        _ => Err(format!("{expression:?} has more terms than samples and channels")),
+    }
+}
+
+enum Term<'a> {
+    /// It stood in quotes.
+    Name(&'a str),
+    Bare(&'a str),
+}
+
+/// What stands between commas. Only a term that begins with a quote is in quotes: names have some too.
+fn terms(expression: &str) -> Result<Vec<Term<'_>>, String> {
+    let (mut terms, mut rest) = (Vec::new(), expression);
+    loop {
+        let start = rest.trim_start();
+        let quote = start.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let (term, after) = match quote {
+            Some(quote) => {
+                let inside = start.strip_prefix(quote).and_then(|inside| inside.split_once(quote));
+                let (name, after) = inside.ok_or_else(|| format!("{start:?} has no second {quote}"))?;
+                (Term::Name(name), after.trim_start())
+            }
+            None => {
+                let (term, after) = start.split_at(start.find(',').unwrap_or(start.len()));
+                (Term::Bare(term.trim_end()), after)
+            }
+        };
+        terms.push(term);
+        match after.strip_prefix(',') {
+            Some(next) => rest = next,
+            None if after.is_empty() => return Ok(terms),
+            None => return Err(format!("{after:?} stands behind a name in quotes, where a comma is needed")),
+        }
+    }
+}
+
+/// Is this a number or a slice?
+fn is_index(term: &str) -> bool {
+    let is_part = |part: &str| part.is_empty() || part.parse::<i128>().is_ok();
+    term == "..." || term.split(':').all(|part| is_part(part.trim()))
 }
 
 /// Can this be a number or a slice, or something that is known from numpy?
@@ -58,7 +134,21 @@ fn is_plain(term: &str) -> bool {
     matches!(term, "None" | "newaxis" | "np.newaxis") || term.chars().all(is_part)
 }
 
+/// Said of what could be a channel's name too.
+fn other_meaning(term: &str, is_time: bool, sampling: &Sampling) -> Option<String> {
+    let quote = if term.contains('"') { '\'' } else { '"' };
+    let what = if is_time { "a time" } else { "an index" };
+    position(term, sampling).map(|_| {
+        format!("{term} is {what} here; the channel that is called so is {quote}{term}{quote}, in quotes")
+    })
+}
+
 fn no_channel(term: &str, sampling: &Sampling) -> String {
+    format!("{term:?} is no channel, time or index; its channels are {}", channels(sampling))
+}
+
+/// The names of all, or of the first.
+fn channels(sampling: &Sampling) -> String {
     let (most, bytes) = MOST_NAMED;
     let mut left = bytes;
     let names = sampling.channels.iter().flatten();
@@ -71,8 +161,7 @@ fn no_channel(term: &str, sampling: &Sampling) -> String {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    let shown = shown.join(", ");
-    format!("{term:?} is no channel, time or index; its channels are {shown}{more}")
+    shown.join(", ") + &more
 }
 
 /// The term that a channel's name leaves for the samples.
@@ -81,10 +170,13 @@ fn take_range(plain: &mut Vec<&str>) -> String {
     at.map_or(":".into(), |at| plain.remove(at).to_owned())
 }
 
-/// A number is a number, even if a channel is called so.
-fn named(term: &str, sampling: &Sampling) -> Option<usize> {
-    let is_number = term.parse::<i128>().is_ok();
-    sampling.channels.iter().position(|channel| channel.as_deref() == Some(term)).filter(|_| !is_number)
+fn position(name: &str, sampling: &Sampling) -> Option<usize> {
+    sampling.channels.iter().position(|channel| channel.as_deref() == Some(name))
+}
+
+fn named(name: &str, sampling: &Sampling) -> Result<usize, String> {
+    let none = || format!("no channel is called {name:?}; its channels are {}", channels(sampling));
+    position(name, sampling).ok_or_else(none)
 }
 
 /// The samples that a time or range of times stands for.
@@ -176,7 +268,9 @@ mod tests {
     use super::*;
 
     fn numbers(expression: &str) -> Result<String, String> {
-        let channels = ["c3", "m1-c4", "(a+b)/2", "7"].map(|name| Some(name.to_owned())).to_vec();
+        let channels = ["c3", "m1-c4", "(a+b)/2", "7", "10s", "it's", "-", "a,b"]
+            .map(|name| Some(name.to_owned()))
+            .to_vec();
         in_numbers(expression, &Sampling { rate: 100.0, channels }, 7000).map(|meant| meant.expression)
     }
 
@@ -197,10 +291,31 @@ mod tests {
             ("3, 10:20", "3, 10:20"),
             ("7", "7"),
             ("...", "..."),
+            ("\"7\"", ":, 3"),
+            ("'7', 1s:2s", "100:200, 3"),
+            ("1s:2s,\"10s\" ", "100:200, 4"),
+            ("10s", "1000:1001"),
+            ("it's, 0", "0, 5"),
+            ("\"it's\"", ":, 5"),
+            ("-", ":, 6"),
+            ("'a,b', 3", "3, 7"),
         ] {
             assert_eq!(numbers(expression).as_deref(), Ok(wanted), "{expression}");
         }
-        for wrong in ["c3, m1-c4", "1s, 2s", "2s:1s", "1s:5", "c3, 1s, 0", "1.0000000001s", "99999999999s"] {
+        for wrong in [
+            "c3, m1-c4",
+            "1s, 2s",
+            "2s:1s",
+            "1s:5",
+            "c3, 1s, 0",
+            "1.0000000001s",
+            "99999999999s",
+            "\"c3",
+            "'c3' 1",
+            "'c3''c3'",
+            "'8'",
+            "''",
+        ] {
             assert!(numbers(wrong).is_err(), "{wrong}");
         }
         assert!(in_numbers("1s", &Sampling { rate: f64::NAN, channels: Vec::new() }, 7).is_err());
@@ -211,7 +326,7 @@ mod tests {
         let said = |term| numbers(term).unwrap_err();
         assert_eq!(
             said("nope, 3"),
-            "\"nope\" is no channel, time or index; its channels are c3, m1-c4, (a+b)/2, 7"
+            "\"nope\" is no channel, time or index; its channels are c3, m1-c4, (a+b)/2, 7, 10s, it's, -, a,b"
         );
         assert!(said("C3").contains("its channels are c3") && said("c3:c4").contains("is no channel"));
         for plain in ["-1, ::2", "None", "+3", ""] {
@@ -229,19 +344,37 @@ mod tests {
     fn times_past_the_end() {
         let of = |term: &str, count| {
             let sampling = Sampling { rate: 100.0, channels: vec![Some("c3".into())] };
-            in_numbers(term, &sampling, count).map(|meant| (meant.expression, meant.note))
+            in_numbers(term, &sampling, count).map(|meant| (meant.expression, meant.notes))
         };
-        assert_eq!(of("0s:5s", 500), Ok(("0:500".into(), None)));
-        assert_eq!(of("4.99s", 500), Ok(("499:500".into(), None)));
+        assert_eq!(of("0s:5s", 500), Ok(("0:500".into(), Vec::new())));
+        assert_eq!(of("4.99s", 500), Ok(("499:500".into(), Vec::new())));
         let note = "\"2s:5.01s\" reaches past the end, and is cut there: there are 500 samples, 5 s";
-        assert_eq!(of("c3, 2s:5.01s", 500), Ok(("200:501, 0".into(), Some(note.into()))));
-        assert!(of(":6s", 500).unwrap().1.is_some() && of("4s:", 500).unwrap().1.is_none());
+        assert_eq!(of("c3, 2s:5.01s", 500), Ok(("200:501, 0".into(), vec![note.into()])));
+        assert!(!of(":6s", 500).unwrap().1.is_empty() && of("4s:", 500).unwrap().1.is_empty());
         for past in ["5s:6s", "5s:", "5s", "9000h:"] {
             let said = of(past, 500).unwrap_err();
             assert!(said.contains("begins past the end: there are 500 samples, 5 s"), "{said}");
         }
-        assert!(of("0s:1s", 0).is_err() && of(":1s", 0).unwrap().1.is_some());
+        assert!(of("0s:1s", 0).is_err() && !of(":1s", 0).unwrap().1.is_empty());
         // Numbers are cut without a word, as numpy does.
-        assert_eq!(of("900:1000", 500), Ok(("900:1000".into(), None)));
+        assert_eq!(of("900:1000", 500), Ok(("900:1000".into(), Vec::new())));
+    }
+
+    /// What is a number or a time stays one, and that is said where a channel is called so.
+    #[test]
+    fn names_that_look_like_numbers_and_times_are_in_quotes() {
+        let of = |term: &str| {
+            let channels = ["3", "10s", "c3"].map(|name| Some(name.to_owned())).to_vec();
+            in_numbers(term, &Sampling { rate: 100.0, channels }, 500)
+        };
+        let notes = |term: &str| of(term).unwrap().notes;
+        let said = "3 is an index here; the channel that is called so is \"3\", in quotes";
+        assert_eq!(notes("3, 1s:2s"), [said]);
+        assert_eq!(notes("'3', 1s:2s"), [""; 0]);
+        assert_eq!(notes("0:3, c3"), [""; 0]);
+        let wrong = of("10s").unwrap_err();
+        assert!(wrong.contains("begins past the end") && wrong.ends_with("is \"10s\", in quotes"), "{wrong}");
+        assert!(of("10s, 1s:2s").unwrap_err().contains("\"10s\", in quotes"));
+        assert!(of("'nope'").unwrap_err().starts_with("no channel is called \"nope\"; its channels are 3, "));
     }
 }

@@ -1,6 +1,7 @@
 //! A container written anew, in another format or as another file of its own: names, order, types and metadata stay,
 //! and what the new format cannot hold is named. Datasets are read and written front to back, one after the other.
-//! Nothing is at the new path before all of it is there; a damaged dataset ends it.
+//! Nothing is at the new path before all of it is there; a damaged dataset ends it. What is not there at all, or not read
+//! here, is told and left out.
 
 mod npy;
 
@@ -38,6 +39,8 @@ pub struct Watch<'a> {
     pub passed: &'a dyn Fn(u64),
     /// What the new format cannot hold, as a sentence.
     pub noted: &'a dyn Fn(&str),
+    /// A dataset that is left out; the others go on.
+    pub failed: &'a dyn Fn(&Error),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,
 }
@@ -64,13 +67,22 @@ pub fn convert(
         return rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch);
     }
     let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
+    let mut left_out = 0;
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
         // Or damage would get a checksum of its own, and be right from then on.
         dataset.verify_checksum()?;
+        let reader = match dataset.reader() {
+            Err(error @ (Error::Read { .. } | Error::Unsupported { .. })) => {
+                (watch.failed)(&error);
+                left_out += 1;
+                continue;
+            }
+            reader => reader?,
+        };
         let content = Input {
-            reader: dataset.reader()?,
+            reader,
             meter: Meter::new(described.stored_len(), described.decoded_len, watch.passed),
             stop: watch.stop,
             failed: None,
@@ -92,6 +104,10 @@ pub fn convert(
             NewDataset { name: &described.name, metadata: &described.metadata, what, compression, origin };
         add(&mut *new, &new_dataset, content, archive.path(), watch)?;
     }
+    if left_out > 0 && left_out == numbers.len() {
+        (watch.noted)(&format!("{}: is not written, as nothing is left for it", out.display()));
+        return Ok(());
+    }
     for (name, target) in archive.links() {
         let path = archive.path().display();
         (watch.noted)(&format!("{path}: {name:?} is {target:?} once more, and is left out"));
@@ -111,7 +127,14 @@ fn rewrite(
     may_create(out, options, &|device, inode| archive.has_file(device, inode))?;
     let failed = |cause| Error::write(Place::file(out), cause);
     let new = Temporary::create(out, options.force).map_err(failed)?;
-    let mut notes = rewriter.rewrite(out, &new.file, only)?;
+    let mut step = |count| {
+        (watch.passed)(count);
+        match watch.stop.load(Ordering::Relaxed) {
+            true => Err(Error::Other("interrupted".into())),
+            false => Ok(()),
+        }
+    };
+    let mut notes = rewriter.rewrite(out, &new.file, only, &mut step)?;
     if options.compression.is_some_and(|compression| compression != Compression::None) {
         notes.push("it is not compressed".into());
     }

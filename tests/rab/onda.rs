@@ -47,6 +47,7 @@ fn parts_by_channel_and_time() {
     assert_eq!(part("f3, 0s:10ms", &[]), part("0:3, 1", &[]));
     assert_eq!(part("1s:1.1s, f8", &[]), part("256:282, 5", &[]));
     assert_eq!(part("fz", &[]), part(":, 3", &[]));
+    assert_eq!(part("'f3', 0s:10ms", &[]), part("0:3, 1", &[]));
     assert_eq!(part("fp1, 0", &["--decoded"]).trim(), "8195.35");
     assert_eq!(part("0:2", &["--decoded"]).lines().next().unwrap().matches('.').count(), 6);
     let wrong = rab(&[&"get", &table(), &format!("{EEG}[c3, 1s:2s]")]);
@@ -64,6 +65,41 @@ fn parts_by_channel_and_time() {
     let same = archive.dataset("625fa5ea-dfb2-4252-b58d-1eb350fa7df6/audio").unwrap();
     assert!(matches!(same.decoded().unwrap().slice("0").unwrap(), AnyArray::Float32(_)));
     assert!(archive.dataset("tables/test.onda.signal.meta.yaml").unwrap().decoded().is_err());
+}
+
+/// As channels of amplifiers often are.
+#[test]
+fn channels_that_are_called_as_numbers_are_named_in_quotes() {
+    let dir = scratch();
+    let table = dir.path().join("x.onda.signal.arrow");
+    let script = "
+import sys, json, numpy as np
+np.save(sys.argv[1] + '/eeg.npy', np.arange(12, dtype='<i2').reshape(4, 3))
+json.dump({'recording': '00000000-0000-0000-0000-000000000001', 'sample_unit': 'volt', 'sample_rate': 1,
+    'channels': ['1', '2', '1s']}, open(sys.argv[1] + '/row.json', 'w'))
+";
+    python(&[&"-c", &script, &dir.path()]);
+    let (eeg, row) = (dir.path().join("eeg.npy"), dir.path().join("row.json"));
+    good(&[&"pack", &table, &eeg, &"--meta", &row, &"--name", &"00000000-0000-0000-0000-000000000001/eeg"]);
+    let get = |index: &str| rab(&[&"get", &table, &format!("*/eeg[{index}]")]);
+    for (index, values, note) in [
+        ("\"1\", 0s:4s", "[0 3 6 9]", ""),
+        ("'1s', 2", "8", ""),
+        (
+            "1, 0s:4s",
+            "[ 1  4  7 10]",
+            "note: 1 is an index here; the channel that is called so is \"1\", in quotes\n",
+        ),
+        ("1s", "[[3 4 5]]", "note: 1s is a time here; the channel that is called so is \"1s\", in quotes\n"),
+    ] {
+        let said = get(index);
+        assert_eq!((said.out.trim(), said.err.as_str()), (values, note), "{index}");
+    }
+    let wrong = get("\"3\", 0");
+    assert!(
+        wrong.code == 2 && wrong.err.contains("no channel is called \"3\"; its channels are 1, 2, 1s"),
+        "{wrong:?}"
+    );
 }
 
 /// 512 samples at 256 a second.
@@ -177,6 +213,29 @@ fn signals_become_other_files() {
     let shape =
         "import sys, numpy as np; a = np.load(sys.argv[1]); assert a.shape == (512, 6) and a.dtype == '<i2'";
     sh(r#""$1" -c "$2" "$3""#, &[&interpreter(), &shape, &to("x.npy")]);
+}
+
+/// As `unpack` does.
+#[test]
+fn what_is_there_is_converted_and_the_rest_named() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    for out in ["x.rab", "x.npz"] {
+        let said = rab(&[&"convert", &table(), &to(out)]);
+        let named = said.err.lines().filter(|line| line.starts_with("rab: ")).count();
+        assert!(said.code == 10 && named == 7 && said.err.contains("web\": row 18: "), "{said:?}");
+        let listed = good(&[&"ls", &to(out)]);
+        assert!(listed.lines().count() == 17 && !listed.contains("missing_file"), "{listed}");
+        assert_eq!(good(&[&"get", &to(out), &EEG]), good(&[&"get", &table(), &EEG]));
+    }
+    for out in ["none.rab", "none.npy"] {
+        let said = rab(&[&"convert", &table(), &to(out), &"*/web"]);
+        assert!(said.code == 10 && said.err.contains("nothing is left for it"), "{said:?}");
+        assert!(!to(out).exists());
+    }
+    // Damage ends it, as it does of every container.
+    let said = rab(&[&"convert", &sample("bad/zst_truncated.onda.signal.arrow"), &to("damaged.rab")]);
+    assert!(said.code == 12 && !to("damaged.rab").exists(), "{said:?}");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! `rab convert`: a container written anew in the format that an extension names.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::Done;
+use super::output::{Done, Failure};
 use super::progress::Progress;
-use super::select;
 use super::stop::Stop;
+use super::{complain, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
@@ -18,7 +19,8 @@ use crate::{Archive, Compression, Error, Result};
 /// Write a container anew, in the format that the extension of OUT names
 ///
 /// Names, order, types and metadata stay; what the format of OUT cannot hold is named. Datasets that are compressed
-/// are so again. IN may also be a .npy file, and OUT one if there is one array to write.
+/// are so again; those whose data is not there are named and left out. IN may also be a .npy file, and OUT one if there
+/// is one array to write.
 #[derive(Args)]
 pub struct Convert {
     /// A container, or a .npy file
@@ -92,12 +94,21 @@ impl Convert {
 
 /// With a progress bar, notes on stderr, and an ear for Ctrl-C.
 fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
-    let (progress, stop) = (Progress::new(len), Stop::listen());
+    let (progress, stop, worst) = (Progress::new(len), Stop::listen(), Cell::new(0));
     let noted = |note: &str| progress.hidden(|| super::note(note));
-    let done = convert(&Watch { passed: &|bytes| progress.add(bytes), noted: &noted, stop: &stop.asked });
+    let failed = |error: &Error| {
+        worst.set(worst.get().max(error.exit_code()));
+        progress.hidden(|| complain(error));
+    };
+    let passed = |bytes| progress.add(bytes);
+    let done = convert(&Watch { passed: &passed, noted: &noted, failed: &failed, stop: &stop.asked });
     drop(progress);
     stop.obey();
-    Ok(done?)
+    done?;
+    match worst.into_inner() {
+        0 => Ok(()),
+        code => Err(Failure::Said(code)),
+    }
 }
 
 /// The number of the only array of a container.

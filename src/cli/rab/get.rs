@@ -25,8 +25,9 @@ const MANY: u64 = 1000;
 ///
 /// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
 /// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
-/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h. A range of time has to begin before the end of the signal;
-/// one that reaches past it is cut there, and a note says so.
+/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h. A whole number is an index and a number with a unit a time, also
+/// if a channel is called so: that one is written in quotes, 'NAME["3", 10s:12.5s]'. A range of time has to begin before the
+/// end of the signal; one that reaches past it is cut there, and a note says so.
 #[derive(Args)]
 pub struct Get {
     /// The container
@@ -79,7 +80,7 @@ impl Get {
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
         if let Some(index) = &mut index {
             let meant = dataset.meant(index)?;
-            meant.note.iter().for_each(|note| super::note(note));
+            meant.notes.iter().for_each(|note| super::note(note));
             *index = meant.expression;
         }
         let expression = index.as_deref().unwrap_or("...");
