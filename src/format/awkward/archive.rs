@@ -19,7 +19,6 @@ use super::{check, meta, picked, rewrite, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Rewrite, Size};
-use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -253,18 +252,9 @@ impl Datasets for Archive {
         let fault =
             node.fault.as_ref().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone());
         let mut described = Description {
-            name: Text::from(&*self.name(number)),
-            kind: "object".into(),
-            array: None,
-            table: None,
-            compression: None,
-            stored: None,
-            decoded_len: None,
-            recorded_len: None,
-            checksum: None,
             fault,
-            metadata: Arc::new(Node::Null),
             codec: Arc::new(meta::codec(array, file)),
+            ..Description::of(&*self.name(number), "object")
         };
         match (&file.what, node.flat()) {
             (What::Data, Some(flat)) => {

@@ -135,19 +135,10 @@ impl Datasets for Archive {
             TextOf::Annotations { .. } => "annotations",
         };
         Ok(Description {
-            name: Text::from(&*self.set.shown_name(number)),
-            kind: "text".into(),
-            array: None,
-            table: None,
-            compression: None,
-            stored: None,
             // What is wrong with it is said when it is read.
             decoded_len: self.text(text).ok().map(|text| text.len() as u64),
-            recorded_len: None,
-            checksum: None,
-            fault: None,
-            metadata: Arc::new(Node::Null),
             codec: Arc::new(Node::map([("made of", Node::text(stored))])),
+            ..Description::of(&*self.set.shown_name(number), "text")
         })
     }
 
