@@ -202,16 +202,26 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
     }
     let is_signal = identity.sort != Sort::Annotations;
     for field in &schema.fields {
-        let inner = field.children.iter().map(|child| &child.kind).collect::<Vec<_>>();
+        let found = field.stored();
+        let inner = found.children.iter().map(|child| &child.stored().kind).collect::<Vec<_>>();
         let needed = match (field.name.as_str(), is_signal) {
-            ("recording", _) | ("id", false) => match &field.kind {
+            ("recording", _) | ("id", false) => match &found.kind {
                 Kind::FixedBinary(16) => None,
+                // As polars has it, which knows no bytes of a fixed number.
+                Kind::Binary { .. } | Kind::BinaryView => {
+                    identity.warnings.push(format!(
+                        "column {}: {} where Onda has fixed_size_binary[16] (rab convert writes it so)",
+                        field.name,
+                        field.type_name()
+                    ));
+                    None
+                }
                 _ => Some("a UUID as fixed_size_binary[16]"),
             },
             ("span", _) => {
                 let part =
-                    |name| field.children.iter().find(|child| child.name == name).map(|child| &child.kind);
-                match (&field.kind, part("start"), part("stop")) {
+                    |name| found.children.iter().find(|child| child.name == name).map(|child| &child.kind);
+                match (&found.kind, part("start"), part("stop")) {
                     (Kind::Struct, Some(Kind::Duration(start)), Some(Kind::Duration(stop))) => {
                         if (start.0, stop.0) != (1, 1) {
                             let unit = start.name();
@@ -226,7 +236,7 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                     _ => Some("a structure of the durations start and stop"),
                 }
             }
-            ("channels", true) => match (&field.kind, inner.as_slice()) {
+            ("channels", true) => match (&found.kind, inner.as_slice()) {
                 (Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_), [item]) if is_text(item) => {
                     None
                 }
@@ -237,14 +247,14 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 | "sample_type",
                 true,
             ) => {
-                if is_text(&field.kind) {
+                if is_text(&found.kind) {
                     None
                 } else {
                     Some("a text")
                 }
             }
             ("sample_resolution_in_unit" | "sample_offset_in_unit" | "sample_rate", true) => {
-                match &field.kind {
+                match &found.kind {
                     Kind::Float(8) => None,
                     Kind::Float(_) | Kind::Int(_) => {
                         if identity.sort == (Sort::Signals { version: 2 }) {

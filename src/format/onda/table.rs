@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Options;
-use super::arrow::{Budget, Column, Items, Kind, Problem, Table, Value, hex, uuid};
+use super::arrow::{Budget, Column, Field, Items, Kind, Problem, Table, Value, hex, uuid};
 use super::schema::{Identity, Refusal, Sort, identify};
 use crate::source::Source;
 use crate::yaml::Node;
@@ -89,7 +89,7 @@ impl OndaTable {
     /// the order of RFC 4122, unless the version digits say otherwise.
     fn judge_order(&mut self, number: usize) -> bool {
         let Some(column) = self.arrow.column(number) else { return false };
-        if column.field.kind != Kind::FixedBinary(16) {
+        if !is_uuid(column.field) {
             return false;
         }
         match column.field.extension() {
@@ -123,7 +123,10 @@ impl OndaTable {
 
     pub fn id(&self, name: &str, row: usize) -> Result<Option<Id>, Problem> {
         let Some(value) = self.value(name, row)? else { return Ok(None) };
-        let bytes = value.bytes()?.try_into().map_err(|_| Problem::damaged("a UUID has 16 bytes"))?;
+        let bytes = value.bytes().map_err(|problem| in_column(name, &problem))?;
+        let bytes = bytes.try_into().map_err(|_| {
+            Problem::damaged(format!("column {name}: a UUID has 16 bytes, this has {}", bytes.len()))
+        })?;
         let is_reversed = self.arrow.schema.position(name).is_some_and(|number| self.is_reversed(number));
         Ok(Some(if is_reversed { u128::from_le_bytes(bytes) } else { u128::from_be_bytes(bytes) }))
     }
@@ -244,7 +247,7 @@ impl OndaTable {
     ) -> Result<Node, Problem> {
         let Some(value) = column.value(row)? else { return Ok(Node::Null) };
         match column.field.kind {
-            Kind::FixedBinary(16) if matches!(column.field.name.as_str(), "recording" | "id") => {
+            _ if is_own_uuid(column.field) && value.bytes()?.len() == 16 => {
                 let bytes = value.bytes()?;
                 let text = match self.is_reversed(number) {
                     true => uuid(bytes.iter().rev().copied()),
@@ -293,6 +296,17 @@ impl OndaTable {
         let value = self.value(name, row).ok()??;
         Some(hex(value.bytes().ok()?.iter().copied()))
     }
+}
+
+/// Of a recording or an annotation.
+fn is_own_uuid(field: &Field) -> bool {
+    let is_bytes =
+        matches!(field.stored().kind, Kind::FixedBinary(16) | Kind::Binary { .. } | Kind::BinaryView);
+    is_bytes && matches!(field.name.as_str(), "recording" | "id")
+}
+
+fn is_uuid(field: &Field) -> bool {
+    is_own_uuid(field) || field.kind == Kind::FixedBinary(16)
 }
 
 fn in_row(row: usize, column: &str, problem: &Problem) -> Problem {

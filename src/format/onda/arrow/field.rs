@@ -133,6 +133,14 @@ impl Schema {
 }
 
 impl Field {
+    /// Of runs the field of the values.
+    pub fn stored(&self) -> &Field {
+        match (&self.kind, self.children.as_slice()) {
+            (Kind::RunEnds, [_, values]) => values.stored(),
+            _ => self,
+        }
+    }
+
     /// The extension type's name.
     pub fn extension(&self) -> Option<&str> {
         find(&self.metadata, "ARROW:extension:name")
