@@ -524,6 +524,38 @@ fn the_same_table_elsewhere_is_not_different() {
     assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
 }
 
+/// Nothing tells that it is one of Onda's, and so nothing is said to be damaged.
+#[test]
+fn an_arrow_file_of_others_that_cannot_be_read_is_no_container() {
+    let dir = scratch();
+    let script = "
+import sys, pyarrow as pa
+def write(name, metadata, change):
+    table = pa.table({'a': ['x'] * 100}).replace_schema_metadata(metadata)
+    with pa.ipc.new_file(sys.argv[1] + name, table.schema) as out:
+        out.write_table(table)
+    raw = bytearray(open(sys.argv[1] + name, 'rb').read())
+    change(raw)
+    open(sys.argv[1] + name, 'wb').write(raw)
+def footer(raw):
+    start = len(raw) - 10 - int.from_bytes(raw[-10:-6], 'little')
+    raw[start:start + 4] = b'\\xff' * 4
+def batch(raw):
+    raw[len(raw) // 2 - 8:len(raw) // 2] = b'\\xff' * 8
+write('/footer.arrow', {}, footer)
+write('/batch.arrow', {}, batch)
+write('/cut.arrow', {}, lambda raw: raw.__delitem__(slice(200, None)))
+write('/own.arrow', {'legolas_schema_qualified': 'onda.annotation@1'}, footer)
+write('/x.onda.annotation.arrow', {}, footer)
+";
+    python(&[&"-c", &script, &dir.path()]);
+    for (name, code) in [("footer", 11), ("batch", 11), ("cut", 11), ("own", 12), ("x.onda.annotation", 12)] {
+        let said = rab(&[&"verify", &dir.path().join(format!("{name}.arrow"))]);
+        assert!(said.code == code, "{name}: {said:?}");
+        assert_eq!(said.err.contains("an Arrow file without an Onda table: "), code == 11, "{said:?}");
+    }
+}
+
 /// A value that cannot be read is no text that says so.
 #[test]
 fn a_column_of_the_users_own_that_is_damaged_is_said_with_its_row() {

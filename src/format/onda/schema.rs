@@ -5,6 +5,8 @@
 //! | `legolas_schema_qualified` | `mylab.eeg-signal@1>onda.signal@2>onda.samples-info@2`, child first |
 //! | `onda_format_version` | `v0.5.0`; the columns tell the rest |
 
+use memchr::memmem;
+
 use super::arrow::{Kind, Problem, Schema};
 
 pub const QUALIFIED: &str = "legolas_schema_qualified";
@@ -57,6 +59,14 @@ const SHARED: [&str; 9] = [
     "sample_type",
 ];
 const ANNOTATION: [&str; 3] = ["recording", "id", "span"];
+
+/// Has the head of an Arrow file the words of Onda's metadata or columns?
+pub fn tells_of_onda(head: &[u8]) -> bool {
+    let has = |words: &[&str]| words.iter().all(|word| memmem::find(head, word.as_bytes()).is_some());
+    has(&[QUALIFIED, "onda."])
+        || has(&[FORMAT_VERSION])
+        || has(&["recording", "file_path", "file_format", "span", "sample_type", "sample_rate"])
+}
 
 /// `by_columns`: the user says that it is one, whatever its metadata says.
 pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> {
