@@ -2,8 +2,12 @@
 
 use super::Dataset;
 use super::sampling::{Meant, in_numbers};
-use crate::array::{AnyArray, Array, Slab};
+use crate::array::{AnyArray, Array, Order, Slab};
 use crate::{Error, Result};
+
+/// Bytes of a piece of an array that is read front to back, and of one that is read across.
+const NEAR: u64 = 1 << 20;
+const FAR: u64 = 64 << 20;
 
 impl Dataset<'_> {
     /// What is said of the array; an error if the dataset is none.
@@ -62,6 +66,15 @@ impl Dataset<'_> {
     /// One element, as an array without axes.
     pub fn element(&self, position: &[u64]) -> Result<AnyArray> {
         self.part(&Slab::at(position))
+    }
+
+    /// A part of the array in pieces, the last axis fastest: no more of it is in memory than one of them.
+    pub(crate) fn blocks(&self, slab: &Slab) -> Result<impl Iterator<Item = Result<AnyArray>>> {
+        let array = self.array_description()?;
+        // Neighbours along the first axis lie together in F order: all of the bytes are gone through for each piece.
+        let bytes = if array.order == Order::F && array.shape.len() > 1 { FAR } else { NEAR };
+        let most = bytes / u64::from(array.dtype.element.size).max(1);
+        Ok(slab.blocks(most.max(1)).map(|part| self.part(&part)))
     }
 
     /// A part of the array.

@@ -107,6 +107,11 @@ impl AnyArray {
         with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect(), _opaque => Vec::new())
     }
 
+    /// Does something with each element, the last axis fastest, until that fails; with none of opaque ones.
+    pub(crate) fn try_each(&self, each: &mut dyn FnMut(Scalar) -> io::Result<()>) -> io::Result<()> {
+        with_array!(self, array => array.iter().try_for_each(|item| each(Scalar::from(*item))), _opaque => Ok(()))
+    }
+
     /// Their sizes as numbers (of complex ones the absolute values), the last axis fastest; none of opaque ones.
     pub(crate) fn sizes(&self) -> Vec<f64> {
         let size = |item: Scalar| match item {

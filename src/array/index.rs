@@ -17,6 +17,15 @@ pub(crate) struct Span {
     pub single: bool,
 }
 
+impl Span {
+    /// Keeps at most `count` of the positions, from the one with this number on, which there is.
+    fn narrow(&mut self, from: u64, count: u64) {
+        // A position of the array, like the first and the last one.
+        self.start = (i128::from(self.start) + i128::from(from) * i128::from(self.step)) as u64;
+        self.count = (self.count - from).min(count);
+    }
+}
+
 enum Item {
     At(i64),
     Slice(Option<i64>, Option<i64>, i64),
@@ -88,15 +97,46 @@ impl Slab {
     pub(crate) fn edges(&self, axis: usize, count: u64) -> (Slab, Slab) {
         let (mut first, mut last) = (self.clone(), self.clone());
         if let Some(span) = first.axes.iter_mut().filter(|span| !span.single).nth(axis) {
-            span.count = span.count.min(count);
+            span.narrow(0, count);
         }
         if let Some(span) = last.axes.iter_mut().filter(|span| !span.single).nth(axis) {
-            let skipped = span.count.saturating_sub(count);
-            // A position of the array, like the first and the last one.
-            span.start = (i128::from(span.start) + i128::from(skipped) * i128::from(span.step)) as u64;
-            span.count -= skipped;
+            span.narrow(span.count.saturating_sub(count), count);
         }
         (first, last)
+    }
+
+    /// The same in parts of at most so many elements (at least one), whose elements one after the other are those of the
+    /// whole, the last axis fastest.
+    pub(crate) fn blocks(&self, most: u64) -> impl Iterator<Item = Slab> {
+        let mut whole = 1u64;
+        let fits = |axis: &&Span| {
+            let more = whole.checked_mul(axis.count).filter(|more| *more <= most);
+            whole = more.unwrap_or(whole);
+            more.is_some()
+        };
+        // The last axes, as many as are whole in each part; of the one before so many positions as there is room for.
+        let last =
+            if self.is_empty() { self.axes.len() } else { self.axes.iter().rev().take_while(fits).count() };
+        let cut = self.axes.len() - last;
+        let room = (most / whole).max(1);
+        let runs =
+            cut.checked_sub(1).and_then(|at| self.axes.get(at)).map_or(1, |axis| axis.count.div_ceil(room));
+        let outer = self.axes.iter().take(cut.saturating_sub(1)).map(|axis| axis.count).product::<u64>();
+        let slab = self.clone();
+        (0..runs.saturating_mul(outer)).map(move |number| {
+            let mut part = slab.clone();
+            let mut axes = part.axes.iter_mut().take(cut).rev();
+            if let Some(axis) = axes.next() {
+                axis.narrow(number % runs * room, room);
+            }
+            let mut rest = number / runs;
+            for axis in axes {
+                let count = axis.count;
+                axis.narrow(rest % count, 1);
+                rest /= count;
+            }
+            part
+        })
     }
 
     /// So many positions from a place on along each axis.
@@ -235,6 +275,30 @@ mod tests {
             let slab = Slab::parse(&expression, &[size as u64]).unwrap();
             prop_assert_eq!(positions(&slab.axes[0]), model(start, stop, step, size));
             prop_assert!(slab.fits(&[size as u64]));
+        }
+    }
+
+    /// The positions of all elements, the last axis fastest.
+    fn elements(slab: &Slab) -> Vec<Vec<i64>> {
+        slab.axes.iter().fold(vec![Vec::new()], |before, axis| {
+            let along =
+                |start: Vec<i64>| positions(axis).into_iter().map(move |at| [&*start, &[at]].concat());
+            before.into_iter().flat_map(along).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_are_the_whole_one_after_the_other(
+            axes in prop::collection::vec(crate::array::axis(), 0..5),
+            most in 1u64..40,
+        ) {
+            let shape: Vec<u64> = axes.iter().map(|(size, _)| *size).collect();
+            let expression = axes.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join(",");
+            let slab = if shape.is_empty() { Slab::whole(&[]) } else { Slab::parse(&expression, &shape).unwrap() };
+            let blocks: Vec<Slab> = slab.blocks(most).collect();
+            prop_assert!(blocks.iter().all(|block| block.len() <= most && block.fits(&shape)));
+            prop_assert_eq!(blocks.iter().flat_map(elements).collect::<Vec<_>>(), elements(&slab));
         }
     }
 

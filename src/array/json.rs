@@ -41,37 +41,67 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"\"}");
 }
 
-/// All of an array, in lists inside each other.
-pub fn write(array: &AnyArray, to: &mut dyn io::Write) -> io::Result<()> {
-    let mut cells: Vec<Vec<u8>> = Vec::new();
-    let mut add = |write: &mut dyn FnMut(&mut Vec<u8>)| {
-        let mut cell = Vec::new();
-        write(&mut cell);
-        cells.push(cell);
-    };
-    match array {
-        AnyArray::Opaque(opaque) => opaque.items().for_each(|item| add(&mut |cell| hex(item, cell))),
-        array => array.scalars().into_iter().for_each(|number| add(&mut |cell| scalar(number, cell))),
-    }
-    nested(array.shape(), &mut cells.iter(), to)
+/// An array in lists inside each other, whose elements come in parts, the last axis fastest.
+pub struct Lists {
+    shape: Vec<u64>,
+    /// Where the next element is.
+    at: Vec<u64>,
 }
 
-fn nested<'c>(
-    shape: &[usize],
-    cells: &mut impl Iterator<Item = &'c Vec<u8>>,
-    to: &mut dyn io::Write,
-) -> io::Result<()> {
-    let Some((size, inner)) = shape.split_first() else {
-        return cells.next().map_or(Ok(()), |cell| to.write_all(cell));
-    };
-    to.write_all(b"[")?;
-    for at in 0..*size {
-        if at > 0 {
-            to.write_all(b",")?;
-        }
-        nested(inner, cells, to)?;
+impl Lists {
+    pub fn new(shape: Vec<u64>) -> Lists {
+        Lists { at: vec![0; shape.len()], shape }
     }
-    to.write_all(b"]")
+
+    /// The next elements.
+    pub fn add(&mut self, array: &AnyArray, to: &mut dyn io::Write) -> io::Result<()> {
+        let mut text = Vec::new();
+        let mut add = |write: &dyn Fn(&mut Vec<u8>)| {
+            text.clear();
+            self.open(&mut text);
+            write(&mut text);
+            self.close(&mut text);
+            to.write_all(&text)
+        };
+        match array {
+            AnyArray::Opaque(opaque) => opaque.items().try_for_each(|item| add(&|text| hex(item, text))),
+            array => array.try_each(&mut |number| add(&|text| scalar(number, text))),
+        }
+    }
+
+    /// What is before an element.
+    fn open(&self, text: &mut Vec<u8>) {
+        let begin = self.at.iter().rev().take_while(|at| **at == 0).count();
+        if begin < self.at.len() {
+            text.push(b',');
+        }
+        text.extend(std::iter::repeat_n(b'[', begin));
+    }
+
+    /// What is behind it.
+    fn close(&mut self, text: &mut Vec<u8>) {
+        for (at, size) in self.at.iter_mut().zip(&self.shape).rev() {
+            *at += 1;
+            if *at < *size {
+                break;
+            }
+            *at = 0;
+            text.push(b']');
+        }
+    }
+
+    /// The lists of an array without elements.
+    pub fn empty(shape: &[u64], to: &mut dyn io::Write) -> io::Result<()> {
+        let Some((size, inner)) = shape.split_first() else { return Ok(()) };
+        to.write_all(b"[")?;
+        for at in 0..*size {
+            if at > 0 {
+                to.write_all(b",")?;
+            }
+            Lists::empty(inner, to)?;
+        }
+        to.write_all(b"]")
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +113,29 @@ mod tests {
         let mut out = Vec::new();
         scalar(number, &mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lists_are_the_same_in_whatever_parts_their_elements_come() {
+        use crate::array::{Array, Dtype, Element, Order, Slab};
+        let dtype = Dtype { element: Element::from_name("uint8").unwrap(), endian: crate::Endian::Little };
+        let array = Array::new(dtype, [2, 1, 3], Order::C);
+        let read = |slab: &Slab| {
+            AnyArray::read(&array, slab, &mut |buf, at| {
+                buf.iter_mut().zip(at as u8..).for_each(|(byte, value)| *byte = value);
+                Ok(())
+            })
+            .unwrap()
+        };
+        let slab = Slab::parse("::-1, 0, :", &[2, 1, 3]).unwrap();
+        for most in [1, 2, 3, 4, 100] {
+            let (mut lists, mut out) = (Lists::new(slab.shape()), Vec::new());
+            slab.blocks(most).for_each(|part| lists.add(&read(&part), &mut out).unwrap());
+            assert_eq!(String::from_utf8(out).unwrap(), "[[3,4,5],[0,1,2]]", "{most}");
+        }
+        let mut out = Vec::new();
+        Lists::empty(&[2, 0, 7], &mut out).unwrap();
+        assert_eq!(out, b"[[],[]]");
     }
 
     #[test]

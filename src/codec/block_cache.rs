@@ -38,6 +38,18 @@ impl BlockCache {
         self.lock().blocks.get(&(stream, block)).cloned()
     }
 
+    /// `len` bytes from `offset` of a stream that is kept in blocks of `block` bytes; None unless all are there.
+    pub fn bytes(&self, stream: u64, block: u64, len: usize, offset: u64) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let at = offset + bytes.len() as u64;
+            let whole = self.get(stream, at / block)?;
+            let from = whole.get((at % block) as usize..).filter(|from| !from.is_empty())?;
+            bytes.extend_from_slice(&from[..from.len().min(len - bytes.len())]);
+        }
+        Some(bytes)
+    }
+
     /// Is the block there? Does not count as a use.
     pub fn contains(&self, stream: u64, block: u64) -> bool {
         self.lock().blocks.contains(&(stream, block))

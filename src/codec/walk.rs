@@ -154,16 +154,7 @@ impl<D: Decoder> Walk<D> {
     /// As [`Walk::read_exact_at`] if nothing has to be decoded for it, or None.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         self.check(offset, len)?;
-        let mut bytes = Vec::with_capacity(len);
-        while bytes.len() < len {
-            let at = offset + bytes.len() as u64;
-            let Some(block) = self.engine.cache.get(self.id, at / BLOCK) else { return Ok(None) };
-            let from = block.get((at % BLOCK) as usize..).unwrap_or_default();
-            if from.is_empty() {
-                return Ok(None);
-            }
-            bytes.extend(from.iter().take(len - bytes.len()));
-        }
+        let Some(bytes) = self.engine.cache.bytes(self.id, BLOCK, len, offset) else { return Ok(None) };
         self.source.check().map(|()| Some(bytes))
     }
 

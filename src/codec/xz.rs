@@ -91,16 +91,7 @@ impl Xz {
         if let Some(error) = self.lock().damage.clone() {
             return Err(error);
         }
-        let mut bytes = Vec::with_capacity(len);
-        while bytes.len() < len {
-            let at = offset + bytes.len() as u64;
-            let Some(block) = self.engine.cache.get(self.id, at / BLOCK) else { return Ok(None) };
-            let from = block.get((at % BLOCK) as usize..).unwrap_or_default();
-            if from.is_empty() {
-                return Ok(None);
-            }
-            bytes.extend(from.iter().take(len - bytes.len()));
-        }
+        let Some(bytes) = self.engine.cache.bytes(self.id, BLOCK, len, offset) else { return Ok(None) };
         self.source.check().map(|()| Some(bytes))
     }
 

@@ -127,7 +127,14 @@ fn rewrite(
     may_create(out, options, &|device, inode| archive.has_file(device, inode))?;
     let failed = |cause| Error::write(Place::file(out), cause);
     let new = Temporary::create(out, options.force).map_err(failed)?;
-    let mut notes = rewriter.rewrite(out, &new.file, only)?;
+    let mut step = |count| {
+        (watch.passed)(count);
+        match watch.stop.load(Ordering::Relaxed) {
+            true => Err(Error::Other("interrupted".into())),
+            false => Ok(()),
+        }
+    };
+    let mut notes = rewriter.rewrite(out, &new.file, only, &mut step)?;
     if options.compression.is_some_and(|compression| compression != Compression::None) {
         notes.push("it is not compressed".into());
     }

@@ -127,8 +127,15 @@ pub type Plain = (Box<dyn super::Names>, Box<dyn Datasets>);
 /// Writes a container as its format is written today.
 pub trait Rewrite {
     /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
-    /// Of only some datasets, by their numbers, if there are such.
-    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>>;
+    /// Of only some datasets, by their numbers, if there are such. `step` is told of bytes that have been dealt with, and
+    /// may end it.
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &File,
+        only: Option<&[usize]>,
+        step: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<String>>;
 }
 
 /// A symbolic link: the file names that lead to it, and what it says.

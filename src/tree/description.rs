@@ -33,6 +33,24 @@ pub struct Description {
 }
 
 impl Description {
+    /// Of a dataset of which the container says no more than this.
+    pub fn of(name: impl Into<Text>, kind: impl Into<String>) -> Description {
+        Description {
+            name: name.into(),
+            kind: kind.into(),
+            array: None,
+            table: None,
+            compression: None,
+            stored: None,
+            decoded_len: None,
+            recorded_len: None,
+            checksum: None,
+            fault: None,
+            metadata: Arc::new(Node::Null),
+            codec: Arc::new(Node::Null),
+        }
+    }
+
     /// Where its bytes are in the file; None if the description makes no sense.
     pub fn stored_range(&self) -> Option<Range<u64>> {
         self.stored.clone().filter(|_| self.fault.is_none())

@@ -7,7 +7,6 @@ use super::{Dataset, Face, View};
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::tree::{ColumnInfo, Description, Table};
-use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
 struct One(Content);
@@ -22,20 +21,7 @@ impl Origin for One {
 }
 
 pub fn about(array: Option<Array>, table: Option<Table>) -> Description {
-    Description {
-        name: Text::from("x"),
-        kind: "any".into(),
-        array,
-        table,
-        compression: None,
-        stored: None,
-        decoded_len: None,
-        recorded_len: None,
-        checksum: None,
-        fault: None,
-        metadata: Arc::new(Node::Null),
-        codec: Arc::new(Node::Null),
-    }
+    Description { array, table, ..Description::of("x", "any") }
 }
 
 pub fn dataset(about: Description, content: Content) -> Dataset {

@@ -417,12 +417,17 @@ fn other_names_of_a_part_are_said_where_they_are_left_out() {
     );
 }
 
-/// With the counts that are shown beside where lists begin and end.
+/// With the counts that are shown beside where lists begin and end; of several dimensions, and without a name.
 #[test]
 fn what_is_unpacked_of_lists_anywhere_is_packed_again() {
     let dir = kit::scratch();
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/awkward");
-    for name in ["jagged_starts_stops.awkd", "jagged_masked_select.awkd"] {
+    for name in [
+        "jagged_starts_stops.awkd",
+        "jagged_masked_select.awkd",
+        "jagged_counts_2d.awkd",
+        "flat_fortran_2d.awkd",
+    ] {
         let (from, folder, to) = (samples.join(name), dir.path().join("folder"), dir.path().join(name));
         let _ = std::fs::remove_dir_all(&folder);
         for arguments in [[&"unpack" as &dyn AsRef<std::ffi::OsStr>, &from, &folder], [&"pack", &to, &folder]]
@@ -433,4 +438,93 @@ fn what_is_unpacked_of_lists_anywhere_is_packed_again() {
         let items = |file: &Path| good(&[&"get", &"--json", &file, &""]);
         assert_eq!(items(&from), items(&to), "{name}");
     }
+}
+
+/// Whatever class they are of, and what they share.
+#[test]
+fn from_awkd_to_awkd_every_array_is_kept() {
+    let dir = kit::scratch();
+    let to = dir.path().join("to.awkd");
+    for name in
+        ["table_nested", "masked", "union_fromtags", "shared_buffer_ref", "cyclic_reference", "comp_true_all"]
+    {
+        let from = file(&format!("{name}.awkd"));
+        good(&[&"convert", &"--force", &from, &to]);
+        good(&[&"diff", &from, &to]);
+    }
+    let from = file("virtual_numpy_arange.awkd");
+    good(&[&"convert", &"--force", &from, &to]);
+    assert_eq!(good(&[&"cat", &to, &"meta.yaml"]), good(&[&"cat", &from, &"meta.yaml"]));
+
+    // An array of which something is named is kept as a whole, and others are not.
+    let from = file("multi_names.awkd");
+    let said = rab(&[&"convert", &"--force", &from, &to, &"tab/columns/s/*", &"two"]);
+    assert!(said.code == 0 && said.err.contains("array \"tab\" is written whole"), "{said:?}");
+    assert!(!said.err.contains("\"two\""), "{said:?}");
+    let names = good(&[&"ls", &to]);
+    assert!(names.contains("two/data") && !names.contains("one"), "{names}");
+    assert_eq!(good(&[&"get", &to, &"tab"]), good(&[&"get", &from, &"tab"]));
+
+    // Damage is not written anew, and nothing is left of it.
+    let damaged = dir.path().join("damaged.awkd");
+    let mut bytes = std::fs::read(file("flat_float64.awkd")).unwrap();
+    let at = bytes.windows(5).position(|name| name == b"0.raw").unwrap() + 9;
+    bytes[at] ^= 1;
+    std::fs::write(&damaged, bytes).unwrap();
+    for damaged in [damaged, file("bad/jagged_stop_before_start.awkd"), file("bad/zlib_truncated.awkd")] {
+        let to = dir.path().join("not.awkd");
+        let said = rab(&[&"convert", &damaged, &to]);
+        assert!(said.code == 12 && !to.exists(), "{said:?}");
+    }
+}
+
+/// Classes that are not written from files and from other containers, by what meta.yaml tells of them.
+#[test]
+fn what_cannot_be_written_is_refused_by_name() {
+    let dir = kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    let to = at("to.awkd");
+    for (name, problem) in [
+        ("shared_buffer_ref", "dataset \"meta.yaml\": cannot be written: the array is of the class Table"),
+        ("masked", "the array is of the class MaskedArray"),
+        ("chunked", "the array is of the class ChunkedArray"),
+        ("jagged_table", "dataset \"content/meta.yaml\": cannot be written: the array is of the class Table"),
+        ("virtual_numpy_arange", "not all of the array (VirtualArray) is there: its values are made by code"),
+        ("strings", "cannot be written"),
+    ] {
+        let (from, folder, other) = (file(&format!("{name}.awkd")), at(name), at("other.rab"));
+        good(&[&"unpack", &from, &folder]);
+        assert_eq!(rab(&[&"convert", &"--force", &from, &other]).code, 0);
+        for words in [[&"pack" as &dyn AsRef<std::ffi::OsStr>, &to, &folder], [&"convert", &other, &to]] {
+            let said = rab(&words);
+            assert!(said.code == 1 && said.err.contains(problem) && !to.exists(), "{name}: {said:?}");
+        }
+    }
+    // Lists that were counted through on their way are not those that were.
+    good(&[&"convert", &"--force", &file("jagged_counts_2d.awkd"), &at("other.rab")]);
+    let said = rab(&[&"convert", &at("other.rab"), &to]);
+    let problem =
+        "says that it is [0, 2) -> [0, 2) -> [0, inf) -> int64, and its parts make [0, 4) -> [0, inf) -> ...";
+    assert!(said.code == 1 && said.err.contains(problem), "{said:?}");
+    // What is beside the elements of an array belongs to nothing.
+    let script = "import sys, os, numpy as np
+os.makedirs(sys.argv[1] + '/beside/x')
+for name in ['data', 'counts']: np.save(sys.argv[1] + f'/beside/x/{name}.npy', np.arange(3))
+os.makedirs(sys.argv[1] + '/none')";
+    kit::python(&[&"-c", &script, &dir.path()]);
+    let said = rab(&[&"pack", &to, &at("beside")]);
+    assert!(said.code == 1 && said.err.contains("\"x/counts\" is no part of array \"x\""), "{said:?}");
+    let said = rab(&[&"pack", &to, &at("none")]);
+    assert!(said.code != 0 && !to.exists(), "{said:?}");
+}
+
+#[test]
+fn links_are_listed() {
+    let shared = file("shared_buffer_ref.awkd");
+    assert!(good(&[&"ls", &shared]).ends_with("\ncolumns/b -> a\n"));
+    assert!(good(&[&"ls", &"-l", &shared, &"*/b"]).ends_with("-  columns/b -> a\n"));
+    let listed: serde_json::Value = serde_json::from_str(&good(&[&"ls", &"--json", &shared])).unwrap();
+    let want = serde_json::json!({"name": "columns/b", "type": "link", "target": "a"});
+    assert_eq!(listed.as_array().unwrap().last(), Some(&want));
+    assert_eq!(rab(&[&"ls", &shared, &"columns/c"]).code, 3);
 }

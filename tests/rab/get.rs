@@ -117,6 +117,22 @@ fn floating_point_numbers_are_printed_as_numpy_does() {
     }
 }
 
+/// 24 Mi elements out of a small file.
+#[test]
+fn what_is_printed_in_full_is_never_whole_in_memory() {
+    let dir = crate::kit::scratch();
+    let script = "import sys, numpy as np; np.savez_compressed(sys.argv[1], x=np.zeros((3, 1 << 23), 'u1'))";
+    let file = dir.path().join("x.npz");
+    python(&[&"-c", &script, &file]);
+    for (options, bytes) in [(&["--json"][..], 3 * (1 << 24) + 3 * 2 + 2), (&["--as", "raw"], 3 << 23)] {
+        let script = "ulimit -v 400000; \"$@\" | wc -c; exit ${PIPESTATUS[0]}";
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", script, "bash", RAB, "get"]).arg(&file).arg("x").args(options);
+        let said = crate::kit::run(&mut command);
+        assert_eq!((said.code, said.out.trim()), (0, &*bytes.to_string()), "{said:?}");
+    }
+}
+
 #[test]
 fn names_that_end_in_brackets() {
     let codec = |offset: u64| {

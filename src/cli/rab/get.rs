@@ -91,11 +91,13 @@ impl Get {
         }
         let slab = || dataset.slab(expression);
         match self.kind.as_str() {
-            TEXT if self.json => items::array(&dataset.part(&slab()?)?, out)?,
+            TEXT if self.json => items::array(&dataset, &slab()?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
             RAW => {
                 let described = dataset.array_description()?;
-                dataset.part(&slab()?)?.write(described.dtype.endian, out)?;
+                for part in dataset.blocks(&slab()?)? {
+                    part?.write(described.dtype.endian, out)?;
+                }
             }
             kind => {
                 let mut written = Ok(());

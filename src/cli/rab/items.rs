@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::output::{Done, Output};
 use crate::array::{Slab, json};
 use crate::tree::Items;
-use crate::{AnyArray, Error};
+use crate::{Dataset, Error};
 
 /// The items that an index of one axis means, in a list, or the one that a number means.
 pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
@@ -31,7 +31,13 @@ pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
 }
 
 /// A whole array or a part of one.
-pub fn array(array: &AnyArray, out: &mut Output) -> Done {
-    json::write(array, out)?;
+pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
+    let mut lists = json::Lists::new(slab.shape());
+    for part in dataset.blocks(slab)? {
+        lists.add(&part?, out)?;
+    }
+    if slab.is_empty() {
+        json::Lists::empty(&slab.shape(), out)?;
+    }
     Ok(writeln!(out)?)
 }

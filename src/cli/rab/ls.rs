@@ -1,4 +1,4 @@
-//! `rab ls`: names, one a line; with `-l` what they are; as JSON a list with one object a line.
+//! `rab ls`: names, one a line, and then links as `name -> target`; with `-l` what they are; as JSON a list with one object a line.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,9 +10,12 @@ use super::output::{Done, Output};
 use super::select;
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
-use crate::{Archive, Description, report, yaml};
+use crate::{Archive, Description, Error, Node, Result, report, yaml};
 
 /// List the datasets of a container
+///
+/// What a container has under a second name (shared parts of Awkward arrays) comes last, as NAME -> TARGET, where a mount
+/// has a symbolic link.
 #[derive(Args)]
 pub struct Ls {
     /// The container
@@ -37,9 +40,13 @@ pub struct Ls {
 impl Ls {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
-        let numbers = select::select_or_all(&archive, self.glob.as_ref())?;
+        let links = select::links(&archive, self.glob.as_ref())?;
+        let numbers = match select::select_or_all(&archive, self.glob.as_ref()) {
+            Err(Error::NoDataset { .. }) if !links.is_empty() => Vec::new(),
+            numbers => numbers?,
+        };
         if self.json {
-            return json(&archive, &numbers, out);
+            return json(&archive, &numbers, &links, out);
         }
         if self.long {
             writeln!(out, "{:<10} {:<16} {:>12} {:>12}  NAME", "TYPE", "SHAPE", "LENGTH", "STORED")?;
@@ -49,6 +56,13 @@ impl Ls {
                 true => long(&archive.brief_at(number)?, out)?,
                 false => name(&archive, number, out)?,
             }
+        }
+        for (name, target) in &links {
+            if self.long {
+                write!(out, "{:<10} {:<16} {:>12} {:>12}  ", "link", "-", "-", "-")?;
+            }
+            let (name, target) = (out.shown(name), out.shown(target));
+            writeln!(out, "{name} -> {target}")?;
         }
         Ok(())
     }
@@ -85,12 +99,18 @@ pub fn sizes(shape: &[u64]) -> String {
     }
 }
 
-fn json(archive: &Archive, numbers: &[usize], out: &mut Output) -> Done {
+fn json(archive: &Archive, numbers: &[usize], links: &[(String, String)], out: &mut Output) -> Done {
     write!(out, "[")?;
-    for (place, number) in numbers.iter().enumerate() {
-        let node = report::brief(&archive.brief_at(*number)?).finish();
+    let datasets = numbers
+        .iter()
+        .map(|number| -> Result<Node> { Ok(report::brief(&archive.brief_at(*number)?).finish()) });
+    let links = links.iter().map(|(name, target)| {
+        let pairs = [("name", name.as_str()), ("type", "link"), ("target", target)];
+        Ok(Node::map(pairs.map(|(key, value)| (key, Node::text(value)))))
+    });
+    for (place, node) in datasets.chain(links).enumerate() {
         let comma = if place > 0 { "," } else { "" };
-        write!(out, "{comma}\n{}", yaml::to_json(&node))?;
+        write!(out, "{comma}\n{}", yaml::to_json(&node?))?;
     }
     Ok(writeln!(out, "\n]")?)
 }

@@ -41,6 +41,17 @@ pub fn select_or_all(archive: &Archive, pattern: Option<&OsString>) -> Result<Ve
     }
 }
 
+/// The links of this name, or that match, with what they lead to; without a pattern all there are.
+pub fn links(archive: &Archive, pattern: Option<&OsString>) -> Result<Vec<(String, String)>> {
+    let Some(pattern) = pattern else { return Ok(archive.links().collect()) };
+    if archive.has(pattern.as_bytes()) {
+        return Ok(Vec::new());
+    }
+    let glob = glob(pattern)?;
+    let is_meant = |name: &str| pattern == name || glob.is_match(name);
+    Ok(archive.links().filter(|(name, _)| is_meant(name)).collect())
+}
+
 /// What several patterns mean together, each dataset once, in the container's order.
 pub fn select_each(archive: &Archive, patterns: &[OsString]) -> Result<Vec<usize>> {
     let mut numbers = Vec::new();

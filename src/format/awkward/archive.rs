@@ -3,8 +3,10 @@
 //! it is flat, and else its `meta.yaml`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File as OnDisk;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::array::Array;
@@ -13,11 +15,10 @@ use super::graph::{Flat, Ix};
 use super::layout::{self, File, Layout, What};
 use super::store::Store;
 use super::values::Values;
-use super::{check, meta, picked, views};
+use super::{check, meta, picked, rewrite, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
-use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Size};
-use crate::yaml::{Node, Text};
+use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Rewrite, Size};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -251,18 +252,9 @@ impl Datasets for Archive {
         let fault =
             node.fault.as_ref().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone());
         let mut described = Description {
-            name: Text::from(&*self.name(number)),
-            kind: "object".into(),
-            array: None,
-            table: None,
-            compression: None,
-            stored: None,
-            decoded_len: None,
-            recorded_len: None,
-            checksum: None,
             fault,
-            metadata: Arc::new(Node::Null),
             codec: Arc::new(meta::codec(array, file)),
+            ..Description::of(&*self.name(number), "object")
         };
         match (&file.what, node.flat()) {
             (What::Data, Some(flat)) => {
@@ -322,6 +314,10 @@ impl Datasets for Archive {
         512 * (nodes as u64 + self.store.count() as u64)
     }
 
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        Some(self)
+    }
+
     fn plain(&self) -> Result<Option<Plain>> {
         let place = || self.store.source().place();
         let layout = layout::plain(&self.arrays).map_err(|fault| fault.error(place()))?;
@@ -338,6 +334,33 @@ impl Datasets for Archive {
             },
             _ => self.make(number),
         }
+    }
+}
+
+impl Rewrite for Archive {
+    /// Arrays of which a file is named are written whole.
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &OnDisk,
+        only: Option<&[usize]>,
+        step: rewrite::Step<'_>,
+    ) -> Result<Vec<String>> {
+        let Some(numbers) = only else {
+            let arrays: Vec<_> = self.arrays.iter().collect();
+            return rewrite::rewrite(&self.store, &arrays, true, (path, file), step);
+        };
+        // With whether the array itself was named, or only something in it.
+        let mut chosen = BTreeMap::new();
+        for number in numbers {
+            let (file, array) = self.file(*number as u32)?;
+            *chosen.entry(file.array).or_insert(false) |= file.ix == array.graph.root.to;
+        }
+        let arrays: Vec<_> = chosen.keys().filter_map(|number| self.arrays.get(*number)).collect();
+        let mut notes = rewrite::rewrite(&self.store, &arrays, false, (path, file), step)?;
+        let in_part = arrays.iter().zip(chosen.values()).filter(|(_, is_named)| !**is_named);
+        notes.extend(in_part.map(|(array, _)| format!("array {:?} is written whole", array.name)));
+        Ok(notes)
     }
 }
 

@@ -18,7 +18,7 @@
 //! | `picked` | lists one after the other that are anywhere in their content |
 //! | `typed`, `meta`, `check` | the type as the reference shows it; what is said; what does not fit |
 //! | `way`, `layout`, `archive`, `views` | the files of a mount, the datasets, and what is below `.views` |
-//! | `write` | flat and jagged arrays, written |
+//! | `write`, `rewrite` | flat and jagged arrays, written; all arrays of a container, as they are |
 
 mod archive;
 mod array;
@@ -34,6 +34,7 @@ mod lines;
 mod meta;
 mod picked;
 mod pickle;
+mod rewrite;
 mod schema;
 mod store;
 mod typed;

@@ -5,24 +5,25 @@
 //! N/content   (or N/content/data)                      what they are of; or the parts of another jagged array
 //! ```
 //! What follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
-//! so is `meta.yaml`.
+//! so is `meta.yaml`, and what it tells of another class is refused.
 
 mod schema;
+mod told;
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::array::{self, Array, Dtype, Kind, byte_len};
-use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::Exactly;
-use crate::format::target::zip::{self, Body, Written};
+use crate::format::target::zip::{Body, Members, Written};
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::{Error, Result};
 use schema::{Schema, ascii, dtype};
+use told::Told;
 
 /// What is written is what this version of the reference reads and writes.
 const VERSION: &str = "0.15.5";
@@ -30,14 +31,12 @@ const VERSION: &str = "0.15.5";
 pub struct Writer {
     path: PathBuf,
     file: Temporary,
-    compressor: Compressor,
-    /// Bytes that are to stay.
-    len: u64,
-    directory: Vec<u8>,
-    count: u64,
+    members: Members,
     arrays: BTreeMap<String, Added>,
     /// In their order.
     names: Vec<String>,
+    /// By the array, or part of one, that it is said of.
+    told: BTreeMap<String, Told>,
 }
 
 /// A flat array whose bytes are written.
@@ -92,20 +91,19 @@ impl Writer {
     pub fn create(path: &Path, options: &WriteOptions) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
         let file = Temporary::create(path, options.force).map_err(failed)?;
-        let compressor = Compressor::new(options.jobs);
-        let (directory, arrays, names) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Ok(Writer { path: path.to_owned(), file, compressor, len: 0, directory, count: 0, arrays, names })
+        let (path, members) = (path.to_owned(), Members::new(options.jobs));
+        let (arrays, names, told) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        Ok(Writer { path, file, members, arrays, names, told })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
         let What::Array(array) = dataset.what else {
-            if name.rsplit('/').next() == Some("meta.yaml") {
-                io::copy(data, &mut io::sink())?;
-                return Ok(vec![
-                    "it is left out: flat and jagged arrays are written, and nothing else that it tells"
-                        .into(),
-                ]);
+            if let Some(place) = told_of(name)
+                && let Some(told) = told::read(data)?
+            {
+                self.told.insert(place.to_owned(), told);
+                return Ok(vec!["it is left out: a schema is written instead of it".into()]);
             }
             return Err(io::Error::other(
                 "it is no array, and Awkward containers hold flat and jagged arrays",
@@ -127,14 +125,14 @@ impl Writer {
         let mut exactly = Exactly::new(data, need);
         let mut watched = Watched::new(&mut exactly, array);
         // The blob's name has to begin with that of the array that it becomes a part of.
-        let member = format!("{}-{}.raw", root(name), self.count);
+        let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
         let written = self.written(&member, &mut watched)?;
         let numbers = watched.numbers();
         if let Some(why) = self.follows(name, numbers.as_ref()) {
             // The next member takes its place.
             return Ok(vec![why.into()]);
         }
-        self.keep(written);
+        self.members.keep(written);
         self.names.push(name.to_owned());
         self.arrays.insert(name.to_owned(), Added { array: array.clone(), member, numbers });
         Ok(left_out)
@@ -144,7 +142,10 @@ impl Writer {
     fn follows(&self, name: &str, numbers: Option<&Numbers>) -> Option<&'static str> {
         let (place, part) = name.rsplit_once('/').unwrap_or(("", name));
         let numbers = numbers?;
-        let of = |part: &str| self.part(place, part).and_then(|added| added.numbers.as_ref());
+        // Of several dimensions they tell more than counts and offsets do.
+        let is_plain = |added: &&Added| added.array.shape.len() == 1;
+        let of =
+            |part: &str| self.part(place, part).filter(is_plain).and_then(|added| added.numbers.as_ref());
         let (counts, offsets) = (of("counts"), of("offsets"));
         let is = |known: Option<&Numbers>, hash: fn(&Numbers) -> u64| {
             known.is_some_and(|known| hash(known) == numbers.values.finish())
@@ -163,41 +164,48 @@ impl Writer {
 
     fn written(&self, name: &str, data: &mut dyn Read) -> io::Result<Written> {
         let body = Body { head: Vec::new(), data, compression: Compression::None };
-        let (file, directory) = (&self.file.file, self.file.directory());
-        let place = zip::Place { file, directory, compressor: &self.compressor };
-        zip::write(&place, self.len, name, body)
+        self.members.write(&self.file.file, self.file.directory(), name, body)
     }
 
-    fn keep(&mut self, Written { entry, end }: Written) {
-        self.directory.extend(entry);
-        (self.len, self.count) = (end, self.count + 1);
-    }
-
-    /// Are parts of a jagged array in the root? Then they are those of an array without a name.
-    fn has_nameless(&self) -> bool {
+    /// What in the root is a part of an array without a name: the elements of one that is told to be flat, or the parts
+    /// of a jagged one.
+    fn nameless(&self) -> &'static [&'static str] {
         let has = |part: &str| self.arrays.contains_key(part);
+        if has("data") && self.told.get("").is_some_and(|told| told.is_flat) {
+            return &["data"];
+        }
         let has_lists = has("counts") || has("offsets") || (has("starts") && has("stops"));
-        has_lists && self.names.iter().any(|name| name == "content" || name.starts_with("content/"))
+        let has_content = || self.names.iter().any(|name| name == "content" || name.starts_with("content/"));
+        if has_lists && has_content() { &JAGGED } else { &[] }
+    }
+
+    /// The elements of the flat array at a place.
+    fn elements(&self, place: &str) -> Option<&Added> {
+        let is_array = !place.is_empty() || self.nameless() == ["data"];
+        self.arrays.get(place).or_else(|| self.part(place, "data").filter(|_| is_array))
     }
 
     fn part(&self, place: &str, part: &str) -> Option<&Added> {
         self.arrays.get(&below(place, part))
     }
 
-    /// Writes the schemas.
-    fn schemas(&mut self) -> io::Result<()> {
-        let mut schemas: Vec<(String, Vec<u8>)> = Vec::new();
-        let (mut done, has_nameless) = (HashSet::new(), self.has_nameless());
+    /// The schemas, with the names of their members.
+    fn schemas(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
+        let mut schemas = Vec::new();
+        let (mut done, mut used, nameless) = (HashSet::new(), HashSet::new(), self.nameless());
         for name in &self.names {
-            let root = if has_nameless && is_part_of_nameless(name) { "" } else { root(name) };
+            let root = root(name, nameless);
             if !done.insert(root) {
                 continue;
             }
             let mut schema = Schema::new(self, root);
-            schema
-                .array(root, 0)
-                .map_err(|problem| io::Error::other(format!("array {root:?}: {problem}")))?;
+            let made = schema.array(root, 0).and_then(|dimensions| match self.told.get(root) {
+                Some(told) => told.check(&dimensions),
+                None => Ok(()),
+            });
+            made.map_err(|problem| io::Error::other(format!("array {root:?}: {problem}")))?;
             let mut text = format!("{{\"awkward0\": \"{VERSION}\", \"schema\": ").into_bytes();
+            used.extend(schema.used);
             text.extend(schema.json);
             if !root.is_empty() {
                 text.extend(b", \"prefix\": ");
@@ -206,22 +214,24 @@ impl Writer {
             text.push(b'}');
             schemas.push((format!("{root}.json"), text));
         }
-        for (name, text) in schemas {
-            let written = self.written(&name, &mut text.as_slice())?;
-            self.keep(written);
+        let is_lost = |(_, added): &(&String, &Added)| !used.contains(&*added.member);
+        if let Some((name, _)) = self.arrays.iter().find(is_lost) {
+            let root = root(name, nameless);
+            return Err(io::Error::other(format!("dataset {name:?} is no part of array {root:?}")));
         }
-        Ok(())
+        Ok(schemas)
     }
 
     fn close(mut self) -> io::Result<()> {
-        self.schemas()?;
-        let Writer { file, len, directory, count, .. } = self;
-        let end = zip::end(len, directory.len() as u64, count);
-        file.file.set_len(len)?;
-        let mut to = zip::At { file: &file.file, at: len };
-        to.write_all(&directory)?;
-        to.write_all(&end)?;
-        file.finish()
+        if self.names.is_empty() {
+            return Err(io::Error::other("there is no array to write, and without one nothing can read it"));
+        }
+        for (name, text) in self.schemas()? {
+            let written = self.written(&name, &mut text.as_slice())?;
+            self.members.keep(written);
+        }
+        self.members.finish(&self.file.file)?;
+        self.file.finish()
     }
 }
 
@@ -229,17 +239,23 @@ fn below(place: &str, part: &str) -> String {
     if place.is_empty() { part.to_owned() } else { format!("{place}/{part}") }
 }
 
-fn is_part_of_nameless(name: &str) -> bool {
-    let first = name.split('/').next();
-    matches!(first, Some("counts" | "offsets" | "starts" | "stops" | "content"))
+/// The parts of a jagged array.
+const JAGGED: [&str; 5] = ["counts", "offsets", "starts", "stops", "content"];
+
+/// The array that a file called `name` tells of, if it is one that does.
+fn told_of(name: &str) -> Option<&str> {
+    let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
+    (file == "meta.yaml").then_some(place)
 }
 
-/// The array that a dataset is a part of: its name up to the first part of a jagged array.
-fn root(name: &str) -> &str {
+/// The array that a dataset is a part of: its name up to the first part of a jagged array, or of one without a name.
+fn root<'n>(name: &'n str, nameless: &[&str]) -> &'n str {
+    if name.split('/').next().is_some_and(|first| nameless.contains(&first)) {
+        return "";
+    }
     let mut at = 0;
     for part in name.split('/') {
-        let is_part = matches!(part, "counts" | "offsets" | "starts" | "stops" | "content" | "data");
-        if is_part && at > 0 {
+        if at > 0 && (part == "data" || JAGGED.contains(&part)) {
             return name.get(..at - 1).unwrap_or(name);
         }
         at += part.len() + 1;

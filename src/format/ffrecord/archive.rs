@@ -110,18 +110,12 @@ impl Datasets for Archive {
         ];
         let codec = codec.into_iter().map(|(key, value)| (Node::text(key).into(), value.into())).collect();
         Ok(Description {
-            name: text(&name),
-            kind: "bytes".into(),
-            array: None,
-            table: None,
-            compression: None,
             decoded_len: Some(found.len()),
             stored: Some(found.record.range),
-            recorded_len: None,
             checksum: verifies.then_some(checksum),
-            fault: None,
             metadata: Arc::new(Node::Map(Vec::new())),
             codec: Arc::new(Node::Map(codec)),
+            ..Description::of(text(&name), "bytes")
         })
     }
 

@@ -17,7 +17,6 @@ use crate::content::Content;
 use crate::error::Place;
 use crate::source::Source;
 use crate::tree::{Checksum, Datasets, Description, NameList, Size};
-use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
 /// A member takes about half a kilobyte.
@@ -226,18 +225,14 @@ impl Datasets for Archive {
             value: format!("{:08x}", record.crc),
         });
         Ok(Description {
-            kind: kind.into(),
             array,
-            table: None,
             compression: record.compression(),
             stored: Some(member.stored.start + skip..member.stored.end),
             decoded_len: body.map(|body| record.len - body.skip()),
-            recorded_len: None,
             checksum,
             fault: fault.filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone()),
-            metadata: Arc::new(Node::Null),
             codec: Arc::new(sidecar::zip(record, &name, body)),
-            name: Text::from(&*name),
+            ..Description::of(&*name, kind)
         })
     }
 

@@ -8,37 +8,31 @@
 mod table;
 
 use std::collections::HashSet;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::NPY;
 use crate::array::{byte_len, npy};
-use crate::codec::deflate::Compressor;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::{Exactly, Utf8};
-use crate::format::target::zip::{self, Body, Written};
+use crate::format::target::zip::{Body, Members};
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::{Error, Result};
 
 pub struct Writer {
     path: PathBuf,
     file: Temporary,
-    compressor: Compressor,
-    /// Bytes that are to stay.
-    len: u64,
+    members: Members,
     names: HashSet<String>,
-    directory: Vec<u8>,
-    count: u64,
 }
 
 impl Writer {
     pub fn create(path: &Path, options: &WriteOptions) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
         let file = Temporary::create(path, options.force).map_err(failed)?;
-        let (names, directory) = (HashSet::new(), Vec::new());
-        let (path, compressor) = (path.to_owned(), Compressor::new(options.jobs));
-        Ok(Writer { path, file, compressor, len: 0, names, directory, count: 0 })
+        let (path, members) = (path.to_owned(), Members::new(options.jobs));
+        Ok(Writer { path, file, members, names: HashSet::new() })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
@@ -92,24 +86,15 @@ impl Writer {
             return Err(io::Error::other("there is a dataset of this name already"));
         }
         let body = Body { head, data, compression };
-        let (file, directory) = (&self.file.file, self.file.directory());
-        let place = zip::Place { file, directory, compressor: &self.compressor };
-        let Written { entry, end } = zip::write(&place, self.len, &name, body)?;
+        let written = self.members.write(&self.file.file, self.file.directory(), &name, body)?;
         self.names.insert(name);
-        self.directory.extend(entry);
-        self.len = end;
-        self.count += 1;
+        self.members.keep(written);
         Ok(())
     }
 
     fn close(self) -> io::Result<()> {
-        let Writer { file, len, directory, count, .. } = self;
-        let end = zip::end(len, directory.len() as u64, count);
-        file.file.set_len(len)?;
-        let mut to = zip::At { file: &file.file, at: len };
-        to.write_all(&directory)?;
-        to.write_all(&end)?;
-        file.finish()
+        self.members.finish(&self.file.file)?;
+        self.file.finish()
     }
 }
 

@@ -137,19 +137,10 @@ impl Datasets for Archive {
             TextOf::Annotations { .. } => "annotations",
         };
         Ok(Description {
-            name: Text::from(&*self.set.shown_name(number)),
-            kind: "text".into(),
-            array: None,
-            table: None,
-            compression: None,
-            stored: None,
             // What is wrong with it is said when it is read.
             decoded_len: self.text(text).ok().map(|text| text.len() as u64),
-            recorded_len: None,
-            checksum: None,
-            fault: None,
-            metadata: Arc::new(Node::Null),
             codec: Arc::new(Node::map([("made of", Node::text(stored))])),
+            ..Description::of(&*self.set.shown_name(number), "text")
         })
     }
 
@@ -232,7 +223,13 @@ impl Datasets for Archive {
 }
 
 impl Rewrite for Archive {
-    fn rewrite(&self, path: &Path, file: &File, only: Option<&[usize]>) -> Result<Vec<String>> {
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &File,
+        only: Option<&[usize]>,
+        _: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<String>> {
         let [table] = self.set.tables.as_slice() else {
             return Err(Error::Usage("tables are written anew one by one: name one".into()));
         };

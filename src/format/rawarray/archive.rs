@@ -239,20 +239,7 @@ impl Datasets for Archive {
     }
 
     fn describe(&self, dataset: u32) -> Result<Description> {
-        let bytes = Description {
-            name: Text::from(self.stem.as_str()),
-            kind: "bytes".into(),
-            array: None,
-            table: None,
-            compression: None,
-            stored: None,
-            decoded_len: None,
-            recorded_len: None,
-            checksum: None,
-            fault: None,
-            metadata: Arc::new(Node::Null),
-            codec: Arc::new(Node::Null),
-        };
+        let bytes = Description::of(self.stem.as_str(), "bytes");
         Ok(match (&self.data, dataset) {
             (Ok(data), ARRAY) => Description {
                 kind: data.of.name.clone(),

@@ -40,17 +40,58 @@ impl Body<'_> {
     }
 }
 
+/// A member that is in the file.
 pub struct Written {
     /// For the directory.
-    pub entry: Vec<u8>,
+    entry: Vec<u8>,
     /// Where the next member may begin.
-    pub end: u64,
+    end: u64,
+    /// Of its data.
+    pub crc: u32,
+}
+
+/// The members of a file, one after the other.
+pub struct Members {
+    compressor: Compressor,
+    /// Bytes that are to stay.
+    len: u64,
+    directory: Vec<u8>,
+    count: u64,
+}
+
+impl Members {
+    pub fn new(jobs: usize) -> Members {
+        Members { compressor: Compressor::new(jobs), len: 0, directory: Vec::new(), count: 0 }
+    }
+
+    /// How many are kept.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Writes a member behind those that are kept; what is not kept leaves no trace. `scratch` is a directory.
+    pub fn write(&self, file: &File, scratch: &Path, name: &str, body: Body<'_>) -> io::Result<Written> {
+        write(&Place { file, directory: scratch, compressor: &self.compressor }, self.len, name, body)
+    }
+
+    pub fn keep(&mut self, Written { entry, end, .. }: Written) {
+        self.directory.extend(entry);
+        (self.len, self.count) = (end, self.count + 1);
+    }
+
+    /// Writes the directory.
+    pub fn finish(self, file: &File) -> io::Result<()> {
+        file.set_len(self.len)?;
+        let mut to = At { file, at: self.len };
+        to.write_all(&self.directory)?;
+        to.write_all(&end(self.len, self.directory.len() as u64, self.count))
+    }
 }
 
 /// A place in a file to write on from.
-pub struct At<'f> {
-    pub file: &'f File,
-    pub at: u64,
+struct At<'f> {
+    file: &'f File,
+    at: u64,
 }
 
 impl Write for At<'_> {
@@ -73,14 +114,14 @@ struct Facts {
 }
 
 /// Where members go.
-pub struct Place<'p> {
-    pub file: &'p File,
-    pub directory: &'p Path,
-    pub compressor: &'p Compressor,
+struct Place<'p> {
+    file: &'p File,
+    directory: &'p Path,
+    compressor: &'p Compressor,
 }
 
 /// Writes a member at `start` of the file.
-pub fn write(place: &Place<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::Result<Written> {
+fn write(place: &Place<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::Result<Written> {
     let (level, only_if_smaller) = match body.compression {
         Compression::None => {
             return write_as(place, start, name, body.all(), None).map(|(written, _)| written);
@@ -121,7 +162,8 @@ fn write_as(
     let stored_len = to.get_ref().at - data_at;
     let facts = Facts { method, crc: summed.crc, stored_len, len: summed.len };
     place.file.write_all_at(&local(&facts, name, name_len, room), start)?;
-    let written = Written { entry: entry(&facts, name, name_len, start), end: data_at + stored_len };
+    let entry = entry(&facts, name, name_len, start);
+    let written = Written { entry, end: data_at + stored_len, crc: facts.crc };
     Ok((written, facts))
 }
 
@@ -206,7 +248,7 @@ fn entry(facts: &Facts, name: &str, name_len: u16, start: u64) -> Vec<u8> {
 }
 
 /// What comes after a directory of `len` bytes at `start`.
-pub fn end(start: u64, len: u64, count: u64) -> Vec<u8> {
+fn end(start: u64, len: u64, count: u64) -> Vec<u8> {
     let mut out = Vec::new();
     let fits = count < u16::MAX.into() && len < u32::MAX.into() && start < u32::MAX.into();
     if !fits {
@@ -227,4 +269,14 @@ pub fn end(start: u64, len: u64, count: u64) -> Vec<u8> {
     out.extend([len, start].map(u32::to_le_bytes).concat());
     out.extend(0u16.to_le_bytes());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_end_of_large_archives() {
+        assert_eq!(super::end(1, 2, 3).len(), 22);
+        assert_eq!(super::end(1 << 32, 2, 3).len(), 98);
+        assert_eq!(super::end(1, 2, 65535).len(), 98);
+    }
 }

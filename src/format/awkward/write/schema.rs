@@ -9,11 +9,13 @@ pub struct Schema<'w> {
     root: &'w str,
     pub json: Vec<u8>,
     next: u64,
+    /// Members that the array is made of.
+    pub used: Vec<&'w str>,
 }
 
 impl<'w> Schema<'w> {
     pub fn new(writer: &'w Writer, root: &'w str) -> Schema<'w> {
-        Schema { writer, root, json: Vec::new(), next: 0 }
+        Schema { writer, root, json: Vec::new(), next: 0, used: Vec::new() }
     }
 
     fn id(&mut self) -> u64 {
@@ -21,17 +23,15 @@ impl<'w> Schema<'w> {
         self.next - 1
     }
 
-    /// Adds the array at `place`; returns its length.
-    pub fn array(&mut self, place: &str, depth: usize) -> Result<u64, String> {
+    /// Adds the array at `place`; returns its dimensions, None for those of lists.
+    pub fn array(&mut self, place: &str, depth: usize) -> Result<Vec<Option<u64>>, String> {
         let writer = self.writer;
         if depth == super::super::schema::DEEPEST {
             return Err(format!("it is nested deeper than {depth} levels, which is the limit"));
         }
-        if let Some(flat) =
-            writer.arrays.get(place).or_else(|| writer.part(place, "data").filter(|_| !place.is_empty()))
-        {
+        if let Some(flat) = writer.elements(place) {
             self.flat(flat)?;
-            return Ok(length(flat));
+            return Ok([length(flat)].iter().chain(inner(flat)).copied().map(Some).collect());
         }
         let id = self.id();
         let told = ["counts", "offsets", "starts", "stops"].map(|part| writer.part(place, part));
@@ -45,23 +45,35 @@ impl<'w> Schema<'w> {
             }
             _ => return Err(format!("counts, offsets, starts and stops of {place:?} do not say the same")),
         };
+        self.used.extend(told.into_iter().flatten().map(|part| &*part.member));
         self.json.extend(format!("{{\"call\": [\"awkward0\", {call}], \"args\": [").into_bytes());
         for part in &parts {
             self.flat(part)?;
             self.json.extend(b", ");
         }
-        let have = self.array(&below(place, "content"), depth + 1)?;
+        let content = self.array(&below(place, "content"), depth + 1)?;
         self.json.extend(format!("], \"id\": {id}}}").into_bytes());
         let (len, need) = lists(&parts, call)?;
+        let have = content.first().copied().flatten().unwrap_or(0);
         match need {
             Some(need) if need > have.into() => {
                 Err(format!("the lists of {place:?} need {need} items, its content has {have}"))
             }
-            _ => Ok(len),
+            _ => {
+                let inner = parts.first().map_or(&[][..], |part| inner(part));
+                let inner = inner.iter().copied().map(Some);
+                Ok([Some(len)]
+                    .into_iter()
+                    .chain(inner)
+                    .chain([None])
+                    .chain(content.into_iter().skip(1))
+                    .collect())
+            }
         }
     }
 
-    fn flat(&mut self, flat: &Added) -> Result<(), String> {
+    fn flat(&mut self, flat: &'w Added) -> Result<(), String> {
+        self.used.push(&flat.member);
         let (id, length_id) = (self.id(), self.id());
         let read = flat.member.strip_prefix(&format!("{}-", self.root)).unwrap_or(&flat.member);
         self.json.extend(b"{\"call\": [\"awkward0\", \"numpy\", \"frombuffer\"], \"args\": [{\"read\": ");
@@ -81,14 +93,22 @@ fn length(flat: &Added) -> u64 {
     flat.array.shape.first().copied().unwrap_or(1)
 }
 
+/// The sizes of all dimensions but the first.
+fn inner(flat: &Added) -> &[u64] {
+    flat.array.shape.get(1..).unwrap_or_default()
+}
+
 /// How many lists there are, and how many items they need, where that is known.
 fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
     let [first, others @ ..] = parts else { return Err("it has no lists".into()) };
-    let is_flat = |part: &&Added| part.array.shape.len() == 1;
+    let is_alike = |part: &&Added| inner(part) == inner(first);
     let numbers = |part: &Added| part.numbers.clone().ok_or("its lists are not told by whole numbers");
     let found = numbers(first)?;
-    if !parts.iter().all(is_flat) {
-        return Err("where its lists are is not told by arrays of one dimension".into());
+    if others.is_empty() && !inner(first).is_empty() {
+        return Err("counts and offsets of several dimensions are not written: starts and stops are".into());
+    }
+    if !others.iter().all(is_alike) {
+        return Err("its starts and stops have different inner dimensions".into());
     }
     let len = length(first);
     if found.least < 0 {

@@ -1,0 +1,92 @@
+//! A container written anew as it is: the members that its arrays are made of, decoded by the ZIP file and no further. So
+//! arrays of every class stay what they are, with what they share and what is not read here. Damage ends it.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::array::Array;
+use super::store::Store;
+use super::{SCHEMA, check, document};
+use crate::error::Place;
+use crate::format::Compression;
+use crate::format::target::zip::{Body, Members};
+use crate::format::target::{LEVEL, directory};
+use crate::{Error, Result};
+
+/// Is told of the bytes that were written, and may end it.
+pub type Step<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
+
+/// Writes these arrays, or all members. Returns what users should know.
+pub fn rewrite(
+    store: &Store,
+    arrays: &[&Arc<Array>],
+    is_whole: bool,
+    (path, file): (&Path, &File),
+    step: Step<'_>,
+) -> Result<Vec<String>> {
+    for array in arrays {
+        sound(array, step)?;
+    }
+    let numbers = if is_whole { every(store) } else { used(store, arrays)? };
+    let mut members = Members::new(1);
+    for number in numbers {
+        add(store, number, &mut members, (path, file))?;
+        step(store.size(number).stored)?;
+    }
+    members.finish(file).map_err(|cause| Error::write(Place::file(path), cause))?;
+    let twice = store.twice.iter();
+    Ok(twice.map(|name| format!("of two members {name:?} the last is written, as it is read")).collect())
+}
+
+/// Fails if something of an array is damaged; what is refused for what it is stays as it is.
+fn sound(array: &Array, step: Step<'_>) -> Result<()> {
+    for (ix, node) in array.graph.nodes.iter().enumerate() {
+        step(0)?;
+        let looked = match node.flat() {
+            Some(_) => array.content(ix)?.pass(&mut |_| ControlFlow::Continue(())),
+            None => check::check(array, ix),
+        };
+        match looked {
+            Err(Error::Unsupported { .. }) => {}
+            looked => looked?,
+        }
+    }
+    Ok(())
+}
+
+/// Of two members of one name the one that is read.
+fn every(store: &Store) -> BTreeSet<usize> {
+    store.names().filter_map(|name| store.find(name)).collect()
+}
+
+/// The schemas of arrays, and what they read.
+fn used(store: &Store, arrays: &[&Arc<Array>]) -> Result<BTreeSet<usize>> {
+    let mut numbers = BTreeSet::new();
+    for array in arrays {
+        let document = array.document.as_ref().map_err(|fault| fault.error(store.place(&array.name)))?;
+        let names = document::reads(document).into_iter().chain([format!("{}{SCHEMA}", array.name)]);
+        numbers.extend(names.filter_map(|name| store.find(&name)));
+    }
+    Ok(numbers)
+}
+
+fn add(store: &Store, number: usize, members: &mut Members, (path, file): (&Path, &File)) -> Result<()> {
+    let name = store.names().nth(number).unwrap_or_default();
+    let record = store.stored(number)?.map(|(_, record)| record);
+    let is_compressed = record.is_some_and(|record| record.compression().is_some());
+    let compression = if is_compressed { Compression::Zlib(LEVEL) } else { Compression::None };
+    let mut data = store.content(number)?.reader()?;
+    let body = Body { head: Vec::new(), data: &mut data, compression };
+    let written = members.write(file, directory(path), name, body).map_err(|cause| {
+        Error::inside(&cause).cloned().unwrap_or_else(|| Error::write(Place::file(path).dataset(name), cause))
+    })?;
+    if let Some(record) = record.filter(|record| record.crc != written.crc) {
+        let problem = format!("its CRC-32 is {:08x}, recorded is {:08x}", written.crc, record.crc);
+        return Err(Error::damaged(store.place(name), problem));
+    }
+    members.keep(written);
+    Ok(())
+}

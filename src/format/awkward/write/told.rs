@@ -1,0 +1,69 @@
+//! What `meta.yaml` of a mount tells of an array, or of a part of one, that is to be written: by it what is neither flat
+//! nor jagged is refused, as its parts alone would be other arrays, and what became something else on its way.
+
+use std::io::{self, Read};
+
+use crate::yaml::{self, Node};
+
+/// The longest that is read; it has a schema, which is as long.
+const LONGEST: u64 = 128 << 20;
+
+pub struct Told {
+    pub is_flat: bool,
+    /// As the reference shows it: `[0, 3) -> [0, inf) -> float64`.
+    shape: String,
+}
+
+/// None: it is something else that is called so.
+pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
+    let mut bytes = Vec::new();
+    data.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(io::Error::other(format!("it has more than {LONGEST} bytes, which is the limit")));
+    }
+    let Some(node) = String::from_utf8(bytes).ok().and_then(|text| yaml::value(&text).ok()) else {
+        return Ok(None);
+    };
+    let Some(class) = node.get("class").and_then(Node::as_str) else { return Ok(None) };
+    if let Some(why) = refused(&node) {
+        return Err(io::Error::other(format!("not all of the array ({class}) is there: {why}")));
+    }
+    if !matches!(class, "numpy.ndarray" | "JaggedArray") {
+        return Err(io::Error::other(format!(
+            "the array is of the class {class}, and flat and jagged arrays are all that is written from files and \
+             other containers (rab convert from .awkd to .awkd keeps every class)"
+        )));
+    }
+    let shape = node.get("type").and_then(Node::as_str).unwrap_or_default();
+    Ok(Some(Told { is_flat: class == "numpy.ndarray", shape: shape.into() }))
+}
+
+/// Why something of it is not there: what is said first.
+fn refused(node: &Node) -> Option<String> {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    match node.get("refused") {
+        Some(Node::Seq(parts)) => parts.first().and_then(|part| text(part, "why")),
+        _ => text(node, "refused").or_else(|| text(node, "problem")),
+    }
+}
+
+/// The sizes of dimensions, None for those of lists, as the reference shows them.
+pub fn shown(dimensions: &[Option<u64>]) -> String {
+    let size = |size: &Option<u64>| size.map_or("inf".into(), |size| size.to_string());
+    dimensions.iter().map(|dimension| format!("[0, {}) -> ", size(dimension))).collect()
+}
+
+impl Told {
+    /// An array that was told so has these dimensions.
+    pub fn check(&self, dimensions: &[Option<u64>]) -> Result<(), String> {
+        let found = shown(dimensions);
+        match self.shape.strip_prefix(&found) {
+            Some(element) if !element.contains("->") => Ok(()),
+            _ => Err(format!(
+                "meta.yaml says that it is {}, and its parts make {found}... (without meta.yaml they are written \
+                 so)",
+                self.shape
+            )),
+        }
+    }
+}
