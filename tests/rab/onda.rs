@@ -491,7 +491,7 @@ fn names_of(table: &Path) -> Vec<String> {
 #[test]
 fn arrays_become_signals() {
     let dir = scratch();
-    python(&[&"check_onda_packed.py", &RAB, &dir.path()]);
+    python(&[&"check_onda_packed.py", &RAB, &dir.path(), &sample("v2_extended.mylab.eeg-signal.arrow")]);
     let table = dir.path().join("none.arrow");
     let said = rab(&[&"pack", &table, &sample("samples.expected.json")]);
     assert!(said.code == 1 && said.err.contains("the dataset is none") && !table.exists(), "{said:?}");
