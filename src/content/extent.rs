@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Content;
-use crate::Result;
 use crate::codec::Wrapper;
 use crate::error::Place;
 use crate::source::Source;
+use crate::{Error, Result};
 
 /// Bytes of a file from which a content is had.
 pub struct Extent {
@@ -35,6 +35,10 @@ impl Content {
             Content::Decoded(stream) => Some(stream.stored().0.place()),
             Content::Part { whole, .. } => whole.file(),
             Content::Computed(computed) => computed.file(),
+            Content::Broken {
+                error: Error::Damaged { place, .. } | Error::Unsupported { place, .. },
+                ..
+            } => Some(Place::file(&place.file)),
             Content::Inline(_) | Content::Broken { .. } => None,
         }
     }

@@ -228,8 +228,10 @@ fn file_type(kind: Kind) -> FileType {
 /// The one place where errors become errno.
 fn errno(error: &Error) -> Errno {
     match error {
+        // A file below that is missing is not the one that was asked for: "no such file" is nothing to read to many.
         Error::Read { cause, .. } | Error::Open { cause, .. } => {
-            cause.raw_os_error().map_or(Errno::EIO, Errno::from_i32)
+            let known = cause.raw_os_error().filter(|code| ![libc::ENOENT, libc::ENOTDIR].contains(code));
+            known.map_or(Errno::EIO, Errno::from_i32)
         }
         Error::Unsupported { .. } => Errno::EOPNOTSUPP,
         Error::NotFound => Errno::ENOENT,

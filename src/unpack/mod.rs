@@ -10,6 +10,7 @@
 mod chosen;
 mod file;
 mod own;
+mod store;
 mod walk;
 
 use std::ffi::OsStr;
@@ -29,6 +30,7 @@ use rustix::io::Errno;
 use self::chosen::Chosen;
 use self::file::{Failure, NewFile};
 use self::own::Own;
+use self::store::{Store, Stores};
 use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
@@ -99,7 +101,8 @@ pub fn unpack(
         }
     };
     let walk = Walk { tree, to, meta: options.meta };
-    let unpacking = Unpacking { archive, walk: &walk, options, watch, modified: archive.modified() };
+    let (modified, are_whole) = (archive.modified(), AtomicBool::new(true));
+    let unpacking = Unpacking { archive, walk: &walk, options, watch, modified, are_whole };
     unpacking.check()?;
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
     unpacking.write_all()
@@ -119,6 +122,8 @@ struct Unpacking<'a> {
     options: Options,
     watch: &'a Watch<'a>,
     modified: SystemTime,
+    /// All stores that were written.
+    are_whole: AtomicBool,
 }
 
 /// A file to be written.
@@ -129,6 +134,8 @@ struct Job {
     name: Vec<u8>,
     held: Held,
     face: Face,
+    /// What it is a part of.
+    store: Option<Arc<Store>>,
 }
 
 impl Unpacking<'_> {
@@ -165,7 +172,7 @@ impl Unpacking<'_> {
         let keep = |error| {
             failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         };
-        let over = AtomicBool::new(false);
+        let (over, mut stores) = (AtomicBool::new(false), Stores::default());
         thread::scope(|scope| {
             let (give, jobs) = mpsc::sync_channel::<Job>(WAITING);
             let jobs = Arc::new(Mutex::new(jobs));
@@ -173,10 +180,9 @@ impl Unpacking<'_> {
                 let (jobs, over, keep) = (jobs.clone(), &over, &keep);
                 let work = move || {
                     while let Some(job) = next(&jobs) {
-                        if over.load(Ordering::Relaxed) {
-                            continue;
-                        }
-                        if let Err(error) = self.write(&job) {
+                        let is_over = over.load(Ordering::Relaxed);
+                        let done = if is_over { Ok(false) } else { self.write(&job) };
+                        if let Err(error) = self.finish(job.store, done) {
                             over.store(true, Ordering::Relaxed);
                             keep(error);
                         }
@@ -190,19 +196,12 @@ impl Unpacking<'_> {
             // Once all threads are gone nobody waits for a job.
             drop(jobs);
             let walked = self.walk.each(true, &mut |found| {
-                self.go_on()?;
-                let Found { dir, path, name, held, face, is_link } = found;
-                let held = match held {
-                    Ok(held) => held,
-                    Err(error) => return self.unreadable(error),
-                };
-                if is_link {
-                    return self.link(dir, path, name, &held);
-                }
-                let job = Job { dir: dir.clone(), path: path.clone(), name: name.to_vec(), held, face };
+                let Some(job) = self.meet(found, &mut stores)? else { return Ok(()) };
                 let is_over = over.load(Ordering::Relaxed) || give.send(job).is_err();
                 if is_over { Err(Error::Other("no thread can be started".into())) } else { Ok(()) }
             });
+            let last = stores.current.take().map(|(_, store)| store);
+            let walked = self.finish(last, Ok(walked.is_ok())).and(walked);
             if let Err(error) = walked {
                 // What a thread has met comes first.
                 drop(give);
@@ -211,31 +210,74 @@ impl Unpacking<'_> {
                 }
             }
         });
-        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)?;
+        stores.last.map_or(Ok(()), |last| self.announce(&last, self.are_whole.load(Ordering::Relaxed)))
     }
 
-    /// Writes a file, or tells why its dataset cannot be read.
-    fn write(&self, job: &Job) -> Result<()> {
-        let content = self.walk.tree.content(job.held.node(), job.face);
-        match content.map_err(Failure::Read).and_then(|content| self.fill(job, &content)) {
-            Ok(()) => Ok(()),
-            Err(Failure::Write(cause)) => Err(failed(&job.path, &job.name, cause)),
-            Err(Failure::Read(error)) => {
-                self.unreadable(error)?;
-                self.hold_place(job)
+    /// What is to be done now for a file that the walk has met.
+    fn meet(&self, found: Found<'_>, stores: &mut Stores) -> Result<Option<Job>> {
+        self.go_on()?;
+        let Found { dir, path, name, parent, held, face, is_link } = found;
+        let store = stores.at(parent);
+        let held = match held {
+            Ok(held) => held,
+            Err(error) => {
+                store.inspect(|store| store.lacks_something());
+                return self.unreadable(error).map(|()| None);
+            }
+        };
+        if is_link {
+            return self.link(dir, path, name, &held).map(|()| None);
+        }
+        let job = Job { dir: dir.clone(), path: path.clone(), name: name.to_vec(), held, face, store };
+        if !self.options.view.is_some_and(|view| view.announces(name)) {
+            return Ok(Some(job));
+        }
+        // One that is there is of an older store, which this one replaces.
+        match self.options.force.then(|| unlinkat(dir, name, AtFlags::empty())) {
+            None | Some(Ok(()) | Err(Errno::NOENT)) => {}
+            Some(Err(cause)) => return Err(failed(path, name, cause.into())),
+        }
+        let is_face = self.walk.tree.brief(parent)?.is_some();
+        let before = if is_face { stores.begin(parent, job) } else { stores.last.replace(job).and(None) };
+        self.finish(before, Ok(true)).map(|()| None)
+    }
+
+    /// A file of a store is there, or not; behind the last one comes what announces the store.
+    fn finish(&self, store: Option<Arc<Store>>, is_there: Result<bool>) -> Result<()> {
+        if let Some(store) = store {
+            if !matches!(is_there, Ok(true)) {
+                store.lacks_something();
+            }
+            if let Some(store) = Arc::into_inner(store) {
+                self.announce(&store.last, store.is_whole())?;
             }
         }
+        is_there.map(drop)
     }
 
-    /// A file of a store that is not there would be one without data to the store's programs; one that is empty is an
-    /// error to them. No other files are in place of datasets that they are none of.
-    fn hold_place(&self, job: &Job) -> Result<()> {
-        if job.face == Face::Sidecar || !matches!(self.walk.tree.brief(job.held.node()), Ok(None)) {
+    /// Writes what announces a store, or all of them, if that is whole.
+    fn announce(&self, job: &Job, is_whole: bool) -> Result<()> {
+        if is_whole && self.write(job)? {
             return Ok(());
         }
-        let made = NewFile::create(&job.dir)
-            .and_then(|new| new.finish(&job.name, self.modified, self.options.force));
-        made.map_err(|cause| failed(&job.path, &job.name, cause))
+        self.are_whole.store(false, Ordering::Relaxed);
+        if self.go_on().is_ok() {
+            let name = String::from_utf8_lossy(&job.name);
+            let problem = format!("{}: it is not whole, so it gets no {name}", job.path.display());
+            (self.watch.failed)(&Error::Other(problem));
+        }
+        Ok(())
+    }
+
+    /// Writes a file, or tells why its dataset cannot be read. Is it there?
+    fn write(&self, job: &Job) -> Result<bool> {
+        let content = self.walk.tree.content(job.held.node(), job.face);
+        match content.map_err(Failure::Read).and_then(|content| self.fill(job, &content)) {
+            Ok(()) => Ok(true),
+            Err(Failure::Write(cause)) => Err(failed(&job.path, &job.name, cause)),
+            Err(Failure::Read(error)) => self.unreadable(error).map(|()| false),
+        }
     }
 
     /// What a dataset lacks ends nothing.

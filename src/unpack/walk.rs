@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat}
 use rustix::io::Errno;
 
 use crate::error::Place;
-use crate::tree::{Entry, Face, Held, Kind, ROOT, Tree};
+use crate::tree::{Entry, Face, Held, Kind, NodeId, ROOT, Tree};
 use crate::{Error, Result};
 
 /// So many of the innermost directories are kept open, and of those further out every such one.
@@ -34,6 +34,8 @@ pub struct Found<'f> {
     /// Of the directory, for messages.
     pub path: &'f Arc<Path>,
     pub name: &'f [u8],
+    /// The directory's node.
+    pub parent: NodeId,
     /// Or why it cannot be told what it is.
     pub held: Result<Held>,
     pub face: Face,
@@ -100,7 +102,7 @@ impl Walk<'_> {
                             Ok(None) => Err(Error::NotFound),
                             Err(error) => Err(error),
                         };
-                        done = each(Found { dir, path: &step.path, name, held, face, is_link });
+                        done = each(Found { dir, path: &step.path, name, parent, held, face, is_link });
                     }
                 }
                 done.is_ok()

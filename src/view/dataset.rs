@@ -174,6 +174,7 @@ impl Dataset {
 
     /// Something of it makes no sense.
     pub fn wrong(&self, problem: &str) -> Error {
-        Error::Other(format!("dataset {:?}: {problem}", self.about.name.lossy()))
+        let file = self.origin.content().ok().and_then(|content| content.file());
+        Error::Other(format!("{}: {problem}", file.unwrap_or_default().dataset(&self.about.name.lossy())))
     }
 }

@@ -92,6 +92,13 @@ pub trait View: Sync {
         &[]
     }
 
+    /// Does a file of this name, in a face that is a directory or beside faces, say that others are there? To programs
+    /// what it says and is not there is data of a sort.
+    fn announces(&self, name: &[u8]) -> bool {
+        let _ = name;
+        false
+    }
+
     /// One of these files.
     fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content> {
         let _ = (directory, name);

@@ -275,8 +275,10 @@ fn an_index_that_is_wrong_is_no_file_and_said_in_the_log() {
     ] {
         let error = std::fs::read(path(index)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{index}");
-        assert!(mount.log().contains(why), "{why:?} is not in {}", mount.log());
+        sh(r#"! ls -l "$1" 2> /dev/null"#, &[&path(index)]);
+        assert_eq!(mount.log().matches(why).count(), 1, "{why:?} is not once in {}", mount.log());
     }
+    assert!(mount.log().contains("readme.rab: dataset \"my second array\": [5]: "), "{}", mount.log());
     // Some parts have faces that the whole has not, and the other way round.
     assert!(mount.join(".views/csv/my second array[1:2].csv").is_file());
     assert!(!mount.join(".views/csv/my second array[1, 2].csv").exists());

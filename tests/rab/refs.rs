@@ -1,5 +1,7 @@
 //! `rab refs`: what fsspec, zarr and xarray read by its references, from a disk and over HTTP.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -139,15 +141,15 @@ fn several_files_are_one_container() {
 #[test]
 fn no_key_is_there_twice() {
     let dir = scratch();
-    for name in [r"a\b", "a%5Cb"] {
-        std::fs::create_dir(dir.path().join(name)).unwrap();
-        for inner in ["x.rab", if name.contains('%') { "y.rab" } else { "z.rab" }] {
-            std::fs::copy(data("orders.rab"), dir.path().join(name).join(inner)).unwrap();
-        }
-        std::fs::copy(data("orders.rab"), dir.path().join(format!("{name}.rab"))).unwrap();
+    // Only names that are no text can become one.
+    for name in [&b"a\xffb"[..], b"a%FFb"] {
+        let at = |name: &[u8]| dir.path().join(OsStr::from_bytes(name));
+        std::fs::create_dir(at(name)).unwrap();
+        std::fs::copy(data("orders.rab"), at(name).join("x.rab")).unwrap();
+        std::fs::copy(data("orders.rab"), at(&[name, b".rab"].concat())).unwrap();
     }
     let said = rab(&[&"refs", &dir.path()]);
-    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.code, 0, "{}", said.err);
     let mut keys: Vec<&str> =
         said.out.lines().filter_map(|line| line.split("\": ").next()?.strip_prefix('"')).collect();
     let all = keys.len();
@@ -155,8 +157,8 @@ fn no_key_is_there_twice() {
     keys.dedup();
     assert_eq!(keys.len(), all);
     let containers = keys.iter().filter(|key| key.ends_with(".rab/.zmetadata")).count();
-    assert_eq!((containers, said.err.lines().count()), (4, 2), "{}", said.err);
-    assert_eq!(said.err.matches("something else has its key, \"a%5Cb").count(), 2, "{}", said.err);
+    assert_eq!((containers, said.err.lines().count()), (2, 2), "{}", said.err);
+    assert_eq!(said.err.matches("something else has its key, \"a%FFb").count(), 2, "{}", said.err);
 }
 
 #[test]

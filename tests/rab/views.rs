@@ -1,8 +1,12 @@
 //! `--as KIND`: datasets in the form of a view, without a mount.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::kit::{data, entry, python, rab as container, scratch};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::kit::{data, entry, eventually, python, rab as container, scratch};
 use crate::{RAB, good, rab};
 
 /// What is said of words that are refused.
@@ -91,31 +95,87 @@ fn unpack_writes_zarr_stores() {
     }
 }
 
+/// To programs a chunk that is missing is zeros, so an array that is not whole must not look like one.
 #[test]
-fn a_damaged_array_is_an_error_in_an_unpacked_store_too() {
-    let codec = |length: &'static str, more: &[&'static str]| {
-        let lines = [length, "byteOffset: 0", "byteOrder: C", "endianness: little"];
-        [&lines[..], more, &["shape: [10]", "type: float32"]].concat()
+fn a_store_shows_no_array_that_is_not_whole() {
+    // Three chunks, of which the last cannot be decoded.
+    let script = r#"
+import sys, zlib, numpy as np
+whole = np.random.default_rng(3).bytes(12 << 20)
+packed = zlib.compress(whole, 1)
+header = lambda n: f"""
+- codecMeta: {{byteLength: 40, byteOffset: 0, byteOrder: C, endianness: little, shape: [10], type: float32}}
+  metadata: {{}}
+  name: dir/good
+- codecMeta: {{byteLength: {n}, byteOffset: 40, byteOrder: C, compression: gzip, decodedLength: {12 << 20},
+    endianness: little, shape: [{3 << 20}], type: float32}}
+  metadata: {{}}
+  name: dir/bad
+""".encode()
+for path, data in (sys.argv[1], packed), (sys.argv[2], packed[:11 << 20] + bytes(1000)):
+    text = header(len(data))
+    open(path, "wb").write(b"rab" + len(text).to_bytes(4, "little") + text + bytes([7] * 40) + data)
+"#;
+    let dir = scratch();
+    let [good, bad, store] = ["good.rab", "bad.rab", "store"].map(|name| dir.path().join(name));
+    python(&[&"-c", &script, &good, &bad]);
+    let there = |name: &str| store.join(name).is_file();
+    let check = |is_whole: bool, said: crate::kit::Said| {
+        let code = if is_whole { 0 } else { 12 };
+        assert!(said.code == code && there("dir/good/.zarray") && there("dir/bad/0"), "{said:?}");
+        assert_eq!((there("dir/bad/.zarray"), there(".zmetadata")), (is_whole, is_whole), "{said:?}");
+        for name in
+            ["store/dir/bad: it is not whole, so it gets no .zarray", "dataset \"dir/bad\"", "no .zmetadata"]
+        {
+            assert_eq!(said.err.contains(name), !is_whole, "{said:?}");
+        }
     };
-    let header = [
-        entry("good", &codec("byteLength: 40", &[])),
-        entry("bad", &codec("byteLength: 40", &["compression: gzip", "decodedLength: 40"])),
-    ];
-    let (dir, file) = container(&format!("\n{}\n", header.concat()), &[7; 40]);
-    let store = dir.path().join("store");
-    let said = rab(&[&"unpack", &file, &store, &"--as", &"zarr"]);
-    assert_eq!(said.code, 12, "{said:?}");
+    check(true, rab(&[&"unpack", &good, &store, &"--as", &"zarr"]));
+    // What is there from before announces nothing any more.
+    check(false, rab(&[&"unpack", &bad, &store, &"--as", &"zarr", &"--force"]));
     let script = r#"
 import sys, zarr
-for store in zarr.open_group(sys.argv[1], mode="r"), zarr.open_consolidated(sys.argv[1]):
-    assert store["good"][...].tobytes() == bytes([7] * 40)
-    try:
-        store["bad"][...]
-    except Exception:
-        continue
+store = zarr.open_group(sys.argv[1], mode="r")
+assert store["dir/good"][...].tobytes() == bytes([7] * 40)
+try:
+    store["dir/bad"][...]
+except Exception:
+    pass
+else:
     raise SystemExit("it has data")
 "#;
     python(&[&"-c", &script, &store]);
+    check(true, rab(&[&"unpack", &good, &store, &"--as", &"zarr", &"--force"]));
+}
+
+#[test]
+fn interrupted_it_announces_no_array() {
+    let dir = scratch();
+    let [file, store] = ["x.rab", "store"].map(|name| dir.path().join(name));
+    let codec = |length: u64, count: u64| {
+        [
+            format!("byteLength: {length}"),
+            "byteOffset: 0".into(),
+            "byteOrder: C".into(),
+            "endianness: little".into(),
+            format!("shape: [{count}]"),
+            "type: float32".into(),
+        ]
+    };
+    let entry =
+        |name: &str, length: u64| entry(name, &codec(length, length / 4).each_ref().map(String::as_str));
+    let header = format!("\n{}\n", entry("a", 40) + &entry("big", 40 << 30));
+    crate::kit::write_rab(&file, &header, &[7; 40]);
+    let len = file.metadata().unwrap().len() - 40 + (40 << 30);
+    std::fs::File::options().write(true).open(&file).unwrap().set_len(len).unwrap();
+    let mut child = Command::new(RAB);
+    child.arg("unpack").args([&file, &store]).args(["--as", "zarr"]);
+    let mut child = child.stdin(Stdio::null()).spawn().unwrap();
+    eventually("chunks are written", || store.join("big/3").exists());
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(2));
+    let there = |name: &str| store.join(name).exists();
+    assert!(there("a/.zarray") && there("big/.zattrs") && !there("big/.zarray") && !there(".zmetadata"));
 }
 
 #[test]

@@ -39,8 +39,6 @@ mod write;
 use std::path::Path;
 use std::sync::Arc;
 
-use memchr::memmem;
-
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, HEAD, Listing};
 use crate::source::{FileSource, Source};
@@ -80,12 +78,7 @@ impl Format for Onda {
         if !candidate.head.starts_with(arrow::MAGIC) && !is_stream {
             return false;
         }
-        let has =
-            |words: &[&str]| words.iter().all(|word| memmem::find(candidate.head, word.as_bytes()).is_some());
-        candidate.asked_for
-            || has(&["legolas_schema_qualified", "onda."])
-            || has(&["onda_format_version"])
-            || has(&["recording", "file_path", "file_format", "span", "sample_type", "sample_rate"])
+        candidate.asked_for || schema::tells_of_onda(candidate.head)
     }
 
     fn extensions(&self) -> &'static [&'static str] {

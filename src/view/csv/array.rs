@@ -24,7 +24,7 @@ pub fn csv(array: &Array, elements: Content) -> Option<Content> {
     let slot = texts.width.max(digits).max(2) as u64 + 1;
     let line = Line { columns, slot: slot as usize };
     let header = match columns {
-        // Padded on the left, numpy would take it for a value; on the right, pandas would take that into the name.
+        // numpy.loadtxt refuses spaces in front of it, and pandas takes those behind it into the name.
         1 => Content::Inline(b"#0\n"[..].into()),
         columns => slots::content(slot, columns, Names { line })?,
     };

@@ -21,9 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use self::names::{Faces, find_other};
+use self::names::{Faces, Part, find_other};
 use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
-use super::{Dataset, Directory, Face as Made, VIEWS, View};
+use super::{Dataset, Directory, Face as Made, Folder, VIEWS, View};
 use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{
@@ -32,7 +32,7 @@ use crate::tree::{
 use crate::{Error, Result};
 
 const NAME: &[u8] = b".views";
-/// Faces that are kept; each may keep a container open.
+/// Faces that are kept; each may keep a container open. So many messages are, too.
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 /// Cursors of what is not the tree's come first.
 const OWN: u64 = 64;
@@ -48,6 +48,8 @@ pub struct Overlay {
     nodes: Arc<Nodes>,
     /// What was made lately.
     made: Mutex<LruCache<NodeId, Made>>,
+    /// What was said of names lately.
+    told: Mutex<LruCache<String, ()>>,
 }
 
 impl Overlay {
@@ -60,7 +62,8 @@ impl Overlay {
         tree: Arc<dyn Tree>,
         shown: Option<&'static dyn View>,
     ) -> Overlay {
-        Overlay { tree, views, shown, nodes: Arc::default(), made: Mutex::new(LruCache::new(KEPT)) }
+        let (made, told) = (Mutex::new(LruCache::new(KEPT)), Mutex::new(LruCache::new(KEPT)));
+        Overlay { tree, views, shown, nodes: Arc::default(), made, told }
     }
 
     /// The node of a view; None for one of the tree.
@@ -158,9 +161,27 @@ impl Overlay {
         parent: &Parent,
         name: &[u8],
     ) -> Result<Option<(NodeId, Face)>> {
-        let found = faces.find_part(name)?;
-        let what = |part| What::Face { view: faces.view, part: Some(part) };
-        Ok(found.map(|(found, part)| self.remember(parent, name, found, what(part))))
+        match faces.find_part(name)? {
+            Some(Part::There(found, part)) => {
+                let what = What::Face { view: faces.view, part: Some(part) };
+                Ok(Some(self.remember(parent, name, found, what)))
+            }
+            Some(Part::Wrong(error)) => {
+                self.tell(&error);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Says once in the log why a name is no file; one program asks for it several times.
+    fn tell(&self, error: &Error) {
+        let said = error.to_string();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.put(said.clone(), ()).is_none() {
+            drop(told);
+            log::warn!("{said}");
+        }
     }
 
     /// In a directory of a view.
@@ -202,14 +223,11 @@ impl Overlay {
                     None => self.look_up_part(&faces, &parent, name),
                 }
             }
-            What::Face { view, .. } => match self.made(dir)? {
-                Made::File(_) => Err(Error::NotADirectory),
-                Made::Directory(folder) => {
-                    let what = What::Inside { view: *view };
-                    let found = folder.find(name)?;
-                    Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
-                }
-            },
+            What::Face { view, .. } => {
+                let found = self.folder(dir)?.find(name)?;
+                let what = What::Inside { view: *view };
+                Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
+            }
             What::Inside { .. } => Err(Error::NotADirectory),
         }
     }
@@ -237,6 +255,21 @@ impl Overlay {
             }
         };
         Ok(self.keep(node, made))
+    }
+
+    /// What a face has in it that is a directory. One of which that cannot be told gives the error and is not without
+    /// files: what a store has not is data of a sort.
+    fn folder(&self, node: &Node) -> Result<Arc<dyn Folder>> {
+        match self.made(node) {
+            Ok(Made::Directory(folder)) => Ok(folder),
+            Ok(Made::File(Content::Broken { error, .. })) if node.what.is_directory() => Err(error),
+            Ok(Made::File(_)) => Err(Error::NotADirectory),
+            Err(Error::NotFound) => {
+                let name = String::from_utf8_lossy(&node.name);
+                Err(Error::Other(format!("what {name:?} is made of is not there any more")))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What is open is kept in its node, other things for a while. If two have made it at once, one of them is.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::super::{Dataset, Directory, View};
-use crate::Result;
 use crate::array::indexed;
 use crate::tree::{Face, Held, NodeId, Tree};
+use crate::{Error, Result};
 
 /// A directory of the tree with the faces of a view in it.
 pub struct Faces<'a> {
@@ -17,6 +17,13 @@ pub struct Faces<'a> {
     pub taken: &'a [&'a str],
     /// What has no face is shown as it is, and its name taken; else only directories are shown.
     pub has_others: bool,
+}
+
+/// What a name means that is a dataset's with an index.
+pub enum Part {
+    There(Arc<Held>, Box<str>),
+    /// The dataset has no such part, or that no such face.
+    Wrong(Error),
 }
 
 impl Faces<'_> {
@@ -49,9 +56,8 @@ impl Faces<'_> {
         Ok(None)
     }
 
-    /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`. An index that the dataset
-    /// does not have is said in the log.
-    pub fn find_part(&self, name: &[u8]) -> Result<Option<(Arc<Held>, Box<str>)>> {
+    /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`.
+    pub fn find_part(&self, name: &[u8]) -> Result<Option<Part>> {
         if self.view.makes_directories() {
             return Ok(None);
         }
@@ -59,12 +65,11 @@ impl Faces<'_> {
         let Some((file_name, index)) = stem.and_then(indexed) else { return Ok(None) };
         let Some((held, dataset)) = self.known(file_name)? else { return Ok(None) };
         let problem = match dataset.part(index) {
-            Ok(part) if self.view.shows(part.about()) => return Ok(Some((held, index.into()))),
+            Ok(part) if self.view.shows(part.about()) => return Ok(Some(Part::There(held, index.into()))),
             Ok(_) => format!("such a part has no face as {}", self.view.kind()),
             Err(problem) => problem,
         };
-        log::warn!("{}", dataset.wrong(&format!("[{index}]: {problem}")));
-        Ok(None)
+        Ok(Some(Part::Wrong(dataset.wrong(&format!("[{index}]: {problem}")))))
     }
 
     /// The files beside faces where something else is not called so; `of` is the directory.
@@ -121,8 +126,7 @@ impl Faces<'_> {
     }
 }
 
-/// What is no face and called so in a view. Names that it keeps for itself are nothing's; those on a disk may look as if
-/// they were escaped.
+/// What is no face and called so in a view. Names that it keeps for itself are nothing's.
 pub fn find_other(
     tree: &Arc<dyn Tree>,
     dir: NodeId,
@@ -130,15 +134,7 @@ pub fn find_other(
     name: &[u8],
 ) -> Result<Option<(Held, Face)>> {
     let meant = view.meant(name);
-    let plain = (*meant != *name).then_some(name.into());
-    for meant in [Some(meant), plain].into_iter().flatten() {
-        if *view.shown(&meant) == *name
-            && let Some(found) = Held::find(tree, dir, &meant)?
-        {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
+    if *view.shown(&meant) == *name { Held::find(tree, dir, &meant) } else { Ok(None) }
 }
 
 /// Is this a dataset that has the face, as far as its description can be read?

@@ -8,7 +8,8 @@ use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::tree::{Builder, Datasets, NameList};
 use crate::yaml::{self, Text};
 
-/// Datasets whose bytes are their numbers. Those with a dot in their file names are no arrays, `bad` makes no sense.
+/// Datasets whose bytes are their numbers. Those with a dot in their file names are no arrays, `bad` makes no sense, and
+/// the bytes of `gone` and `torn` are not to be had.
 struct Numbers(Vec<String>);
 
 impl Datasets for Numbers {
@@ -19,7 +20,11 @@ impl Datasets for Numbers {
         Size { len: Some(4), stored: 4 }
     }
     fn content(&self, dataset: u32) -> Result<Content> {
-        Ok(Content::Inline(dataset.to_le_bytes().into()))
+        match self.0.get(dataset as usize).map(String::as_str) {
+            Some("gone") => Err(Error::NotFound),
+            Some("torn") => Err(Error::damaged(Default::default(), "it is torn")),
+            _ => Ok(Content::Inline(dataset.to_le_bytes().into())),
+        }
     }
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         self.content(dataset).map(Some)
@@ -254,6 +259,19 @@ fn a_kind_is_listed_in_place_of_datasets() {
     assert_eq!(bytes(&tree, "x.npy"), [4, 0, 0, 0]);
     assert_eq!(bytes(&tree, "d/b.npy"), bytes(&tree, ".views/npy/d/b.npy"));
     assert_eq!(bytes(&tree, "a"), [0, 0, 0, 0]);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_an_error_and_not_one_without_data() {
+    let tree = overlay(&["gone", "torn", "a"], None);
+    let of = |name| go(&tree, &format!(".views/store/{name}")).unwrap().unwrap();
+    assert!(matches!(tree.lookup(of("a"), b"2"), Ok(None)));
+    let list = |name| tree.list(of(name), 0, &mut |_, _| true);
+    assert!(
+        matches!(tree.lookup(of("gone"), b"0"), Err(Error::Other(said)) if said.contains("not there any more"))
+    );
+    assert!(matches!(tree.lookup(of("torn"), b"0"), Err(Error::Damaged { .. })));
+    assert!(matches!((list("gone"), list("torn")), (Err(Error::Other(_)), Err(Error::Damaged { .. }))));
 }
 
 #[test]

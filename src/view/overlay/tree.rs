@@ -60,13 +60,10 @@ impl Tree for Overlay {
         match &node.what {
             What::Views { own } => self.list_kinds(&node, own.as_ref(), cursor, each),
             What::Directory { view } => self.list_faces(&node, *view, cursor, each),
-            What::Face { .. } => match self.made(&node)? {
-                Made::File(_) => Err(Error::NotADirectory),
-                Made::Directory(folder) => folder.list(cursor, &mut |name, cursor| {
-                    let node = id_of(dir, name, node.of.node());
-                    each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
-                }),
-            },
+            What::Face { .. } => self.folder(&node)?.list(cursor, &mut |name, cursor| {
+                let node = id_of(dir, name, node.of.node());
+                each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
+            }),
             What::Inside { .. } => Err(Error::NotADirectory),
         }
     }
@@ -75,10 +72,7 @@ impl Tree for Overlay {
         // `.views` may be listed by the tree itself.
         if !is_view(dir) && !is_view(entry.node) && name != NAME {
             let meant = self.shown.map_or(name.into(), |view| view.meant(name));
-            let found = match self.tree.listed(dir, &meant, entry)? {
-                None if *meant != *name => self.tree.listed(dir, name, entry)?,
-                found => found,
-            };
+            let found = self.tree.listed(dir, &meant, entry)?;
             if found.is_some() || self.shown.is_none() {
                 return Ok(found);
             }

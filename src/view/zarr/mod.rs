@@ -85,6 +85,10 @@ impl View for Zarr {
         if directory.is_container() { &[GROUP, CONSOLIDATED] } else { &[GROUP] }
     }
 
+    fn announces(&self, name: &[u8]) -> bool {
+        [ARRAY, CONSOLIDATED].iter().any(|own| own.as_bytes() == name)
+    }
+
     fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content> {
         match name {
             CONSOLIDATED => Ok(consolidated::of(directory.clone())),

@@ -1,0 +1,47 @@
+//! A face that is a directory of files, while it is written: the file that announces it to programs is written when all
+//! the rest is there, and not at all if something is missing. What is missing of a store is zeros to its programs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Job;
+use crate::tree::NodeId;
+
+pub struct Store {
+    /// Writes what announces it.
+    pub last: Job,
+    is_whole: AtomicBool,
+}
+
+impl Store {
+    /// Something of it is not there.
+    pub fn lacks_something(&self) {
+        self.is_whole.store(false, Ordering::Relaxed);
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.is_whole.load(Ordering::Relaxed)
+    }
+}
+
+/// What a walk has met of stores. Files of one come together, what announces it first.
+#[derive(Default)]
+pub struct Stores {
+    /// The one that the walk is in, and the node of its directory.
+    pub current: Option<(NodeId, Arc<Store>)>,
+    /// Writes what announces all of them.
+    pub last: Option<Job>,
+}
+
+impl Stores {
+    /// From now on files in the directory `dir` are a store's.
+    pub fn begin(&mut self, dir: NodeId, last: Job) -> Option<Arc<Store>> {
+        let store = Arc::new(Store { last, is_whole: AtomicBool::new(true) });
+        self.current.replace((dir, store)).map(|(_, before)| before)
+    }
+
+    /// The store that a directory is.
+    pub fn at(&self, dir: NodeId) -> Option<Arc<Store>> {
+        self.current.as_ref().filter(|(at, _)| *at == dir).map(|(_, store)| store.clone())
+    }
+}
