@@ -91,6 +91,7 @@ impl Archive {
         };
         match made {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
+                log::error!("{error}; reads of {:?} give that error", self.name(number));
                 Ok(Content::Broken { claimed: 1, error })
             }
             made => made,
