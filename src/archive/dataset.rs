@@ -122,8 +122,11 @@ impl<'a> Dataset<'a> {
         if let Ok(Content::Broken { error, .. }) | Err(error) = self.content() {
             return Some(error);
         }
-        let against = self.archive.datasets.violations(self.number);
-        (self.kind() == "bytes" && !against.is_empty()).then(|| self.damaged(against.join("; ")))
+        match self.archive.datasets.violations(self.number) {
+            Ok(against) if self.kind() != "bytes" || against.is_empty() => None,
+            Ok(against) => Some(self.damaged(against.join("; "))),
+            Err(error) => Some(error),
+        }
     }
 
     /// Fills `buf` with the decoded bytes from `offset`; nothing is decoded that is not needed for it.

@@ -31,7 +31,10 @@ impl Dataset<'_> {
     /// stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed);
-        let mut against = self.archive.datasets.violations(self.number);
+        let mut against = match self.archive.datasets.violations(self.number) {
+            Ok(against) => against,
+            Err(error) => return verified.and(Err(error)),
+        };
         if against.is_empty() {
             return verified;
         }

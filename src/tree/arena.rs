@@ -104,10 +104,10 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         Ok(None)
     }
-    /// What is against the format's rules in what is said of it, though it can be read.
-    fn violations(&self, dataset: u32) -> Vec<String> {
+    /// What is against the format's rules in what is said of it, though it can be read. An error: that is not looked at.
+    fn violations(&self, dataset: u32) -> Result<Vec<String>> {
         let _ = dataset;
-        Vec::new()
+        Ok(Vec::new())
     }
     /// The same as other formats can hold it, where that is something else than its datasets.
     fn plain(&self) -> Result<Option<Plain>> {
@@ -303,7 +303,7 @@ impl Datasets for Arc<dyn Datasets> {
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)
     }
-    fn violations(&self, dataset: u32) -> Vec<String> {
+    fn violations(&self, dataset: u32) -> Result<Vec<String>> {
         (**self).violations(dataset)
     }
     fn plain(&self) -> Result<Option<Plain>> {

@@ -176,7 +176,28 @@ fn what_asks_for_too_much_is_refused_and_nothing_is_empty_instead() {
 fn json_lines_of_strings_that_all_are_the_same_end() {
     let dir = scratch();
     python(&[&"-c", &include_str!("../rab/awkward/hostile.py"), &dir.path()]);
-    let mount = Mount::new(&dir.path().join("lines.awkd"));
-    let said = try_sh("timeout 120 head -c 1 $1", &[&mount.join(".views/jsonl/.jsonl")]);
-    assert!(said.code == 1 && said.err.contains("Operation not supported"), "{said:?}");
+    for name in ["lines", "itself"] {
+        let mount = Mount::new(&dir.path().join(format!("{name}.awkd")));
+        let said = try_sh("timeout 120 head -c 1 $1", &[&mount.join(".views/jsonl/.jsonl")]);
+        assert!(said.code == 1 && said.err.contains("Operation not supported"), "{said:?}");
+        let log = mount.log();
+        assert_eq!(
+            log.matches("which is the limit; reads of it as JSON lines give that error").count(),
+            1,
+            "{log}"
+        );
+    }
+}
+
+/// Nothing that could be taken for an array without items.
+#[test]
+fn json_lines_of_what_is_damaged_are_an_error() {
+    for name in ["jagged_float_counts", "jagged_fewer_stops", "bitmask_short", "missing_blob"] {
+        let mount = Mount::new(&file(&format!("bad/{name}.awkd")));
+        let error = mount.read(".views/jsonl/.jsonl").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(5), "{name}: {error}");
+        assert!(mount.log().contains("reads of it as JSON lines give that error"), "{name}: {}", mount.log());
+    }
+    let mount = Mount::new(&file("bad/virtual_bomb.awkd"));
+    assert!(mount.read(".views/jsonl/.jsonl").is_err_and(|error| error.raw_os_error() == Some(2)));
 }

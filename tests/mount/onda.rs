@@ -127,6 +127,9 @@ for name, table in [("more", more), ("wrong", wrong)]:
         assert!(said.contains(&format!("  {what}:\n    length: 5000\n    first:\n")), "{what}");
     }
     let mount = Mount::new(&dir.path().join("wrong.onda.signal.arrow"));
+    let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+    let warned = "  warnings:\n  - 'row 0, column wrong: a text is not UTF-8'\n";
+    assert!(said.contains(warned) && !said.contains("\n  wrong: "), "{said}");
     assert!(mount.read(".views/jsonl/tables/wrong.onda.signal.jsonl").is_err());
     assert!(mount.log().contains("row 0, column wrong: a text is not UTF-8"), "{}", mount.log());
 }

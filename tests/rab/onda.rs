@@ -215,6 +215,39 @@ fn signals_become_other_files() {
     sh(r#""$1" -c "$2" "$3""#, &[&interpreter(), &shape, &to("x.npy")]);
 }
 
+/// Which has no bytes of a fixed number, and stores texts and bytes as views.
+#[test]
+fn tables_of_polars() {
+    for name in ["test.onda.signal.arrow", "test.onda.annotation.arrow"] {
+        let dir = scratch();
+        std::os::unix::fs::symlink(sample("samples"), dir.path().join("samples")).unwrap();
+        let to = |name: &str| dir.path().join(name);
+        std::fs::copy(sample(name), to("own.arrow")).unwrap();
+        written(&to("own.arrow"), &to("own.new.arrow"));
+        python(&[&"make_onda_polars.py", &to("own.arrow"), &dir.path()]);
+        let listed = |file: &str| good(&[&"ls", &"-l", &"--follow-outside", &to(file)]);
+        let without_table =
+            |listed: &str| listed.lines().rev().skip(1).map(str::to_owned).collect::<Vec<_>>();
+        let own = without_table(&listed("own.arrow"));
+        assert!(own.len() > 2, "{own:?}");
+        for file in ["view.arrow", "zstd.arrow", "stream.arrow", "large.arrow", "runs.arrow"] {
+            assert_eq!(without_table(&listed(file)), own, "{file}");
+            let new = to(&format!("new.{file}"));
+            written(&to(file), &new);
+            let same = "import sys, pyarrow.ipc as i\n\
+                a, b = (i.open_file(p).read_all() for p in sys.argv[1:3])\n\
+                assert a.schema == b.schema and a.equals(b), (a.schema, b.schema)";
+            sh(r#""$1" -c "$2" "$3" "$4""#, &[&interpreter(), &same, &to("own.new.arrow"), &new]);
+        }
+        let said = rab(&[&"verify", &to("view.arrow")]);
+        let warned = "column recording: binary_view where Onda has fixed_size_binary[16]";
+        assert!(said.code == 12 && said.out.contains(warned), "{said:?}");
+        let said = rab(&[&"verify", &to("short.arrow")]);
+        let wrong = "row 0: column recording: a UUID has 16 bytes, this has 15";
+        assert!(said.code == 12 && said.out.contains(wrong), "{said:?}");
+    }
+}
+
 /// As `unpack` does.
 #[test]
 fn what_is_there_is_converted_and_the_rest_named() {
@@ -458,7 +491,7 @@ fn names_of(table: &Path) -> Vec<String> {
 #[test]
 fn arrays_become_signals() {
     let dir = scratch();
-    python(&[&"check_onda_packed.py", &RAB, &dir.path()]);
+    python(&[&"check_onda_packed.py", &RAB, &dir.path(), &sample("v2_extended.mylab.eeg-signal.arrow")]);
     let table = dir.path().join("none.arrow");
     let said = rab(&[&"pack", &table, &sample("samples.expected.json")]);
     assert!(said.code == 1 && said.err.contains("the dataset is none") && !table.exists(), "{said:?}");
@@ -489,6 +522,38 @@ fn the_same_table_elsewhere_is_not_different() {
     std::fs::copy(sample("test.onda.annotation.arrow"), &elsewhere).unwrap();
     let said = rab(&[&"diff", &sample("test.onda.annotation.arrow"), &elsewhere]);
     assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+}
+
+/// Nothing tells that it is one of Onda's, and so nothing is said to be damaged.
+#[test]
+fn an_arrow_file_of_others_that_cannot_be_read_is_no_container() {
+    let dir = scratch();
+    let script = "
+import sys, pyarrow as pa
+def write(name, metadata, change):
+    table = pa.table({'a': ['x'] * 100}).replace_schema_metadata(metadata)
+    with pa.ipc.new_file(sys.argv[1] + name, table.schema) as out:
+        out.write_table(table)
+    raw = bytearray(open(sys.argv[1] + name, 'rb').read())
+    change(raw)
+    open(sys.argv[1] + name, 'wb').write(raw)
+def footer(raw):
+    start = len(raw) - 10 - int.from_bytes(raw[-10:-6], 'little')
+    raw[start:start + 4] = b'\\xff' * 4
+def batch(raw):
+    raw[len(raw) // 2 - 8:len(raw) // 2] = b'\\xff' * 8
+write('/footer.arrow', {}, footer)
+write('/batch.arrow', {}, batch)
+write('/cut.arrow', {}, lambda raw: raw.__delitem__(slice(200, None)))
+write('/own.arrow', {'legolas_schema_qualified': 'onda.annotation@1'}, footer)
+write('/x.onda.annotation.arrow', {}, footer)
+";
+    python(&[&"-c", &script, &dir.path()]);
+    for (name, code) in [("footer", 11), ("batch", 11), ("cut", 11), ("own", 12), ("x.onda.annotation", 12)] {
+        let said = rab(&[&"verify", &dir.path().join(format!("{name}.arrow"))]);
+        assert!(said.code == code, "{name}: {said:?}");
+        assert_eq!(said.err.contains("an Arrow file without an Onda table: "), code == 11, "{said:?}");
+    }
 }
 
 /// A value that cannot be read is no text that says so.

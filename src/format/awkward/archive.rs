@@ -91,6 +91,7 @@ impl Archive {
         };
         match made {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
+                log::error!("{error}; reads of {:?} give that error", self.name(number));
                 Ok(Content::Broken { claimed: 1, error })
             }
             made => made,
@@ -203,13 +204,13 @@ impl Datasets for Archive {
     }
 
     /// What contradicts itself is said of the array as a whole.
-    fn violations(&self, number: u32) -> Vec<String> {
-        match self.file(number) {
+    fn violations(&self, number: u32) -> Result<Vec<String>> {
+        Ok(match self.file(number) {
             Ok((file, array)) if matches!(file.what, What::Meta) && file.ix == array.graph.root.to => {
                 meta::warnings(array).collect()
             }
             _ => Vec::new(),
-        }
+        })
     }
 
     fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {

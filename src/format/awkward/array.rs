@@ -138,6 +138,7 @@ impl Array {
         let need = node.len.saturating_mul(flat.of.size());
         let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, &self.path(ix))) {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
+                log::error!("{error}; reads of it give that error");
                 Content::Broken { claimed: self.claimed(ix), error }
             }
             made => made?,

@@ -15,6 +15,8 @@ const BETWEEN: u64 = 64 << 10;
 const MOST: u64 = 64 << 20;
 /// ... or so many times as many as the container.
 const MOST_TIMES: u64 = 64;
+/// A line has so many.
+const SHORTEST: u64 = 2;
 /// For each of them so many may be read.
 const MOST_WORK: u64 = 64;
 
@@ -30,10 +32,16 @@ impl JsonLines {
         let most = array.store().len().saturating_mul(MOST_TIMES).max(MOST);
         let root = array.graph.root.to;
         let limit = |problem| Err(Error::Unsupported { place: array.place(root), problem });
+        // Of what is damaged it is not known how many items there are.
+        let count = array.sound(root)?.len;
+        let too_long = format!("as JSON lines it takes more than {most} bytes, which is the limit");
+        if count.saturating_mul(SHORTEST) > most {
+            return limit(too_long);
+        }
         let mut lines = JsonLines { array: array.clone(), places: vec![(0, 0)], len: 0 };
         let mut values = Values::new(array);
         let mut line = Vec::new();
-        for item in 0..lines.count() {
+        for item in 0..count {
             if lines.places.last().is_none_or(|(_, at)| lines.len - at >= BETWEEN) {
                 array.keep(root, 2)?;
                 lines.places.push((item, lines.len));
@@ -41,7 +49,7 @@ impl JsonLines {
             lines.line(&mut values, item, &mut line)?;
             lines.len += line.len() as u64;
             if lines.len > most {
-                return limit(format!("as JSON lines it takes more than {most} bytes, which is the limit"));
+                return limit(too_long);
             }
             let most_work = most.saturating_mul(MOST_WORK);
             if values.work > most_work {

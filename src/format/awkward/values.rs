@@ -23,6 +23,8 @@ pub const LONGEST: usize = 16 << 20;
 pub const DEEPEST: usize = 128;
 /// Bytes that are read for it.
 pub const HARDEST: u64 = 1 << 30;
+/// What going on from one part to another counts as, where nothing is written for it.
+const STEP: u64 = 32;
 /// Blocks that are kept; of numbers and bytes 8 KiB each, of bounds 16.
 const KEPT: usize = 1024;
 /// So many bytes of an element may become one of text: a character that is not there, of four.
@@ -98,6 +100,10 @@ impl<'a> Values<'a> {
         }
         let array = self.array;
         let node = array.sound(ix)?;
+        use Kind::{Flat, Jagged, Record, Strings, Table};
+        if !matches!(node.kind, Flat(_) | Jagged { .. } | Strings { .. } | Table { .. } | Record { .. }) {
+            self.work += STEP;
+        }
         if k >= node.len {
             return Err(array.damaged(ix, format!("item {k} is needed, it has {}", node.len)));
         }

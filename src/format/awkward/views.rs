@@ -67,6 +67,9 @@ impl Datasets for Views {
             return Ok(made.clone());
         }
         let content = lines(array)?;
+        if let Content::Broken { error, .. } = &content {
+            log::error!("{error}; reads of it as JSON lines give that error");
+        }
         Ok(made.get_or_init(|| content).clone())
     }
 

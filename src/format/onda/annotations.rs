@@ -49,7 +49,7 @@ fn own(table: &OndaTable) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn fixed(table: &OndaTable, row: usize) -> Result<[(&'static str, Node); 3], Problem> {
-    let wrong = |problem: Problem| Problem::damaged(format!("row {row}: {}", problem.text()));
+    let wrong = |problem: Problem| problem.within(format_args!("row {row}"));
     let id = table.id("id", row).map_err(wrong)?.map_or(Node::Null, |id| Node::text(&shown(Some(id))));
     let span = table.span(row).map_err(wrong)?;
     let start = span.map_or(Node::Null, |span| Node::int(span.start));
@@ -59,7 +59,7 @@ fn fixed(table: &OndaTable, row: usize) -> Result<[(&'static str, Node); 3], Pro
 
 fn value(table: &OndaTable, column: usize, row: usize, room: &mut Budget) -> Result<Node, Problem> {
     match table.arrow.column(column) {
-        Some(found) => table.sound_node(found, column, row, room),
+        Some(found) => table.node(found, column, row, room),
         None => Ok(Node::Null),
     }
 }

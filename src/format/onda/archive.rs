@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::annotations;
+use super::arrow::Problem;
 use super::data::Encoding;
 use super::faces;
 use super::rewrite;
@@ -46,6 +47,7 @@ impl Archive {
         let set = &self.set;
         let facts = Facts::of(set, number);
         let (table, row) = set.signal(number).ok_or(Error::NotFound)?;
+        let (metadata, unreadable) = table.row(row);
         let data = facts.data.as_ref().ok();
         let array = data.map_or(Ok(None), |data| data.array()).unwrap_or_default();
         let kind = array.as_ref().and_then(|array| array.dtype.element.name()).unwrap_or("bytes");
@@ -67,8 +69,8 @@ impl Archive {
             checksum: None,
             // What cannot be decoded says so when it is read.
             fault: facts.fault.clone().filter(|_| data.is_some_and(|data| data.len().is_ok())),
-            metadata: Arc::new(table.row(row)),
-            codec: Arc::new(sidecar::facts(set, number, &facts)),
+            metadata: Arc::new(metadata),
+            codec: Arc::new(sidecar::facts(set, number, &facts, &unreadable)),
         })
     }
 }
@@ -188,14 +190,19 @@ impl Datasets for Archive {
         }
     }
 
-    fn violations(&self, number: u32) -> Vec<String> {
-        match self.set.text(number) {
+    fn violations(&self, number: u32) -> Result<Vec<String>> {
+        let wrong = match self.set.text(number) {
             Some(TextOf::Table(table)) => {
                 let of = |table| [rules::table(table), table.unreadable(rules::MOST_SAID)].concat();
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),
             None => Facts::of(&self.set, number).warnings,
+        };
+        // A limit alone is nothing wrong.
+        match wrong.iter().find(|_| wrong.iter().all(|problem| matches!(problem, Problem::Unsupported(_)))) {
+            Some(limit) => Err(limit.clone().at(self.set.place(number))),
+            None => Ok(wrong.iter().map(|problem| problem.text().to_owned()).collect()),
         }
     }
 

@@ -57,11 +57,7 @@ pub fn rewrite(table: &OndaTable, rows: &[u32], path: &Path, file: &File) -> Res
 }
 
 fn in_column(column: &Column<'_>, problem: Problem) -> Problem {
-    let name = &column.field.name;
-    match problem {
-        Problem::Damaged(problem) => Problem::Damaged(format!("column {name}: {problem}")),
-        Problem::Unsupported(problem) => Problem::Unsupported(format!("column {name}: {problem}")),
-    }
+    problem.within(format_args!("column {}", column.field.name))
 }
 
 pub struct Rewriting<'t> {
@@ -89,7 +85,8 @@ impl<'t> Rewriting<'t> {
         let back = way(&real(path)?, &real(table.source.path())?);
         let most = table.source.len().saturating_mul(RATIO).max(ALWAYS);
         let budget = Budget::new("Onda's own columns take", most);
-        Ok(Rewriting { table, back, moved: 0, notes: rules::table(table), budget })
+        let notes = rules::table(table).iter().map(|problem| problem.text().to_owned()).collect();
+        Ok(Rewriting { table, back, moved: 0, notes, budget })
     }
 
     fn is_signals(&self) -> bool {
@@ -164,8 +161,8 @@ impl<'t> Rewriting<'t> {
             canonical::signals(&signals)
         } else {
             let row = |row| {
-                first(row, rules::annotation(table, row)).and_then(|()| {
-                    let missing = || wrong(row, "is not complete");
+                first(row, rules::damaged(rules::annotation(table, row))).and_then(|()| {
+                    let missing = || wrong(row, Problem::damaged("is not complete"));
                     let ids = table.id("recording", row)?.zip(table.id("id", row)?).ok_or_else(missing)?;
                     Ok((ids.0, ids.1, table.span(row)?.ok_or_else(missing)?))
                 })
@@ -236,14 +233,17 @@ impl<'t> Rewriting<'t> {
 }
 
 /// Fails with the first thing that is wrong with a row.
-fn first(row: usize, wrongs: Vec<String>) -> Result<(), Problem> {
-    wrongs.first().map_or(Ok(()), |problem| Err(wrong(row, problem)))
+fn first(row: usize, wrongs: impl IntoIterator<Item = Problem>) -> Result<(), Problem> {
+    wrongs.into_iter().next().map_or(Ok(()), |problem| Err(wrong(row, problem)))
 }
 
-fn wrong(row: usize, problem: &str) -> Problem {
-    Problem::damaged(format!(
-        "row {row}: {problem}; only rows that keep Onda's rules are written (rab verify names all that do not)"
-    ))
+fn wrong(row: usize, problem: Problem) -> Problem {
+    match problem.within(format_args!("row {row}")) {
+        Problem::Damaged(problem) => Problem::damaged(format!(
+            "{problem}; only rows that keep Onda's rules are written (rab verify names all that do not)"
+        )),
+        limit => limit,
+    }
 }
 
 /// Integers of old tables are float64 now.

@@ -14,13 +14,17 @@ pub const MOST_SAID: usize = 1000;
 const QUOTED: usize = 200;
 
 /// What is wrong with a row of signals.
-pub fn signal(table: &OndaTable, row: usize) -> Vec<String> {
-    let wrong = |problem: Problem| vec![problem.text().to_owned()];
+pub fn signal(table: &OndaTable, row: usize) -> Vec<Problem> {
+    let column = table.label_column();
     match (table.signal(row), table.channel_names(row)) {
-        (Ok(signal), Ok(names)) => self::row(&signal, &names, table.label_column()),
-        (Ok(signal), Err(problem)) => [about(&signal, table.label_column()), wrong(problem)].concat(),
-        (Err(problem), _) => wrong(problem),
+        (Ok(signal), Ok(names)) => damaged(self::row(&signal, &names, column)).collect(),
+        (Ok(signal), Err(problem)) => damaged(about(&signal, column)).chain([problem]).collect(),
+        (Err(problem), _) => vec![problem],
     }
+}
+
+pub fn damaged(said: Vec<String>) -> impl Iterator<Item = Problem> {
+    said.into_iter().map(Problem::Damaged)
 }
 
 /// As `signal`, where that is read already.
@@ -178,14 +182,14 @@ pub fn annotation(table: &OndaTable, row: usize) -> Vec<String> {
 
 /// Everything that is wrong with a table that is not said of its signals: its schema, rows of annotations, and
 /// what comes twice though it should be one.
-pub fn table(table: &OndaTable) -> Vec<String> {
-    let mut wrong = table.identity.warnings.clone();
+pub fn table(table: &OndaTable) -> Vec<Problem> {
+    let (mut wrong, mut limit) = (table.identity.warnings.clone(), None);
     match table.identity.sort {
         Sort::Signals { .. } => {
             let paths = |row| table.text("file_path", row).ok().flatten();
             match looked_at(table, paths) {
                 Ok(()) => twice(table, "file_path", &mut wrong, paths, quoted),
-                Err(problem) => wrong.push(problem.text().to_owned()),
+                Err(problem) => limit = Some(problem),
             }
         }
         Sort::Annotations => {
@@ -206,7 +210,7 @@ pub fn table(table: &OndaTable) -> Vec<String> {
         wrong.truncate(MOST_SAID);
         wrong.push("more is wrong, and not said".into());
     }
-    wrong
+    damaged(wrong).chain(limit).collect()
 }
 
 /// A short file can say a long text in every row, and looking at all of them would not end.

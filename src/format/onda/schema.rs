@@ -5,6 +5,8 @@
 //! | `legolas_schema_qualified` | `mylab.eeg-signal@1>onda.signal@2>onda.samples-info@2`, child first |
 //! | `onda_format_version` | `v0.5.0`; the columns tell the rest |
 
+use memchr::memmem;
+
 use super::arrow::{Kind, Problem, Schema};
 
 pub const QUALIFIED: &str = "legolas_schema_qualified";
@@ -57,6 +59,14 @@ const SHARED: [&str; 9] = [
     "sample_type",
 ];
 const ANNOTATION: [&str; 3] = ["recording", "id", "span"];
+
+/// Has the head of an Arrow file the words of Onda's metadata or columns?
+pub fn tells_of_onda(head: &[u8]) -> bool {
+    let has = |words: &[&str]| words.iter().all(|word| memmem::find(head, word.as_bytes()).is_some());
+    has(&[QUALIFIED, "onda."])
+        || has(&[FORMAT_VERSION])
+        || has(&["recording", "file_path", "file_format", "span", "sample_type", "sample_rate"])
+}
 
 /// `by_columns`: the user says that it is one, whatever its metadata says.
 pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> {
@@ -202,16 +212,26 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
     }
     let is_signal = identity.sort != Sort::Annotations;
     for field in &schema.fields {
-        let inner = field.children.iter().map(|child| &child.kind).collect::<Vec<_>>();
+        let found = field.stored();
+        let inner = found.children.iter().map(|child| &child.stored().kind).collect::<Vec<_>>();
         let needed = match (field.name.as_str(), is_signal) {
-            ("recording", _) | ("id", false) => match &field.kind {
+            ("recording", _) | ("id", false) => match &found.kind {
                 Kind::FixedBinary(16) => None,
+                // As polars has it, which knows no bytes of a fixed number.
+                Kind::Binary { .. } | Kind::BinaryView => {
+                    identity.warnings.push(format!(
+                        "column {}: {} where Onda has fixed_size_binary[16] (rab convert writes it so)",
+                        field.name,
+                        field.type_name()
+                    ));
+                    None
+                }
                 _ => Some("a UUID as fixed_size_binary[16]"),
             },
             ("span", _) => {
                 let part =
-                    |name| field.children.iter().find(|child| child.name == name).map(|child| &child.kind);
-                match (&field.kind, part("start"), part("stop")) {
+                    |name| found.children.iter().find(|child| child.name == name).map(|child| &child.kind);
+                match (&found.kind, part("start"), part("stop")) {
                     (Kind::Struct, Some(Kind::Duration(start)), Some(Kind::Duration(stop))) => {
                         if (start.0, stop.0) != (1, 1) {
                             let unit = start.name();
@@ -226,7 +246,7 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                     _ => Some("a structure of the durations start and stop"),
                 }
             }
-            ("channels", true) => match (&field.kind, inner.as_slice()) {
+            ("channels", true) => match (&found.kind, inner.as_slice()) {
                 (Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_), [item]) if is_text(item) => {
                     None
                 }
@@ -237,14 +257,14 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 | "sample_type",
                 true,
             ) => {
-                if is_text(&field.kind) {
+                if is_text(&found.kind) {
                     None
                 } else {
                     Some("a text")
                 }
             }
             ("sample_resolution_in_unit" | "sample_offset_in_unit" | "sample_rate", true) => {
-                match &field.kind {
+                match &found.kind {
                     Kind::Float(8) => None,
                     Kind::Float(_) | Kind::Int(_) => {
                         if identity.sort == (Sort::Signals { version: 2 }) {

@@ -1,5 +1,6 @@
 //! What is said of a signal, and of a table.
 
+use super::arrow::Problem;
 use super::data::{Data, Encoding, Layout};
 use super::faces::Scale;
 use super::rules;
@@ -17,7 +18,7 @@ pub struct Facts {
     /// Samples in the data; None if that is not known or makes no sense.
     pub samples: Option<u64>,
     pub fault: Option<String>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Problem>,
 }
 
 impl Facts {
@@ -40,7 +41,8 @@ impl Facts {
         if let (Some(found), Some(told)) = (samples, signal.as_ref().and_then(from_span))
             && found != told
         {
-            warnings.push(format!("the data has {found} samples, its span and sample_rate say {told}"));
+            let problem = format!("the data has {found} samples, its span and sample_rate say {told}");
+            warnings.push(Problem::Damaged(problem));
         }
         Facts { signal, data, samples, fault, warnings }
     }
@@ -68,8 +70,8 @@ impl Signal {
     }
 }
 
-/// Everything of a signal, as a mapping.
-pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
+/// Everything of a signal, as a mapping. `unreadable` is what its row has and cannot be shown.
+pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> Node {
     let Some((table, row)) = set.signal(number) else { return Node::Null };
     let mut pairs = vec![
         ("table", Node::text(&table.source.path().to_string_lossy())),
@@ -104,8 +106,9 @@ pub fn facts(set: &Set, number: u32, facts: &Facts) -> Node {
         pairs.push(("channels", Node::int(signal.channels as u64)));
         pairs.push(("decoding", decoding(signal)));
     }
-    if !facts.warnings.is_empty() {
-        pairs.push(("warnings", Node::seq(facts.warnings.iter().map(|warning| Node::text(warning)))));
+    let warnings: Vec<_> = facts.warnings.iter().chain(unreadable).collect();
+    if !warnings.is_empty() {
+        pairs.push(("warnings", Node::seq(warnings.iter().map(|warning| Node::text(warning.text())))));
     }
     Node::map(pairs)
 }
@@ -125,10 +128,11 @@ fn decoding(signal: &Signal) -> Node {
 /// The sidecar of a signal whose file is called `file_name`.
 pub fn build(set: &Set, number: u32, file_name: &[u8]) -> Vec<u8> {
     let found = Facts::of(set, number);
-    let row = set.signal(number).map_or(Node::Null, |(table, row)| table.row(row));
+    let none = (Node::Null, Vec::new());
+    let (row, unreadable) = set.signal(number).map_or(none, |(table, row)| table.row(row));
     let name = Node::text(&set.shown_name(number));
     let mut text = String::new();
-    let all = [("name", name), ("metadata", row), ("onda", facts(set, number, &found))];
+    let all = [("name", name), ("metadata", row), ("onda", facts(set, number, &found, &unreadable))];
     yaml::write(&Node::map(all), 0, &mut text);
     let layout = found.data.as_ref().ok().and_then(|data| data.layout);
     if let Some((samples, layout)) = found.samples.zip(layout) {
@@ -158,7 +162,8 @@ pub fn table(table: &OndaTable) -> Node {
         Sort::Annotations => "annotations",
         Sort::Other => "described only",
     };
-    let warnings = [table.identity.notes.clone(), rules::table(table)].concat();
+    let wrong = rules::table(table);
+    let warnings = table.identity.notes.iter().map(String::as_str).chain(wrong.iter().map(Problem::text));
     Node::map([
         // Without its directory, which says nothing of the table.
         ("file", Node::text(&table.source.path().file_name().unwrap_or_default().to_string_lossy())),
@@ -169,6 +174,6 @@ pub fn table(table: &OndaTable) -> Node {
         ("batches", Node::int(table.arrow.batches() as u64)),
         ("metadata", Node::seq(metadata)),
         ("columns", Node::seq(columns)),
-        ("warnings", Node::seq(warnings.iter().map(|warning| Node::text(warning)))),
+        ("warnings", Node::seq(warnings.map(Node::text))),
     ])
 }

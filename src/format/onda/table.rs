@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::Options;
-use super::arrow::{Budget, Column, Items, Kind, Problem, Table, Value, hex, uuid};
-use super::schema::{Identity, Refusal, Sort, identify};
+use super::super::{HEAD, Options};
+use super::arrow::{Budget, Column, Field, Items, Kind, Problem, Table, Value, hex, messages, uuid};
+use super::schema::{Identity, Refusal, Sort, identify, tells_of_onda};
 use crate::source::Source;
 use crate::yaml::Node;
 use crate::{Error, Result};
@@ -52,15 +52,25 @@ pub type Channels = Vec<Option<String>>;
 
 impl OndaTable {
     pub fn open(source: Arc<dyn Source>, options: &Options) -> Result<OndaTable> {
-        let arrow = Table::read(&*source)?;
-        let identity = match identify(&arrow.schema, options.format.is_some()) {
+        let foreign = |problem: &str| {
+            let found = format!("an Arrow file without an Onda table: {problem}");
+            Error::NotAContainer { file: source.path().to_owned(), found }
+        };
+        let messages = match messages(&*source) {
+            // Nothing else tells whose it is.
+            Err(Error::Damaged { problem, .. } | Error::Unsupported { problem, .. })
+                if options.format.is_none() && !is_called_onda(&*source)? =>
+            {
+                return Err(foreign(&problem));
+            }
+            messages => messages?,
+        };
+        let identity = match identify(&messages.schema, options.format.is_some()) {
             Ok(identity) => identity,
             Err(Refusal::Problem(problem)) => return Err(problem.at(source.place())),
-            Err(Refusal::Foreign(problem)) => {
-                let found = format!("an Arrow file without an Onda table: {problem}");
-                return Err(Error::NotAContainer { file: source.path().to_owned(), found });
-            }
+            Err(Refusal::Foreign(problem)) => return Err(foreign(&problem)),
         };
+        let arrow = Table::read(&*source, messages)?;
         let mut table = OndaTable { source, arrow, identity, is_reversed: Vec::new() };
         for number in 0..table.arrow.schema.fields.len() {
             let is_reversed = table.judge_order(number);
@@ -82,14 +92,14 @@ impl OndaTable {
     fn value(&self, name: &str, row: usize) -> Result<Option<Value<'_>>, Problem> {
         let column =
             self.column(name).ok_or_else(|| Problem::damaged(format!("there is no column {name}")))?;
-        column.value(row).map_err(|problem| in_column(name, &problem))
+        column.value(row).map_err(|problem| in_column(name, problem))
     }
 
     /// Julia copies UUIDs out of the memory of a little-endian machine. Where no extension type tells, they are in
     /// the order of RFC 4122, unless the version digits say otherwise.
     fn judge_order(&mut self, number: usize) -> bool {
         let Some(column) = self.arrow.column(number) else { return false };
-        if column.field.kind != Kind::FixedBinary(16) {
+        if !is_uuid(column.field) {
             return false;
         }
         match column.field.extension() {
@@ -123,14 +133,17 @@ impl OndaTable {
 
     pub fn id(&self, name: &str, row: usize) -> Result<Option<Id>, Problem> {
         let Some(value) = self.value(name, row)? else { return Ok(None) };
-        let bytes = value.bytes()?.try_into().map_err(|_| Problem::damaged("a UUID has 16 bytes"))?;
+        let bytes = value.bytes().map_err(|problem| in_column(name, problem))?;
+        let bytes = bytes.try_into().map_err(|_| {
+            Problem::damaged(format!("column {name}: a UUID has 16 bytes, this has {}", bytes.len()))
+        })?;
         let is_reversed = self.arrow.schema.position(name).is_some_and(|number| self.is_reversed(number));
         Ok(Some(if is_reversed { u128::from_le_bytes(bytes) } else { u128::from_be_bytes(bytes) }))
     }
 
     pub fn text(&self, name: &str, row: usize) -> Result<Option<&str>, Problem> {
         let value = self.value(name, row)?;
-        value.map(|value| value.text().map_err(|problem| in_column(name, &problem))).transpose()
+        value.map(|value| value.text().map_err(|problem| in_column(name, problem))).transpose()
     }
 
     fn number(&self, name: &str, row: usize) -> Result<Option<f64>, Problem> {
@@ -165,7 +178,7 @@ impl OndaTable {
             list if list.len() <= MOST_CHANNELS => Ok(Some(list)),
             list => {
                 let count = list.len();
-                Err(Problem::damaged(format!("it has {count} channels, {MOST_CHANNELS} are the most")))
+                Err(Problem::unsupported(format!("it has {count} channels, {MOST_CHANNELS} are the most")))
             }
         }
     }
@@ -217,14 +230,8 @@ impl OndaTable {
         Budget::new("what is to be shown of it takes", self.source.len().saturating_mul(2).max(MOST_SHOWN))
     }
 
-    /// A value as YAML; what cannot be read is a text that says why.
-    pub fn node(&self, column: Column<'_>, number: usize, row: usize, room: &mut Budget) -> Node {
-        let shown = self.shown(column, number, row, &mut |value| value.node(room));
-        shown.unwrap_or_else(|problem| Node::text(&format!("cannot be read: {}", problem.text())))
-    }
-
-    /// As [`OndaTable::node`]; what cannot be read is an error.
-    pub fn sound_node(
+    /// A value as YAML; what cannot be read is an error that names its row and column.
+    pub fn node(
         &self,
         column: Column<'_>,
         number: usize,
@@ -232,7 +239,7 @@ impl OndaTable {
         room: &mut Budget,
     ) -> Result<Node, Problem> {
         self.shown(column, number, row, &mut |value| value.node(room))
-            .map_err(|problem| in_row(row, column.field.name.as_str(), &problem))
+            .map_err(|problem| in_row(row, column.field.name.as_str(), problem))
     }
 
     fn shown(
@@ -244,7 +251,7 @@ impl OndaTable {
     ) -> Result<Node, Problem> {
         let Some(value) = column.value(row)? else { return Ok(Node::Null) };
         match column.field.kind {
-            Kind::FixedBinary(16) if matches!(column.field.name.as_str(), "recording" | "id") => {
+            _ if is_own_uuid(column.field) && value.bytes()?.len() == 16 => {
                 let bytes = value.bytes()?;
                 let text = match self.is_reversed(number) {
                     true => uuid(bytes.iter().rev().copied()),
@@ -256,15 +263,21 @@ impl OndaTable {
         }
     }
 
-    /// Every column of a row.
-    pub fn row(&self, row: usize) -> Node {
-        let mut room = self.room();
+    /// Every column of a row that can be read, and what is wrong with the others.
+    pub fn row(&self, row: usize) -> (Node, Vec<Problem>) {
+        let (mut room, mut wrong) = (self.room(), Vec::new());
         let columns = self.arrow.columns().enumerate();
-        Node::map(
-            columns.map(|(number, column)| {
-                (column.field.name.as_str(), self.node(column, number, row, &mut room))
-            }),
-        )
+        let node =
+            Node::map(columns.filter_map(
+                |(number, column)| match self.node(column, number, row, &mut room) {
+                    Ok(node) => Some((column.field.name.as_str(), node)),
+                    Err(problem) => {
+                        wrong.push(problem);
+                        None
+                    }
+                },
+            ));
+        (node, wrong)
     }
 
     /// Every column of a row with all that is in it.
@@ -273,19 +286,19 @@ impl OndaTable {
         let columns = self.arrow.columns().enumerate().map(|(number, column)| {
             let name = column.field.name.as_str();
             let node = self.shown(column, number, row, &mut |value| value.whole(&mut room));
-            Ok((name, node.map_err(|problem| in_row(row, name, &problem))?))
+            Ok((name, node.map_err(|problem| in_row(row, name, problem))?))
         });
         Ok(Node::map(columns.collect::<Result<Vec<_>, _>>()?))
     }
 
     /// What cannot be read of any column, by row; no more than `most`.
-    pub fn unreadable(&self, most: usize) -> Vec<String> {
+    pub fn unreadable(&self, most: usize) -> Vec<Problem> {
         let rows = (0..self.arrow.rows()).flat_map(|row| {
             let mut room = self.room();
-            let node = move |(number, column)| self.sound_node(column, number, row, &mut room).err();
+            let node = move |(number, column)| self.node(column, number, row, &mut room).err();
             self.arrow.columns().enumerate().filter_map(node)
         });
-        rows.take(most).map(|problem| problem.text().to_owned()).collect()
+        rows.take(most).collect()
     }
 
     /// The bytes of a UUID as they are stored, in hexadecimal digits.
@@ -295,8 +308,26 @@ impl OndaTable {
     }
 }
 
-fn in_row(row: usize, column: &str, problem: &Problem) -> Problem {
-    Problem::damaged(format!("row {row}, column {column}: {}", problem.text()))
+/// Does its name say so, or what is near its beginning?
+fn is_called_onda(source: &dyn Source) -> Result<bool> {
+    let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let head = || source.read_range(0..source.len().min(HEAD as u64));
+    Ok(name.contains(".onda.") || tells_of_onda(&head()?))
+}
+
+/// Of a recording or an annotation.
+fn is_own_uuid(field: &Field) -> bool {
+    let is_bytes =
+        matches!(field.stored().kind, Kind::FixedBinary(16) | Kind::Binary { .. } | Kind::BinaryView);
+    is_bytes && matches!(field.name.as_str(), "recording" | "id")
+}
+
+fn is_uuid(field: &Field) -> bool {
+    is_own_uuid(field) || field.kind == Kind::FixedBinary(16)
+}
+
+fn in_row(row: usize, column: &str, problem: Problem) -> Problem {
+    problem.within(format_args!("row {row}, column {column}"))
 }
 
 /// Rows that are looked at to find the order of bytes.
@@ -313,8 +344,8 @@ fn is_random(id: Id) -> bool {
     (id >> 76) & 15 == 4 && (id >> 62) & 3 == 2
 }
 
-fn in_column(name: &str, problem: &Problem) -> Problem {
-    Problem::damaged(format!("column {name}: {}", problem.text()))
+fn in_column(name: &str, problem: Problem) -> Problem {
+    problem.within(format_args!("column {name}"))
 }
 
 /// As RFC 4122 writes it; `null` for none.

@@ -44,6 +44,13 @@ for id in range(40):
     shared = table(["a", shared], ["b", {"ref": shared["id"]}], id=id)
 write("shared.awkd", shared, small)
 
+# As many items as nobody counts, each of which is one of eight.
+itself = flat("0.raw", "int8", 8, 1000)
+for id in range(40):
+    sizes = {"json": [8 << id, 8 << id]}
+    itself = call("ChunkedArray", args=[{"list": [itself, {"ref": itself["id"]}]}, sizes], id=id)
+write("itself.awkd", itself, small)
+
 write("bomb.awkd", flat("0.raw", "uint8", 10, packed=True), {"0.raw": zlib.compress(bytes(64 << 20))})
 write("count.awkd", flat("0.raw", "int64", 2**62), small)
 

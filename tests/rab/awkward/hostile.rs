@@ -34,6 +34,9 @@ fn what_refers_or_is_compressed_takes_what_is_there() {
     check(&[
         ("shared", &["verify"], 0, "ok: "),
         ("shared", &["get", "[0]"], 1, "more than 16777216 bytes as JSON, which is the limit"),
+        ("itself", &["verify"], 0, "ok: "),
+        ("itself", &["get", "[-1]", "--json"], 0, "0\n"),
+        ("itself", &["cat", "", "--as", "jsonl"], 1, "more than 67108864 bytes, which is the limit"),
         ("bomb", &["verify"], 12, "decodes to more bytes, its description needs 10"),
         ("bomb", &["get", "[0]"], 12, "decodes to more bytes, its description needs 10"),
         ("count", &["verify"], 12, "do not fit into 63 bits"),

@@ -63,7 +63,7 @@ impl Budget {
     pub fn take(&mut self, bytes: usize) -> Result<(), Problem> {
         let left = self.left.checked_sub(bytes as u64);
         self.left = left.ok_or_else(|| {
-            Problem::damaged(format!("{} more than {} bytes, which is the limit", self.what, self.most))
+            Problem::unsupported(format!("{} more than {} bytes, which is the limit", self.what, self.most))
         })?;
         Ok(())
     }

@@ -33,7 +33,7 @@ pub struct Value<'t> {
 
 impl<'t> Value<'t> {
     fn of(field: &'t Field, array: &'t Array, at: usize) -> Result<Option<Value<'t>>, Problem> {
-        Ok(array.stored(at)?.map(|(array, at)| Value { field: stored(field), array, at }))
+        Ok(array.stored(at)?.map(|(array, at)| Value { field: field.stored(), array, at }))
     }
 
     /// The bytes as they are stored, of what has a fixed size too.
@@ -110,14 +110,6 @@ impl<'t> Value<'t> {
         let place = ids.iter().position(|known| *known == i32::from(id)).ok_or_else(wrong)?;
         let (field, array) = self.field.children.get(place).zip(children.get(place)).ok_or_else(wrong)?;
         Ok((place, Value::of(field, array, at.ok_or_else(wrong)?)?))
-    }
-}
-
-/// Of runs the field of the values.
-fn stored(field: &Field) -> &Field {
-    match (&field.kind, field.children.as_slice()) {
-        (Kind::RunEnds, [_, values]) => stored(values),
-        _ => field,
     }
 }
 

@@ -73,7 +73,7 @@ pub fn add_dictionary(
 ) -> Result<(), Problem> {
     let depth = depth(&field.children, known);
     if depth > DEEPEST {
-        return Err(Problem::damaged(format!("dictionaries are nested more than {DEEPEST} deep")));
+        return Err(Problem::unsupported(format!("dictionaries are nested more than {DEEPEST} deep")));
     }
     if !is_delta {
         known.insert(id, Values::default());

@@ -133,6 +133,14 @@ impl Schema {
 }
 
 impl Field {
+    /// Of runs the field of the values.
+    pub fn stored(&self) -> &Field {
+        match (&self.kind, self.children.as_slice()) {
+            (Kind::RunEnds, [_, values]) => values.stored(),
+            _ => self,
+        }
+    }
+
     /// The extension type's name.
     pub fn extension(&self) -> Option<&str> {
         find(&self.metadata, "ARROW:extension:name")
@@ -198,21 +206,18 @@ fn pairs<'a>(list: Vector<'a, KeyValue<'a>>) -> Vec<(String, String)> {
 
 fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) -> Result<Vec<Field>, Problem> {
     if depth > DEEPEST {
-        return Err(Problem::damaged(format!("its columns are nested more than {DEEPEST} deep")));
+        return Err(Problem::unsupported(format!("its columns are nested more than {DEEPEST} deep")));
     }
     let mut fields = Vec::new();
     for message in list.iter().flat_map(|list| list.iter()) {
         *count += 1;
         if *count > MOST_FIELDS {
-            return Err(Problem::damaged(format!("it has more than {MOST_FIELDS} columns")));
+            return Err(Problem::unsupported(format!("it has more than {MOST_FIELDS} columns")));
         }
         let name = message.name().unwrap_or_default().to_owned();
         let children = fields_of(message, depth, count)?;
         let wrong = |problem: &str| Problem::damaged(format!("column {name:?}: {problem}"));
-        let kind = kind(message).map_err(|problem| match problem {
-            Problem::Damaged(problem) => wrong(&problem),
-            Problem::Unsupported(problem) => Problem::unsupported(format!("column {name:?}: {problem}")),
-        })?;
+        let kind = kind(message).map_err(|problem| problem.within(format_args!("column {name:?}")))?;
         let needed = match kind {
             Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) | Kind::Map => Some(1),
             Kind::RunEnds => Some(2),

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 use super::buffer::Budget;
 use super::column::{Items, Value};
-use super::field::{Field, Kind};
+use super::field::Field;
 use super::types::new_field;
 use super::{Column, Problem};
 
@@ -58,10 +58,7 @@ enum Store {
 impl Gathered {
     fn new(field: &Field) -> Result<Gathered, Problem> {
         let kind = new_field(field)?.data_type().clone();
-        let stored = match (&field.kind, field.children.as_slice()) {
-            (Kind::RunEnds, [_, values]) => values,
-            _ => field,
-        };
+        let stored = field.stored();
         let store = Store::new(stored, &kind)?;
         Ok(Gathered { nullable: field.nullable || stored.nullable, kind, valid: Vec::new(), store })
     }

@@ -27,11 +27,12 @@ mod node;
 mod tests;
 mod types;
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use array::{Array, Loader};
 use dictionary::{Dictionaries, add_dictionary};
-use message::Message;
+use message::{Message, Messages};
 
 use crate::error::Place;
 use crate::source::Source;
@@ -72,10 +73,23 @@ impl Problem {
         }
     }
 
+    /// With what has it before.
+    pub fn within(self, what: impl Display) -> Problem {
+        match self {
+            Problem::Damaged(problem) => Problem::Damaged(format!("{what}: {problem}")),
+            Problem::Unsupported(problem) => Problem::Unsupported(format!("{what}: {problem}")),
+        }
+    }
+
     pub fn text(&self) -> &str {
         let (Problem::Damaged(text) | Problem::Unsupported(text)) = self;
         text
     }
+}
+
+/// What a file or stream says of its columns, and where its batches are.
+pub fn messages(source: &dyn Source) -> Result<Messages> {
+    message::read(source)?.map_err(|(offset, problem)| problem.at(source.place().at(offset)))
 }
 
 /// A table in memory.
@@ -98,10 +112,9 @@ struct Batch {
 }
 
 impl Table {
-    /// Reads all of it. Its columns may hold anything; nothing is made room for that the file does not have.
-    pub fn read(source: &dyn Source) -> Result<Table> {
-        let messages =
-            message::read(source)?.map_err(|(offset, problem)| problem.at(source.place().at(offset)))?;
+    /// Reads all of what [`messages`] found. Its columns may hold anything; nothing is made room for that the file does not
+    /// have.
+    pub fn read(source: &dyn Source, messages: Messages) -> Result<Table> {
         let mut table = Table {
             schema: messages.schema,
             batches: Vec::new(),
@@ -141,14 +154,14 @@ impl Table {
         let batch =
             read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
         let most = self.most_rows;
-        let rows =
-            usize::try_from(batch.length()).ok().filter(|rows| self.rows.saturating_add(*rows) <= most);
-        let rows = rows.ok_or_else(|| {
-            let (rows, before) = (batch.length(), self.rows);
-            Problem::damaged(format!(
+        let rows = usize::try_from(batch.length())
+            .map_err(|_| Problem::damaged(format!("a batch of {} rows", batch.length())))?;
+        if self.rows.saturating_add(rows) > most {
+            let before = self.rows;
+            return Err(Problem::unsupported(format!(
                 "a batch of {rows} rows behind {before}; {most} are the most for a file of this size"
-            ))
-        })?;
+            )));
+        }
         let mut loader = Loader::new(batch, version, body, dictionaries, budget)?;
         let mut columns = Vec::with_capacity(self.schema.fields.len());
         for field in &self.schema.fields {
@@ -190,11 +203,7 @@ impl Table {
 }
 
 fn named(field: &Field, problem: Problem) -> Problem {
-    let name = &field.name;
-    match problem {
-        Problem::Damaged(problem) => Problem::Damaged(format!("column {name:?}: {problem}")),
-        Problem::Unsupported(problem) => Problem::Unsupported(format!("column {name:?}: {problem}")),
-    }
+    problem.within(format_args!("column {:?}", field.name))
 }
 
 /// The field that is encoded by a dictionary.
