@@ -11,6 +11,7 @@ mod record;
 mod scalar;
 mod slab;
 pub mod text;
+mod times;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub(crate) use scalar::{bfloat, float, int};
 #[cfg(test)]
 pub use slab::tests::axis;
 pub(crate) use slab::{fill, run};
+pub(crate) use times::Times;
 
 /// What elements are. All but the last two are numpy's; to numpy those are bytes without a meaning (`|V2`), as are
 /// numbers of other sizes than numpy's.

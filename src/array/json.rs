@@ -1,9 +1,9 @@
 //! Elements as JSON. What JSON has no form for is an object with one key that says what it is: `__float__` (nan, inf,
-//! -inf), `__complex__` (real and imaginary part), `__bytes_hex__`.
+//! -inf), `__complex__` (real and imaginary part), `__bytes_hex__`. Dates are texts.
 
 use std::io;
 
-use super::{AnyArray, Scalar};
+use super::{AnyArray, Scalar, Times};
 
 /// A number or bool.
 pub fn scalar(number: Scalar, out: &mut Vec<u8>) {
@@ -64,7 +64,16 @@ impl Lists {
             to.write_all(&text)
         };
         match array {
-            AnyArray::Opaque(opaque) => opaque.items().try_for_each(|item| add(&|text| hex(item, text))),
+            AnyArray::Opaque(opaque) => {
+                let times = opaque.record().and_then(Times::of);
+                opaque.items().try_for_each(|item| {
+                    add(&|text| match times.and_then(|times| Some((times, times.text(item)?))) {
+                        Some((times, time)) if times.is_number(&time) => text.extend(time.into_bytes()),
+                        Some((_, time)) => text.extend(format!("\"{time}\"").into_bytes()),
+                        None => hex(item, text),
+                    })
+                })
+            }
             array => array.try_each(&mut |number| add(&|text| scalar(number, text))),
         }
     }

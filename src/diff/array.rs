@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::tally::Tally;
 use super::{Both, Difference, Flow, Told};
-use crate::array::{Array, Dtype, Endian, Order, Slab};
+use crate::array::{Array, Dtype, Endian, Order, Slab, Times};
 use crate::{Error, Result};
 
 /// Bytes of a block, and elements of its runs.
@@ -14,8 +14,7 @@ const RUN: u64 = 512;
 
 impl Both<'_> {
     pub fn arrays(&self, a: &Array, b: &Array, told: Told<'_>) -> Flow {
-        let is_line = a.shape.iter().filter(|size| **size > 1).count() < 2;
-        let (tally, order) = match a.order == b.order || is_line {
+        let (tally, order) = match is_one_order(a, b) {
             true => (self.streamed(a, b)?, a.order),
             false => (self.in_blocks(a, b)?, Order::C),
         };
@@ -66,6 +65,20 @@ impl Both<'_> {
         }
         Ok(tally)
     }
+}
+
+/// Are the elements of both in one order?
+fn is_one_order(a: &Array, b: &Array) -> bool {
+    a.order == b.order || a.shape.iter().filter(|size| **size > 1).count() < 2
+}
+
+/// Two arrays of dates, or of spans, of one unit and shape as the numbers that they are, whatever their byte orders.
+pub fn times(a: &Array, b: &Array) -> Option<(Array, Array)> {
+    let [of_a, of_b] = [a, b].map(|array| Times::of(array.record.as_deref()?));
+    let (of_a, of_b) = (of_a?, of_b?);
+    let is_one = of_a.is_like(&of_b) && a.shape == b.shape && is_one_order(a, b);
+    let numbers = |array: &Array, of: Times| Array::new(of.dtype(), array.shape.clone(), array.order);
+    is_one.then(|| (numbers(a, of_a), numbers(b, of_b)))
 }
 
 /// The sizes of blocks of at most so many elements: long along the last axes, which are near to each other in C

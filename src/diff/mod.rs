@@ -155,6 +155,11 @@ impl Both<'_> {
             return Ok(ControlFlow::Break(()));
         }
         let (a, b) = (self.a.description(), self.b.description());
+        if let (Some(x), Some(y)) = (&a.array, &b.array)
+            && let Some((x, y)) = array::times(x, y)
+        {
+            return self.arrays(&x, &y, told);
+        }
         match (&a.array, &b.array, &a.table, &b.table) {
             (Some(x), Some(y), ..) if mean_other_things(x, y) => {
                 Ok(told(Difference::Type(x.numpy_type(), y.numpy_type())))

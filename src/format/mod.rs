@@ -19,6 +19,7 @@ pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 pub use several::{Parts, are_one, only_parts, parts};
 
+use crate::array::Order;
 use crate::codec::Engine;
 use crate::source::{Policy, Siblings, Source};
 use crate::tree::{Datasets, Names, Tree};
@@ -140,6 +141,11 @@ pub trait Format: Sync {
 
     /// The datasets without a tree, for who knows their names.
     fn list(&self, context: Context) -> Result<Listing>;
+
+    /// The order of elements that its arrays have to have.
+    fn order(&self) -> Option<Order> {
+        None
+    }
 
     /// A new container at `path`.
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>>;

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{Compression, FORMATS, Format};
-use crate::array::{Array, byte_len};
+use crate::array::{Array, Order, byte_len};
 use crate::tree::Table;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
@@ -109,6 +109,11 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
 /// What users call the format that the extension of `path` names.
 pub fn format_of(path: &Path) -> Option<&'static str> {
     format(path).map(|format| format.name())
+}
+
+/// The order of elements that arrays have to have there.
+pub fn order_of(path: &Path) -> Option<Order> {
+    format(path)?.order()
 }
 
 fn format(path: &Path) -> Option<&'static dyn Format> {

@@ -238,7 +238,7 @@ pub fn trimmed(cell: &[u8]) -> &[u8] {
 }
 
 /// Characters of four bytes as UTF-8, filled up with NULs; None if some of them are none.
-fn to_utf8(cell: &mut [u8], endian: Endian) -> Option<()> {
+pub fn to_utf8(cell: &mut [u8], endian: Endian) -> Option<()> {
     let (mut end, characters) = (0, cell.len() / 4);
     for at in 0..characters {
         let item: [u8; 4] = cell.get(4 * at..4 * at + 4)?.try_into().ok()?;

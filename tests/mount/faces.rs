@@ -36,10 +36,11 @@ fn every_type_and_layout_of_numpy_is_the_same_in_all_tools() {
     let dir = scratch();
     let files = ["a.npz", "b.npz"].map(|name| dir.path().join(name));
     python(&[&"make_faces.py", &files[0], &files[1]]);
-    for (file, csv, arrow) in [(&files[0], 130, 2), (&files[1], 60, 1)] {
+    for (file, csv, texts, arrow) in [(&files[0], 130, 100, 2), (&files[1], 60, 48, 1)] {
         let mount = Mount::new(file);
         let found: serde_json::Value = serde_json::from_str(&checked(&mount.path)).unwrap();
         assert!(found["csv"].as_u64() >= Some(csv) && found["arrow"].as_u64() >= Some(arrow), "{found}");
+        assert_eq!(found["texts"].as_u64(), Some(texts), "{found}");
     }
 }
 

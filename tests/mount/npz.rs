@@ -56,9 +56,11 @@ fn dates_and_structures_have_parts_and_attributes_too() {
         python(&[&"npz.py", &"xattrs", &mount.path, &made(name)]);
         // Only what knows numpy's types shows them.
         for kind in ["csv", "jsonl", "arrow", "png"] {
-            let of_other_types = |shown: &String| {
-                ["dates", "spans", "longdouble", "structure"].iter().any(|other| shown.starts_with(other))
+            let others = match kind {
+                "csv" => &["longdouble", "structure"][..],
+                _ => &["dates", "spans", "longdouble", "structure"],
             };
+            let of_other_types = |shown: &String| others.iter().any(|other| shown.starts_with(other));
             let shown = names(&mount.join(format!(".views/{kind}")));
             assert!(!shown.iter().any(of_other_types), "{kind}: {shown:?}");
         }

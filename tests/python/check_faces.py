@@ -32,6 +32,8 @@ def same(found, wanted, where):
 
 
 def check_array(path, array):
+    if array.dtype.kind in "SUMm" and array.ndim in (1, 2):
+        check_csv_texts(path("csv"), array)
     if array.dtype.kind not in "biufc":
         return
     if array.ndim in (1, 2):
@@ -60,6 +62,21 @@ def check_csv_array(file, array):
         same(pd.read_csv(file, skipinitialspace=True, dtype=dtype).to_numpy().astype(array.dtype), columns, file)
     dtype = array.dtype.newbyteorder("=")
     same(np.loadtxt(file, delimiter=",", dtype=dtype, ndmin=2), columns, file)
+
+
+def check_csv_texts(file, array):
+    FOUND["texts"] += 1
+    rows = list(csv.reader(open(file, newline="")))
+    columns = array[:, None] if array.ndim == 1 else array
+    assert [name.lstrip("#") for name in rows[0]] == [str(at) for at in range(columns.shape[1])], file
+    if array.dtype.kind == "M":
+        # It knows no byte orders.
+        columns = np.datetime_as_string(columns.astype(columns.dtype.newbyteorder("=")))
+    elif array.dtype.kind == "m":
+        columns = np.where(np.isnat(columns), "NaT", columns.astype("i8").astype(str))
+    elif array.dtype.kind == "S":
+        columns = np.char.decode(columns, "utf8")
+    assert rows[1:] == columns.tolist(), file
 
 
 def check_png(file, array):

@@ -24,6 +24,25 @@ def arrays():
                     yield name + "-F", np.asfortranarray(array.reshape(shape))
 
 
+def texts_and_dates():
+    """Arrays of what is no number, of one and two axes, in both layouts and byte orders."""
+    words = np.array(["", "a", " b", "c,d", 'e"f', "g\n", "é😀", "#h"])[RANDOM.integers(0, 8, 540)]
+    for name, array in ("U", words), ("Ube", words.astype(words.dtype.newbyteorder(">"))), ("S", np.char.encode(words, "utf8")):
+        yield f"{name}-v", array
+        yield f"{name}-m", array.reshape(60, 9)
+        yield f"{name}-F", np.asfortranarray(array.reshape(60, 9))
+    yield "U-none", words[:0]
+    for unit in "Y M W D h m s ms us ns ps fs as 25s 7D".split():
+        for order in "<>":
+            numbers = RANDOM.integers(-(2**62), 2**62, 540) >> RANDOM.integers(10, 62, 540)
+            numbers[::50] = np.iinfo("i8").min
+            array = numbers.astype(order + "i8").view(f"{order}M8[{unit}]")
+            where = "le" if order == "<" else "be"
+            yield f"M8 {unit}{where}-v", array
+            yield f"M8 {unit}{where}-F", np.asfortranarray(array.reshape(60, 9))
+            yield f"m8 {unit}{where}-m", array.view(f"{order}m8[{unit}]").reshape(60, 9)
+
+
 def table():
     rows = np.zeros(999, FIELDS)
     for name in ("n", "big", "half", "c"):
@@ -37,7 +56,7 @@ def table():
 
 def main():
     rows = table()
-    every = dict(arrays(), table=rows, numbers=rows[["n", "big", "half"]].copy(), empty=rows[:0])
+    every = dict([*arrays(), *texts_and_dates()], table=rows, numbers=rows[["n", "big", "half"]].copy(), empty=rows[:0])
     np.savez(sys.argv[1], **every)
     some = {name: array for name, array in every.items() if "be-" in name or name == "table"}
     np.savez_compressed(sys.argv[2], **some)

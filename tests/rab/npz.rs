@@ -97,7 +97,10 @@ fn structures_and_texts_are_arrays_too() {
     assert_eq!(get("st[1]"), "(2, 0.0, b'ab', 'é漢', [1.0, 2.0, 3.0], False)\n");
     assert_eq!(get("fortran[:, 0]"), "['a' 'é']\n");
     assert_eq!(get("bytes"), "[b'x' b'yz']\n");
-    assert_eq!(get("dates[1:]"), r"[b'\x80\x00\x00\x00\x00\x00\x00\x00']".to_owned() + "\n");
+    assert_eq!(get("dates"), "['2020-01-02T00:00:00' 'NaT']\n");
+    assert_eq!(get("spans[1]"), "[3 4 5]\n");
+    assert_eq!(good(&[&"get", &file, &"dates", &"--json"]), "[\"2020-01-02T00:00:00\",\"NaT\"]\n");
+    assert_eq!(good(&[&"get", &file, &"dates", &"--as", &"csv"]), "#0\n2020-01-02T00:00:00\nNaT\n");
     let known =
         ["st", "fortran", "bytes", "void", "gaps", "big", "dates", "spans", "long", "deep", "deep_fortran"];
     let mut convert: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &file, &copy];

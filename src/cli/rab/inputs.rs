@@ -13,7 +13,7 @@ use super::warn;
 use crate::cli::values;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::{LEVEL, NewContainer, directory};
+use crate::format::target::{LEVEL, NewContainer, directory, order_of};
 use crate::pack;
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Order, Result};
@@ -101,7 +101,7 @@ impl Inputs {
 
     /// What is to be written to `target`.
     pub fn plan(&self, target: &Path) -> Result<pack::Plan> {
-        let plan = self.planned()?;
+        let plan = self.planned(target)?;
         match plan.reads(target) {
             None => Ok(plan),
             Some(input) => {
@@ -111,7 +111,7 @@ impl Inputs {
         }
     }
 
-    fn planned(&self) -> Result<pack::Plan> {
+    fn planned(&self, target: &Path) -> Result<pack::Plan> {
         let name = self.name.as_ref().map(|name| match name.to_str() {
             Some(name) => Ok(Text::from(name)),
             None => Err(Error::Usage("the name of a dataset is UTF-8".into())),
@@ -122,10 +122,11 @@ impl Inputs {
             objects: self.objects,
             dataframes: self.dataframe,
             compression: self.compression(),
-            order: self.order.map(|order| match order {
-                Layout::C => Order::C,
-                Layout::F => Order::F,
-            }),
+            order: match self.order {
+                Some(Layout::C) => Some(Order::C),
+                Some(Layout::F) => Some(Order::F),
+                None => order_of(target),
+            },
             metadata: self.meta.as_deref().map_or(Ok(Arc::new(Node::Null)), metadata)?,
         };
         pack::plan(&self.paths, &options)

@@ -1,12 +1,17 @@
 //! Elements that are no numbers as text, in the way of Python: bytes as `b'..'`, records as tuples.
 
 use super::numbers;
-use crate::array::Cell;
+use crate::array::{Cell, Times};
 use crate::{Endian, Field, Record, Scalar};
 
 /// One element.
 pub fn text(item: &[u8], record: Option<&Record>) -> String {
     let Some(record) = record else { return bytes(item) };
+    if let Some(times) = Times::of(record)
+        && let Some(time) = times.text(item)
+    {
+        return if times.is_number(&time) { time } else { format!("'{time}'") };
+    }
     let field = |field: &Field| {
         let size = field.cell.size() as usize;
         let all = item.get(field.offset as usize..).and_then(|rest| rest.get(..field.size() as usize));

@@ -12,7 +12,7 @@
 //! | `set` | all tables that were opened together, as datasets |
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
 //! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
-//! | `write`, `encode` | a new table, and its samples |
+//! | `write`, `custom`, `encode` | a new table, columns of the user's own, and its samples |
 //! | `tables` | the tables as Arrow files and JSON lines |
 //! | `archive`, `tree` | datasets by number, and what a mount shows |
 
@@ -20,6 +20,7 @@ mod annotations;
 mod archive;
 mod arrow;
 mod canonical;
+mod custom;
 mod data;
 mod encode;
 mod faces;
@@ -41,6 +42,7 @@ use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, HEAD, Listing};
+use crate::array::Order;
 use crate::source::{FileSource, Source};
 use crate::tree::{Builder, Tree};
 use crate::{Error, Result};
@@ -124,6 +126,10 @@ impl Format for Onda {
     fn list(&self, context: Context) -> Result<Listing> {
         let archive = read(context)?;
         Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
+    }
+
+    fn order(&self) -> Option<Order> {
+        Some(Order::C)
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

@@ -14,6 +14,7 @@
 //! | `encoded` | true: the values are those that are stored; else they are in the unit, and are encoded |
 //! | `file_path` | a row of a table has one: if `encoded` is missing, the values are those that are stored; they get another |
 //! | `span`, `kind` | of a row too; an old row's kind is the type |
+//! | others | columns of their own, see `custom` |
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -21,7 +22,9 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::arrow::Problem;
 use super::canonical::{self, NewTable, SIGNALS};
+use super::custom::Custom;
 use super::data::Layout;
 use super::encode;
 use super::faces::Scale;
@@ -30,7 +33,7 @@ use super::schema::QUALIFIED;
 use super::table::{Channels, Id, Signal, Span};
 use crate::array::{self, Array, Dtype, Order};
 use crate::codec::zstd_frame;
-use crate::error::Place;
+use crate::error::{Place, shortened};
 use crate::format::Compression;
 use crate::format::target::input::Exactly;
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, directory};
@@ -62,6 +65,7 @@ pub struct Writer {
     /// Of the table, without `.arrow`.
     stem: String,
     rows: Vec<canonical::Row>,
+    custom: Custom,
     samples: Vec<(PathBuf, Temporary)>,
     names: HashSet<String>,
 }
@@ -74,7 +78,8 @@ impl Writer {
             stem.ok_or_else(|| failed(io::Error::other("its name is not UTF-8, as paths of Onda are")))?;
         let table = Temporary::create(path, force).map_err(failed)?;
         let (rows, samples, names) = (Vec::new(), Vec::new(), HashSet::new());
-        Ok(Writer { path: path.to_owned(), table, stem, rows, samples, names })
+        let custom = Custom::default();
+        Ok(Writer { path: path.to_owned(), table, stem, rows, custom, samples, names })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
@@ -113,7 +118,7 @@ impl Writer {
         self.names.insert(name);
         self.samples.push((path, file));
         self.rows.push((signal, channels));
-        Ok(said.notes())
+        Ok(self.custom.add(said.node, &KEYS))
     }
 
     /// For a new file of samples beside the table.
@@ -138,8 +143,10 @@ impl Writer {
         if self.rows.is_empty() {
             return Err(io::Error::other("an Onda table is made of arrays, and there is none"));
         }
-        let columns = canonical::signals(&self.rows).map_err(|problem| io::Error::other(problem.text()))?;
-        let (fields, values) = columns.into_iter().unzip();
+        let wrong = |problem: Problem| io::Error::other(problem.text().to_owned());
+        let columns = canonical::signals(&self.rows).map_err(wrong)?;
+        let custom = self.custom.columns().map_err(wrong)?;
+        let (fields, values) = columns.into_iter().chain(custom).unzip();
         let metadata = HashMap::from([(QUALIFIED.to_owned(), SIGNALS.to_owned())]);
         let written = NewTable::create(&self.table.file, fields, metadata).and_then(|mut new| {
             new.add(values)?;
@@ -281,21 +288,16 @@ impl Said<'_> {
         })?;
         Ok(Span { start, stop })
     }
-
-    /// What there is no place for.
-    fn notes(&self) -> Vec<String> {
-        let pairs = self.node.as_map().unwrap_or_default();
-        let names = pairs.iter().filter_map(|(key, _)| key.as_str());
-        let others = names.filter(|name| !KEYS.contains(name));
-        others.map(|name| format!("{name} of its metadata is left out")).collect()
-    }
 }
 
 /// How many there are.
 fn samples(array: &Array, channels: usize) -> Result<u64, String> {
     let Dtype { element, .. } = array.dtype;
     if !encode::is_number(element) {
-        return Err(format!("its values are {}, and samples are integers or floats", array.numpy_type()));
+        return Err(format!(
+            "its values are {}, and samples are integers or floats",
+            shortened(&array.numpy_type())
+        ));
     }
     let samples = match *array.shape {
         [samples] if channels == 1 => samples,

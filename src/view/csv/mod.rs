@@ -1,13 +1,14 @@
 //! `NAME.csv`. What consists of numbers only has cells filled up on the left to a width that the type tells: its
 //! length and the place of every cell are known without writing it, and any byte range is written alone. Who reads
 //! it leaves out the spaces after commas: `pandas.read_csv(skipinitialspace=True)`; `numpy.loadtxt` always does.
-//! Tables with texts are as RFC 4180 has it, with lines that end in `\n`; their length is found by the first stat.
+//! Tables with texts, and arrays of texts and dates, are as RFC 4180 has it, with lines that end in `\n`; their length is found by the first stat.
 
 mod array;
 mod padded;
 mod quoted;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use super::frame::Frame;
 use super::{Dataset, Face, View};
@@ -29,8 +30,10 @@ impl View for Csv {
     }
 
     fn shows(&self, about: &Description) -> bool {
-        let is_grid =
-            |array: &Array| matches!(array.shape.len(), 1 | 2) && Texts::of(array.dtype.element).is_some();
+        let is_grid = |array: &Array| {
+            let is_known = Texts::of(array.dtype.element).is_some() || texts::shows(array);
+            matches!(array.shape.len(), 1 | 2) && is_known
+        };
         Frame::shows(about) || about.array.as_ref().is_some_and(is_grid)
     }
 
@@ -40,6 +43,11 @@ impl View for Csv {
         if let (Some(array), false) = (&about.array, Frame::shows(about)) {
             return Ok(Face::File(match dataset.elements(array)? {
                 broken @ Content::Broken { .. } => broken,
+                elements if texts::shows(array) => {
+                    let place = elements.file().unwrap_or_default().dataset(&about.name.lossy());
+                    let too_long = || dataset.wrong("its rows are too long to be written as text");
+                    texts::csv(array, elements, place).ok_or_else(too_long)?
+                }
                 elements => array::csv(array, elements).ok_or_else(too_long)?,
             }));
         }

@@ -60,7 +60,7 @@ impl Rows for Quoted {
 }
 
 /// A text with a comma after it. In the only column an empty one must not leave the line empty.
-fn field(text: &[u8], columns: usize, line: &mut Vec<u8>) {
+pub fn field(text: &[u8], columns: usize, line: &mut Vec<u8>) {
     match (text, columns) {
         ([], 1) => line.extend_from_slice(b"\"\""),
         _ => cell(text, line),
@@ -69,7 +69,7 @@ fn field(text: &[u8], columns: usize, line: &mut Vec<u8>) {
 }
 
 /// The last comma ends the line.
-fn end(line: &mut [u8]) {
+pub fn end(line: &mut [u8]) {
     if let Some(end) = line.last_mut() {
         *end = b'\n';
     }

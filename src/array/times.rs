@@ -1,0 +1,181 @@
+//! Dates and spans of time as numpy has them (`M8[ms]`, `m8[25s]`): whole numbers of a unit in 64 bits, dates counted from
+//! 1970 on, the least number for none. As text dates are what `numpy.datetime_as_string` writes (ISO 8601, as exact as the
+//! unit), spans their numbers.
+
+use super::{Dtype, Element, Endian, Kind, Record};
+
+/// Each with its parts of a second, or seconds.
+const UNITS: [(&str, Unit); 13] = [
+    ("Y", Unit::Years),
+    ("M", Unit::Months),
+    ("W", Unit::Days(7)),
+    ("D", Unit::Days(1)),
+    ("h", Unit::Seconds(3600)),
+    ("m", Unit::Seconds(60)),
+    ("s", Unit::Seconds(1)),
+    ("ms", Unit::Parts(3)),
+    ("us", Unit::Parts(6)),
+    ("ns", Unit::Parts(9)),
+    ("ps", Unit::Parts(12)),
+    ("fs", Unit::Parts(15)),
+    ("as", Unit::Parts(18)),
+];
+
+const NONE: &str = "NaT";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unit {
+    Years,
+    Months,
+    Days(i128),
+    Seconds(i128),
+    /// With so many digits behind the point.
+    Parts(u32),
+}
+
+/// What elements of eight bytes mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Times {
+    endian: Endian,
+    unit: Unit,
+    /// Of how many units an element counts.
+    step: i128,
+    is_span: bool,
+}
+
+impl Times {
+    /// None if the elements are something else, or no unit is said.
+    pub fn of(record: &Record) -> Option<Times> {
+        let text = record.foreign_type()?;
+        let (endian, text) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
+            (Some(rest), _) => (Endian::Little, rest),
+            (_, Some(rest)) => (Endian::Big, rest),
+            _ => return None,
+        };
+        let (is_span, text) = match (text.strip_prefix("m8["), text.strip_prefix("M8[")) {
+            (Some(rest), _) => (true, rest),
+            (_, Some(rest)) => (false, rest),
+            _ => return None,
+        };
+        let text = text.strip_suffix(']')?;
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (step, name) = text.split_at_checked(digits)?;
+        let step = if step.is_empty() { 1 } else { step.parse::<i32>().ok()? };
+        let (_, unit) = UNITS.iter().find(|(own, _)| *own == name)?;
+        Some(Times { endian, unit: *unit, step: step.into(), is_span })
+    }
+
+    /// Have both one meaning, but for the byte order?
+    pub fn is_like(&self, other: &Times) -> bool {
+        Times { endian: other.endian, ..*self } == *other
+    }
+
+    /// The numbers that the elements are.
+    pub fn dtype(&self) -> Dtype {
+        Dtype { element: Element { kind: Kind::Int, size: 8 }, endian: self.endian }
+    }
+
+    /// Is this text of an element a number?
+    pub fn is_number(&self, text: &str) -> bool {
+        self.is_span && text != NONE
+    }
+
+    /// An element of eight bytes as text.
+    pub fn text(&self, item: &[u8]) -> Option<String> {
+        let item = item.try_into().ok()?;
+        let value = match self.endian {
+            Endian::Little => i64::from_le_bytes(item),
+            Endian::Big => i64::from_be_bytes(item),
+        };
+        Some(match value {
+            i64::MIN => NONE.into(),
+            value if self.is_span => value.to_string(),
+            value => date(self.unit, i128::from(value) * self.step),
+        })
+    }
+}
+
+fn date(unit: Unit, value: i128) -> String {
+    let day = |days| {
+        let (year, month, day) = civil(days);
+        format!("{year:04}-{month:02}-{day:02}")
+    };
+    const DAY: i128 = 86_400;
+    match unit {
+        Unit::Years => format!("{:04}", 1970 + value),
+        Unit::Months => format!("{:04}-{:02}", 1970 + value.div_euclid(12), value.rem_euclid(12) + 1),
+        Unit::Days(days) => day(value * days),
+        Unit::Seconds(seconds) => {
+            let all = value * seconds;
+            let of_day = all.rem_euclid(DAY);
+            let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+            let date = day(all.div_euclid(DAY));
+            match seconds {
+                3600 => format!("{date}T{hour:02}"),
+                60 => format!("{date}T{hour:02}:{minute:02}"),
+                _ => format!("{date}T{hour:02}:{minute:02}:{second:02}"),
+            }
+        }
+        Unit::Parts(digits) => {
+            let parts = 10i128.pow(digits);
+            let seconds = date(Unit::Seconds(1), value.div_euclid(parts));
+            format!("{seconds}.{:0width$}", value.rem_euclid(parts), width = digits as usize)
+        }
+    }
+}
+
+/// Year, month and day of a day that is counted from 1970-01-01, by the Gregorian calendar at all times. Years are
+/// counted from March on here, so that a leap day is the last one of its year.
+fn civil(days: i128) -> (i128, i128, i128) {
+    // Days of 400 years, and from 0000-03-01 to 1970.
+    const ERA: i128 = 146_097;
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / (ERA - 1)) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (400 * era + year + next, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(of: &str, value: i64) -> String {
+        let times = Times::of(&Record::foreign(of, 8).unwrap()).unwrap();
+        let bytes = if of.starts_with('>') { value.to_be_bytes() } else { value.to_le_bytes() };
+        times.text(&bytes).unwrap()
+    }
+
+    /// What numpy says of them.
+    #[test]
+    fn dates_are_as_numpy_writes_them() {
+        for (of, value, want) in [
+            ("<M8[Y]", -1971, "-001"),
+            ("<M8[M]", -1, "1969-12"),
+            ("<M8[W]", 1, "1970-01-08"),
+            (">M8[D]", 19_860, "2024-05-17"),
+            ("<M8[D]", 11_016, "2000-02-29"),
+            ("<M8[h]", -1, "1969-12-31T23"),
+            ("<M8[m]", 61, "1970-01-01T01:01"),
+            ("<M8[25s]", 3, "1970-01-01T00:01:15"),
+            ("<M8[ms]", -1, "1969-12-31T23:59:59.999"),
+            ("<M8[ns]", i64::MAX, "2262-04-11T23:47:16.854775807"),
+            ("<M8[as]", -1, "1969-12-31T23:59:59.999999999999999999"),
+            ("<M8[D]", i64::MIN, "NaT"),
+            ("<m8[D]", -5, "-5"),
+        ] {
+            assert_eq!(text(of, value), want, "{of} {value}");
+        }
+        assert!(text("<M8[Y]", i64::MAX).starts_with("9223372036854"));
+    }
+
+    #[test]
+    fn other_types_are_none() {
+        for of in ["<M8", "<M8[x]", "M8[s]", "<i8", "<M8[-1s]", "<M8[99999999999s]", "[('a', '<M8[s]')]"] {
+            assert!(Times::of(&Record::foreign(of, 8).unwrap()).is_none(), "{of}");
+        }
+    }
+}

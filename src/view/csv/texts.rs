@@ -1,0 +1,126 @@
+//! An array of texts or dates, of one or two axes: RFC 4180 as of tables with texts, under the header that arrays of numbers
+//! have.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::quoted;
+use crate::array::{AnyArray, Array, Cell, Endian, Slab, Times};
+use crate::content::{Content, Lines, Rows};
+use crate::error::Place;
+use crate::view::frame::{to_utf8, trimmed};
+use crate::{Error, Result};
+
+/// Bytes of a row at most: rows are made whole.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How an element is written.
+#[derive(Clone, Copy)]
+enum Of {
+    /// As the bytes that it is.
+    Text,
+    Unicode(Endian),
+    Times(Times),
+}
+
+impl Of {
+    fn array(array: &Array) -> Option<Of> {
+        let record = array.record.as_deref().filter(|record| record.is_plain())?;
+        if record.foreign_type().is_some() {
+            return Times::of(record).filter(|_| array.dtype.element.size == 8).map(Of::Times);
+        }
+        match record.fields() {
+            [field] if field.repeat.is_none() => match field.cell {
+                Cell::Text(_) => Some(Of::Text),
+                Cell::Unicode(_, endian) => Some(Of::Unicode(endian)),
+                Cell::Number(_) | Cell::Void(_) => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+pub fn shows(array: &Array) -> bool {
+    Of::array(array).is_some()
+}
+
+/// None if the elements are something else, or a row is too long.
+pub fn csv(array: &Array, elements: Content, place: Place) -> Option<Content> {
+    let of = Of::array(array)?;
+    let columns = array.shape.get(1).copied().unwrap_or(1);
+    let row = columns.checked_mul(u64::from(array.dtype.element.size).max(1));
+    row.filter(|row| *row <= MOST_BYTES)?;
+    let mut header = Vec::new();
+    for column in 0..columns {
+        let mark = if column == 0 { "#" } else { "" };
+        quoted::field(format!("{mark}{column}").as_bytes(), columns as usize, &mut header);
+    }
+    quoted::end(&mut header);
+    let texts = Texts { array: array.clone(), elements, of, columns, place };
+    Some(Content::Computed(Arc::new(Lines::new(header, texts))))
+}
+
+struct Texts {
+    array: Array,
+    elements: Content,
+    of: Of,
+    columns: u64,
+    place: Place,
+}
+
+impl Rows for Texts {
+    /// What has no columns has no lines.
+    fn count(&self) -> u64 {
+        if self.columns == 0 { 0 } else { self.array.shape.first().copied().unwrap_or(0) }
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    fn stored(&self) -> u64 {
+        self.columns * u64::from(self.array.dtype.element.size)
+    }
+
+    /// Commas and quotes.
+    fn around(&self) -> u64 {
+        3 * self.columns
+    }
+
+    fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
+        let count = rows.end - rows.start;
+        let slab = match self.array.shape.len() {
+            1 => Slab::block(&[rows.start], &[count]),
+            _ => Slab::block(&[rows.start, 0], &[count, self.columns]),
+        };
+        let part = AnyArray::read(&self.array, &slab, &mut |buf, at| self.elements.fill(buf, at))?;
+        let AnyArray::Opaque(items) = part else { return Err(Error::NotFound) };
+        for (number, item) in (0..).zip(items.items()) {
+            self.field(item, rows.start + number / self.columns, text)?;
+            if (number + 1) % self.columns == 0 {
+                quoted::end(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Texts {
+    fn field(&self, item: &[u8], row: u64, text: &mut Vec<u8>) -> Result<()> {
+        let columns = self.columns as usize;
+        match self.of {
+            Of::Text => quoted::field(trimmed(item), columns, text),
+            Of::Unicode(endian) => {
+                let mut item = item.to_vec();
+                let none = || Error::damaged(self.place(), format!("row {row} is not Unicode"));
+                to_utf8(&mut item, endian).ok_or_else(none)?;
+                quoted::field(trimmed(&item), columns, text);
+            }
+            Of::Times(times) => {
+                let date = times.text(item).ok_or(Error::NotFound)?;
+                quoted::field(date.as_bytes(), columns, text);
+            }
+        }
+        Ok(())
+    }
+}
