@@ -65,8 +65,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// A name of a megabyte would hide the message.
-fn shortened(name: &str) -> String {
+/// A name of a megabyte, or a type of many fields, would hide the message.
+pub(crate) fn shortened(name: &str) -> String {
     match name.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &name[..end]),
         None => name.to_owned(),

@@ -4,6 +4,7 @@
 //! It knows the formats only as [`format`]'s `list` gives them: names, and datasets by number.
 
 mod dataset;
+mod known;
 mod meter;
 mod read;
 mod sampling;
@@ -28,6 +29,7 @@ use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrit
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
+use known::Known;
 pub use meter::Meter;
 pub use stats::{Extreme, Stats};
 pub use table::ColumnValues;
@@ -58,6 +60,7 @@ pub struct Archive {
     format: &'static str,
     names: Box<dyn Names>,
     datasets: Arc<dyn Datasets>,
+    known: Known,
     /// What is to be said of it.
     note: Option<String>,
     /// Made when a dataset is first looked for by its name.
@@ -120,7 +123,8 @@ impl Archive {
         let datasets = datasets.into();
         let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
         let (path, note) = (source.path().to_owned(), None);
-        Ok(Archive { path, source, others, format, names, datasets, note, index, hasher })
+        let known = Known::new();
+        Ok(Archive { path, source, others, format, names, datasets, known, note, index, hasher })
     }
 
     /// The face of this kind that only the format has, and a mount shows below `.views`.

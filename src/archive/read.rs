@@ -3,6 +3,7 @@
 use super::Dataset;
 use super::sampling::{Meant, in_numbers};
 use crate::array::{AnyArray, Array, Order, Slab};
+use crate::yaml::Node;
 use crate::{Error, Result};
 
 /// Bytes of a piece of an array that is read front to back, and of one that is read across.
@@ -12,7 +13,11 @@ const FAR: u64 = 64 << 20;
 impl Dataset<'_> {
     /// What is said of the array; an error if the dataset is none.
     pub fn array_description(&self) -> Result<&Array> {
-        let other = || self.other(&format!("is {}, not an array of a known layout", self.kind()));
+        let other = || {
+            let note = self.description().codec.get("note").and_then(Node::as_str);
+            let why = note.map_or(String::new(), |note| format!(": {note}"));
+            self.other(&format!("is {}, not an array of a known layout{why}", self.kind()))
+        };
         self.description().array.as_ref().ok_or_else(|| self.no_array().unwrap_or_else(other))
     }
 

@@ -61,6 +61,16 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         Ok(())
     }
+    /// Those of which this is the same have the same bytes, out of the same stored ones.
+    fn identity(&self, dataset: u32) -> Option<Identity> {
+        let _ = dataset;
+        None
+    }
+    /// Is all of it made out of other datasets, which are looked at for themselves?
+    fn follows(&self, dataset: u32) -> bool {
+        let _ = dataset;
+        false
+    }
     /// The array that it is, or stands for, item by item.
     fn items(&self, dataset: u32) -> Option<Box<dyn Items>> {
         let _ = dataset;
@@ -120,6 +130,9 @@ pub trait Datasets: Send + Sync {
     /// What there is of a dataset whose description makes no sense, or that is not read here.
     fn remains(&self, dataset: u32) -> Result<Content>;
 }
+
+/// What tells bytes of a container from others.
+pub type Identity = [u64; 3];
 
 /// Names, and what has them by their numbers.
 pub type Plain = (Box<dyn super::Names>, Box<dyn Datasets>);
@@ -299,6 +312,12 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
         (**self).own_faces(kind)
+    }
+    fn identity(&self, dataset: u32) -> Option<Identity> {
+        (**self).identity(dataset)
+    }
+    fn follows(&self, dataset: u32) -> bool {
+        (**self).follows(dataset)
     }
     fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
         (**self).decoded(dataset)

@@ -22,7 +22,7 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
 
-pub use arena::{Arena, Datasets, Link, Plain, Rewrite};
+pub use arena::{Arena, Datasets, Identity, Link, Plain, Rewrite};
 pub use builder::Builder;
 pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use files::Files;

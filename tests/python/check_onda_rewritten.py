@@ -14,7 +14,7 @@ number = lambda name: pa.field(name, pa.float64(), False)
 uuid = lambda name: pa.field(name, pa.binary(16), False, UUID)
 span = pa.field("span", pa.struct([edge("start"), edge("stop")]), False, SPAN)
 SIGNALS = [
-    text("sensor_type"), pa.field("channels", pa.list_(pa.field("item", pa.string(), False)), False),
+    text("sensor_type"), pa.field("channels", pa.list_(pa.field("", pa.string(), False)), False),
     text("sample_unit"), number("sample_resolution_in_unit"), number("sample_offset_in_unit"), text("sample_type"),
     number("sample_rate"), uuid("recording"), text("file_path"), text("file_format"), span, text("sensor_label"),
 ]

@@ -181,3 +181,16 @@ fn damage_is_not_given_a_checksum_of_its_own() {
     assert!(said.code == 12 && said.err.contains("the sha256 of its stored bytes"), "{said:?}");
     assert!(!at("y.rab").exists());
 }
+
+/// It would hide what is said of it.
+#[test]
+fn a_type_of_many_fields_is_not_printed_whole_in_notes() {
+    let dir = scratch();
+    let script = "
+import sys, numpy as np
+np.savez(sys.argv[1] + '/x.npz', a=np.zeros(3, [('field%d' % i, '<f4') for i in range(210)]))
+";
+    python(&[&"-c", &script, &dir.path()]);
+    let said = rab(&[&"convert", &dir.path().join("x.npz"), &dir.path().join("x.rab")]);
+    assert!(said.code == 0 && said.err.contains("is none that RAB has") && said.err.len() < 600, "{said:?}");
+}

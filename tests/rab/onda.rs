@@ -67,6 +67,36 @@ fn parts_by_channel_and_time() {
     assert!(archive.dataset("tables/test.onda.signal.meta.yaml").unwrap().decoded().is_err());
 }
 
+#[test]
+fn a_decoder_that_is_missing_or_fails_is_said() {
+    let dir = scratch();
+    let file = dir.path().join("x.onda.signal.arrow");
+    let script = "
+import sys, gzip, pyarrow as pa
+table = pa.ipc.open_file(sys.argv[1]).read_all().slice(0, 1)
+for name, value in ('file_path', 'x.gz'), ('file_format', 'gz'):
+    at = table.column_names.index(name)
+    table = table.set_column(at, table.schema.field(at), pa.array([value], table.schema.field(at).type))
+with pa.ipc.new_file(sys.argv[2] + '/x.onda.signal.arrow', table.schema) as out:
+    out.write_table(table)
+open(sys.argv[2] + '/x.gz', 'wb').write(gzip.compress(bytes(range(12))))
+";
+    python(&[&"-c", &script, &table(), &dir.path()]);
+    let with = |verb: &str, decoder: &str| rab(&[&verb, &"--decoder", &decoder, &file, &"*/eeg"]);
+    assert_eq!(with("get", "gz=gzip -dc").out.trim(), "[[ 256  770 1284 1798 2312 2826]]");
+    for (decoder, code, why) in [
+        ("other=cat", 1, "(--decoder names a program for it)"),
+        ("gz=false", 12, "the decoder \"false\" ended with exit status: 1"),
+        ("gz=head -c5", 12, "its data has 5 bytes, which are no whole samples"),
+    ] {
+        let said = with("get", decoder);
+        assert!(said.code == code && said.err.contains(why), "{decoder}: {said:?}");
+    }
+    // What it wrote, and not what it read.
+    let said = with("cat", "gz=printf 01234");
+    assert!(said.code == 12 && said.out == "01234", "{said:?}");
+}
+
 /// As channels of amplifiers often are.
 #[test]
 fn channels_that_are_called_as_numbers_are_named_in_quotes() {

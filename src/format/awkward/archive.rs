@@ -18,7 +18,9 @@ use super::values::Values;
 use super::{check, meta, picked, rewrite, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
-use crate::tree::{Checksum, Datasets, Description, Items, Link, NameList, Names, Plain, Rewrite, Size};
+use crate::tree::{
+    Checksum, Datasets, Description, Identity, Items, Link, NameList, Names, Plain, Rewrite, Size,
+};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -287,6 +289,16 @@ impl Datasets for Archive {
             What::Data => array.sound(file.ix).map(drop),
             _ => Ok(()),
         }
+    }
+
+    fn identity(&self, number: u32) -> Option<Identity> {
+        let (file, array) = self.file(number).ok()?;
+        if matches!(file.what, What::Data) { array.identity(file.ix) } else { None }
+    }
+
+    /// [`check`] looks at the numbers that these follow from.
+    fn follows(&self, number: u32) -> bool {
+        self.file(number).is_ok_and(|(file, _)| matches!(file.what, What::Face(_) | What::Text))
     }
 
     fn items(&self, number: u32) -> Option<Box<dyn Items>> {

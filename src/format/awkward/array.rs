@@ -17,6 +17,7 @@ use crate::array::{Dtype, Element, Endian, int};
 use crate::codec::zip::Fault;
 use crate::content::Content;
 use crate::error::Place;
+use crate::tree::Identity;
 use crate::{Error, Result};
 
 /// Numbers that are read and kept together.
@@ -113,6 +114,20 @@ impl Array {
     /// Takes room to keep so many numbers.
     pub fn keep(&self, ix: Ix, count: u64) -> Result<()> {
         self.store.budget().take(Of::Kept, count).map_err(|fault| fault.error(self.place(ix)))
+    }
+
+    /// Of a flat part that is sound: its member, how that is compressed, and how many bytes are wanted of it.
+    pub fn identity(&self, ix: Ix) -> Option<Identity> {
+        let flat = self.sound(ix).ok()?.flat()?;
+        let codec = flat.blob.codec.map_or(0, |codec| 1 + codec as u64);
+        Some([self.store.find(&flat.blob.member)? as u64, codec, self.claimed(ix)])
+    }
+
+    /// All numbers of a flat part are about to be looked at.
+    pub fn look(&self, edge: Edge) -> Result<()> {
+        let Some(flat) = self.node(edge.to)?.flat() else { return Ok(()) };
+        let looked = self.store.look(&flat.blob.member, self.claimed(edge.to));
+        looked.map_err(|fault| fault.error(self.place(edge.to)))
     }
 
     pub fn damaged(&self, ix: Ix, problem: impl Into<String>) -> Error {

@@ -21,10 +21,12 @@ pub enum Of {
     Names,
     /// Numbers that are kept so that what is before an item has not to be looked at again.
     Kept,
+    /// Bytes of numbers that are looked at again, to see whether they fit another part.
+    Again,
 }
 
 impl Of {
-    const ALL: [Of; 6] = [Of::Schemas, Of::Values, Of::Parts, Of::Repeats, Of::Names, Of::Kept];
+    const ALL: [Of; 7] = [Of::Schemas, Of::Values, Of::Parts, Of::Repeats, Of::Names, Of::Kept, Of::Again];
 
     /// So many there always are, and one more for so many bytes of the file.
     fn most(self) -> (u64, u64) {
@@ -35,6 +37,7 @@ impl Of {
             Of::Repeats => (32 << 20, 8),
             Of::Names => (64 << 20, 4),
             Of::Kept => (1 << 22, 256),
+            Of::Again => (64 << 30, 1),
         }
     }
 
@@ -45,6 +48,7 @@ impl Of {
             Of::Parts => "arrays and parts of arrays",
             Of::Repeats => "bytes of JSON that references repeat",
             Of::Names => "bytes of paths of its parts",
+            Of::Again => "bytes of numbers of shared parts to be looked at again",
             Of::Kept => "sums of counts and tags to be kept",
         }
     }

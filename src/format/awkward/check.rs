@@ -35,6 +35,7 @@ fn len(array: &Array, edge: Edge) -> Result<u64> {
 
 fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {
     let have = len(array, content)?;
+    lists.edges().into_iter().try_for_each(|edge| array.look(edge))?;
     let (count, _) = array.lists(lists)?;
     for block in 0..count.div_ceil(BLOCK) {
         for (number, (start, stop)) in (block * BLOCK..).zip(array.bounds(ix, lists, block)?) {
@@ -58,6 +59,7 @@ fn numbers(
     from_end: bool,
 ) -> Result<()> {
     let have = len(array, content)?;
+    array.look(of)?;
     let least = if from_end { -i128::from(have) } else { 0 };
     for block in 0..len(array, of)?.div_ceil(BLOCK) {
         for (number, at) in (block * BLOCK..).zip(array.ints(of.to, block * BLOCK, BLOCK)?) {
@@ -70,6 +72,7 @@ fn numbers(
 }
 
 fn union(array: &Array, ix: Ix, tags: Edge, index: Option<Edge>, contents: &[Edge]) -> Result<()> {
+    [Some(tags), index].into_iter().flatten().try_for_each(|edge| array.look(edge))?;
     for block in 0..len(array, tags)?.div_ceil(BLOCK) {
         let members = array.members(ix, tags, index, contents.len(), block)?;
         for (number, (content, at)) in (block * BLOCK..).zip(members) {
@@ -84,6 +87,7 @@ fn union(array: &Array, ix: Ix, tags: Edge, index: Option<Edge>, contents: &[Edg
 }
 
 fn sparse(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
+    array.look(index)?;
     let mut last = -1;
     for block in 0..len(array, index)?.div_ceil(BLOCK) {
         for (number, at) in (block * BLOCK..).zip(array.ints(index.to, block * BLOCK, BLOCK)?) {

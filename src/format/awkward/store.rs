@@ -1,13 +1,13 @@
 //! The members of a container by name: of a ZIP file, or the files of a directory. Names are keys: what a schema
 //! names is looked for among them and nowhere else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Component, Path};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::super::Context;
-use super::budget::Budget;
+use super::budget::{Budget, Of};
 use super::graph::{Blob, Codec};
 use crate::codec::zip::{self, Fault, Window};
 use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz};
@@ -16,6 +16,9 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::tree::Size;
 use crate::{Error, Result};
+
+/// Lengths of one compressed member that are tried.
+const MOST_LENGTHS: usize = 16;
 
 pub struct Store {
     source: Arc<dyn Source>,
@@ -26,6 +29,10 @@ pub struct Store {
     index: HashMap<Box<str>, usize>,
     /// Names that more than one member has.
     pub twice: Vec<Box<str>>,
+    /// Members whose numbers were compared with what they tell of.
+    looked: Mutex<HashSet<Box<str>>>,
+    /// The lengths that arrays say compressed members have.
+    lengths: Mutex<HashMap<usize, Vec<u64>>>,
     /// By the number of a member: decoded by the ZIP file, and by the schema.
     deflated: Streams,
     compressed: Streams,
@@ -63,7 +70,8 @@ impl Store {
         let streams = || Streams::new(engine.clone(), source.clone(), header.clone());
         let (deflated, compressed) = (streams(), streams());
         let budget = Budget::new(source.len());
-        Ok(Store { source, engine, budget, members, index, twice, deflated, compressed })
+        let (looked, lengths) = (Mutex::default(), Mutex::default());
+        Ok(Store { source, engine, budget, members, index, twice, looked, lengths, deflated, compressed })
     }
 
     /// The files of a directory: the schemas that were opened, and what they read, as far as it is there. Each is called
@@ -96,6 +104,8 @@ impl Store {
             members,
             index,
             twice: Vec::new(),
+            looked: Mutex::default(),
+            lengths: Mutex::default(),
             deflated,
             compressed,
         };
@@ -109,6 +119,29 @@ impl Store {
 
     pub fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    /// So many bytes of numbers of a member are about to be looked at.
+    pub fn look(&self, member: &str, len: u64) -> Result<(), Fault> {
+        let is_new = self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(member.into());
+        if is_new { Ok(()) } else { self.budget.take(Of::Again, len) }
+    }
+
+    /// A compressed member has one length; who asks for many is not served each time.
+    fn may_have(&self, number: usize, need: u64, place: &Place) -> Result<()> {
+        let mut lengths = self.lengths.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lengths.entry(number).or_default();
+        if known.contains(&need) {
+            return Ok(());
+        }
+        if known.len() == MOST_LENGTHS {
+            let problem = format!(
+                "{MOST_LENGTHS} other lengths of what its bytes decompress to were tried, which is the limit"
+            );
+            return Err(Error::damaged(place.clone(), problem));
+        }
+        known.push(need);
+        Ok(())
     }
 
     /// Bytes of the container.
@@ -249,6 +282,7 @@ impl Store {
         need: u64,
         place: Place,
     ) -> Result<Content> {
+        self.may_have(number, need, &place)?;
         let is_zip = matches!(self.members.get(number), Some(Member { data: Data::Zip { .. }, .. }));
         let is_plain = is_zip && matches!(whole, Content::Stored { .. });
         let (source, stored) = match whole {

@@ -213,11 +213,7 @@ impl Datasets for Archive {
     fn remains(&self, number: u32) -> Result<Content> {
         match self.set.text(number) {
             Some(_) => self.content(number),
-            None => {
-                let source = self.set.data(number)?.source.clone();
-                let range = 0..source.len();
-                Ok(Content::Stored { source, range })
-            }
+            None => Ok(self.set.data(number)?.remains()),
         }
     }
 }

@@ -82,7 +82,8 @@ pub fn annotations(rows: &[(Id, Id, Span)]) -> Result<Columns, Problem> {
 }
 
 fn channels(rows: &[Row]) -> (Field, ArrayRef) {
-    let item = Field::new("item", DataType::Utf8, false);
+    // Arrow.jl gives it no name.
+    let item = Field::new("", DataType::Utf8, false);
     let mut lists = ListBuilder::new(StringBuilder::new()).with_field(item.clone());
     for row in rows {
         for channel in row.1.iter().flatten() {

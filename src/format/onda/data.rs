@@ -138,6 +138,14 @@ impl Data {
         })
     }
 
+    /// The decoded bytes, whole samples or not; the file's if it cannot be decoded.
+    pub fn remains(&self) -> Content {
+        match self.content.len() {
+            Ok(_) => self.content.clone(),
+            Err(_) => Content::Stored { source: self.source.clone(), range: 0..self.source.len() },
+        }
+    }
+
     pub fn content_if_known(&self) -> Result<Option<Content>> {
         if self.known_len().is_some() { self.content().map(Some) } else { Ok(None) }
     }

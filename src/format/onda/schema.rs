@@ -8,6 +8,7 @@
 use memchr::memmem;
 
 use super::arrow::{Kind, Problem, Schema};
+use crate::error::shortened;
 
 pub const QUALIFIED: &str = "legolas_schema_qualified";
 pub const FORMAT_VERSION: &str = "onda_format_version";
@@ -282,8 +283,11 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
             _ => None,
         };
         if let Some(needed) = needed {
-            let problem =
-                format!("column {}: {needed} is needed, found is {}", field.name, field.type_name());
+            let problem = format!(
+                "column {}: {needed} is needed, found is {}",
+                field.name,
+                shortened(&field.type_name())
+            );
             return Err(Problem::damaged(problem));
         }
     }

@@ -163,6 +163,34 @@ fn one_path_of_many_signals() {
     assert!(text.contains("the texts in its file_path have more than"), "{text}");
 }
 
+/// Also of those whose names have slashes, or come again.
+#[test]
+fn signals_below_an_annotation_are_found_by_their_names() {
+    let labels = StringArray::from_iter_values((0..100).map(|row| format!("a/{}", row / 2)));
+    let others = vec![("sensor_label", Arc::new(labels) as ArrayRef), ("file_path", repeated("0.lpcm", 100))];
+    let dir = signals(100, others);
+    let columns =
+        canonical::annotations(&[(1, 7, Span { start: 0, stop: 1 }), (2, 8, Span { start: 0, stop: 1 })]);
+    let path = dir.path().join("y.arrow");
+    write(&path, columns.unwrap(), Vec::new(), canonical::ANNOTATIONS);
+    let other: Arc<dyn crate::source::Source> = Arc::new(FileSource::open(&path).unwrap());
+    let tree = Onda.open(Context { others: vec![other], ..context(&dir) }).unwrap();
+    let id = |number: u32| format!("00000000-0000-0000-0000-00000000000{number}");
+    let names = names_in(&*tree, &[".views", "spans", &id(7)]);
+    assert!(names.len() == 100 && names.contains(&"a%2F3@0.npy".into()), "{names:?}");
+    assert_eq!(names_in(&*tree, &[".views", "spans", &id(8)]), [""; 0]);
+    let dir = [".views", "spans", &id(7)];
+    let dir = dir.iter().fold(ROOT, |dir, name| tree.lookup(dir, name.as_bytes()).unwrap().unwrap().0);
+    let mut nodes: Vec<_> =
+        names.iter().map(|name| tree.lookup(dir, name.as_bytes()).unwrap().unwrap().0).collect();
+    assert!(nodes.is_sorted());
+    nodes.dedup();
+    assert_eq!(nodes.len(), 100);
+    for none in ["a%2F3@0", "a/3@0.npy", ".npy", "annotations.csv.npy"] {
+        assert!(tree.lookup(dir, none.as_bytes()).unwrap().is_none(), "{none}");
+    }
+}
+
 fn annotated(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let span = Span { start: 0, stop: 1 };

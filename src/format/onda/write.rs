@@ -33,7 +33,7 @@ use super::schema::QUALIFIED;
 use super::table::{Channels, Id, Signal, Span};
 use crate::array::{self, Array, Dtype, Order};
 use crate::codec::zstd_frame;
-use crate::error::Place;
+use crate::error::{Place, shortened};
 use crate::format::Compression;
 use crate::format::target::input::Exactly;
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, directory};
@@ -294,7 +294,10 @@ impl Said<'_> {
 fn samples(array: &Array, channels: usize) -> Result<u64, String> {
     let Dtype { element, .. } = array.dtype;
     if !encode::is_number(element) {
-        return Err(format!("its values are {}, and samples are integers or floats", array.numpy_type()));
+        return Err(format!(
+            "its values are {}, and samples are integers or floats",
+            shortened(&array.numpy_type())
+        ));
     }
     let samples = match *array.shape {
         [samples] if channels == 1 => samples,

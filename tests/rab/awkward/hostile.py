@@ -134,3 +134,14 @@ write("picked.awkd", call("JaggedArray", args=[flat("2.raw", "int16", 8192), fla
     "1.raw": bytes([0]) + bytes([1]) * 8191,
     "2.raw": b"".join(at.to_bytes(2, "little") for at in range(8192)),
     "3.raw": bytes(2) + b"".join(at.to_bytes(2, "little") for at in range(2, 8193))})
+
+# Very many arrays of the same bytes, compressed and not; and of one compressed blob that has a length for each.
+with zipfile.ZipFile(os.path.join(sys.argv[1], "many.awkd"), "w") as to:
+    to.writestr("packed", zlib.compress(bytes(16 << 20)))
+    to.writestr("plain", bytes(16 << 20))
+    for at in range(8000):
+        schema = flat("packed", "uint8", 16 << 20, packed=True) if at % 2 else flat("plain", "uint8", (16 << 20) - at)
+        to.writestr(f"{at}.json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+write("lengths.awkd", union(flat("1.raw", "int8", 8), {"list": [
+    flat("0.raw", "uint8", at, packed=True) for at in range(1, 1000)]}),
+    {"0.raw": zlib.compress(bytes(16 << 20)), "1.raw": bytes(8)})

@@ -85,6 +85,14 @@ fn nothing_takes_the_square_of_what_is_there() {
         ("chunks", &["get", "", "--json"], 0, "[0,\n0,"),
         ("keys", &["verify"], 12, "an expression has 50003 keys, 64 are the limit"),
         ("picked", &["convert", "picked.rab"], 0, ""),
+        ("many", &["verify"], 0, "ok: datasets: 16000"),
+        ("many", &["convert", "copy.awkd"], 0, ""),
+        (
+            "lengths",
+            &["verify"],
+            12,
+            "16 other lengths of what its bytes decompress to were tried, which is the limit",
+        ),
         ("unions", &["verify"], 1, "sums of counts and tags to be kept, which is the limit"),
     ]);
 }

@@ -5,6 +5,7 @@ use super::Problem;
 use super::buffer::Budget;
 use super::column::{Items, Value};
 use super::field::{Kind, Unit};
+use crate::error::shortened;
 use crate::yaml::Node;
 
 /// Values inside of one that are shown.
@@ -31,7 +32,7 @@ impl Value<'_> {
 
     fn shown(&self, room: &mut Room<'_>) -> Result<Node, Problem> {
         room.budget.take(NODE.saturating_add(self.bytes().map_or(0, <[u8]>::len)))?;
-        let wrong = || Problem::damaged(format!("a {} was needed", self.field.type_name()));
+        let wrong = || Problem::damaged(format!("a {} was needed", shortened(&self.field.type_name())));
         let int = || self.int().ok_or_else(wrong);
         Ok(match &self.field.kind {
             Kind::Null => Node::Null,

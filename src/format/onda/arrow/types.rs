@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field as NewField, IntervalUnit, TimeUnit, UnionFie
 
 use super::Problem;
 use super::field::{Field, Int, Kind, Unit};
+use crate::error::shortened;
 
 /// A column of the same name, type and metadata.
 pub fn new_field(field: &Field) -> Result<NewField, Problem> {
@@ -16,7 +17,7 @@ pub fn new_field(field: &Field) -> Result<NewField, Problem> {
 }
 
 fn data_type(field: &Field) -> Result<DataType, Problem> {
-    let refused = || Err(Problem::unsupported(format!("{} is not written", field.type_name())));
+    let refused = || Err(Problem::unsupported(format!("{} is not written", shortened(&field.type_name()))));
     let size = |size: usize| i32::try_from(size).ok().filter(|size| *size > 0);
     Ok(match (&field.kind, field.children.as_slice()) {
         (Kind::Null, _) => DataType::Null,

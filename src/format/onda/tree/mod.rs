@@ -11,11 +11,12 @@
 //! | | |
 //! |---|---|
 //! | `places` | the numbers of nodes |
-//! | `annotated` | the names of annotations |
+//! | `annotated`, `spans` | the names of annotations, and of signals below them |
 //! | `views` | what is below `.views` |
 
 mod annotated;
 mod places;
+mod spans;
 mod views;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::tree::{Arena, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tre
 use crate::{Error, Result};
 use annotated::Annotated;
 use places::{Place, Places};
+use spans::SpanNames;
 
 pub struct OndaTree {
     arena: Arena<Archive>,
@@ -37,12 +39,14 @@ pub struct OndaTree {
     set: Arc<Set>,
     places: Places,
     annotated: Annotated,
+    span_names: SpanNames,
 }
 
 impl OndaTree {
     pub fn new(arena: Arena<Archive>, tables: Arena<Tables>, set: Arc<Set>) -> OndaTree {
         let places = Places::new(arena.nodes(), tables.nodes(), &set);
-        OndaTree { arena, tables, set, places, annotated: Annotated::default() }
+        let (annotated, span_names) = (Annotated::default(), SpanNames::default());
+        OndaTree { arena, tables, set, places, annotated, span_names }
     }
 }
 

@@ -8,12 +8,13 @@ use super::super::faces;
 use super::super::spans::samples_of;
 use super::OndaTree;
 use super::places::{NAMES, Place};
+use super::spans::SpanNames;
 use crate::content::Content;
 use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Tree, naming};
 use crate::{Error, Result};
 
 const VIEWS_NAME: &[u8] = b".views";
-const NPY: &[u8] = b".npy";
+pub const NPY: &[u8] = b".npy";
 
 /// Characters of a channel's name that its file's name is made of; what is longer is shortened anyway.
 const LONGEST: usize = 4096;
@@ -82,13 +83,6 @@ impl OndaTree {
         recording.map_or(&[], |recording| &recording.signals)
     }
 
-    /// What an annotation's signal is called: its name in the recording, in one component.
-    fn span_name(&self, signal: u32) -> Vec<u8> {
-        let name = self.set.raw_name(signal);
-        let slash = name.iter().position(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        [naming::file_name(name.get(slash..).unwrap_or_default()), NPY.to_vec()].concat()
-    }
-
     /// The data of a signal and the samples of it that an annotation covers.
     fn span(&self, annotation: u32, signal: u32) -> Option<(Arc<Data>, Layout, Range<u64>)> {
         let row = self.set.row(signal).ok()?;
@@ -118,9 +112,9 @@ impl OndaTree {
                 found.filter(|at| u64::from(*at) < self.places.annotations()).map(Place::Annotation)
             }
             Place::Annotation(at) => {
-                let signals = self.signals_of(at);
-                let place = signals.iter().position(|signal| self.span_name(*signal) == name)?;
-                self.span(at, *signals.get(place)?)?;
+                let recording = self.set.annotations.get(at as usize)?.recording;
+                let place = self.span_names.find(&self.set, recording, name)?;
+                self.span(at, *self.signals_of(at).get(place)?)?;
                 Some(Place::Span(at, place as u32))
             }
             Place::Channels(node) if self.signal(node).is_some() => {
@@ -255,7 +249,7 @@ impl OndaTree {
                 self.list_some(cursor, signals.len() as u64, each, &|at| {
                     let signal = *signals.get(at as usize)?;
                     self.span(annotation, signal)?;
-                    Some((self.span_name(signal), Place::Span(annotation, at as u32)))
+                    Some((SpanNames::name(&self.set, signal), Place::Span(annotation, at as u32)))
                 })
             }
             Place::Channels(node) if self.signal(node).is_some() => {

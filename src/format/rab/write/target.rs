@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::{Add, Writer};
 use crate::Result;
+use crate::error::shortened;
 use crate::format::target::{NewContainer, NewDataset, What};
 use crate::yaml::Value;
 
@@ -30,7 +31,7 @@ impl Add<'_> {
         let add = add.compression(compression).like(origin.cloned());
         match what {
             What::Array(array) if array.dtype.element.name().is_none() => {
-                let (dtype, shape) = (array.numpy_type(), &array.shape);
+                let (dtype, shape) = (shortened(&array.numpy_type()), &array.shape);
                 add.bytes(data)?;
                 return Ok(vec![format!(
                     "its type {dtype} is none that RAB has: it is written as bytes, and its shape {shape:?} is left out"
