@@ -112,25 +112,29 @@ impl Computed for Numbers {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
-            let block = at / (8 * BLOCK);
-            let bytes: Vec<u8> = self.block(block)?.into_iter().flat_map(i64::to_le_bytes).collect();
-            let from = bytes.get((at % (8 * BLOCK)) as usize..).unwrap_or_default();
-            let count = from.len().min(rest.len());
-            if count == 0 {
-                return Err(Error::Other("read past the end".into()));
-            }
-            let (filled, after) = rest.split_at_mut(count);
-            filled.copy_from_slice(from.get(..count).unwrap_or_default());
-            (rest, at) = (after, at + count as u64);
-        }
-        Ok(())
+        fill(buf, offset, &|block| self.block(block))
     }
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
         Ok(None)
     }
+}
+
+/// Fills `buf` with bytes from `offset` on of numbers as little-endian int64, which `block` gives [`BLOCK`] at a time.
+pub fn fill(buf: &mut [u8], offset: u64, block: &dyn Fn(u64) -> Result<Vec<i64>>) -> Result<()> {
+    let (mut rest, mut at) = (buf, offset);
+    while !rest.is_empty() {
+        let bytes: Vec<u8> = block(at / (8 * BLOCK))?.into_iter().flat_map(i64::to_le_bytes).collect();
+        let from = bytes.get((at % (8 * BLOCK)) as usize..).unwrap_or_default();
+        let count = from.len().min(rest.len());
+        if count == 0 {
+            return Err(Error::Other("read past the end".into()));
+        }
+        let (filled, after) = rest.split_at_mut(count);
+        filled.copy_from_slice(from.get(..count).unwrap_or_default());
+        (rest, at) = (after, at + count as u64);
+    }
+    Ok(())
 }
 
 /// Every string as its bytes and a line feed.

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::array::{Array, BLOCK};
+use super::faces;
 use super::graph::{Ix, Kind, Lists};
 use crate::content::{Bytes, Computed, Content};
 use crate::{Error, Result};
@@ -173,34 +174,28 @@ impl Picked {
 /// Where each list begins among the items that are picked, and the end of the last: little-endian int64.
 pub struct Offsets(pub Arc<Picked>);
 
+impl Offsets {
+    fn block(&self, block: u64) -> Result<Vec<i64>> {
+        let past = || Error::Other("read past the end".into());
+        let mut sum = *self.0.starts.get(block as usize).ok_or_else(past)?;
+        let mut offsets = vec![sum as i64];
+        for (start, stop) in self.0.bounds(block)?.iter() {
+            sum += stop - start;
+            offsets.push(sum as i64);
+        }
+        // The last one begins the next block.
+        offsets.truncate(BLOCK as usize);
+        Ok(offsets)
+    }
+}
+
 impl Computed for Offsets {
     fn known_len(&self) -> Option<u64> {
         self.0.offsets().checked_mul(8)
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
-            let block = at / (8 * BLOCK);
-            let mut sum =
-                *self.0.starts.get(block as usize).ok_or_else(|| Error::Other("read past the end".into()))?;
-            let mut bytes = sum.to_le_bytes().to_vec();
-            for (start, stop) in self.0.bounds(block)?.iter() {
-                sum += stop - start;
-                bytes.extend(sum.to_le_bytes());
-            }
-            // The last one begins the next block.
-            bytes.truncate(8 * BLOCK as usize);
-            let from = bytes.get((at % (8 * BLOCK)) as usize..).unwrap_or_default();
-            let count = from.len().min(rest.len());
-            if count == 0 {
-                return Err(Error::Other("read past the end".into()));
-            }
-            let (filled, after) = rest.split_at_mut(count);
-            filled.copy_from_slice(from.get(..count).unwrap_or_default());
-            (rest, at) = (after, at + count as u64);
-        }
-        Ok(())
+        faces::fill(buf, offset, &|block| self.block(block))
     }
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
@@ -232,15 +227,20 @@ impl Computed for Elements {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let size = self.size.max(1);
         let (first, end) = (offset / size, (offset + buf.len() as u64).div_ceil(size));
-        let (mut rest, mut skip) = (buf, offset % size);
+        let (mut rest, mut skip, mut parts) = (buf, offset % size, Vec::new());
         for range in self.picked.ranges(first, end - first)? {
             let start = range.start * size + skip;
             let len = (range.end * size - start).min(rest.len() as u64) as usize;
-            let (filled, after) = rest.split_at_mut(len);
-            self.content.fill(filled, start)?;
+            let (part, after) = rest.split_at_mut(len);
+            parts.push((start, part));
             (rest, skip) = (after, 0);
         }
-        if rest.is_empty() { Ok(()) } else { Err(Error::Other("read past the end".into())) }
+        if !rest.is_empty() {
+            return Err(Error::Other("read past the end".into()));
+        }
+        // In the order in which they lie there, as what is compressed is decoded front to back.
+        parts.sort_unstable_by_key(|(start, _)| *start);
+        parts.into_iter().try_for_each(|(start, part)| self.content.fill(part, start))
     }
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
