@@ -74,7 +74,6 @@ fn places(columns: &[Column]) -> Option<(Vec<(u64, u64)>, u64)> {
         places.push((end, len));
         end = end.checked_add(len)?.checked_next_multiple_of(ALIGNMENT)?;
     }
-    i64::try_from(end).ok()?;
     Some((places, end))
 }
 

@@ -56,5 +56,7 @@ fn what_does_not_fit_is_no_file() {
     let huge = |len| Column { name: "x".into(), of: Of::Binary, buffers: vec![part(len)] };
     assert!(file(1, vec![huge(u64::MAX)]).is_none());
     assert!(file(1, vec![huge(i64::MAX as u64)]).is_none());
+    // With what is around it.
+    assert!(file(1, vec![huge(i64::MAX as u64 - 127)]).is_none());
     assert!(file(u64::MAX, vec![column()]).is_none());
 }

@@ -95,14 +95,16 @@ mod tests {
     use super::*;
     use crate::view::kit::read;
 
-    /// Each slot has its number in all bytes.
+    /// Each slot has its number and the place in it, in pieces of 64 KiB, in all bytes.
     struct Counting(Arc<AtomicU64>);
 
     impl Slots for Counting {
         fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
             self.0.fetch_add(1, Ordering::Relaxed);
             for (number, slot) in (first..).zip(slots.chunks_mut(SIZE)) {
-                slot.fill(number as u8);
+                for (place, piece) in (0..).zip(slot.chunks_mut(64 << 10)) {
+                    piece.fill(number as u8 * 16 + place);
+                }
             }
             Ok(())
         }
@@ -117,7 +119,9 @@ mod tests {
         let (mut at, mut piece) = (0u64, vec![0; 128 << 10]);
         while at < 3 * SIZE as u64 {
             content.fill(&mut piece, at).unwrap();
-            assert!(piece.iter().all(|byte| u64::from(*byte) == at / SIZE as u64));
+            let want =
+                |place: usize| (at / SIZE as u64 * 16 + (at % SIZE as u64 + place as u64) / (64 << 10)) as u8;
+            assert!(piece.iter().enumerate().all(|(place, byte)| *byte == want(place)));
             at += piece.len() as u64;
         }
         assert_eq!(count.load(Ordering::Relaxed), 3);

@@ -253,6 +253,8 @@ fn names_that_clash() {
 fn a_kind_is_listed_in_place_of_datasets() {
     let npy = super::super::named("npy").unwrap();
     let tree = overlay(&["a", "d/b", "t.txt", "x", "x.npy"], Some(npy));
+    let store = overlay(&["a", "t.txt"], Some(&Store));
+    assert_eq!(listed(&store, ""), [".all", "a/0", "a/1", "a", "t.txt"]);
     // What has no face keeps its name.
     assert_eq!(listed(&tree, ""), ["a.npy", "d/b.npy", "d", "t.txt", "x.npy", "x.npy~2"]);
     assert_eq!(bytes(&tree, "x.npy~2").split_off(128), [3, 0, 0, 0]);

@@ -75,6 +75,10 @@ fn the_middle_of_more_axes() {
     let bytes: Vec<u8> = (0..24).collect();
     let (width, height, _, greys) = picture("int8", &[3, 2, 4], Order::C, &bytes);
     assert_eq!((width, height, greys.first(), greys.last()), (4, 2, Some(&0), Some(&255)));
+    // Only the middle one of three goes down.
+    let bytes: Vec<u8> = (0..8).chain((0..8).rev()).chain(0..8).collect();
+    let greys = picture("int8", &[3, 2, 4], Order::C, &bytes).3;
+    assert_eq!((greys[0], greys[7]), (255, 0));
     assert_eq!(picture("uint8", &[1, 5, 2, 2], Order::C, &bytes[..20]).3.len(), 4);
 }
 
@@ -86,6 +90,9 @@ fn large_ones_are_sampled() {
     let turned = picture("uint8", &[1000, 4000], Order::F, &bytes);
     assert_eq!((turned.0, turned.1), (1334, 334));
     assert_eq!(turned.3[1334], greys[1]);
+    // A short axis keeps its pixels.
+    let plan = Plan::of(&array("uint8", Endian::Little, &[16_000, 300], Order::C)).unwrap();
+    assert_eq!((plan.width, plan.height), (300, 1600));
 }
 
 #[test]
@@ -97,11 +104,16 @@ fn signals_are_curves() {
     let top = |column: usize| (0..400).find(|row| pixels[row * 1600 + column] == 40);
     assert!((0..1600).all(|column| top(column).is_some()));
     assert!(top(201).unwrap() < 30 && top(603).unwrap() > 370);
-    for (shape, order) in [([4, 25_000], Order::C), ([25_000, 4], Order::F)] {
+    let pictures = [([4, 25_000], Order::C), ([25_000, 4], Order::F)].map(|(shape, order)| {
         let (_, height, _, pixels) = picture("float32", &shape, order, &le(&samples));
         let strips: Vec<_> = pixels.chunks(400 * 1600).map(|strip| strip.contains(&40)).collect();
         assert_eq!((height, strips), (1600, vec![true; 4]));
-    }
+        pixels
+    });
+    // Whatever the layout, and each channel by itself.
+    assert!(pictures[0] == pictures[1]);
+    let strips: std::collections::HashSet<_> = pictures[0].chunks(400 * 1600).collect();
+    assert_eq!(strips.len(), 4);
 }
 
 #[test]
@@ -120,6 +132,11 @@ fn short_signals_are_lines_and_nan_is_a_gap() {
     let pixels = picture("float32", &[5], Order::C, &le(&[0.0, 1.0, nan, 1.0, f32::INFINITY])).3;
     let has = |column: usize| (0..400).any(|row| pixels[row * 1600 + column] == 40);
     assert!(has(0) && has(200) && has(399) && !has(600) && !has(1000) && has(1199));
+    // Behind a gap a curve begins anew.
+    let pixels = picture("float32", &[5], Order::C, &le(&[0.0, 1.0, nan, 0.0, 1.0])).3;
+    let ink = |column: usize| (0..400).filter(|row| pixels[row * 1600 + column] == 40).count();
+    let after = (800..1600).find(|column| ink(*column) > 0).unwrap();
+    assert!(ink(600) == 0 && ink(after) < 20, "{after}: {}", ink(after));
     for values in [&[1.0][..], &[nan, nan], &[2.0, 2.0], &[f32::MIN, f32::MAX]] {
         assert_eq!(picture("float32", &[values.len() as u64], Order::C, &le(values)).3.len(), 1600 * 400);
     }
