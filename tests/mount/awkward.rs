@@ -198,6 +198,10 @@ fn json_lines_of_what_is_damaged_are_an_error() {
         assert_eq!(error.raw_os_error(), Some(5), "{name}: {error}");
         assert!(mount.log().contains("reads of it as JSON lines give that error"), "{name}: {}", mount.log());
     }
+    // And so are numbers that follow from others.
+    let mount = Mount::new(&file("bad/jagged_stop_before_start.awkd"));
+    assert!(mount.read("counts").is_err() && mount.read("counts").is_err());
+    assert_eq!(mount.log().matches("list 0 goes from 2 to 1; its counts give that error").count(), 1);
     let mount = Mount::new(&file("bad/virtual_bomb.awkd"));
     assert!(mount.read(".views/jsonl/.jsonl").is_err_and(|error| error.raw_os_error() == Some(2)));
 }

@@ -2,7 +2,7 @@
 //! strings of an array of strings, one a line. Made for each range that is asked for.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use super::array::{Array, BLOCK};
 use super::graph::{Ix, Kind, Lists};
@@ -63,12 +63,14 @@ pub struct Numbers {
     ix: Ix,
     face: Face,
     count: u64,
+    /// What is wrong was said in the log.
+    told: Once,
 }
 
 impl Numbers {
     pub fn new(array: &Arc<Array>, ix: Ix, face: Face) -> Result<Numbers> {
         let count = shape(array, ix, face)?.iter().product();
-        Ok(Numbers { array: array.clone(), ix, face, count })
+        Ok(Numbers { array: array.clone(), ix, face, count, told: Once::new() })
     }
 
     /// The numbers of a block; of offsets they end where the next block begins.
@@ -112,7 +114,9 @@ impl Computed for Numbers {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        fill(buf, offset, &|block| self.block(block))
+        fill(buf, offset, &|block| self.block(block)).inspect_err(|error| {
+            self.told.call_once(|| log::error!("{error}; its {} give that error", self.face.name()));
+        })
     }
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
