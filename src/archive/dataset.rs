@@ -4,6 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::Archive;
+use crate::array::byte_len;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
@@ -202,7 +203,9 @@ impl<'a> Dataset<'a> {
             let none = || Error::Usage(format!("{}: its values have no unit to be decoded to", self.place()));
             return Err(self.no_array().unwrap_or_else(none));
         };
-        let description = Description { array: Some(array), ..self.description };
+        let kind = array.dtype.element.name().map_or(self.description.kind.clone(), Into::into);
+        let decoded_len = byte_len(array.dtype.element, &array.shape);
+        let description = Description { kind, decoded_len, array: Some(array), ..self.description };
         Ok(Dataset { description, instead: Some(content), ..self })
     }
 

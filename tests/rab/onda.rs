@@ -59,6 +59,7 @@ fn parts_by_channel_and_time() {
 
     let archive = Archive::open(table()).unwrap();
     let decoded = archive.dataset(EEG).unwrap().decoded().unwrap();
+    assert_eq!((decoded.kind(), decoded.known_len()), ("float64", Some(512 * 6 * 8)));
     let AnyArray::Float64(values) = decoded.slice("f3, 0s:10ms").unwrap() else { panic!() };
     assert_eq!(values.shape(), [3]);
     assert_eq!(values[[0]], 0.25f64.mul_add(-25700.0, 3.6));
