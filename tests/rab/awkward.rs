@@ -528,3 +528,59 @@ fn links_are_listed() {
     assert_eq!(listed.as_array().unwrap().last(), Some(&want));
     assert_eq!(rab(&[&"ls", &shared, &"columns/c"]).code, 3);
 }
+
+/// Each is named for what is wrong with it; `repeated` is what the reference reads too.
+const INDEXES: &str = r#"
+import json, struct, sys, zipfile
+def call(name, *args):
+    return {"call": ["awkward0", name], "args": list(args)}
+def flat(member, count):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": member}, {"dtype": "int64"}, {"json": count}]}
+def write(name, index, schema):
+    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.awkd", "w") as to:
+        to.writestr("i", struct.pack(f"<{len(index)}q", *index))
+        to.writestr("c", struct.pack(f"<{len(index)}q", *range(10, 10 + len(index))))
+        to.writestr("x.json", json.dumps({"awkward0": "0.15.5", "schema": schema(flat("i", len(index)), flat("c", len(index)))}))
+def sparse(length):
+    return lambda index, content: call("SparseArray", {"json": length}, index, content, {"json": None})
+write("unsorted", [3, 1, 2], sparse(5))
+# What is wrong is far behind the item that is read first.
+write("unsorted_late", [*range(3000), 7], sparse(4000))
+write("repeated", [1, 1, 2], sparse(5))
+write("outside", [1, 9], sparse(5))
+write("negative_sparse", [-1, 2], sparse(5))
+write("negative", [0, 1, -1, 2], lambda index, content: call("IndexedArray", index, content))
+"#;
+
+/// No zero stands where a value is, and no item where none is: all ways of reading its values say what is wrong.
+#[test]
+fn an_index_that_makes_no_sense_is_damage_however_it_is_read() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &INDEXES, &dir.path()]);
+    for (name, item, problem) in [
+        ("unsorted", "x[0]", "number 1 of its index is 1, after 3"),
+        ("unsorted_late", "x[3500]", "number 3000 of its index is 7, after 2999"),
+        ("outside", "x[0]", "number 1 of its index is 9"),
+        ("negative_sparse", "x[0]", "number 0 of its index is -1"),
+        ("negative", "x[2]", "item 2 has the index -1, there are 4"),
+    ] {
+        let path = dir.path().join(format!("{name}.awkd"));
+        let faces = dir.path().join(format!("{name}.faces"));
+        let said = [
+            rab(&[&"verify", &path]),
+            rab(&[&"get", &path, &"x", &"--json"]),
+            rab(&[&"get", &path, &item]),
+            rab(&[&"cat", &"--as", &"jsonl", &path, &"x"]),
+            rab(&[&"unpack", &"--as", &"jsonl", &path, &faces]),
+        ];
+        for said in said {
+            assert_eq!(said.code, 12, "{name}: {said:?}");
+            assert!((said.out.clone() + &said.err).contains(problem), "{name}: {said:?}");
+            let is_verify = said.out.contains(problem);
+            assert!(is_verify || name == "negative" || ["", "["].contains(&&*said.out), "{name}: {said:?}");
+        }
+    }
+    let path = dir.path().join("repeated.awkd");
+    good(&[&"verify", &path]);
+    assert_eq!(good(&[&"get", &path, &"x", &"--json"]), "[0,\n10,\n12,\n0,\n0]\n");
+}

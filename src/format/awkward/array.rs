@@ -35,6 +35,8 @@ pub struct Array {
     /// By counts: their sum before each block. By unions without an index: how many items of each content are before
     /// each block.
     sums: Vec<Mutex<Vec<Arc<[u64]>>>>,
+    /// Of sparse arrays: is their whole index in order?
+    pub ordered: Vec<OnceLock<Result<()>>>,
     /// Where the parts are that have a place of their own.
     pub places: Vec<Option<Way>>,
 }
@@ -59,6 +61,7 @@ impl Array {
             store,
             contents: (0..count).map(|_| OnceLock::new()).collect(),
             sums: (0..count).map(|_| Mutex::default()).collect(),
+            ordered: (0..count).map(|_| OnceLock::new()).collect(),
             places: vec![None; count],
             graph,
         }

@@ -53,9 +53,9 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
         Kind::IndexedMasked { mask, content, masked_when } => {
             numbers(array, ix, *mask, *content, "index", Some(*masked_when), false)
         }
-        Kind::Indexed { index, content } => numbers(array, ix, *index, *content, "index", None, true),
+        Kind::Indexed { index, content } => numbers(array, ix, *index, *content, "index", None, false),
         Kind::Union { tags, index, contents } => union(array, ix, *tags, *index, contents),
-        Kind::Sparse { index, length, .. } => sparse(array, ix, *index, *length),
+        Kind::Sparse { index, length, .. } => in_order(array, ix, *index, *length),
         Kind::Object { .. } => {
             let problem = "its items are made by code, which is not run; what they are made from is readable";
             Err(Error::Unsupported { place: array.place(ix), problem: problem.into() })
@@ -133,14 +133,31 @@ fn union(array: &Array, ix: Ix, tags: Edge, index: Option<Edge>, contents: &[Edg
     refused.map_or(Ok(()), |content| len(array, *content).map(drop))
 }
 
+/// Fails if the index of a sparse array falls, or is not inside its `length`. It is searched by halves, so this is asked
+/// before any value is looked up. What was found is kept; what a disk did not give is asked for again.
+pub fn in_order(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
+    let known = array.ordered.get(ix).ok_or(Error::NotFound)?;
+    if let Some(known) = known.get() {
+        return known.clone();
+    }
+    let found = sparse(array, ix, index, length);
+    match found {
+        Ok(()) | Err(Error::Damaged { .. } | Error::Unsupported { .. }) => {
+            known.get_or_init(|| found).clone()
+        }
+        _ => found,
+    }
+}
+
+/// Numbers may come again, as in the reference: the first counts.
 fn sparse(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
     array.look(index)?;
-    let mut last = -1;
+    let mut last = 0;
     for block in 0..len(array, index)?.div_ceil(BLOCK) {
         for (number, at) in (block * BLOCK..).zip(array.ints(index.to, block * BLOCK, BLOCK)?) {
-            if at <= last || u64::try_from(at).map_or(true, |at| at >= length) {
-                let problem =
-                    format!("number {number} of its index is {at}, after {last}; its length is {length}");
+            if at < last || u64::try_from(at).map_or(true, |at| at >= length) {
+                let after = if number == 0 { String::new() } else { format!(", after {last}") };
+                let problem = format!("number {number} of its index is {at}{after}; its length is {length}");
                 return Err(array.damaged(ix, problem));
             }
             last = at;

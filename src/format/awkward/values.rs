@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::array::{Array, BLOCK};
+use super::check;
 use super::graph::{Column, Edge, Ix, Kind, Lists, Scalar};
 use super::json::Json;
 use crate::array::json::float;
@@ -176,13 +177,16 @@ impl<'a> Values<'a> {
             Kind::Indexed { index, content } => {
                 let at = self.number(index.to, k)?;
                 let have = array.node(content.to)?.len;
-                let at = self.place(ix, "index", k, at, have, true)?;
+                let at = self.place(ix, "index", k, at, have, false)?;
                 self.write(content.to, at, out, depth + 1)
             }
-            Kind::Sparse { index, content, default, .. } => match self.search(index.to, k)? {
-                Some(at) => self.write(content.to, at, out, depth + 1),
-                None => self.default(*content, default, out),
-            },
+            Kind::Sparse { length, index, content, default } => {
+                check::in_order(array, ix, *index, *length)?;
+                match self.search(index.to, k)? {
+                    Some(at) => self.write(content.to, at, out, depth + 1),
+                    None => self.default(*content, default, out),
+                }
+            }
             Kind::Object { .. } => Err(self.refused(
                 ix,
                 "its items are made by code, which is not run; what they are made from is readable",
@@ -254,7 +258,7 @@ impl<'a> Values<'a> {
         self.write(content.to, k, out, depth + 1)
     }
 
-    /// A place in a content of `have` items; negative ones count from the end, where they may.
+    /// A place in a content of `have` items; negative rows of views count from the end.
     fn place(&self, ix: Ix, what: &str, k: u64, at: i64, have: u64, from_end: bool) -> Result<u64> {
         let at_end = if from_end && at < 0 { at.checked_add_unsigned(have) } else { Some(at) };
         let place = at_end.and_then(|at| u64::try_from(at).ok()).filter(|at| *at < have);
@@ -267,18 +271,19 @@ impl<'a> Values<'a> {
         block.get((k % BLOCK) as usize).copied().ok_or(Error::NotFound)
     }
 
-    /// Where `k` is in a sorted index.
+    /// Where `k` first is in a sorted index.
     fn search(&mut self, index: Ix, k: u64) -> Result<Option<u64>> {
-        let (mut low, mut high) = (0, self.array.node(index)?.len);
+        let count = self.array.node(index)?.len;
+        let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.number(index, middle)?.cmp(&(k as i64)) {
-                std::cmp::Ordering::Equal => return Ok(Some(middle)),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            if self.number(index, middle)? < k as i64 {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        Ok(None)
+        Ok((low < count && self.number(index, low)? == k as i64).then_some(low))
     }
 
     /// What a sparse array has where it has nothing: what was said, or zero.
