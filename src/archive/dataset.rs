@@ -98,10 +98,7 @@ impl<'a> Dataset<'a> {
 
     /// As [`Dataset::pieces`], the bytes as they are stored.
     pub fn stored_pieces(&self, each: Each<'_>) -> Result<()> {
-        self.bytes_in_file(self.description.stored.clone().unwrap_or(0..0), each)
-    }
-
-    pub(super) fn bytes_in_file(&self, range: Range<u64>, each: Each<'_>) -> Result<()> {
+        let range = self.description.stored.clone().unwrap_or(0..0);
         Content::Stored { source: self.file(), range }.pass(each)?;
         self.described_well()
     }
@@ -222,7 +219,7 @@ impl<'a> Dataset<'a> {
     }
 
     /// The file that its stored bytes are in.
-    fn file(&self) -> Arc<dyn Source> {
+    pub(super) fn file(&self) -> Arc<dyn Source> {
         let own = self.archive.datasets.file(self.number);
         own.unwrap_or_else(|| self.archive.source.clone())
     }

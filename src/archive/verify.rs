@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Dataset;
 use crate::codec::crc32;
+use crate::content::Content;
 use crate::error::Place;
 use crate::tree::Checksum;
 use crate::{Error, Result};
@@ -111,7 +112,7 @@ impl Dataset<'_> {
         let range = checksum.map_or(stored.clone(), |checksum| checksum.range.clone());
         let len = range.end - range.start;
         let read = |each: &mut dyn FnMut(&[u8])| {
-            self.bytes_in_file(range.clone(), &mut |piece| {
+            Content::Stored { source: self.file(), range: range.clone() }.pass(&mut |piece| {
                 each(piece);
                 passed(piece.len() as u64);
                 ControlFlow::Continue(())
@@ -135,6 +136,8 @@ impl Dataset<'_> {
             }
             Some((_, sum)) => Some(made(sum)?),
         };
+        // Of this dataset, whoever else has the bytes.
+        self.described_well()?;
         if described.compression.is_none() {
             self.expect_len(stored.end - stored.start)?;
         }

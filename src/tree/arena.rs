@@ -66,7 +66,7 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
-    /// Is all of it made out of other datasets, which are looked at for themselves?
+    /// Is all of it made out of what `check` looks at?
     fn follows(&self, dataset: u32) -> bool {
         let _ = dataset;
         false

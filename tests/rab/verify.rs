@@ -48,6 +48,32 @@ fn checksums_are_compared() {
     assert!(said.out.contains("dataset \"wrong\"") && said.out.contains("sha256"), "{}", said.out);
 }
 
+/// The sum of bytes that several have is made once; what is wrong with one of them is its own.
+#[test]
+fn whoever_has_the_bytes_of_another_is_described_well_himself() {
+    let array = |name: &str, size: u32| {
+        let (shape, sum) = (format!("shape: [{size}]"), format!("  value: '{}'", sha256(b"data")));
+        let codec = [
+            "byteLength: 4",
+            "byteOffset: 0",
+            "byteOrder: C",
+            "checksum:",
+            "  algorithm: sha256",
+            &sum,
+            "endianness: na",
+            &shape,
+            "type: int8",
+        ];
+        entry(name, &codec)
+    };
+    let (_dir, file) = write(&(array("right", 4) + &array("too large", 5) + &array("as well", 6)), b"data");
+    for _ in 0..5 {
+        let said = rab(&[&"verify", &file]);
+        assert_eq!((said.code, said.out.lines().count()), (12, 2), "{said:?}");
+        assert!(said.out.contains("dataset \"too large\"") && said.out.contains("dataset \"as well\""));
+    }
+}
+
 #[test]
 fn checksums_of_compressed_datasets_are_of_the_stored_bytes() {
     let stored = [0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]; // nothing, as zlib

@@ -30,6 +30,7 @@ pub struct Archive {
     names: Arc<Index>,
     /// Those that cost something to make.
     made: Vec<OnceLock<Content>>,
+    checked: check::Checked,
 }
 
 /// Datasets by name.
@@ -57,7 +58,7 @@ impl Archive {
     pub fn new(store: Arc<Store>, arrays: Vec<Arc<Array>>, layout: Layout) -> Archive {
         let names = Arc::new(Index::new(&arrays, &layout));
         let made = layout.files.iter().map(|_| OnceLock::new()).collect();
-        Archive { store, arrays, layout, names, made }
+        Archive { store, arrays, layout, names, made, checked: check::Checked::default() }
     }
 
     pub fn names(&self) -> Arc<Index> {
@@ -285,7 +286,10 @@ impl Datasets for Archive {
         let (file, array) = self.file(number)?;
         let is_flat = array.node(file.ix)?.flat().is_some();
         match &file.what {
-            What::Meta if !is_flat => check::check(array, file.ix),
+            What::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
+            What::Face(_) | What::Text => {
+                self.checked.follows(file.array, array, file.ix, &self.name(number))
+            }
             What::Data => array.sound(file.ix).map(drop),
             _ => Ok(()),
         }
@@ -296,7 +300,6 @@ impl Datasets for Archive {
         if matches!(file.what, What::Data) { array.identity(file.ix) } else { None }
     }
 
-    /// [`check`] looks at the numbers that these follow from.
     fn follows(&self, number: u32) -> bool {
         self.file(number).is_ok_and(|(file, _)| matches!(file.what, What::Face(_) | What::Text))
     }

@@ -1,8 +1,44 @@
-//! Do the numbers of a part fit its other parts? All of them are looked at, in bounded memory.
+//! Do the numbers of a part fit its other parts? All of them are looked at, in bounded memory, and compared with what
+//! they tell of as far as that is read: what is wrong with them by themselves is damage whatever they tell of.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::array::{Array, BLOCK};
 use super::graph::{Edge, Ix, Kind, Lists};
-use crate::Result;
+use crate::{Error, Result};
+
+/// Parts whose numbers were looked at, and are right as far as that can be told: by array and part.
+#[derive(Default)]
+pub struct Checked(Mutex<HashSet<(usize, Ix)>>);
+
+impl Checked {
+    /// As [`check`].
+    pub fn check(&self, number: usize, array: &Array, ix: Ix) -> Result<()> {
+        let checked = check(array, ix);
+        if let Ok(()) | Err(Error::Unsupported { .. }) = &checked {
+            self.lock().insert((number, ix));
+        }
+        checked
+    }
+
+    /// Of the dataset `name`, which follows from the numbers of a part: they are looked at once for all that does. It is
+    /// there, whatever the numbers tell of.
+    pub fn follows(&self, number: usize, array: &Array, ix: Ix, name: &str) -> Result<()> {
+        if self.lock().contains(&(number, ix)) {
+            return Ok(());
+        }
+        match self.check(number, array, ix) {
+            Err(Error::Unsupported { .. }) => Ok(()),
+            Err(Error::Damaged { place, problem }) => Err(Error::damaged(place.dataset(name), problem)),
+            checked => checked,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<(usize, Ix)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The error says which item does not fit. Parts of it are not looked at for themselves.
 pub fn check(array: &Array, ix: Ix) -> Result<()> {
@@ -22,23 +58,25 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
         Kind::Sparse { index, length, .. } => sparse(array, ix, *index, *length),
         Kind::Object { .. } => {
             let problem = "its items are made by code, which is not run; what they are made from is readable";
-            Err(crate::Error::Unsupported { place: array.place(ix), problem: problem.into() })
+            Err(Error::Unsupported { place: array.place(ix), problem: problem.into() })
         }
         _ => Ok(()),
     }
 }
 
-/// Of what is refused it is not known.
+/// Of what is refused it is not known: that is said after the numbers were looked at.
 fn len(array: &Array, edge: Edge) -> Result<u64> {
     array.sound(edge.to).map(|node| node.len)
 }
 
 fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {
-    let have = len(array, content)?;
+    let have = len(array, content);
     lists.edges().into_iter().try_for_each(|edge| array.look(edge))?;
     let (count, _) = array.lists(lists)?;
     for block in 0..count.div_ceil(BLOCK) {
-        for (number, (start, stop)) in (block * BLOCK..).zip(array.bounds(ix, lists, block)?) {
+        let bounds = array.bounds(ix, lists, block)?;
+        let Ok(have) = have else { continue };
+        for (number, (start, stop)) in (block * BLOCK..).zip(bounds) {
             if stop > have && stop > start {
                 return Err(
                     array.damaged(ix, format!("list {number} ends at {stop}, its content has {have} items"))
@@ -46,7 +84,7 @@ fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {
             }
         }
     }
-    Ok(())
+    have.map(drop)
 }
 
 fn numbers(
@@ -58,32 +96,41 @@ fn numbers(
     missing: Option<i64>,
     from_end: bool,
 ) -> Result<()> {
-    let have = len(array, content)?;
+    let have = len(array, content);
     array.look(of)?;
-    let least = if from_end { -i128::from(have) } else { 0 };
+    let end = have.as_ref().map_or(i128::from(i64::MAX) + 1, |have| i128::from(*have));
+    let least = if from_end { -end } else { 0 };
     for block in 0..len(array, of)?.div_ceil(BLOCK) {
         for (number, at) in (block * BLOCK..).zip(array.ints(of.to, block * BLOCK, BLOCK)?) {
-            if Some(at) != missing && !(least..i128::from(have)).contains(&i128::from(at)) {
-                return Err(array.damaged(ix, format!("item {number} has the {what} {at}, there are {have}")));
+            if Some(at) != missing && !(least..end).contains(&i128::from(at)) {
+                let there = have.as_ref().map_or(String::new(), |have| format!(", there are {have}"));
+                return Err(array.damaged(ix, format!("item {number} has the {what} {at}{there}")));
             }
         }
     }
-    Ok(())
+    have.map(drop)
 }
 
 fn union(array: &Array, ix: Ix, tags: Edge, index: Option<Edge>, contents: &[Edge]) -> Result<()> {
     [Some(tags), index].into_iter().flatten().try_for_each(|edge| array.look(edge))?;
+    let lens: Vec<Option<u64>> = contents.iter().map(|content| len(array, *content).ok()).collect();
+    let mut refused = None;
     for block in 0..len(array, tags)?.div_ceil(BLOCK) {
         let members = array.members(ix, tags, index, contents.len(), block)?;
         for (number, (content, at)) in (block * BLOCK..).zip(members) {
-            let have = contents.get(content).map_or(Ok(0), |content| len(array, *content))?;
-            if u64::try_from(at).map_or(true, |at| at >= have) {
-                let problem = format!("item {number} is item {at} of content {content}, which has {have}");
-                return Err(array.damaged(ix, problem));
+            let have = lens.get(content).copied().flatten();
+            if have.is_none() {
+                refused = refused.or(contents.get(content));
+            }
+            if u64::try_from(at).map_or(true, |at| have.is_some_and(|have| at >= have)) {
+                let has = have.map_or(String::new(), |have| format!(", which has {have}"));
+                return Err(
+                    array.damaged(ix, format!("item {number} is item {at} of content {content}{has}"))
+                );
             }
         }
     }
-    Ok(())
+    refused.map_or(Ok(()), |content| len(array, *content).map(drop))
 }
 
 fn sparse(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {

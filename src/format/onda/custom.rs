@@ -12,6 +12,9 @@ use super::arrow::Problem;
 use super::canonical::{self, Columns};
 use crate::yaml::Node;
 
+/// Columns of one table: each takes memory for every row.
+const MOST: usize = 256;
+
 #[derive(Default)]
 pub struct Custom {
     /// In the order in which they came.
@@ -51,6 +54,9 @@ impl Custom {
             None => {
                 let values =
                     Values::of(value).ok_or("a column is made of texts, numbers, or true and false")?;
+                if self.columns.len() == MOST {
+                    return Err(format!("a table has at most {MOST} columns beside Onda's"));
+                }
                 self.places.insert(name.to_owned(), self.columns.len());
                 self.columns.push((name.to_owned(), values));
                 self.columns.len() - 1
@@ -141,14 +147,33 @@ fn int(value: &Node) -> Option<i64> {
     value.as_i128()?.try_into().ok()
 }
 
-/// As a float64 that is the same number.
-fn exact(int: i128) -> Option<f64> {
-    Some(int as f64).filter(|float| *float as i128 == int)
+/// As a float64 that is the same number; the largest integer is none, but is what any larger float becomes.
+pub fn exact(int: i128) -> Option<f64> {
+    Some(int as f64).filter(|float| *float as i128 == int && int != i128::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_so_many_at_most() {
+        let mut custom = Custom::default();
+        for row in 0..=MOST {
+            let notes = custom.add(&Node::map([(&*format!("key {row}"), Node::int(1))]), &[]);
+            assert_eq!(notes.is_empty(), row < MOST, "{row}: {notes:?}");
+        }
+        assert_eq!(custom.columns().unwrap().len(), MOST);
+    }
+
+    #[test]
+    fn floats_are_the_same_numbers() {
+        assert_eq!(exact(-(1 << 60)), Some(-(1i64 << 60) as f64));
+        assert_eq!(exact(i128::MIN), Some(-(2f64.powi(127))));
+        for int in [(1 << 53) + 1, i128::MAX, i128::MAX - 1] {
+            assert_eq!(exact(int), None, "{int}");
+        }
+    }
 
     #[test]
     fn columns_have_the_type_of_their_first_value() {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use super::arrow::Problem;
 use super::canonical::{self, NewTable, SIGNALS};
-use super::custom::Custom;
+use super::custom::{Custom, exact};
 use super::data::Layout;
 use super::encode;
 use super::faces::Scale;
@@ -256,9 +256,8 @@ impl Said<'_> {
             None => Ok(None),
             Some(Node::Float(number)) => Ok(Some(*number)),
             Some(node) => {
-                let int = node.as_i128().filter(|int| *int as f64 as i128 == *int);
-                int.map(|int| Some(int as f64))
-                    .ok_or_else(|| format!("its {key} has to be a number of float64"))
+                let float = node.as_i128().and_then(exact);
+                float.map(Some).ok_or_else(|| format!("its {key} has to be a number of float64"))
             }
         }
     }

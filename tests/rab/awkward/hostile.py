@@ -121,6 +121,18 @@ code = {"call": ["os", "system"], "args": [{"json": "true"}]}
 write("column.awkd", table(["a", flat("0.raw", "int8", 8)], ["b", code]), small)
 write("nobody.awkd", table(["a", flat("0.raw", "int8", 8)], ["b", {"ref": 5}]), small)
 write("masked.awkd", call("BitMaskedArray", args=[flat("0.raw", "uint8", 8), code, {"json": True}, {"json": True}]), small)
+int8s = lambda *said: bytes(number % 256 for number in said)
+jagged = lambda how, part: call("JaggedArray", how, args=[part, code])
+tagged = lambda *index: call("UnionArray", *(() if index else ("fromtags",)), args=[
+    flat("0.raw", "uint8", 3), *index, {"list": [code, flat("0.raw", "int8", 1)]}])
+write("count_of_none.awkd", jagged("fromcounts", flat("0.raw", "int8", 2)), {"0.raw": int8s(3, -1)})
+write("offset_of_none.awkd", jagged("fromoffsets", flat("0.raw", "int8", 2)), {"0.raw": int8s(2, 1)})
+write("tag_of_none.awkd", tagged(), {"0.raw": int8s(0, 1, 7)})
+write("place_in_none.awkd", tagged(flat("1.raw", "int8", 3)), {"0.raw": int8s(0, 0, 0), "1.raw": int8s(5, -1, 5)})
+write("place_beside_none.awkd", tagged(flat("1.raw", "int8", 3)), {"0.raw": int8s(0, 1, 1), "1.raw": int8s(5, 0, 1)})
+write("index_of_none.awkd", call("IndexedMaskedArray", args=[flat("0.raw", "int8", 2), code, {"json": -1}]),
+      {"0.raw": int8s(-1, -9)})
+write("good_of_none.awkd", jagged("fromcounts", flat("0.raw", "int8", 2)), {"0.raw": int8s(3, 1)})
 view = lambda *rows: {"tuple": [{"json": row} for row in rows]}
 write("step.awkd", call("Table", "fromview", args=[view(0, 0, 2**62), table(["a", flat("0.raw", "int8", 8)])]), small)
 write("rows.awkd", call("Table", "fromview", args=[
