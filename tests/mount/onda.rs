@@ -312,6 +312,8 @@ fn damaged_data_is_an_error() {
         assert!(said.contains("problem: ") || *name == "zst_bad_checksum", "{name}: {said}");
         assert!(mount.read(format!(".views/decoded/{EEG}/eeg.npy")).is_err(), "{name}");
         assert!(mount.read(format!(".views/channels/{EEG}/eeg/00_a.npy")).is_err(), "{name}");
+        let log = mount.log();
+        assert_eq!(log.matches("/eeg\"").count(), 1, "{name}: {log}");
     }
 }
 

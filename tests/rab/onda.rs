@@ -551,6 +551,85 @@ fn signals_come_back_from_another_format() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// Two pieces of one sensor, in a table of Onda 0.5 or of today, with columns that are called as keys of pack's.
+fn pieces(table: &Path, is_old: bool) {
+    let script = "
+import os, sys, numpy as np, pyarrow as pa
+table, is_old = sys.argv[1], sys.argv[2] == 'true'
+for number in 0, 1:
+    np.arange(20 * number, 20 * number + 20, dtype='<i2').tofile(os.path.dirname(table) + '/%d.lpcm' % number)
+edges = pa.struct([('start', pa.duration('ns')), ('stop', pa.duration('ns'))])
+spans = [{'start': 10**9 * at, 'stop': 10**9 * (at + 1)} for at in (12, 5)]
+labels = {'kind': ['eeg'] * 2} if is_old else {'sensor_type': ['eeg'] * 2, 'sensor_label': ['head'] * 2, 'kind': ['a', 'b']}
+columns = {
+    'recording': pa.array([bytes(15) + b'1'] * 2, pa.binary(16)), 'file_path': ['0.lpcm', '1.lpcm'],
+    'file_format': ['lpcm'] * 2, 'span': pa.array(spans, edges), **labels, 'channels': [['a', 'b']] * 2,
+    'sample_unit': ['uv'] * 2, 'sample_resolution_in_unit': [0.5] * 2, 'sample_offset_in_unit': [1.0] * 2,
+    'sample_type': ['int16'] * 2, 'sample_rate': [10.0] * 2, 'encoded': [False, True], 'start': [7, 8]}
+schema = 'onda.signal@%d>onda.samples-info@%d' % (2 - is_old, 2 - is_old)
+table = pa.table(columns).replace_schema_metadata({'legolas_schema_qualified': schema})
+with pa.ipc.new_file(sys.argv[1], table.schema) as out:
+    out.write_table(table)
+";
+    python(&[&"-c", &script, &table, &is_old.to_string()]);
+}
+
+/// What a row says is Onda's or the user's own, whatever pack calls so; a piece is called as its sensor.
+#[test]
+fn rows_become_the_same_rows() {
+    for is_old in [false, true] {
+        let dir = scratch();
+        let to = |name: &str| dir.path().join(name);
+        let (old, packed, converted) = (to("old.arrow"), to("packed.arrow"), to("converted.arrow"));
+        pieces(&old, is_old);
+        good(&[&"unpack", &old, &to("files"), &"*/*@*"]);
+        good(&[&"pack", &packed, &to("files")]);
+        good(&[&"convert", &old, &to("x.rab"), &"*/*@*"]);
+        good(&[&"convert", &to("x.rab"), &converted]);
+        let script = "
+import sys, pyarrow as pa
+same = ['recording', 'span', 'channels', 'sample_rate', 'encoded', 'start']
+labels = {'kind': ['sensor_type', 'sensor_label']} if sys.argv[3] == 'true' else {
+    key: [key] for key in ('kind', 'sensor_type', 'sensor_label')}
+def rows(path):
+    table = pa.ipc.open_file(path).read_all()
+    uuid = table.schema.field('recording').metadata or {}
+    order = -1 if b'JuliaLang.UUID' in uuid.values() else 1
+    rows = sorted(table.to_pylist(), key=lambda row: row['start'])
+    return [{**row, 'recording': row['recording'][::order]} for row in rows]
+old, new = rows(sys.argv[1]), rows(sys.argv[2])
+assert len(new) == 2 and ('kind' in new[0]) == (sys.argv[3] == 'false'), new
+for one, other in zip(old, new):
+    assert [one[key] for key in same] == [other[key] for key in same], (one, other)
+    for key, become in labels.items():
+        assert all(other[name] == one[key] for name in become), (one, other)
+";
+        for new in [&packed, &converted] {
+            python(&[&"-c", &script, &old, new, &is_old.to_string()]);
+            for start in [5, 12] {
+                let label = if is_old { "eeg" } else { "head" };
+                let name = format!("*/{label}@{start}000000000");
+                let samples = |table| good(&[&"get", table, &name]);
+                assert_eq!(samples(&old), samples(new), "{name} of {new:?}");
+            }
+        }
+    }
+}
+
+/// Its `kind` becomes the columns of these names.
+#[test]
+fn old_rows_with_columns_that_are_called_as_new_ones_are_refused() {
+    let dir = scratch();
+    let (samples, row) = (dir.path().join("x.npy"), dir.path().join("row.json"));
+    python(&[&"-c", &"import sys, numpy; numpy.save(sys.argv[1], numpy.zeros((2, 1)))", &samples]);
+    let said = r#"{"file_path": "x", "kind": "eeg", "sensor_label": "b", "recording": "00000000-0000-0000-0000-000000000001",
+        "channels": ["a"], "sample_unit": "uv", "sample_rate": 1}"#;
+    std::fs::write(&row, said).unwrap();
+    let said = rab(&[&"pack", &dir.path().join("x.arrow"), &samples, &"--meta", &row]);
+    let why = "its sensor_label is in the way of that which its kind becomes: rename it";
+    assert!(said.code == 1 && said.err.contains(why), "{said:?}");
+}
+
 /// Where a table lies says nothing of it.
 #[test]
 fn the_same_table_elsewhere_is_not_different() {

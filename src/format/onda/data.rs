@@ -4,7 +4,7 @@
 //! be opened is the business of [`Siblings`].
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use super::table::Signal;
 use crate::array::{Array, Dtype, Element, Endian, Order};
@@ -21,6 +21,8 @@ pub struct Data {
     pub encoding: Encoding,
     pub layout: Option<Layout>,
     place: Place,
+    /// Is its damage in the log?
+    told: Once,
 }
 
 /// What the file's format is, by its name alone: never by the extension.
@@ -118,7 +120,7 @@ impl Data {
             }
         };
         let layout = Layout::of(signal).filter(|_| encoding != Encoding::Unknown);
-        Ok(Data { source, content, encoding, layout, place })
+        Ok(Data { source, content, encoding, layout, place, told: Once::new() })
     }
 
     /// The length of the decoded bytes, if nothing has to be read to tell.
@@ -132,6 +134,7 @@ impl Data {
         Ok(match self.fault(len) {
             Some(problem) => {
                 let error = Error::damaged(self.place.clone(), problem);
+                self.told.call_once(|| log::error!("{error}; reads of it give an input/output error"));
                 Content::Broken { claimed: len.min(self.source.len()).max(1), error }
             }
             None => self.content.clone(),

@@ -12,9 +12,12 @@
 //! | `file_format` | `lpcm` or `lpcm.zst`; if missing, the latter for what is to be compressed |
 //! | `start` | nanoseconds; if missing, that of `span`, or 0 |
 //! | `encoded` | true: the values are those that are stored; else they are in the unit, and are encoded |
-//! | `file_path` | a row of a table has one: if `encoded` is missing, the values are those that are stored; they get another |
-//! | `span`, `kind` | of a row too; an old row's kind is the type |
+//! | `file_path` | the row of a table has one: the values are those that are stored, and get another |
+//! | `span` | of a row too |
+//! | `kind` | of a row of `onda.signal@1`: the label and the type |
 //! | others | columns of their own, see `custom` |
+//!
+//! In a row `start` and `encoded` are others: Onda has no such columns.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -41,7 +44,8 @@ use crate::tree::naming;
 use crate::yaml::Node;
 use crate::{Error, Result};
 
-const KEYS: [&str; 15] = [
+/// Columns of Onda's.
+const KEYS: [&str; 12] = [
     "recording",
     "sensor_label",
     "sensor_type",
@@ -52,11 +56,8 @@ const KEYS: [&str; 15] = [
     "sample_resolution_in_unit",
     "sample_offset_in_unit",
     "file_format",
-    "start",
-    "encoded",
     "span",
     "file_path",
-    "kind",
 ];
 
 pub struct Writer {
@@ -91,7 +92,7 @@ impl Writer {
             }
             return Err(io::Error::other("a signal is an array, and the dataset is none"));
         };
-        let said = Said { node: dataset.metadata, name: dataset.name.lossy().into_owned() };
+        let said = Said::new(dataset);
         let row = said.row(array, dataset.compression).map_err(io::Error::other)?;
         let Row { mut signal, channels, is_encoded } = row;
         let (name, path) = self.free_name(&signal);
@@ -118,7 +119,7 @@ impl Writer {
         self.names.insert(name);
         self.samples.push((path, file));
         self.rows.push((signal, channels));
-        Ok(self.custom.add(said.node, &KEYS))
+        Ok(self.custom.add(said.node, |key| said.is_own(key)))
     }
 
     /// For a new file of samples beside the table.
@@ -193,18 +194,54 @@ struct Row {
 struct Said<'a> {
     node: &'a Node,
     name: String,
+    origin: Origin,
 }
 
-impl Said<'_> {
+/// Of what is said.
+#[derive(PartialEq, Eq)]
+enum Origin {
+    User,
+    Row,
+    /// Of `onda.signal@1`.
+    OldRow,
+}
+
+impl<'a> Said<'a> {
+    fn new(dataset: &NewDataset<'a>) -> Said<'a> {
+        let node = dataset.metadata;
+        let has = |key| node.get(key).is_some();
+        let origin = match has("file_path") {
+            false => Origin::User,
+            true if has("kind") && !(has("sensor_type") && has("sensor_label")) => Origin::OldRow,
+            true => Origin::Row,
+        };
+        Said { node, name: dataset.name.lossy().into_owned(), origin }
+    }
+
+    /// Else it is a column of the user's own.
+    fn is_own(&self, key: &str) -> bool {
+        match key {
+            "start" | "encoded" => self.origin == Origin::User,
+            "kind" => self.origin == Origin::OldRow,
+            key => KEYS.contains(&key),
+        }
+    }
+
+    /// What is said for pack itself.
+    fn option(&self, key: &str) -> Option<&Node> {
+        self.node.get(key).filter(|_| self.is_own(key))
+    }
+
     fn row(&self, array: &Array, compression: Compression) -> Result<Row, String> {
         let (directory, last) = self.name.rsplit_once('/').unwrap_or(("", &self.name));
         let text = |key| self.text(key);
-        let label = text("sensor_label")?.unwrap_or_else(|| last.to_owned());
+        let (label, sensor_type) = self.label_and_type()?;
+        let label = label.unwrap_or_else(|| last.to_owned());
         let recording = text("recording")?.unwrap_or_else(|| directory.to_owned());
         let recording = parsed(&recording)
             .ok_or_else(|| format!("its recording is {recording:?}, and has to be a UUID"))?;
-        let is_encoded = match self.node.get("encoded") {
-            None => self.node.get("file_path").is_some(),
+        let is_encoded = match self.option("encoded") {
+            None => self.origin != Origin::User,
             Some(Node::Bool(is_encoded)) => *is_encoded,
             Some(_) => return Err("its encoded has to be true or false".into()),
         };
@@ -229,7 +266,7 @@ impl Said<'_> {
             path: None,
             format: Some(format),
             span: Some(self.span(samples, rate)?),
-            sensor_type: Some(text("sensor_type")?.or(text("kind")?).unwrap_or_else(|| label.clone())),
+            sensor_type: Some(sensor_type.unwrap_or_else(|| label.clone())),
             label: Some(label),
             channels: channels.len(),
             unit: Some(text("sample_unit")?.ok_or("its metadata has no sample_unit")?),
@@ -239,6 +276,16 @@ impl Said<'_> {
             rate: Some(rate),
         };
         Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded })
+    }
+
+    fn label_and_type(&self) -> Result<(Option<String>, Option<String>), String> {
+        if self.origin != Origin::OldRow {
+            return Ok((self.text("sensor_label")?, self.text("sensor_type")?));
+        }
+        match ["sensor_label", "sensor_type"].into_iter().find(|key| self.node.get(key).is_some()) {
+            Some(key) => Err(format!("its {key} is in the way of that which its kind becomes: rename it")),
+            None => Ok((self.text("kind")?, None)),
+        }
     }
 
     fn text(&self, key: &str) -> Result<Option<String>, String> {
@@ -275,7 +322,7 @@ impl Said<'_> {
     /// As Onda.jl counts it: each sample takes `1e9 / rate` nanoseconds.
     fn span(&self, samples: u64, rate: f64) -> Result<Span, String> {
         let of_row = || self.node.get("span")?.get("start");
-        let start = match self.node.get("start").or_else(of_row) {
+        let start = match self.option("start").or_else(of_row) {
             None => 0,
             Some(node) => node.as_i128().ok_or("its start has to be a whole number of nanoseconds")?,
         };
