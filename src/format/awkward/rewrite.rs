@@ -50,8 +50,8 @@ fn contradictions(store: &Store, arrays: &[&Arc<Array>]) -> Vec<String> {
         let said = |warning: &String| format!("array {:?} is written as it is: {warning}", array.name);
         array.graph.warnings.iter().take(meta::MOST_NAMED).map(said).collect::<Vec<_>>()
     };
-    let twice = |name: &Box<str>| format!("of two members {name:?} the last is written, as it is read");
-    arrays.iter().flat_map(of_array).chain(store.twice.iter().map(twice)).collect()
+    let twice = |name: &str| format!("of two members {name:?} the last is written, as it is read");
+    arrays.iter().flat_map(of_array).chain(store.twice.iter().map(|name| twice(name))).collect()
 }
 
 /// Fails if something of an array is damaged; what is refused for what it is stays as it is.
