@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use any::AnyArray;
 pub(crate) use any::to_native;
 pub(crate) use index::Span;
-pub use index::{Slab, indexed};
+pub use index::{Slab, indexed, quoted};
 pub use opaque::Opaque;
 pub use record::{Cell, Field, Record};
 pub use scalar::{Scalar, Width};

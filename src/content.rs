@@ -279,6 +279,7 @@ fn read_part(whole: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Resul
 }
 
 /// All of `whole` is passed, so that its end tells whether it is right.
+/// Goes on to the end of the whole, where its check value is.
 fn pass_part(
     whole: &Content,
     range: &Range<u64>,

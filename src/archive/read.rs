@@ -84,7 +84,11 @@ impl Dataset<'_> {
 
     /// A part of the array.
     pub fn part(&self, slab: &Slab) -> Result<AnyArray> {
-        let array = self.array_description()?;
+        self.part_as(self.array_description()?, slab)
+    }
+
+    /// A part of the array, whose elements are what `array` says: one of the same shape, order and size of elements.
+    pub(crate) fn part_as(&self, array: &Array, slab: &Slab) -> Result<AnyArray> {
         if !slab.fits(&array.shape) {
             let problem =
                 format!("has the shape {:?}, and the part that is wanted lies outside", array.shape);

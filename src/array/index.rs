@@ -167,6 +167,15 @@ pub fn indexed(name: &[u8]) -> Option<(&[u8], &str)> {
     std::str::from_utf8(index).ok().map(|index| (name, index))
 }
 
+/// The same for each bracket that may open an index with something in quotes, the last one first: brackets in there open and
+/// close nothing.
+pub fn quoted(name: &[u8]) -> impl Iterator<Item = (&[u8], &str)> {
+    let inside = name.strip_suffix(b"]").unwrap_or_default();
+    let brackets = (0..inside.len()).rev().filter(|at| inside.get(*at) == Some(&b'['));
+    let split = move |at| Some((inside.get(..at)?, std::str::from_utf8(inside.get(at + 1..)?).ok()?));
+    brackets.filter_map(split).filter(|(_, index)| index.contains(['"', '\'']))
+}
+
 fn all(size: u64) -> Span {
     Span { start: 0, step: 1, count: size, single: false }
 }
@@ -332,6 +341,15 @@ mod tests {
             );
         }
         assert_eq!(indexed(b"x[\xff]"), None);
+    }
+
+    #[test]
+    fn brackets_in_quotes() {
+        let found = |name| quoted(name).collect::<Vec<_>>();
+        assert_eq!(found(b"x[\"c]\"]"), [(&b"x"[..], "\"c]\"")]);
+        let names = [(&b"a[0]['"[..], "', 1"), (b"a[0]", "'[', 1"), (b"a", "0]['[', 1")];
+        assert_eq!(found(b"a[0]['[', 1]"), names);
+        assert_eq!((found(b"x[0]"), found(b"x['c'"), found(b"]")), (vec![], vec![], vec![]));
     }
 
     #[test]

@@ -41,6 +41,9 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"\"}");
 }
 
+/// Lists without an element at most.
+pub const MOST_EMPTY: u64 = 1 << 24;
+
 /// An array in lists inside each other, whose elements come in parts, the last axis fastest.
 pub struct Lists {
     shape: Vec<u64>,
@@ -99,6 +102,12 @@ impl Lists {
         }
     }
 
+    /// Has an array without elements, whose shape has a 0, more lists than are written? A claim that no byte stands behind.
+    pub fn are_too_many(shape: &[u64]) -> bool {
+        let outer = shape.iter().take_while(|size| **size > 0);
+        outer.fold(1, |product: u64, size| product.saturating_mul(*size)) > MOST_EMPTY
+    }
+
     /// The lists of an array without elements.
     pub fn empty(shape: &[u64], to: &mut dyn io::Write) -> io::Result<()> {
         let Some((size, inner)) = shape.split_first() else { return Ok(()) };
@@ -145,6 +154,10 @@ mod tests {
         let mut out = Vec::new();
         Lists::empty(&[2, 0, 7], &mut out).unwrap();
         assert_eq!(out, b"[[],[]]");
+        assert!(
+            !Lists::are_too_many(&[1 << 12, 1 << 12, 0, u64::MAX]) && !Lists::are_too_many(&[0, 1 << 62])
+        );
+        assert!(Lists::are_too_many(&[1 << 62, 0]) && Lists::are_too_many(&[u64::MAX, u64::MAX, 0]));
     }
 
     #[test]

@@ -64,6 +64,13 @@ impl Xz {
         self.len
     }
 
+    /// The length that it really has; None if it has more than was said.
+    pub fn measure(&self) -> Result<Option<u64>> {
+        let _turn = self.engine.spill.turn();
+        let total = self.decoded(&mut |_| Ok(())).map_err(|refused| self.refused(refused))?;
+        self.source.check().map(|()| (total <= self.len).then_some(total))
+    }
+
     /// As far as it is not known to be damaged: all of it or nothing.
     pub fn sound_len(&self) -> u64 {
         if self.lock().damage.is_some() { 0 } else { self.len }
@@ -177,6 +184,16 @@ impl Xz {
 
     /// Hands out everything in pieces of [`PIECE`] bytes, the last one shorter.
     fn run(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), Refused>) -> Result<(), Refused> {
+        let total = self.decoded(each)?;
+        if total == self.len {
+            return Ok(());
+        }
+        let found = if total > self.len { "more".into() } else { total.to_string() };
+        Err(self.wrong(self.stored.start, &format!("decodes to {found} bytes, {} are needed", self.len)))
+    }
+
+    /// As `run`, of whatever length it is: stops where there is more than was said.
+    fn decoded(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), Refused>) -> Result<u64, Refused> {
         let mut piece = vec![0; PIECE];
         let (mut filled, mut total) = (0, 0u64);
         let (mut at, mut input, mut used) = (self.stored.start, Vec::new(), 0);
@@ -226,13 +243,10 @@ impl Xz {
                 }
             }
         }
-        if total != self.len {
-            let found = if total > self.len { "more".into() } else { total.to_string() };
-            return Err(
-                self.wrong(self.stored.start, &format!("decodes to {found} bytes, {} are needed", self.len))
-            );
+        if total == self.len && filled > 0 {
+            each(piece.get(..filled).unwrap_or_default())?;
         }
-        if filled > 0 { each(piece.get(..filled).unwrap_or_default()) } else { Ok(()) }
+        Ok(total)
     }
 
     fn decoder(&self) -> Result<Stream, Refused> {

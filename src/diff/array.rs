@@ -48,9 +48,9 @@ impl Both<'_> {
                 .map(|((at, most), size)| *most.min(&(size - at)))
                 .collect();
             let slab = Slab::block(&start, &counts);
-            for (dataset, bytes) in [(self.a, &mut x), (self.b, &mut y)] {
+            for (dataset, array, bytes) in [(self.a, a, &mut x), (self.b, b, &mut y)] {
                 bytes.clear();
-                let written = dataset.part(&slab)?.write(Endian::NATIVE, bytes);
+                let written = dataset.part_as(array, &slab)?.write(Endian::NATIVE, bytes);
                 written.map_err(|cause| Error::Other(cause.to_string()))?;
             }
             of_a.passed(x.len() as u64);
@@ -72,11 +72,11 @@ fn is_one_order(a: &Array, b: &Array) -> bool {
     a.order == b.order || a.shape.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// Two arrays of dates, or of spans, of one unit and shape as the numbers that they are, whatever their byte orders.
+/// Two arrays of dates, or of spans, of one unit and shape as the numbers that they are, whatever their byte orders and layouts.
 pub fn times(a: &Array, b: &Array) -> Option<(Array, Array)> {
     let [of_a, of_b] = [a, b].map(|array| Times::of(array.record.as_deref()?));
     let (of_a, of_b) = (of_a?, of_b?);
-    let is_one = of_a.is_like(&of_b) && a.shape == b.shape && is_one_order(a, b);
+    let is_one = of_a.is_like(&of_b) && a.shape == b.shape;
     let numbers = |array: &Array, of: Times| Array::new(of.dtype(), array.shape.clone(), array.order);
     is_one.then(|| (numbers(a, of_a), numbers(b, of_b)))
 }

@@ -61,7 +61,7 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         Ok(())
     }
-    /// Those of which this is the same have the same bytes, out of the same stored ones.
+    /// Those of which this is the same are decoded from the same stored bytes: who goes through one, goes through all.
     fn identity(&self, dataset: u32) -> Option<Identity> {
         let _ = dataset;
         None

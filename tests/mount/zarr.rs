@@ -169,6 +169,56 @@ for name in sys.argv[2:]:
     python(&[&"-c", &read, &mount.join(".views/zarr"), &"long", &"cut off", &"no stream"]);
 }
 
+/// A program that has an array open takes what is missing of it for zeros.
+#[test]
+fn an_array_that_was_there_is_missed_and_not_read_as_zeros() {
+    let dir = scratch();
+    let script = r#"
+import os, sys, time, numpy as np, zarr
+source, mount = sys.argv[1:]
+path = os.path.join(source, "x.npz")
+def write(name):
+    np.savez(path + ".new.npz", **{name: np.arange(1, 101)})
+    os.rename(path + ".new.npz", path)
+def missed(of):
+    for _ in range(3):
+        try:
+            values = of[:4]
+        except Exception:
+            continue
+        return values.tolist() == [1, 2, 3, 4] and "whole"
+    return "missed"
+def opened():
+    return zarr.open_array(os.path.join(mount, ".views/zarr/x.npz/a"), mode="r", zarr_format=2)
+ways = {
+    "removed": lambda: os.remove(path),
+    "other": lambda: write("b"),
+    "garbage": lambda: open(path, "wb").write(b"PK\3\4" + b"z" * 2000),
+}
+for name, way in ways.items():
+    write("a")
+    for _ in range(100):
+        try:
+            array = opened()
+            break
+        except Exception:
+            time.sleep(0.1)
+    assert array[:4].tolist() == [1, 2, 3, 4]
+    way()
+    for _ in range(4):
+        said = missed(array)
+        assert said in ("missed", "whole"), (name, said)
+        time.sleep(0.5)
+    assert said == "missed", name
+"#;
+    let first = "import sys, numpy as np; np.savez(sys.argv[1], a=np.arange(1, 101))";
+    python(&[&"-c", &first, &dir.path().join("x.npz")]);
+    std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
+    let mount = Mount::with(dir.path(), &["--refresh", "1"]);
+    python(&[&"-c", &script, &dir.path(), &mount.path]);
+    assert!(mount.log().contains(".views/zarr/x.npz"), "{}", mount.log());
+}
+
 /// One name can be of more directories than a stack has room for.
 #[test]
 fn what_is_nested_too_deep_is_left_out_of_what_says_all() {

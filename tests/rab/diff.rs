@@ -146,14 +146,18 @@ fn bytes_that_are_other_things_to_numpy_differ() {
     let script = r#"
 import sys, numpy as np
 when, n = np.array(["2020-01-02", "NaT"], "M8[s]"), np.zeros(2, [("x", [("y", "<i2")])])
-np.savez(sys.argv[1], same=when, unit=when, order=when, span=when, n=n)
-np.savez(sys.argv[2], same=when, unit=when.view("M8[ms]"), order=when.astype(">M8[s]"), span=when.view("m8[s]"), n=n)
+grid = np.arange(6).reshape(2, 3).astype("M8[s]")
+other = np.asfortranarray(grid.astype(">M8[s]"))
+other[1, 2] = 9
+np.savez(sys.argv[1], grid=grid, layout=grid, same=when, unit=when, order=when, span=when, n=n)
+np.savez(sys.argv[2], grid=other, layout=np.asfortranarray(grid).astype(">M8[s]"), same=when, unit=when.view("M8[ms]"), order=when.astype(">M8[s]"), span=when.view("m8[s]"), n=n)
 "#;
     python(&[&"-c", &script, &a, &b]);
     let mut found = lines(1, &a, &b, &["--no-meta"]);
     found.sort();
     let to = |name: &str, other: &str| format!("{name}: type: <M8[s] -> {other}");
-    assert_eq!(found, [to("span", "<m8[s]"), to("unit", "<M8[ms]")]);
+    let grid = "grid: values: 1 of 6 differ, largest difference 4, first [1, 2]: 5 -> 9".to_owned();
+    assert_eq!(found, [grid, to("span", "<m8[s]"), to("unit", "<M8[ms]")]);
 }
 
 #[test]

@@ -133,6 +133,28 @@ fn what_is_printed_in_full_is_never_whole_in_memory() {
     }
 }
 
+/// 32 Mi lists out of no byte.
+#[test]
+fn lists_without_elements_come_to_an_end() {
+    let empty = |shape: &str| {
+        let shape = format!("shape: [{shape}]");
+        let codec =
+            ["byteLength: 0", "byteOffset: 0", "byteOrder: C", "endianness: na", &shape, "type: uint8"];
+        write(&entry("x", &codec), b"")
+    };
+    let (_dir, file) = empty("2, 0");
+    assert_eq!(good(&[&"get", &file, &"x", &"--json"]), "[[],[]]\n");
+    let (_dir, file) = empty("33554432, 0");
+    let said = rab(&[&"get", &file, &"x", &"--json"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    assert!(
+        said.err.contains("\"x\"") && said.err.contains("more than 16777216 empty lists"),
+        "{}",
+        said.err
+    );
+    assert_eq!(good(&[&"get", &file, &"x[:1]", &"--json"]), "[[]]\n");
+}
+
 #[test]
 fn names_that_end_in_brackets() {
     let codec = |offset: u64| {
@@ -146,6 +168,9 @@ fn names_that_end_in_brackets() {
     assert_eq!(good(&[&"get", &file, &"x[0]"]), "[7 8]\n");
     assert_eq!(good(&[&"get", &file, &"x[0][1]"]), "8\n");
     assert_eq!(good(&[&"get", &file, &"x[-1]"]), "6\n");
+    let (_dir, file) = write(&(entry("x", 0) + &entry("\"x['y']\"", 2)), &[5, 6, 7, 8]);
+    assert_eq!(good(&[&"get", &file, &"x['y']"]), "[7 8]\n");
+    assert_eq!(good(&[&"get", &file, &"x['y'][1]"]), "8\n");
 }
 
 #[test]

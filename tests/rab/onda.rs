@@ -107,15 +107,21 @@ fn channels_that_are_called_as_numbers_are_named_in_quotes() {
 import sys, json, numpy as np
 np.save(sys.argv[1] + '/eeg.npy', np.arange(12, dtype='<i2').reshape(4, 3))
 json.dump({'recording': '00000000-0000-0000-0000-000000000001', 'sample_unit': 'volt', 'sample_rate': 1,
-    'channels': ['1', '2', '1s']}, open(sys.argv[1] + '/row.json', 'w'))
+    'channels': ['1', 'c/', '1s']}, open(sys.argv[1] + '/row.json', 'w'))
 ";
     python(&[&"-c", &script, &dir.path()]);
     let (eeg, row) = (dir.path().join("eeg.npy"), dir.path().join("row.json"));
     good(&[&"pack", &table, &eeg, &"--meta", &row, &"--name", &"00000000-0000-0000-0000-000000000001/eeg"]);
+    // A name that others write.
+    let mut bytes = std::fs::read(&table).unwrap();
+    let at = bytes.windows(5).position(|part| part == b"1c/1s").unwrap();
+    bytes[at + 2] = b']';
+    std::fs::write(&table, bytes).unwrap();
     let get = |index: &str| rab(&[&"get", &table, &format!("*/eeg[{index}]")]);
     for (index, values, note) in [
         ("\"1\", 0s:4s", "[0 3 6 9]", ""),
         ("'1s', 2", "8", ""),
+        ("\"c]\", 1:3", "[4 7]", ""),
         (
             "1, 0s:4s",
             "[ 1  4  7 10]",
@@ -128,7 +134,7 @@ json.dump({'recording': '00000000-0000-0000-0000-000000000001', 'sample_unit': '
     }
     let wrong = get("\"3\", 0");
     assert!(
-        wrong.code == 2 && wrong.err.contains("no channel is called \"3\"; its channels are 1, 2, 1s"),
+        wrong.code == 2 && wrong.err.contains("no channel is called \"3\"; its channels are 1, c], 1s"),
         "{wrong:?}"
     );
 }

@@ -95,6 +95,37 @@ fn unpack_writes_zarr_stores() {
     }
 }
 
+/// The container's own stream is the chunk of an array that has but one: it is looked at before anybody has all of it.
+#[test]
+fn a_damaged_stream_is_no_whole_chunk() {
+    let script = r#"
+import sys, zlib, numpy as np
+packed = bytearray(zlib.compress(np.random.default_rng(5).bytes(400_000)))
+for path, hurt in (sys.argv[1], 0), (sys.argv[2], 1):
+    packed[300_000] ^= hurt
+    text = f"""
+- codecMeta: {{byteLength: {len(packed)}, byteOffset: 0, byteOrder: C, compression: gzip, decodedLength: 400000,
+    endianness: little, shape: [100000], type: float32}}
+  metadata: {{}}
+  name: x
+""".encode()
+    open(path, "wb").write(b"rab" + len(text).to_bytes(4, "little") + text + packed)
+"#;
+    let dir = scratch();
+    let [good, bad, store] = ["good.rab", "bad.rab", "store"].map(|name| dir.path().join(name));
+    python(&[&"-c", &script, &good, &bad]);
+    let said = rab(&[&"unpack", &good, &store, &"--as", &"zarr"]);
+    assert!(said.code == 0 && store.join("x/.zarray").is_file(), "{said:?}");
+    let raw = std::fs::read(&good).unwrap();
+    assert!(raw.ends_with(&std::fs::read(store.join("x/0")).unwrap()), "it is the stream as it is stored");
+    let said = rab(&[&"unpack", &bad, &store, &"--as", &"zarr", &"--force"]);
+    assert!(said.code == 12 && said.err.contains("dataset \"x\""), "{said:?}");
+    assert!(!store.join("x/.zarray").exists() && !store.join(".zmetadata").exists());
+    let mount = crate::kit::Mount::new(&bad);
+    let read = mount.read(".views/zarr/x/0");
+    assert_eq!(read.unwrap_err().raw_os_error(), Some(libc::EIO));
+}
+
 /// To programs a chunk that is missing is zeros, so an array that is not whole must not look like one.
 #[test]
 fn a_store_shows_no_array_that_is_not_whole() {

@@ -69,13 +69,7 @@ fn kinds() -> PossibleValuesParser {
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
-        let (name, mut index) = self.split(&archive);
-        let numbers = select::select(&archive, &name)?;
-        let [number] = *numbers.as_slice() else {
-            return Err(
-                Error::Usage(format!("{name:?} matches {} datasets, one was needed", numbers.len())).into()
-            );
-        };
+        let (number, mut index) = self.chosen(&archive)?;
         let dataset = archive.dataset_at(number)?;
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
         if let Some(index) = &mut index {
@@ -111,16 +105,31 @@ impl Get {
         Ok(())
     }
 
-    /// Name and index. A dataset whose own name ends in brackets is meant by that name.
-    fn split(&self, archive: &Archive) -> (OsString, Option<String>) {
-        let bytes = self.what.as_bytes();
-        match array::indexed(bytes) {
-            Some((name, index)) if !archive.has(bytes) => {
-                (OsStr::from_bytes(name).to_owned(), Some(index.to_owned()))
+    /// The dataset and the index. A dataset whose own name ends in brackets is meant by that name.
+    fn chosen(&self, archive: &Archive) -> Result<(usize, Option<String>)> {
+        let what = self.what.as_bytes();
+        let mut missing = None;
+        if !archive.has(what) {
+            for (name, index) in array::indexed(what).into_iter().chain(array::quoted(what)) {
+                match select::select(archive, OsStr::from_bytes(name)) {
+                    Ok(numbers) => return Ok((only(&numbers, name)?, Some(index.to_owned()))),
+                    Err(error) => missing = missing.or(Some(error)),
+                }
             }
-            _ => (self.what.clone(), None),
+        }
+        match missing {
+            Some(error) => Err(error),
+            None => Ok((only(&select::select(archive, &self.what)?, what)?, None)),
         }
     }
+}
+
+fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {
+    let [number] = numbers else {
+        let (name, count) = (String::from_utf8_lossy(name), numbers.len());
+        return Err(Error::Usage(format!("{name:?} matches {count} datasets, one was needed")));
+    };
+    Ok(*number)
 }
 
 /// The items of what is no array of numbers, where its format tells what they mean.

@@ -32,6 +32,11 @@ pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
 
 /// A whole array or a part of one.
 pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
+    if slab.is_empty() && json::Lists::are_too_many(&slab.shape()) {
+        let (name, most) = (dataset.description().name.lossy(), json::MOST_EMPTY);
+        let problem = format!("the shape {:?} is that of more than {most} empty lists", slab.shape());
+        return Err(Error::Other(format!("dataset {name:?}: {problem}, which is the limit")).into());
+    }
     let mut lists = json::Lists::new(slab.shape());
     for part in dataset.blocks(slab)? {
         lists.add(&part?, out)?;

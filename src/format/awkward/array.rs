@@ -116,11 +116,14 @@ impl Array {
         self.store.budget().take(Of::Kept, count).map_err(|fault| fault.error(self.place(ix)))
     }
 
-    /// Of a flat part that is sound: its member, how that is compressed, and how many bytes are wanted of it.
+    /// Of a flat part that is sound: its member, how that is compressed, and how many bytes are wanted of it. Of what
+    /// the ZIP file compresses all is decoded, whatever is wanted.
     pub fn identity(&self, ix: Ix) -> Option<Identity> {
         let flat = self.sound(ix).ok()?.flat()?;
+        let (member, len) = (self.store.find(&flat.blob.member)?, self.claimed(ix));
         let codec = flat.blob.codec.map_or(0, |codec| 1 + codec as u64);
-        Some([self.store.find(&flat.blob.member)? as u64, codec, self.claimed(ix)])
+        let is_whole = codec == 0 && len > 0 && self.store.is_deflated(member);
+        Some([member as u64, codec, if is_whole { u64::MAX } else { len }])
     }
 
     /// All numbers of a flat part are about to be looked at.

@@ -30,6 +30,7 @@ mod faces;
 mod graph;
 mod json;
 mod layout;
+mod lengths;
 mod lines;
 mod meta;
 mod picked;

@@ -2,13 +2,14 @@
 //! names is looked for among them and nowhere else.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Component, Path};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::super::Context;
 use super::budget::{Budget, Of};
 use super::graph::{Blob, Codec};
+use super::lengths::Lengths;
 use crate::codec::zip::{self, Fault, Window};
 use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz};
 use crate::content::{AsSource, Content};
@@ -16,9 +17,6 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::tree::Size;
 use crate::{Error, Result};
-
-/// Lengths of one compressed member that are tried.
-const MOST_LENGTHS: usize = 16;
 
 pub struct Store {
     source: Arc<dyn Source>,
@@ -32,7 +30,7 @@ pub struct Store {
     /// Members whose numbers were compared with what they tell of.
     looked: Mutex<HashSet<Box<str>>>,
     /// The lengths that arrays say compressed members have.
-    lengths: Mutex<HashMap<usize, Vec<u64>>>,
+    lengths: Lengths,
     /// By the number of a member: decoded by the ZIP file, and by the schema.
     deflated: Streams,
     compressed: Streams,
@@ -70,7 +68,7 @@ impl Store {
         let streams = || Streams::new(engine.clone(), source.clone(), header.clone());
         let (deflated, compressed) = (streams(), streams());
         let budget = Budget::new(source.len());
-        let (looked, lengths) = (Mutex::default(), Mutex::default());
+        let (looked, lengths) = (Mutex::default(), Lengths::default());
         Ok(Store { source, engine, budget, members, index, twice, looked, lengths, deflated, compressed })
     }
 
@@ -105,7 +103,7 @@ impl Store {
             index,
             twice: Vec::new(),
             looked: Mutex::default(),
-            lengths: Mutex::default(),
+            lengths: Lengths::default(),
             deflated,
             compressed,
         };
@@ -125,23 +123,6 @@ impl Store {
     pub fn look(&self, member: &str, len: u64) -> Result<(), Fault> {
         let is_new = self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(member.into());
         if is_new { Ok(()) } else { self.budget.take(Of::Again, len) }
-    }
-
-    /// A compressed member has one length; who asks for many is not served each time.
-    fn may_have(&self, number: usize, need: u64, place: &Place) -> Result<()> {
-        let mut lengths = self.lengths.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lengths.entry(number).or_default();
-        if known.contains(&need) {
-            return Ok(());
-        }
-        if known.len() == MOST_LENGTHS {
-            let problem = format!(
-                "{MOST_LENGTHS} other lengths of what its bytes decompress to were tried, which is the limit"
-            );
-            return Err(Error::damaged(place.clone(), problem));
-        }
-        known.push(need);
-        Ok(())
     }
 
     /// Bytes of the container.
@@ -177,6 +158,14 @@ impl Store {
             }
             Some(Data::File(source)) => Size { len: Some(source.len()), stored: source.len() },
             None => Size { len: None, stored: 0 },
+        }
+    }
+
+    /// Is a member compressed by the ZIP file?
+    pub fn is_deflated(&self, number: usize) -> bool {
+        match self.members.get(number).map(|member| &member.data) {
+            Some(Data::Zip { record, .. }) => record.is_deflated(),
+            _ => false,
         }
     }
 
@@ -282,7 +271,6 @@ impl Store {
         need: u64,
         place: Place,
     ) -> Result<Content> {
-        self.may_have(number, need, &place)?;
         let is_zip = matches!(self.members.get(number), Some(Member { data: Data::Zip { .. }, .. }));
         let is_plain = is_zip && matches!(whole, Content::Stored { .. });
         let (source, stored) = match whole {
@@ -294,6 +282,10 @@ impl Store {
             }
         };
         let engine = self.engine.clone();
+        let measure = |most| measured(codec, &engine, &source, &stored, &place, most);
+        if !matches!(codec, Codec::Lz4Block) {
+            self.lengths.check(number, need, &place, &measure)?;
+        }
         match codec {
             Codec::Zlib => {
                 let described = Described { stored, wrapper: None, expected: Some(need), place };
@@ -323,6 +315,28 @@ impl Store {
             }
         }
     }
+}
+
+/// To how many bytes a member decodes; None: to more than `most`.
+fn measured(
+    codec: Codec,
+    engine: &Arc<Engine>,
+    source: &Arc<dyn Source>,
+    stored: &Range<u64>,
+    place: &Place,
+    most: u64,
+) -> Result<Option<u64>> {
+    let (engine, source, stored, place) = (engine.clone(), source.clone(), stored.clone(), place.clone());
+    if matches!(codec, Codec::Lzma) {
+        return Xz::new(engine, source, stored, most, place).measure();
+    }
+    let described = Described { stored, wrapper: None, expected: None, place };
+    let mut len = 0;
+    Stream::kept_in(None, engine, source, described).pass(&mut |piece| {
+        len += piece.len() as u64;
+        if len > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok((len <= most).then_some(len))
 }
 
 fn first(whole: Content, need: u64) -> Content {

@@ -12,11 +12,11 @@ mod texts;
 
 use super::frame::Frame;
 use super::{Dataset, Face, View};
-use crate::Result;
 use crate::array::Array;
 use crate::array::text::Texts;
 use crate::content::Content;
 use crate::tree::Description;
+use crate::{Error, Result};
 
 pub struct Csv;
 
@@ -45,8 +45,7 @@ impl View for Csv {
                 broken @ Content::Broken { .. } => broken,
                 elements if texts::shows(array) => {
                     let place = elements.file().unwrap_or_default().dataset(&about.name.lossy());
-                    let too_long = || dataset.wrong("its rows are too long to be written as text");
-                    texts::csv(array, elements, place).ok_or_else(too_long)?
+                    texts::csv(array, elements, place).ok_or(Error::NotFound)?
                 }
                 elements => array::csv(array, elements).ok_or_else(too_long)?,
             }));

@@ -179,6 +179,22 @@ fn characters_of_four_bytes_are_texts() {
     assert!(found.len().unwrap_err().to_string().contains("row 0"));
 }
 
+/// The header would be made whole even where there are no rows.
+#[test]
+fn rows_of_more_than_a_mebibyte_of_texts_have_no_face() {
+    let shows = |width: u32, shape: &[u64]| {
+        let element = crate::array::Element { kind: crate::array::Kind::Opaque, size: width };
+        let mut of = Array::new(Dtype { element, endian: Endian::Little }, shape, Order::C);
+        of.record = Some(std::sync::Arc::new(Record::parse(&format!("S{width}"), Endian::Little).unwrap()));
+        Csv.shows(&about(Some(of), None))
+    };
+    for shape in [&[0, 1 << 26][..], &[1, 1 << 26], &[2, 110_000], &[0, u64::MAX]] {
+        assert!(!shows(1, shape), "{shape:?}");
+    }
+    assert!(shows(1, &[2, 100_000]) && shows(1, &[1 << 40]) && shows((1 << 20) - 4, &[2]));
+    assert!(!shows((1 << 20) - 3, &[2]) && !shows(1 << 10, &[2, 1 << 10]));
+}
+
 #[test]
 fn texts_are_quoted_where_they_have_to() {
     let texts = [&b"plain\0\0"[..], b"a,\"b\"\0\0", b" s\0\0\0\0\0", b"a\nb\0\0\0\0", b"\xff\0\0\0\0\0\0"];

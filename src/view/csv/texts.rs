@@ -11,8 +11,10 @@ use crate::error::Place;
 use crate::view::frame::{to_utf8, trimmed};
 use crate::{Error, Result};
 
-/// Bytes of a row at most: rows are made whole.
-const MOST_BYTES: u64 = 64 << 20;
+/// Bytes of a row with its commas and quotes, and of the header, at most: both are made whole, and the header is kept.
+const MOST_BYTES: u64 = 1 << 20;
+/// The comma and the quotes of a cell.
+const AROUND: u64 = 3;
 
 /// How an element is written.
 #[derive(Clone, Copy)]
@@ -40,16 +42,21 @@ impl Of {
     }
 }
 
+/// Are these texts or dates, in rows that are not too long?
 pub fn shows(array: &Array) -> bool {
-    Of::array(array).is_some()
+    let columns = columns(array);
+    let cell = u64::from(array.dtype.element.size) + AROUND + u64::from(columns.max(1).ilog10() + 1);
+    Of::array(array).is_some() && columns.saturating_mul(cell) <= MOST_BYTES
 }
 
-/// None if the elements are something else, or a row is too long.
+fn columns(array: &Array) -> u64 {
+    array.shape.get(1).copied().unwrap_or(1)
+}
+
+/// Of what [`shows`] is asked about.
 pub fn csv(array: &Array, elements: Content, place: Place) -> Option<Content> {
     let of = Of::array(array)?;
-    let columns = array.shape.get(1).copied().unwrap_or(1);
-    let row = columns.checked_mul(u64::from(array.dtype.element.size).max(1));
-    row.filter(|row| *row <= MOST_BYTES)?;
+    let columns = columns(array);
     let mut header = Vec::new();
     for column in 0..columns {
         let mark = if column == 0 { "#" } else { "" };
@@ -82,9 +89,8 @@ impl Rows for Texts {
         self.columns * u64::from(self.array.dtype.element.size)
     }
 
-    /// Commas and quotes.
     fn around(&self) -> u64 {
-        3 * self.columns
+        AROUND * self.columns
     }
 
     fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {

@@ -47,7 +47,7 @@ impl Tree for Overlay {
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         match self.node(dir)? {
-            Some(node) => self.look_up_in_view(&node, name),
+            Some(node) => self.still_there(&node, name, self.look_up_in_view(&node, name)?),
             None => self.look_up_in_tree(dir, name),
         }
     }

@@ -4,8 +4,8 @@
 //! be decoded or computed: each chunk then costs what reading that range costs. A compressed stream is a chunk by itself
 //! where the array is but one chunk, or where nobody is there to decode it ([`Store::as_stored`]).
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -54,7 +54,14 @@ impl Store {
     /// For who can be given any range of the decoded bytes.
     pub fn with_random_access(dataset: &Dataset) -> Result<Store> {
         let store = Store::plain(dataset)?;
-        if store.layout.count() == 1 { store.or_stream() } else { Ok(store) }
+        if store.layout.count() != 1 {
+            return Ok(store);
+        }
+        let (decoded, store) = (store.bytes.clone(), store.or_stream()?);
+        Ok(match store.compressor {
+            Some(_) => Store { bytes: Checked::content(store.bytes, decoded), ..store },
+            None => store,
+        })
     }
 
     /// For who has the container's files and nothing else.
@@ -152,6 +159,43 @@ impl Folder for Store {
             .map(|number| (first + number + 1, self.layout.name(number)));
         let _ = own.filter(|(at, _)| *at > cursor).chain(chunks).all(|(at, name)| each(name.as_bytes(), at));
         Ok(())
+    }
+}
+
+/// A compressed stream whose last byte is served when all of it was decoded once: nobody has all of one that is damaged.
+struct Checked {
+    stream: Content,
+    decoded: Content,
+    len: u64,
+    is_sound: OnceLock<()>,
+}
+
+impl Checked {
+    fn content(stream: Content, decoded: Content) -> Content {
+        match stream.known_len() {
+            Some(len) => {
+                Content::Computed(Arc::new(Checked { stream, decoded, len, is_sound: OnceLock::new() }))
+            }
+            None => stream,
+        }
+    }
+}
+
+impl Computed for Checked {
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len)
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        if offset.checked_add(buf.len() as u64) == Some(self.len) && self.is_sound.get().is_none() {
+            self.decoded.pass(&mut |_| ControlFlow::Continue(()))?;
+            let _ = self.is_sound.set(());
+        }
+        self.stream.fill(buf, offset)
+    }
+
+    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
+        Ok(None)
     }
 }
 

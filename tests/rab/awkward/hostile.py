@@ -1,5 +1,6 @@
 """Containers that are small and ask for much: hostile.py DIRECTORY"""
 import json
+import lzma
 import os
 import sys
 import zipfile
@@ -157,3 +158,19 @@ with zipfile.ZipFile(os.path.join(sys.argv[1], "many.awkd"), "w") as to:
 write("lengths.awkd", union(flat("1.raw", "int8", 8), {"list": [
     flat("0.raw", "uint8", at, packed=True) for at in range(1, 1000)]}),
     {"0.raw": zlib.compress(bytes(16 << 20)), "1.raw": bytes(8)})
+asked = lambda call: union(flat("1.raw", "int8", 8), {"list": [
+    {"call": ["awkward0", "numpy", "frombuffer"],
+     "args": [{"call": [call, "decompress"], "args": [{"read": "0.raw"}]}, {"dtype": "int8"}, {"json": at}]}
+    for at in range(1, 40)]})
+write("asked.awkd", asked("zlib"), {"0.raw": zlib.compress(bytes([7]) * 19), "1.raw": bytes(8)})
+write("xz.awkd", asked("lzma"), {"0.raw": lzma.compress(bytes([7]) * 19), "1.raw": bytes(8)})
+
+# Arrays of different lengths of one member that the ZIP file compresses.
+parts = {"list": [flat("0.raw", "uint8", (64 << 20) - at) for at in range(1000)]}
+write("parts_of_one.awkd", union(flat("1.raw", "int8", 8), parts), {"0.raw": bytes(64 << 20), "1.raw": bytes(8)})
+write("torn.awkd", table(["a", flat("0.raw", "uint8", 8)], ["b", flat("0.raw", "uint8", 9)]), {"0.raw": bytes(1000)})
+with open(os.path.join(sys.argv[1], "torn.awkd"), "r+b") as to:
+    whole = to.read()
+    for start in (whole.index(b"PK\1\2") + 16, 14):
+        to.seek(start)
+        to.write(b"\1\2\3\4")

@@ -58,6 +58,23 @@ fn paths_and_parts_are_no_more_than_a_file_is_worth() {
     ]);
 }
 
+/// Of all arrays that ask for lengths of one blob the one that asks for the right one is sound.
+#[test]
+fn one_length_is_right_whoever_asked_before() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &CONTAINERS, &dir.path()]);
+    for name in ["asked", "xz"] {
+        let said = kit::run(
+            Command::new(env!("CARGO_BIN_EXE_rab"))
+                .arg("verify")
+                .arg(dir.path().join(format!("{name}.awkd"))),
+        );
+        assert_eq!(said.code, 12, "{said:?}");
+        assert!(said.out.contains("\"contents/17\": decodes"), "{said:?}");
+        assert!(!said.out.contains("\"contents/18\""), "{said:?}");
+    }
+}
+
 #[test]
 fn items_are_no_longer_than_their_limit() {
     const LONG: &str = "more than 16777216 bytes as JSON, which is the limit";
@@ -91,8 +108,16 @@ fn nothing_takes_the_square_of_what_is_there() {
             "lengths",
             &["verify"],
             12,
-            "16 other lengths of what its bytes decompress to were tried, which is the limit",
+            "dataset \"contents/998\": decodes to more bytes, its description needs 999",
         ),
+        // The right one is right, whoever asked before.
+        ("asked", &["get", "contents/18"], 0, "7 7 7]\n"),
+        ("asked", &["verify"], 12, "dataset \"contents/19\": decodes to 19 bytes, its description needs 20"),
+        ("asked", &["cat", "contents/17/data"], 12, "its description needs 18"),
+        ("xz", &["verify"], 12, "dataset \"contents/19\": decodes to 19 bytes, its description needs 20"),
+        // What the ZIP file compresses is decoded once, however long the arrays are that it is of.
+        ("parts_of_one", &["verify"], 0, "ok: "),
+        ("torn", &["verify"], 12, "dataset \"columns/b/data\": at byte 46: the deflate stream is damaged"),
         ("unions", &["verify"], 1, "sums of counts and tags to be kept, which is the limit"),
     ]);
 }

@@ -1,0 +1,100 @@
+//! How many bytes compressed members decode to, where arrays do not agree about it. Who asks first is believed until
+//! the member is decoded. For others it is measured: not further than to twice what is asked for, so that all that is
+//! decoded for it is a few times the longest that anybody asks for, however many ask.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::Place;
+use crate::{Error, Result};
+
+#[derive(Default)]
+pub struct Lengths(Mutex<HashMap<usize, Known>>);
+
+#[derive(Clone)]
+struct Known {
+    /// What was asked for first.
+    first: u64,
+    /// It has more bytes than so many.
+    more: u64,
+    /// What it has, once that is known, or why it has none.
+    whole: Option<Result<u64>>,
+}
+
+impl Lengths {
+    /// Fails if the member does not decode to `need` bytes. `measure` finds out to how many, None: more than its
+    /// argument.
+    pub fn check(
+        &self,
+        member: usize,
+        need: u64,
+        place: &Place,
+        measure: &dyn Fn(u64) -> Result<Option<u64>>,
+    ) -> Result<()> {
+        let mut known = self.with(member, need, |known| known.clone());
+        if known.first == need {
+            return Ok(());
+        }
+        if known.whole.is_none() && need > known.more {
+            let most = need.saturating_mul(2);
+            let found = match measure(most) {
+                Ok(found) => found.map(Ok),
+                Err(error @ Error::Damaged { .. }) => Some(Err(error)),
+                Err(error) => return Err(error),
+            };
+            known = self.with(member, need, |known| {
+                known.more = if found.is_none() { known.more.max(most) } else { known.more };
+                known.whole = known.whole.take().or(found);
+                known.clone()
+            });
+        }
+        let found = match known.whole.transpose()? {
+            Some(len) if len == need => return Ok(()),
+            Some(len) => len.to_string(),
+            None => "more".into(),
+        };
+        Err(Error::damaged(place.clone(), format!("decodes to {found} bytes, its description needs {need}")))
+    }
+
+    fn with<T>(&self, member: usize, need: u64, of: impl FnOnce(&mut Known) -> T) -> T {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        of(known.entry(member).or_insert(Known { first: need, more: 0, whole: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn the_right_one_is_found_whoever_asked_before_and_little_is_decoded() {
+        let (lengths, decoded) = (Lengths::default(), Cell::new(0));
+        let measure = |most: u64| {
+            decoded.set(decoded.get() + most.min(1000));
+            Ok((most >= 1000).then_some(1000))
+        };
+        let check = |need| lengths.check(0, need, &Place::default(), &measure).map_err(|e| e.to_string());
+        for need in (1..1000).chain(1001..2000) {
+            let checked = check(need);
+            assert_eq!(checked.is_ok(), need == 1, "{need}");
+        }
+        assert_eq!(check(1000), Ok(()));
+        assert!(check(7).unwrap_err().contains("decodes to 1000 bytes, its description needs 7"));
+        assert!(decoded.get() <= 3000, "{}", decoded.get());
+    }
+
+    #[test]
+    fn damage_is_found_once_and_other_errors_again() {
+        let lengths = Lengths::default();
+        let check = |need, error: Error| {
+            lengths.check(3, need, &Place::default(), &|_| Err(error.clone())).map_err(|e| e.to_string())
+        };
+        assert_eq!(check(1, Error::NotFound), Ok(()));
+        assert_eq!(check(2, Error::Other("later".into())), Err("later".into()));
+        let damage = Error::damaged(Place::default(), "torn");
+        assert_eq!(check(3, damage.clone()), Err(damage.to_string()));
+        assert_eq!(check(4, Error::NotFound), Err(damage.to_string()));
+    }
+}
