@@ -6,9 +6,14 @@ use crate::array::{AnyArray, Array, Order, Slab};
 use crate::yaml::Node;
 use crate::{Error, Result};
 
-/// Bytes of a piece of an array that is read front to back, and of one that is read across.
+/// Bytes of a piece of an array that is read front to back.
 const NEAR: u64 = 1 << 20;
-const FAR: u64 = 64 << 20;
+
+/// Bytes of a piece of so many bytes that are read across. All of the array is gone through, and maybe decoded, for each
+/// piece: eight at most, or the time would grow with the square of the length, until a piece is as much as memory may take.
+fn far(bytes: u64) -> u64 {
+    (bytes / 8).clamp(64 << 20, 1 << 30)
+}
 
 impl Dataset<'_> {
     /// What is said of the array; an error if the dataset is none.
@@ -76,9 +81,10 @@ impl Dataset<'_> {
     /// A part of the array in pieces, the last axis fastest: no more of it is in memory than one of them.
     pub(crate) fn blocks(&self, slab: &Slab) -> Result<impl Iterator<Item = Result<AnyArray>>> {
         let array = self.array_description()?;
-        // Neighbours along the first axis lie together in F order: all of the bytes are gone through for each piece.
-        let bytes = if array.order == Order::F && array.shape.len() > 1 { FAR } else { NEAR };
-        let most = bytes / u64::from(array.dtype.element.size).max(1);
+        let size = u64::from(array.dtype.element.size).max(1);
+        // Neighbours along the first axis lie together in F order.
+        let is_across = array.order == Order::F && array.shape.len() > 1;
+        let most = if is_across { far(slab.len().saturating_mul(size)) } else { NEAR } / size;
         Ok(slab.blocks(most.max(1)).map(|part| self.part(&part)))
     }
 
@@ -98,5 +104,18 @@ impl Dataset<'_> {
         self.described_well()?;
         let content = self.content()?;
         AnyArray::read(array, slab, &mut |buf, offset| content.fill(buf, offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::far;
+
+    #[test]
+    fn what_is_read_across_has_few_pieces() {
+        for (bytes, pieces) in [(1u64, 1), (64 << 20, 1), (1 << 30, 8), (8 << 30, 8), (80 << 30, 80)] {
+            assert_eq!(bytes.div_ceil(far(bytes)), pieces, "{bytes}");
+        }
+        assert_eq!(far(u64::MAX), 1 << 30);
     }
 }

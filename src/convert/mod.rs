@@ -135,8 +135,12 @@ fn rewrite(
         }
     };
     let mut notes = rewriter.rewrite(out, &new.file, only, &mut step)?;
-    if options.compression.is_some_and(|compression| compression != Compression::None) {
-        notes.push("it is not compressed".into());
+    match options.compression {
+        Some(_) if rewriter.keeps_compression() => notes.push(
+            "--compress changes nothing here: what is compressed stays so, and what is not stays so".into(),
+        ),
+        Some(Compression::None) | None => {}
+        Some(_) => notes.push("it is not compressed".into()),
     }
     new.finish().map_err(failed)?;
     notes.iter().for_each(|note| (watch.noted)(&format!("{}: {note}", out.display())));

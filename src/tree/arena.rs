@@ -139,6 +139,10 @@ pub type Plain = (Box<dyn super::Names>, Box<dyn Datasets>);
 
 /// Writes a container as its format is written today.
 pub trait Rewrite {
+    /// Does what is compressed stay so, and what is not too? If not nothing is compressed.
+    fn keeps_compression(&self) -> bool {
+        false
+    }
     /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
     /// Of only some datasets, by their numbers, if there are such. `step` is told of bytes that have been dealt with, and
     /// may end it.

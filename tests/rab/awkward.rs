@@ -478,6 +478,78 @@ fn from_awkd_to_awkd_every_array_is_kept() {
     }
 }
 
+/// What verify calls damage though it is read is named; nothing unsafe is copied, and nothing said that is not so.
+#[test]
+fn what_is_odd_is_said_when_it_is_written_anew() {
+    let dir = kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    let to = at("to.awkd");
+    for (name, problem) in [
+        ("id_duplicate", "the id 1 is given twice"),
+        ("table_dup_columns", "two columns are called"),
+        ("zip_dup_members", "the last is written"),
+    ] {
+        let said = rab(&[&"convert", &"--force", &file(&format!("bad/{name}.awkd")), &to]);
+        assert!(said.code == 0 && said.err.contains(problem), "{said:?}");
+    }
+    let script = "import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], 'w', zipfile.ZIP_DEFLATED) as new:
+    for name in old.namelist(): new.writestr(name, old.read(name))
+    for name in ['../../out', '/abs', 'a/../../b', 'c\\\\..\\\\d', 'beside/it']: new.writestr(name, b'x')";
+    kit::python(&[&"-c", &script, &file("flat_float64.awkd"), &at("escape.awkd")]);
+    let said = rab(&[&"convert", &"--force", &at("escape.awkd"), &to, &"--compress=0"]);
+    assert!(said.code == 0 && said.err.contains("the member \"../../out\" is left out"), "{said:?}");
+    assert!(
+        said.err.contains("what is compressed stays so") && !said.err.contains("not compressed"),
+        "{said:?}"
+    );
+    let script = "import sys, zipfile; print(sorted(zipfile.ZipFile(sys.argv[1]).namelist()))";
+    let names = kit::python(&[&"-c", &script, &to]);
+    assert!(names.contains("beside/it") && names.contains(".json"), "{names}");
+    assert!(!["out", "abs", "b'", "d'"].iter().any(|name| names.contains(name)), "{names}");
+    // What an array reads is kept, whatever it is called.
+    good(&[&"convert", &"--force", &file("bad/zip_slip_names.awkd"), &to]);
+    assert!(kit::python(&[&"-c", &script, &to]).contains("../../evil.raw"));
+}
+
+/// What verify would call damage is not written.
+#[test]
+fn starts_and_stops_of_lists_that_are_not_there_are_refused() {
+    let dir = kit::scratch();
+    let script = "import sys, os, numpy as np
+for name, starts, stops in [('long', [0, 1], [1, 9]), ('fall', [0, 3], [1, 2]), ('less', [0, 0], [1, -1]),
+                            ('good', [2, 9], [3, 9]), ('many', [0] * 9000, [1] * 8999 + [4])]:
+    os.makedirs(f'{sys.argv[1]}/{name}/x')
+    for part, numbers in [('starts', starts), ('stops', stops), ('content', [7, 8, 9])]:
+        np.save(f'{sys.argv[1]}/{name}/x/{part}.npy', np.array(numbers))";
+    kit::python(&[&"-c", &script, &dir.path()]);
+    let to = dir.path().join("to.awkd");
+    for (name, problem) in [
+        ("long", "the lists of \"x\": list 1 ends at 9, its content has 3 items"),
+        ("fall", "list 1 goes from 3 to 2"),
+        ("less", "list 1 goes from 0 to -1"),
+        ("many", "list 8999 ends at 4, its content has 3 items"),
+    ] {
+        let said = rab(&[&"pack", &to, &dir.path().join(name)]);
+        assert!(said.code == 1 && said.err.contains(problem) && !to.exists(), "{name}: {said:?}");
+    }
+    good(&[&"pack", &to, &dir.path().join("good")]);
+    good(&[&"verify", &to]);
+}
+
+/// However much a dataset that is called so decodes to.
+#[test]
+fn a_long_meta_yaml_is_refused() {
+    let dir = kit::scratch();
+    let (long, packed, to) =
+        (dir.path().join("meta.yaml"), dir.path().join("x.rab"), dir.path().join("to.awkd"));
+    std::fs::write(&long, format!("{{class: JaggedArray, refused: [{}1]}}", "1,".repeat(1 << 20))).unwrap();
+    good(&[&"pack", &packed, &long]);
+    let said = rab(&[&"convert", &packed, &to]);
+    let problem = "a meta.yaml has more than 1048576 bytes, which is the limit";
+    assert!(said.code == 1 && said.err.contains(problem) && !to.exists(), "{said:?}");
+}
+
 /// Classes that are not written from files and from other containers, by what meta.yaml tells of them.
 #[test]
 fn what_cannot_be_written_is_refused_by_name() {

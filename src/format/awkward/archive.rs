@@ -354,6 +354,10 @@ impl Datasets for Archive {
 }
 
 impl Rewrite for Archive {
+    fn keeps_compression(&self) -> bool {
+        true
+    }
+
     /// Arrays of which a file is named are written whole.
     fn rewrite(
         &self,

@@ -9,7 +9,7 @@ use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
 
 /// Refused parts and circles that are named.
-const MOST_NAMED: usize = 1000;
+pub const MOST_NAMED: usize = 1000;
 
 /// `meta.yaml` of an array or of a part of it.
 pub fn text(array: &Array, ix: Ix) -> String {

@@ -4,13 +4,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 use super::array::Array;
 use super::graph::Flat;
 use super::store::Store;
-use super::{SCHEMA, check, document};
+use super::{SCHEMA, check, document, meta};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::zip::{Body, Members};
@@ -33,15 +33,25 @@ pub fn rewrite(
     for array in arrays {
         sound(array, &mut decoded, step)?;
     }
-    let numbers = if is_whole { every(store) } else { used(store, arrays)? };
+    let mut notes = contradictions(store, arrays);
+    let numbers = if is_whole { every(store, arrays, &mut notes) } else { used(store, arrays)? };
     let mut members = Members::new(1);
     for number in numbers {
         add(store, number, &mut members, (path, file))?;
         step(store.size(number).stored)?;
     }
     members.finish(file).map_err(|cause| Error::write(Place::file(path), cause))?;
-    let twice = store.twice.iter();
-    Ok(twice.map(|name| format!("of two members {name:?} the last is written, as it is read")).collect())
+    Ok(notes)
+}
+
+/// What `rab verify` calls damage though it is read: that of schemas stays as it is.
+fn contradictions(store: &Store, arrays: &[&Arc<Array>]) -> Vec<String> {
+    let of_array = |array: &&Arc<Array>| {
+        let said = |warning: &String| format!("array {:?} is written as it is: {warning}", array.name);
+        array.graph.warnings.iter().take(meta::MOST_NAMED).map(said).collect::<Vec<_>>()
+    };
+    let twice = |name: &str| format!("of two members {name:?} the last is written, as it is read");
+    arrays.iter().flat_map(of_array).chain(store.twice.iter().map(|name| twice(name))).collect()
 }
 
 /// Fails if something of an array is damaged; what is refused for what it is stays as it is.
@@ -66,20 +76,42 @@ fn sound(array: &Array, decoded: &mut HashSet<Identity>, step: Step<'_>) -> Resu
     Ok(())
 }
 
-/// Of two members of one name the one that is read.
-fn every(store: &Store) -> BTreeSet<usize> {
-    store.names().filter_map(|name| store.find(name)).collect()
+/// All members, of two of one name the one that is read; of names that lead out of a directory those that arrays are
+/// made of, as no other is asked for.
+fn every(store: &Store, arrays: &[&Arc<Array>], notes: &mut Vec<String>) -> BTreeSet<usize> {
+    let used: BTreeSet<usize> = arrays.iter().flat_map(|array| of_array(store, array)).collect();
+    let is_inside = |name: &str| {
+        let is_part = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        !name.contains('\\') && Path::new(name).components().all(is_part)
+    };
+    let mut numbers = BTreeSet::new();
+    for (name, number) in store.names().filter_map(|name| Some((name, store.find(name)?))) {
+        if used.contains(&number) || is_inside(name) {
+            numbers.insert(number);
+        } else {
+            notes.push(format!(
+                "the member {name:?} is left out: no array reads it, and its path leads elsewhere"
+            ));
+        }
+    }
+    numbers
 }
 
 /// The schemas of arrays, and what they read.
 fn used(store: &Store, arrays: &[&Arc<Array>]) -> Result<BTreeSet<usize>> {
     let mut numbers = BTreeSet::new();
     for array in arrays {
-        let document = array.document.as_ref().map_err(|fault| fault.error(store.place(&array.name)))?;
-        let names = document::reads(document).into_iter().chain([format!("{}{SCHEMA}", array.name)]);
-        numbers.extend(names.filter_map(|name| store.find(&name)));
+        array.document.as_ref().map_err(|fault| fault.error(store.place(&array.name)))?;
+        numbers.extend(of_array(store, array));
     }
     Ok(numbers)
+}
+
+/// The schema of an array, and what it reads as far as that is known.
+fn of_array(store: &Store, array: &Array) -> Vec<usize> {
+    let reads = array.document.as_ref().map(document::reads).unwrap_or_default();
+    let names = reads.into_iter().chain([format!("{}{SCHEMA}", array.name)]);
+    names.filter_map(|name| store.find(&name)).collect()
 }
 
 fn add(store: &Store, number: usize, members: &mut Members, (path, file): (&Path, &File)) -> Result<()> {

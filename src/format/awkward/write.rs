@@ -7,6 +7,7 @@
 //! What follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
 //! so is `meta.yaml`, and what it tells of another class is refused.
 
+mod pairs;
 mod schema;
 mod told;
 
@@ -43,6 +44,8 @@ pub struct Writer {
 struct Added {
     array: Array,
     member: String,
+    /// Where its bytes begin in the file.
+    at: u64,
     /// Of whole numbers.
     numbers: Option<Numbers>,
 }
@@ -132,9 +135,10 @@ impl Writer {
             // The next member takes its place.
             return Ok(vec![why.into()]);
         }
+        let at = written.end - need;
         self.members.keep(written);
         self.names.push(name.to_owned());
-        self.arrays.insert(name.to_owned(), Added { array: array.clone(), member, numbers });
+        self.arrays.insert(name.to_owned(), Added { array: array.clone(), member, at, numbers });
         Ok(left_out)
     }
 

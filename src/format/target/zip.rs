@@ -44,8 +44,8 @@ impl Body<'_> {
 pub struct Written {
     /// For the directory.
     entry: Vec<u8>,
-    /// Where the next member may begin.
-    end: u64,
+    /// Where the next member may begin: right behind its data.
+    pub end: u64,
     /// Of its data.
     pub crc: u32,
 }

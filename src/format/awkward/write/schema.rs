@@ -1,7 +1,7 @@
 //! The schema of an array that is written: flat, or jagged as the names of its parts tell.
 
 use super::super::json::write_text;
-use super::{Added, Writer, below};
+use super::{Added, Writer, below, pairs};
 use crate::array::{self, Array, Dtype, Order};
 
 pub struct Schema<'w> {
@@ -55,6 +55,10 @@ impl<'w> Schema<'w> {
         self.json.extend(format!("], \"id\": {id}}}").into_bytes());
         let (len, need) = lists(&parts, call)?;
         let have = content.first().copied().flatten().unwrap_or(0);
+        if let [starts, stops] = parts[..] {
+            let fit = pairs::check(&writer.file.file, starts, stops, have);
+            fit.map_err(|problem| format!("the lists of {place:?}: {problem}"))?;
+        }
         match need {
             Some(need) if need > have.into() => {
                 Err(format!("the lists of {place:?} need {need} items, its content has {have}"))

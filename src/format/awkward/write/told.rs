@@ -5,8 +5,11 @@ use std::io::{self, Read};
 
 use crate::yaml::{self, Node};
 
-/// The longest that is read; it has a schema, which is as long.
-const LONGEST: u64 = 128 << 20;
+/// The longest that is read, as YAML takes many times its length; what is told of flat and jagged arrays is short.
+const LONGEST: u64 = 1 << 20;
+/// The longest type that is kept, in characters; that of a flat or jagged array with as many dimensions as there can be
+/// is shorter.
+const LONGEST_TYPE: usize = 16 << 10;
 
 pub struct Told {
     pub is_flat: bool,
@@ -19,7 +22,9 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     let mut bytes = Vec::new();
     data.take(LONGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LONGEST {
-        return Err(io::Error::other(format!("it has more than {LONGEST} bytes, which is the limit")));
+        return Err(io::Error::other(format!(
+            "a meta.yaml has more than {LONGEST} bytes, which is the limit"
+        )));
     }
     let Some(node) = String::from_utf8(bytes).ok().and_then(|text| yaml::value(&text).ok()) else {
         return Ok(None);
@@ -35,7 +40,7 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
         )));
     }
     let shape = node.get("type").and_then(Node::as_str).unwrap_or_default();
-    Ok(Some(Told { is_flat: class == "numpy.ndarray", shape: shape.into() }))
+    Ok(Some(Told { is_flat: class == "numpy.ndarray", shape: shape.chars().take(LONGEST_TYPE).collect() }))
 }
 
 /// Why something of it is not there: what is said first.
