@@ -39,6 +39,8 @@ pub struct Sidecar {
     pub name: Text,
     pub metadata: Arc<Node>,
     pub says: Says,
+    /// Of the table that described it.
+    pub row: Option<i128>,
 }
 
 /// What a sidecar says of its file's bytes.
@@ -52,9 +54,9 @@ pub enum Says {
 }
 
 impl Sidecar {
-    /// What datasets come in the order of: where the bytes were. What had none came before what had some.
+    /// What datasets come in the order of: where the bytes were, or their row. What had none came before what had some.
     pub fn place(&self) -> (i128, i128) {
-        let Says::Codec(codec) = &self.says else { return (i128::MAX, i128::MAX) };
+        let Says::Codec(codec) = &self.says else { return (i128::MAX, self.row.unwrap_or(i128::MAX)) };
         let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
         (number("byteOffset"), number("byteLength"))
     }
@@ -97,7 +99,9 @@ pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
     let orphans = orphans.into_iter().filter(|number| matches!(roles.get(*number), Some(Role::Plain)));
     for file in orphans.filter_map(|number| files.get(number)) {
         let shown = file.path.display();
-        notes.push(format!("{shown}: is the sidecar of a file that is not there: it is packed as a file"));
+        notes.push(format!(
+            "{shown}: is the sidecar of a file that is not there: it is taken for a file by itself"
+        ));
     }
     Ok(roles)
 }
@@ -137,7 +141,8 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
         return Ok(Judged::Odd(why));
     }
     let metadata = node.get_shared("metadata").cloned().unwrap_or(Arc::new(Node::Null));
-    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says }))
+    let row = facts().find_map(|key| node.get(key)?.get("row")?.as_i128());
+    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says, row }))
 }
 
 fn is_sidecar(file: &Found) -> Result<bool> {
@@ -260,6 +265,8 @@ mod tests {
         assert_eq!(shown, ["3", "2", "sidecar", "sidecar", "plain", "plain", "plain", "plain", "plain"]);
         assert_eq!(notes.len(), 2);
         assert!(notes[0].contains(r#"b.meta.yaml: looks like a sidecar, but of "c""#), "{notes:?}");
-        assert!(notes[1].contains("c.meta.yaml: is the sidecar of a file that is not there"), "{notes:?}");
+        let orphan =
+            "c.meta.yaml: is the sidecar of a file that is not there: it is taken for a file by itself";
+        assert!(notes[1].ends_with(orphan), "{notes:?}");
     }
 }

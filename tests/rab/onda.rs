@@ -403,6 +403,7 @@ const REWRITTEN: [&str; 14] = [
 fn written(old: &Path, new: &Path) {
     let said = rab(&[&"convert", &"-f", &old, &new]);
     assert!(said.code == 0 && said.err.lines().all(|line| line.starts_with("note: ")), "{said:?}");
+    assert!(!said.err.contains("rab convert"), "it speaks of itself: {said:?}");
 }
 
 #[test]
@@ -424,6 +425,60 @@ fn tables_are_written_anew() {
         written(&old, &new);
         python(&[&"check_onda_rewritten.py", &old, &new, &""]);
     }
+}
+
+/// Of merged annotations `from` is Onda's: its ids are written as those of `id`, and have to be there.
+#[test]
+fn what_annotations_were_merged_from_is_ondas() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    let script = "
+import sys, pyarrow as pa
+ids = [bytes([at] * 6 + [64, 0, 128] + [at] * 7) for at in range(4)]
+edges = pa.struct([('start', pa.duration('ns')), ('stop', pa.duration('ns'))])
+def write(name, kind, sources, **more):
+    count = len(sources)
+    table = pa.table({'recording': pa.array(ids[:1] * count, kind), 'id': pa.array(ids[:count], kind),
+        'span': pa.array([{'start': 0, 'stop': 1}] * count, edges), 'from': pa.array(sources, pa.list_(kind)), **more})
+    table = table.replace_schema_metadata({'legolas_schema_qualified': 'onda.merged-annotation@1>onda.annotation@1'})
+    with pa.ipc.new_file(sys.argv[1] + '/' + name, table.schema) as out:
+        out.write_table(table)
+sources = [[ids[3]], [ids[1], ids[2]]]
+write('fixed.arrow', pa.binary(16), sources, more=pa.array([1, 2]))
+write('binary.arrow', pa.binary(), sources, more=pa.array([1, 2]))
+write('wrong.arrow', pa.binary(16), [[], None, [ids[3], None]])
+write('short.arrow', pa.binary(), [[ids[3]], [ids[3][1:]]])
+";
+    python(&[&"-c", &script, &dir.path()]);
+    for file in ["fixed.arrow", "binary.arrow"] {
+        let new = to(&format!("new.{file}"));
+        written(&to(file), &new);
+        let script = "
+import sys, pyarrow as pa
+old, new, ours = (pa.ipc.open_file(path).read_all() for path in sys.argv[1:4])
+names = new.column_names
+assert names == ['recording', 'id', 'span', 'from', 'more'], names
+assert new.schema.field('from').equals(ours.schema.field('from'), check_metadata=True), (new.schema, ours.schema)
+turned = [[id[::-1] for id in ids] for ids in old['from'].to_pylist()]
+assert new['from'].to_pylist() == turned and new['more'].equals(old['more']), new
+assert new['id'].to_pylist() == [id[::-1] for id in old['id'].to_pylist()], new
+";
+        python(&[&"-c", &script, &to(file), &new, &sample("merged.onda.merged-annotation.arrow")]);
+        assert_eq!(rab(&[&"verify", &new]).code, 0);
+    }
+    for (file, rows) in [
+        (
+            "wrong.arrow",
+            &["row 0: from is empty", "row 1: from is null", "row 2: from has a null as value 1"][..],
+        ),
+        ("short.arrow", &["row 1: column from: a UUID has 16 bytes, this has 15"]),
+        ("binary.arrow", &["column from: list<", "(rab convert writes it so)"]),
+    ] {
+        let said = rab(&[&"verify", &to(file)]);
+        assert!(said.code == 12 && rows.iter().all(|row| said.out.contains(row)), "{said:?}");
+    }
+    let said = rab(&[&"convert", &to("wrong.arrow"), &to("none.arrow")]);
+    assert!(said.code == 12 && said.err.contains("row 0: from is empty; only rows that keep"), "{said:?}");
 }
 
 #[test]
@@ -559,7 +614,7 @@ table, is_old = sys.argv[1], sys.argv[2] == 'true'
 for number in 0, 1:
     np.arange(20 * number, 20 * number + 20, dtype='<i2').tofile(os.path.dirname(table) + '/%d.lpcm' % number)
 edges = pa.struct([('start', pa.duration('ns')), ('stop', pa.duration('ns'))])
-spans = [{'start': 10**9 * at, 'stop': 10**9 * (at + 1)} for at in (12, 5)]
+spans = [{'start': 10**9 * at, 'stop': 10**9 * (at + 1)} for at in (5, 12)]
 labels = {'kind': ['eeg'] * 2} if is_old else {'sensor_type': ['eeg'] * 2, 'sensor_label': ['head'] * 2, 'kind': ['a', 'b']}
 columns = {
     'recording': pa.array([bytes(15) + b'1'] * 2, pa.binary(16)), 'file_path': ['0.lpcm', '1.lpcm'],
@@ -595,8 +650,7 @@ def rows(path):
     table = pa.ipc.open_file(path).read_all()
     uuid = table.schema.field('recording').metadata or {}
     order = -1 if b'JuliaLang.UUID' in uuid.values() else 1
-    rows = sorted(table.to_pylist(), key=lambda row: row['start'])
-    return [{**row, 'recording': row['recording'][::order]} for row in rows]
+    return [{**row, 'recording': row['recording'][::order]} for row in table.to_pylist()]
 old, new = rows(sys.argv[1]), rows(sys.argv[2])
 assert len(new) == 2 and ('kind' in new[0]) == (sys.argv[3] == 'false'), new
 for one, other in zip(old, new):

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{
-    Array, ArrayRef, DurationNanosecondArray, FixedSizeBinaryArray, Float64Array, RecordBatch, StringArray,
-    StructArray,
+    Array, ArrayRef, DurationNanosecondArray, FixedSizeBinaryArray, Float64Array, ListArray, RecordBatch,
+    StringArray, StructArray,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
@@ -79,6 +80,17 @@ pub fn annotations(rows: &[(Id, Id, Span)]) -> Result<Columns, Problem> {
         ids("id", rows.iter().map(|row| Some(row.1)))?,
         spans(rows.iter().map(|row| Some(row.2)))?,
     ])
+}
+
+/// The column `from` of `onda.merged-annotation@1`.
+pub fn sources(rows: &[Vec<Id>]) -> Result<(Field, ArrayRef), Problem> {
+    fits(rows.iter().map(Vec::len))?;
+    let ids: Vec<Option<Id>> = rows.iter().flatten().copied().map(Some).collect();
+    let (item, values) = self::ids("", ids.into_iter())?;
+    let item = Arc::new(item);
+    let offsets = OffsetBuffer::from_lengths(rows.iter().map(Vec::len));
+    let array = ListArray::try_new(item, offsets, values, None).map_err(wrong)?;
+    Ok((Field::new("from", array.data_type().clone(), false), Arc::new(array)))
 }
 
 fn channels(rows: &[Row]) -> (Field, ArrayRef) {

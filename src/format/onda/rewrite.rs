@@ -15,7 +15,7 @@ use super::canonical::{self, ANNOTATIONS, Columns, NewTable, Row, SIGNALS};
 use super::data::is_relative;
 use super::rules;
 use super::schema::{FORMAT_VERSION, QUALIFIED, Sort};
-use super::table::{OndaTable, Signal};
+use super::table::{Id, OndaTable, Signal, Span};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -85,7 +85,7 @@ impl<'t> Rewriting<'t> {
         let back = way(&real(path)?, &real(table.source.path())?);
         let most = table.source.len().saturating_mul(RATIO).max(ALWAYS);
         let budget = Budget::new("Onda's own columns take", most);
-        let notes = rules::table(table).iter().map(|problem| problem.text().to_owned()).collect();
+        let notes = rules::lasting(table).iter().map(|problem| problem.text().to_owned()).collect();
         Ok(Rewriting { table, back, moved: 0, notes, budget })
     }
 
@@ -95,7 +95,11 @@ impl<'t> Rewriting<'t> {
 
     /// All columns as they are to be, and those of the user's own as they are.
     fn fields(&mut self) -> Result<(Vec<arrow_schema::Field>, Vec<Column<'t>>), Problem> {
-        let own = if self.is_signals() { canonical::signals(&[])? } else { canonical::annotations(&[])? };
+        let own = if self.is_signals() {
+            canonical::signals(&[])?
+        } else {
+            annotations(&[], self.table.has_sources().then_some(&[][..]))?
+        };
         let mut fields: Vec<_> = own.into_iter().map(|(field, _)| field).collect();
         let is_first = self.table.identity.sort == (Sort::Signals { version: 1 });
         let mut custom = Vec::new();
@@ -160,15 +164,10 @@ impl<'t> Rewriting<'t> {
             count = signals.len();
             canonical::signals(&signals)
         } else {
-            let row = |row| {
-                first(row, rules::damaged(rules::annotation(table, row))).and_then(|()| {
-                    let missing = || wrong(row, Problem::damaged("is not complete"));
-                    let ids = table.id("recording", row)?.zip(table.id("id", row)?).ok_or_else(missing)?;
-                    Ok((ids.0, ids.1, table.span(row)?.ok_or_else(missing)?))
-                })
-            };
-            let made = rows.map(row).collect::<Result<Vec<_>, _>>();
-            made.and_then(|made| canonical::annotations(&made))
+            self.annotations(rows).map(|(columns, made)| {
+                count = made;
+                columns
+            })
         };
         Ok((made.map_err(|problem| problem.at(table.source.place()))?, count))
     }
@@ -187,6 +186,29 @@ impl<'t> Rewriting<'t> {
             }
         }
         Ok(signals)
+    }
+
+    /// As `signals`, as columns.
+    fn annotations(&mut self, rows: impl Iterator<Item = usize>) -> Result<(Columns, usize), Problem> {
+        let (table, is_merged) = (self.table, self.table.has_sources());
+        let (mut made, mut sources, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for row in rows {
+            first(row, rules::damaged(rules::annotation(table, row)))?;
+            let missing = || wrong(row, Problem::damaged("is not complete"));
+            let ids = table.id("recording", row)?.zip(table.id("id", row)?).ok_or_else(missing)?;
+            made.push((ids.0, ids.1, table.span(row)?.ok_or_else(missing)?));
+            if is_merged {
+                let of_row = rules::sources(table, row, &mut self.budget);
+                let of_row: Vec<Id> = of_row.map_err(|problem| wrong(row, problem))?;
+                bytes += size_of_val(of_row.as_slice());
+                sources.push(of_row);
+            }
+            if bytes > BATCH {
+                break;
+            }
+        }
+        let columns = annotations(&made, is_merged.then_some(sources.as_slice()))?;
+        Ok((columns, made.len()))
     }
 
     fn signal(&mut self, row: usize) -> Result<Row> {
@@ -230,6 +252,13 @@ impl<'t> Rewriting<'t> {
         }
         self.notes
     }
+}
+
+/// Onda's columns; merged annotations have what each was made of.
+fn annotations(rows: &[(Id, Id, Span)], sources: Option<&[Vec<Id>]>) -> Result<Columns, Problem> {
+    let mut columns = canonical::annotations(rows)?;
+    columns.extend(sources.map(canonical::sources).transpose()?);
+    Ok(columns)
 }
 
 /// Fails with the first thing that is wrong with a row.

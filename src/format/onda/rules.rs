@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use super::arrow::{Budget, Problem};
 use super::schema::Sort;
-use super::table::{OndaTable, Signal, Span, shown};
+use super::table::{Id, OndaTable, Signal, Span, shown};
 
 /// What is wrong in one table as a whole, or with the channels of one signal: so much is said.
 pub const MOST_SAID: usize = 1000;
@@ -180,9 +180,26 @@ pub fn annotation(table: &OndaTable, row: usize) -> Vec<String> {
     wrong
 }
 
+/// The ids that a merged annotation was made of, if they are as they have to be.
+pub fn sources(table: &OndaTable, row: usize, budget: &mut Budget) -> Result<Vec<Id>, Problem> {
+    let ids = table.sources(row, budget)?.ok_or_else(|| Problem::damaged("from is null"))?;
+    if ids.is_empty() {
+        return Err(Problem::damaged("from is empty"));
+    }
+    let id = |(at, id): (usize, &Option<Id>)| {
+        id.ok_or_else(|| Problem::damaged(format!("from has a null as value {at}")))
+    };
+    ids.iter().enumerate().map(id).collect()
+}
+
 /// Everything that is wrong with a table that is not said of its signals: its schema, rows of annotations, and
 /// what comes twice though it should be one.
 pub fn table(table: &OndaTable) -> Vec<Problem> {
+    damaged(table.identity.mended.clone()).chain(lasting(table)).collect()
+}
+
+/// As `table`, without what is mended when it is written anew.
+pub fn lasting(table: &OndaTable) -> Vec<Problem> {
     let (mut wrong, mut limit) = (table.identity.warnings.clone(), None);
     match table.identity.sort {
         Sort::Signals { .. } => {
@@ -193,6 +210,7 @@ pub fn table(table: &OndaTable) -> Vec<Problem> {
             }
         }
         Sort::Annotations => {
+            let mut budget = Budget::of_file("the lists in its column from take", table.source.len());
             for row in 0..table.arrow.rows() {
                 if wrong.len() >= MOST_SAID {
                     break;
@@ -200,6 +218,14 @@ pub fn table(table: &OndaTable) -> Vec<Problem> {
                 wrong.extend(
                     annotation(table, row).into_iter().map(|problem| format!("row {row}: {problem}")),
                 );
+                if !table.has_sources() || limit.is_some() {
+                    continue;
+                }
+                match sources(table, row, &mut budget) {
+                    Ok(_) => {}
+                    Err(Problem::Damaged(problem)) => wrong.push(format!("row {row}: {problem}")),
+                    Err(problem) => limit = Some(problem),
+                }
             }
             let ids = |row| table.id("id", row).ok().flatten();
             twice(table, "id", &mut wrong, ids, |id| shown(Some(id)));

@@ -7,7 +7,7 @@
 
 use memchr::memmem;
 
-use super::arrow::{Kind, Problem, Schema};
+use super::arrow::{Field, Kind, Problem, Schema};
 use crate::error::shortened;
 
 pub const QUALIFIED: &str = "legolas_schema_qualified";
@@ -31,8 +31,17 @@ pub struct Identity {
     pub schema: String,
     /// What is not as Onda writes it, and how it is understood.
     pub warnings: Vec<String>,
+    /// As `warnings`, of what a table that is written anew has as Onda writes it.
+    pub mended: Vec<String>,
     /// What was found out otherwise than by metadata; nothing is wrong with it.
     pub notes: Vec<String>,
+}
+
+impl Identity {
+    /// Has each annotation in `from` the ids of those that it was made of?
+    pub fn is_merged(&self) -> bool {
+        self.sort == Sort::Annotations && self.schema.split('>').any(|part| part == MERGED)
+    }
 }
 
 /// Why a table is not taken.
@@ -59,6 +68,7 @@ const SHARED: [&str; 9] = [
     "sample_offset_in_unit",
     "sample_type",
 ];
+const MERGED: &str = "onda.merged-annotation@1";
 const ANNOTATION: [&str; 3] = ["recording", "id", "span"];
 
 /// Has the head of an Arrow file the words of Onda's metadata or columns?
@@ -118,6 +128,9 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
         }
     }
     complete(schema, identity.sort)?;
+    if identity.is_merged() && schema.position("from").is_none() {
+        identity.warnings.push(format!("the column from is needed for {MERGED}, and not there"));
+    }
     types(schema, &mut identity)?;
     Ok(identity)
 }
@@ -149,6 +162,7 @@ fn named(qualified: &str) -> Result<Identity, Refusal> {
         sort: sort.ok_or_else(foreign)?,
         schema: qualified.into(),
         warnings: Vec::new(),
+        mended: Vec::new(),
         notes: Vec::new(),
     })
 }
@@ -173,7 +187,7 @@ fn of_columns(schema: &Schema, foreign: String) -> Result<Identity, Refusal> {
         Sort::Signals { version } => format!("onda.signal@{version}"),
         _ => "onda.annotation@1".into(),
     };
-    Ok(Identity { sort, schema: name, warnings: Vec::new(), notes: Vec::new() })
+    Ok(Identity { sort, schema: name, warnings: Vec::new(), mended: Vec::new(), notes: Vec::new() })
 }
 
 /// The version of signals by the columns that differ.
@@ -212,6 +226,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
         return Ok(());
     }
     let is_signal = identity.sort != Sort::Annotations;
+    let is_merged = identity.is_merged();
+    let is_bytes = |kind: &Kind| matches!(kind, Kind::Binary { .. } | Kind::BinaryView);
     for field in &schema.fields {
         let found = field.stored();
         let inner = found.children.iter().map(|child| &child.stored().kind).collect::<Vec<_>>();
@@ -219,8 +235,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
             ("recording", _) | ("id", false) => match &found.kind {
                 Kind::FixedBinary(16) => None,
                 // As polars has it, which knows no bytes of a fixed number.
-                Kind::Binary { .. } | Kind::BinaryView => {
-                    identity.warnings.push(format!(
+                kind if is_bytes(kind) => {
+                    identity.mended.push(format!(
                         "column {}: {} where Onda has fixed_size_binary[16] (rab convert writes it so)",
                         field.name,
                         field.type_name()
@@ -229,6 +245,20 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 }
                 _ => Some("a UUID as fixed_size_binary[16]"),
             },
+            ("from", false) if is_merged => {
+                if !is_list_of_ids(field) {
+                    identity.warnings.push(format!(
+                        "column from: {} where Onda has a list of fixed_size_binary[16]",
+                        shortened(&field.type_name())
+                    ));
+                } else if inner.first().is_some_and(|kind| is_bytes(kind)) {
+                    identity.mended.push(format!(
+                        "column from: {} where Onda has a list of fixed_size_binary[16] (rab convert writes it so)",
+                        field.type_name()
+                    ));
+                }
+                None
+            }
             ("span", _) => {
                 let part =
                     |name| found.children.iter().find(|child| child.name == name).map(|child| &child.kind);
@@ -292,6 +322,13 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+pub fn is_list_of_ids(field: &Field) -> bool {
+    let found = field.stored();
+    let is_list = matches!(found.kind, Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_));
+    let is_id = |kind: &Kind| matches!(kind, Kind::FixedBinary(16) | Kind::Binary { .. } | Kind::BinaryView);
+    is_list && matches!(found.children.as_slice(), [item] if is_id(&item.stored().kind))
 }
 
 #[cfg(test)]

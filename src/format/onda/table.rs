@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{HEAD, Options};
 use super::arrow::{Budget, Column, Field, Items, Kind, Problem, Table, Value, hex, messages, uuid};
-use super::schema::{Identity, Refusal, Sort, identify, tells_of_onda};
+use super::schema::{Identity, Refusal, Sort, identify, is_list_of_ids, tells_of_onda};
 use crate::source::Source;
 use crate::yaml::Node;
 use crate::{Error, Result};
@@ -133,12 +133,41 @@ impl OndaTable {
 
     pub fn id(&self, name: &str, row: usize) -> Result<Option<Id>, Problem> {
         let Some(value) = self.value(name, row)? else { return Ok(None) };
+        self.read_id(name, &value, self.has_reversed(name)).map(Some)
+    }
+
+    fn has_reversed(&self, name: &str) -> bool {
+        self.arrow.schema.position(name).is_some_and(|number| self.is_reversed(number))
+    }
+
+    fn read_id(&self, name: &str, value: &Value<'_>, is_reversed: bool) -> Result<Id, Problem> {
         let bytes = value.bytes().map_err(|problem| in_column(name, problem))?;
         let bytes = bytes.try_into().map_err(|_| {
             Problem::damaged(format!("column {name}: a UUID has 16 bytes, this has {}", bytes.len()))
         })?;
-        let is_reversed = self.arrow.schema.position(name).is_some_and(|number| self.is_reversed(number));
-        Ok(Some(if is_reversed { u128::from_le_bytes(bytes) } else { u128::from_be_bytes(bytes) }))
+        Ok(if is_reversed { u128::from_le_bytes(bytes) } else { u128::from_be_bytes(bytes) })
+    }
+
+    /// Is there Onda's column of what merged annotations were made of?
+    pub fn has_sources(&self) -> bool {
+        self.identity.is_merged() && self.column("from").is_some_and(|column| is_list_of_ids(column.field))
+    }
+
+    /// The ids of the annotations that a merged one was made of. Where no extension type tells, their bytes are in the
+    /// order of those in `id`. A short file can name a long list many times.
+    pub fn sources(&self, row: usize, budget: &mut Budget) -> Result<Option<Vec<Option<Id>>>, Problem> {
+        let Some(value) = self.value("from", row)? else { return Ok(None) };
+        let items = value.list().map_err(|problem| in_column("from", problem))?;
+        budget.take(items.len().saturating_mul(size_of::<Option<Id>>()))?;
+        let is_reversed = match items.field.extension() {
+            Some("JuliaLang.UUID") => true,
+            Some("arrow.uuid") => false,
+            _ => self.has_reversed("id"),
+        };
+        let id = |item: Result<Option<Value<'_>>, Problem>| {
+            item?.map(|value| self.read_id("from", &value, is_reversed)).transpose()
+        };
+        items.iter().map(id).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
     pub fn text(&self, name: &str, row: usize) -> Result<Option<&str>, Problem> {
