@@ -47,27 +47,17 @@ fn numbers(
 ) -> Result<String, String> {
     let (mut time, mut channel, mut plain) = (None, None, Vec::new());
     for term in terms(expression)? {
-        let (slot, found) = match term {
-            Term::Name(name) => (&mut channel, named(name, sampling)?.to_string()),
-            Term::Bare(term) => {
-                let range = Range::of(term, sampling.rate)?;
-                if range.is_some() || is_index(term) {
-                    others.extend(other_meaning(term, range.is_some(), sampling));
-                }
-                match range {
-                    Some(range) => {
-                        notes.extend(range.judge(term, sampling.rate, count)?);
-                        (&mut time, range.shown())
-                    }
-                    None => match position(term, sampling).filter(|_| !is_index(term)) {
-                        Some(number) => (&mut channel, number.to_string()),
-                        None if is_plain(term) => {
-                            plain.push(term);
-                            continue;
-                        }
-                        None => return Err(no_channel(term, sampling)),
-                    },
-                }
+        let (slot, found) = match Meaning::of(&term, sampling)? {
+            Meaning::Time(term, range) => {
+                others.extend(other_meaning(term, true, sampling));
+                notes.extend(range.judge(term, sampling.rate, count)?);
+                (&mut time, range.shown())
+            }
+            Meaning::Channel(number) => (&mut channel, number.to_string()),
+            Meaning::Plain(term) => {
+                others.extend(other_meaning(term, false, sampling).filter(|_| is_index(term)));
+                plain.push(term);
+                continue;
             }
         };
         if slot.replace(found).is_some() {
@@ -94,6 +84,30 @@ enum Term<'a> {
     /// It stood in quotes.
     Name(&'a str),
     Bare(&'a str),
+}
+
+/// What a term is: see the table above.
+enum Meaning<'a> {
+    Time(&'a str, Range),
+    Plain(&'a str),
+    Channel(usize),
+}
+
+impl<'a> Meaning<'a> {
+    fn of(term: &Term<'a>, sampling: &Sampling) -> Result<Meaning<'a>, String> {
+        let term = match *term {
+            Term::Name(name) => return named(name, sampling).map(Meaning::Channel),
+            Term::Bare(term) => term,
+        };
+        if let Some(range) = Range::of(term, sampling.rate)? {
+            return Ok(Meaning::Time(term, range));
+        }
+        match position(term, sampling).filter(|_| !is_index(term)) {
+            Some(number) => Ok(Meaning::Channel(number)),
+            None if is_plain(term) => Ok(Meaning::Plain(term)),
+            None => Err(no_channel(term, sampling)),
+        }
+    }
 }
 
 /// What stands between commas. Only a term that begins with a quote is in quotes: names have some too.
