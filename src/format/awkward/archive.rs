@@ -288,9 +288,7 @@ impl Datasets for Archive {
         let is_flat = array.node(file.ix)?.flat().is_some();
         match &file.what {
             What::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
-            What::Face(_) | What::Text => {
-                self.checked.follows(file.array, array, file.ix, &self.name(number))
-            }
+            What::Face(_) | What::Text => self.checked.follows(file.array, array, file.ix),
             What::Data => array.sound(file.ix).map(drop),
             _ => Ok(()),
         }
