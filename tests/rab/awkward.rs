@@ -715,6 +715,17 @@ fn links_are_listed() {
     let want = serde_json::json!({"name": "columns/b", "type": "link", "target": "a"});
     assert_eq!(listed.as_array().unwrap().last(), Some(&want));
     assert_eq!(rab(&[&"ls", &shared, &"columns/c"]).code, 3);
+    // And are followed.
+    for (verb, more) in
+        [("get", ""), ("get", "[1:]"), ("cat", ""), ("info", ""), ("get", "/data"), ("cat", "/data")]
+    {
+        let [by_link, itself] =
+            ["b", "a"].map(|name| rab(&[&verb, &shared, &format!("columns/{name}{more}")]));
+        assert_eq!((by_link.code, &by_link.out), (0, &itself.out), "{verb} {more}: {by_link:?}");
+    }
+    assert!(good(&[&"info", &shared, &"columns/b"]).contains("name: columns/a/data"));
+    let missing = rab(&[&"get", &shared, &"columns/b/nothing"]);
+    assert!(missing.code == 3 && missing.err.contains("no dataset \"columns/b/nothing\""), "{missing:?}");
 }
 
 /// Each is named for what is wrong with it; `repeated` is what the reference reads too.
