@@ -41,6 +41,15 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"\"}");
 }
 
+/// A date or span of time, of eight bytes. Spans are numbers.
+pub fn time(times: Times, item: &[u8], out: &mut Vec<u8>) {
+    match times.text(item) {
+        Some(text) if times.is_number(&text) => out.extend(text.into_bytes()),
+        Some(text) => out.extend(format!("\"{text}\"").into_bytes()),
+        None => hex(item, out),
+    }
+}
+
 /// Lists without an element at most.
 pub const MOST_EMPTY: u64 = 1 << 24;
 
@@ -70,9 +79,8 @@ impl Lists {
             AnyArray::Opaque(opaque) => {
                 let times = opaque.record().and_then(Times::of);
                 opaque.items().try_for_each(|item| {
-                    add(&|text| match times.and_then(|times| Some((times, times.text(item)?))) {
-                        Some((times, time)) if times.is_number(&time) => text.extend(time.into_bytes()),
-                        Some((_, time)) => text.extend(format!("\"{time}\"").into_bytes()),
+                    add(&|text| match times {
+                        Some(times) => time(times, item, text),
                         None => hex(item, text),
                     })
                 })
