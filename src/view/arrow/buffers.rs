@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::array::{Dtype, Element, Endian, Kind};
 use crate::arrow::{Column, Of};
 use crate::content::Content;
-use crate::view::frame::{self, Cells, Frame, distinct, trimmed};
+use crate::lines::distinct;
+use crate::view::frame::{self, Cells, Frame, trimmed};
 use crate::view::slots::{self, Slots};
 use crate::{Error, Result};
 

@@ -5,7 +5,6 @@
 
 mod array;
 mod padded;
-mod quoted;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -15,6 +14,7 @@ use super::{Dataset, Face, View};
 use crate::array::Array;
 use crate::array::text::Texts;
 use crate::content::Content;
+use crate::lines;
 use crate::tree::Description;
 use crate::{Error, Result};
 
@@ -37,6 +37,10 @@ impl View for Csv {
         Frame::shows(about) || about.array.as_ref().is_some_and(is_grid)
     }
 
+    fn is_of_numbers(&self) -> bool {
+        true
+    }
+
     fn face(&self, dataset: &Dataset) -> Result<Face> {
         let about = dataset.about();
         let too_long = || dataset.wrong("as text it is longer than files can be");
@@ -53,7 +57,7 @@ impl View for Csv {
         Ok(Face::File(match Frame::of(dataset)? {
             Err(broken) => broken,
             Ok(frame) if Frame::is_of_numbers(about) => padded::csv(frame).ok_or_else(too_long)?,
-            Ok(frame) => quoted::csv(frame),
+            Ok(frame) => lines::csv(frame),
         }))
     }
 }
