@@ -4,6 +4,9 @@
 
 use std::sync::Arc;
 
+/// What is called by a longer name is called as its file: every path below would have it.
+const LONGEST: usize = 1024;
+
 /// The way down from the root.
 #[derive(Clone, Debug, Default)]
 pub struct Way(Option<Arc<Step>>);
@@ -42,7 +45,7 @@ impl Way {
 
     /// As [`Way::below`], of a file name that something gets which is called otherwise.
     pub fn below_called(&self, name: Vec<u8>, called: &str) -> Way {
-        if name == called.as_bytes() {
+        if name == called.as_bytes() || called.len() > LONGEST {
             return self.below(name);
         }
         let len = self.len_with(called.len().max(name.len()));
@@ -52,7 +55,8 @@ impl Way {
     /// To what gets these file names, and is called otherwise.
     pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
         let way = Way::of(names);
-        let Some(step) = way.0.as_deref().filter(|_| way.joined().as_ref() != called) else { return way };
+        let is_other = called.len() <= LONGEST && way.joined().as_ref() != called;
+        let Some(step) = way.0.as_deref().filter(|_| is_other) else { return way };
         let len = step.len.max(called.len());
         step.above.step(step.name.clone(), Called::Whole(called.into()), len)
     }
