@@ -270,6 +270,41 @@ save('bounds/content', np.arange(20000, dtype='u1'))";
 }
 
 #[test]
+fn what_comes_before_damage_is_printed() {
+    let dir = kit::scratch();
+    let path = dir.path().join("x.awkd");
+    kit::python(&[&"-c", &PAST, &path]);
+    let said = rab(&[&"cat", &path, &"x", &"--as", &"jsonl"]);
+    let good_lines: String = (0..9000).map(|at| format!("[{at}]\n")).collect();
+    assert!(said.code == 12 && said.out == good_lines, "{} {}", said.err, said.out.len());
+    assert!(said.err.contains("list 9000 ends at 10001, its content has 10000 items"), "{}", said.err);
+    let json = rab(&[&"get", &path, &"x", &"--json"]);
+    assert!(
+        json.code == 12 && json.err == said.err && json.out.lines().count() == 9000,
+        "{} {}",
+        json.err,
+        json.out.len()
+    );
+    // No file stands for what is not whole.
+    let out = dir.path().join("out");
+    let said = rab(&[&"unpack", &path, &out, &"--as", &"jsonl"]);
+    assert!(said.code == 12 && !out.join("x.jsonl").exists(), "{said:?}");
+}
+
+const PAST: &str = r#"
+import json, sys, zipfile, numpy as np
+def flat(member):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": member}, {"dtype": "int64"}, {"json": 10000}]}
+stops = np.arange(1, 10001)
+starts = np.arange(10000)
+stops[9000] = 10001
+with zipfile.ZipFile(sys.argv[1], "w") as to:
+    for name, array in [("a", starts), ("b", stops), ("c", np.arange(10000))]: to.writestr("x-" + name, array.tobytes())
+    to.writestr("x.json", json.dumps({"awkward0": "0.15.5", "prefix": "x-", "schema": {
+        "call": ["awkward0", "JaggedArray"], "args": [flat("a"), flat("b"), flat("c")]}}))
+"#;
+
+#[test]
 fn text_that_is_not_utf8_is_written_as_bytes() {
     let dir = kit::scratch();
     let from = file("bad/string_bad_utf8.awkd");
