@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::array::trimmed;
 use crate::array::{Dtype, Element, Endian, Kind};
 use crate::arrow::{Column, Of};
 use crate::content::Content;
-use crate::view::frame::{self, Cells, Frame, distinct, trimmed};
+use crate::view::frame::{self, Cells, Frame, distinct};
 use crate::view::slots::{self, Slots};
 use crate::{Error, Result};
 

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Result;
+use crate::array::trimmed;
 use crate::content::{Content, Lines, Rows};
 use crate::error::Place;
-use crate::view::frame::{Frame, trimmed};
+use crate::view::frame::Frame;
 
 pub fn csv(frame: Frame) -> Content {
     let mut header = Vec::new();

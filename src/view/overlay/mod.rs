@@ -135,11 +135,23 @@ impl Overlay {
         if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
             return Ok(Some((found.into_node(), face)));
         }
-        let own = self.own(dir, faces.view)?;
-        match own.map(|own| self.tree.lookup(own.node(), name)).transpose()?.flatten() {
+        match self.look_up_own(dir, &faces, name)? {
             None => self.look_up_part(&faces, &parent, name),
             found => Ok(found),
         }
+    }
+
+    /// What the container has of the shown view itself. Its name is another one where something else is called so.
+    fn look_up_own(&self, dir: NodeId, faces: &Faces<'_>, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let Some(own) = self.own(dir, faces.view)? else { return Ok(None) };
+        for plain in [Some(name), names::unnumbered(name)].into_iter().flatten() {
+            if let Some((found, face)) = Held::find(&self.tree, own.node(), plain)?
+                && faces.name_of_own(plain)? == name
+            {
+                return Ok(Some((found.into_node(), face)));
+            }
+        }
+        Ok(None)
     }
 
     /// The directory that a container itself has for a view, or the one in that which stands for `dir`.

@@ -17,11 +17,14 @@ const FOUND: NonZeroUsize = NonZeroUsize::new(16 << 10).unwrap();
 /// Where something is, from the root on, as who looked for it called it.
 pub type Path = Vec<u8>;
 
+/// In which directory, by which name.
+type Way = (NodeId, Box<[u8]>);
+
 pub struct Stores {
     /// Directories of stores, and those that lead there.
     found: Mutex<LruCache<Path, ()>>,
-    /// Where directories of the tree were found: in which one, by which name.
-    ways: Mutex<LruCache<NodeId, (NodeId, Box<[u8]>)>>,
+    /// Where directories of the tree were found.
+    ways: Mutex<LruCache<NodeId, Way>>,
 }
 
 impl Stores {
