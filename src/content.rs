@@ -7,6 +7,7 @@ mod computed;
 mod extent;
 mod hyperslab;
 mod lines;
+mod window;
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
@@ -17,6 +18,7 @@ pub use computed::{Computed, joined};
 pub use extent::Coding;
 pub use hyperslab::hyperslab;
 pub use lines::{Lines, Rows};
+pub use window::Window;
 
 use crate::codec::{Pass, Stream};
 use crate::source::{Mapped, Source};

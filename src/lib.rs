@@ -21,6 +21,7 @@
 //! | `report` | what is told of a dataset: `rab info`, `rab ls --json` and the view of that |
 //! | `format` | trait `Format`, detection, and one file or folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
+//! | `lines` | rows of named cells as text: CSV and lines of JSON |
 //! | `arrow` | Arrow IPC files around bytes that are there already |
 //! | `content` | what a file's bytes are |
 //! | `array` | element types, byte order, shape; parts of arrays in memory |
@@ -52,6 +53,7 @@ mod format;
 mod fs;
 #[cfg(feature = "mount")]
 mod fuse;
+mod lines;
 #[cfg(feature = "mount")]
 mod mirror;
 #[cfg(feature = "mount")]

@@ -62,14 +62,19 @@ def onda_faces(bench):
             parts = ["decoded", str(recording), label + ".npy"] if face == "decoded" else \
                 ["channels", str(recording), label, face + ".npy"]
             path = os.path.join(where, ".views", *parts)
-            warm(os.path.join(folder, label))
-            size, rates = os.path.getsize(path), []
+            samples = os.path.join(folder, label)
+            warm(samples)
+            size, rates, plain = os.path.getsize(path), [], []
             for _ in range(bench.repeat):
+                plain.append(size / seconds(warm, samples) / 1e9)
                 os.posix_fadvise(descriptor := os.open(path, os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)
                 os.close(descriptor)
                 rates.append(size / seconds(warm, path) / 1e9)
             what = "decoded" if face == "decoded" else "one channel"
-            found.append((f"Onda: {what} of {label.replace('_', ' x ')}", f"{median(rates):.2f} GB/s", "at least 1 GB/s"))
+            # All samples are read for one channel: their plain read is what any way of it costs at least.
+            found.append((f"Onda: {what} of {label.replace('_', ' x ')}",
+                          f"{median(rates):.2f} GB/s of output (its samples read and nothing made of them: {median(plain):.2f})",
+                          "at least 1 GB/s"))
     return found
 
 

@@ -237,6 +237,17 @@ impl Archive {
         self.datasets.brief(number)
     }
 
+    /// Is a dataset right beside the others, and by the format's rules, as [`Dataset::verify`] finds it? Its own bytes are
+    /// not looked at.
+    pub(crate) fn fits(&self, number: usize) -> Result<()> {
+        let Ok(known) = u32::try_from(number) else { return Ok(()) };
+        let checked = self.datasets.check(known);
+        match self.datasets.violations(known) {
+            Ok(against) if against.is_empty() => checked,
+            _ => self.dataset_at(number)?.with_violations(checked),
+        }
+    }
+
     /// The error that there is no such dataset.
     pub fn no_dataset(&self, name: &[u8]) -> Error {
         let name = String::from_utf8_lossy(name).into_owned();

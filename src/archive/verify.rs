@@ -31,7 +31,15 @@ impl Dataset<'_> {
     /// Reads all of it. What is right but refused for what it is, is an [`Error::Unsupported`]. `passed` is told how many
     /// stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
-        let verified = self.verify_data(passed);
+        let verified = self.verify_data(passed).and_then(|checked| {
+            self.archive.datasets.check(self.number)?;
+            Ok(checked)
+        });
+        self.with_violations(verified)
+    }
+
+    /// What is against the format's rules comes first.
+    pub(super) fn with_violations<T>(&self, verified: Result<T>) -> Result<T> {
         let mut against = match self.archive.datasets.violations(self.number) {
             Ok(against) => against,
             Err(error) => return verified.and(Err(error)),
@@ -69,7 +77,6 @@ impl Dataset<'_> {
                 false => passed(self.stored_len()),
             }
         }
-        self.archive.datasets.check(self.number)?;
         Ok(match (&described.checksum, &described.compression) {
             (Some(checksum), _) if is_known(checksum) => Checked::Checksum,
             (Some(_), _) => Checked::UnknownChecksum,

@@ -42,6 +42,15 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"\"}");
 }
 
+/// A date or span of time, of eight bytes. Spans are numbers.
+pub fn time(times: Times, item: &[u8], out: &mut Vec<u8>) {
+    match times.text(item) {
+        Some(text) if times.is_number(&text) => out.extend(text.into_bytes()),
+        Some(text) => string(&text, out),
+        None => hex(item, out),
+    }
+}
+
 fn string(text: &str, out: &mut Vec<u8>) {
     out.extend(serde_json::Value::from(text).to_string().into_bytes());
 }
@@ -65,11 +74,7 @@ impl Of {
 
     fn write(self, item: &[u8], out: &mut Vec<u8>) {
         match self {
-            Of::Times(times) => match times.text(item) {
-                Some(time) if times.is_number(&time) => out.extend(time.into_bytes()),
-                Some(time) => string(&time, out),
-                None => hex(item, out),
-            },
+            Of::Times(times) => time(times, item, out),
             Of::Text(cell) => {
                 let mut bytes = item.to_vec();
                 let is_text = match cell {

@@ -51,7 +51,11 @@ impl Times {
 
     /// None if the elements are something else, or no unit is said.
     pub fn of(record: &Record) -> Option<Times> {
-        let text = record.foreign_type()?;
+        Times::named(record.foreign_type()?)
+    }
+
+    /// By numpy's name of the type, with its byte order: `<M8[ms]`.
+    pub fn named(text: &str) -> Option<Times> {
         let (endian, text) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
             (Some(rest), _) => (Endian::Little, rest),
             (_, Some(rest)) => (Endian::Big, rest),

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Bytes, Computed};
+use super::{Bytes, Computed, Window};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -31,8 +31,13 @@ pub trait Rows: Send + Sync {
         u64::MAX
     }
 
+    /// Rows that are passed over in no time; None: those of a block are not many bytes.
+    fn at_once(&self) -> Option<u64> {
+        None
+    }
+
     /// Appends the text of some rows.
-    fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()>;
+    fn write(&self, rows: Range<u64>, text: &mut Window<'_>) -> Result<()>;
 }
 
 pub struct Lines<R> {
@@ -50,7 +55,7 @@ pub struct Lines<R> {
 impl<R: Rows> Lines<R> {
     pub fn new(head: Vec<u8>, rows: R) -> Lines<R> {
         let row = rows.stored().saturating_add(rows.around());
-        let block = (BLOCK / row.max(8)).max(1);
+        let block = rows.at_once().unwrap_or(BLOCK / row.max(8)).max(1);
         Lines { head, rows, block, ends: OnceLock::new(), finding: Mutex::default() }
     }
 
@@ -78,13 +83,12 @@ impl<R: Rows> Lines<R> {
         if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MOST_EMPTY {
             return Err(Error::damaged(self.rows.place(), format!("it has {count} rows without a byte")));
         }
-        let (mut ends, mut text) = (Vec::new(), Vec::new());
-        let mut end = self.head.len() as u64;
+        let (mut ends, mut end) = (Vec::new(), self.head.len() as u64);
         let blocks = count.div_ceil(self.block);
         for block in 0..blocks {
-            text.clear();
+            let mut text = Window::measuring();
             self.rows.write(self.rows_of(block), &mut text)?;
-            end += text.len() as u64;
+            end = end.saturating_add(text.len());
             if end > self.rows.most() {
                 let most = self.rows.most();
                 let problem = format!("as text it has more than {most} bytes, which is the limit");
@@ -119,29 +123,26 @@ impl<R: Rows> Computed for Lines<R> {
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let ends = self.ends()?;
-        let (mut rest, mut at, mut text) = (buf, offset, Vec::new());
+        let (mut rest, mut at) = (buf, offset);
         while !rest.is_empty() {
             let block = ends.partition_point(|end| *end <= at);
             let start = match block.checked_sub(1).and_then(|before| ends.get(before)) {
                 Some(end) => *end,
                 None => self.head.len() as u64,
             };
-            let (from, skip) = if at < start {
-                (&self.head, at)
-            } else {
-                if block == ends.len() {
-                    return Err(Error::Other("read past the end".into()));
-                }
-                text.clear();
-                self.rows.write(self.rows_of(block as u64), &mut text)?;
-                (&text, at - start)
-            };
-            let changed = || Error::Other("a row is not as long as it was".into());
-            let from = from.get(skip as usize..).filter(|from| !from.is_empty()).ok_or_else(changed)?;
-            let (now, after) = rest.split_at_mut(from.len().min(rest.len()));
-            now.copy_from_slice(from.get(..now.len()).unwrap_or_default());
-            at += now.len() as u64;
-            rest = after;
+            let is_head = at < start;
+            let mut text = Window::new(rest, if is_head { at } else { at - start });
+            match is_head {
+                true => text.put(&self.head),
+                false if block == ends.len() => return Err(Error::Other("read past the end".into())),
+                false => self.rows.write(self.rows_of(block as u64), &mut text)?,
+            }
+            let count = text.filled();
+            if count == 0 {
+                return Err(Error::Other("a row is not as long as it was".into()));
+            }
+            at += count as u64;
+            rest = rest.get_mut(count..).unwrap_or_default();
         }
         Ok(())
     }
@@ -180,7 +181,7 @@ mod tests {
         fn most(&self) -> u64 {
             12
         }
-        fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
+        fn write(&self, rows: Range<u64>, text: &mut Window<'_>) -> Result<()> {
             self.written.fetch_add(1, Ordering::Relaxed);
             let fails = rows.start == 2 && self.failures.load(Ordering::Relaxed) > 0;
             if fails {
@@ -190,7 +191,7 @@ mod tests {
                     false => Error::read(Place::default(), std::io::Error::other("not now")),
                 });
             }
-            text.extend_from_slice(b"row\n");
+            text.put(b"row\n");
             Ok(())
         }
     }

@@ -17,6 +17,7 @@ use crate::archive::{Archive, Meter};
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::format::Compression;
+use crate::format::target::input::Utf8;
 use crate::format::target::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::source::FileSource;
 use crate::tree::{Description, Rewrite};
@@ -39,7 +40,7 @@ pub struct Watch<'a> {
     pub passed: &'a dyn Fn(u64),
     /// What the new format cannot hold, as a sentence.
     pub noted: &'a dyn Fn(&str),
-    /// A dataset that is left out; the others go on.
+    /// A dataset that is left out, or written as it is and wrong or refused; the others go on. It may be told again.
     pub failed: &'a dyn Fn(&Error),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,
@@ -81,7 +82,7 @@ pub fn convert(
             }
             reader => reader?,
         };
-        let content = Input {
+        let input = |reader| Input {
             reader,
             meter: Meter::new(described.stored_len(), described.decoded_len, watch.passed),
             stop: watch.stop,
@@ -100,9 +101,14 @@ pub fn convert(
             None => Compression::None,
         });
         let origin = is_same_format.then_some(&*described.codec);
-        let new_dataset =
+        let mut new_dataset =
             NewDataset { name: &described.name, metadata: &described.metadata, what, compression, origin };
-        add(&mut *new, &new_dataset, content, archive.path(), watch)?;
+        if let Some(at) = add(&mut *new, &new_dataset, input(reader), archive.path(), watch)? {
+            let place = Place::file(archive.path()).dataset(&described.name.lossy());
+            (watch.noted)(&format!("{place}: its text is not UTF-8 at byte {at}: it is written as bytes"));
+            new_dataset = NewDataset { what: What::Bytes, origin: None, ..new_dataset };
+            add(&mut *new, &new_dataset, input(dataset.reader()?), archive.path(), watch)?;
+        }
     }
     if left_out > 0 && left_out == numbers.len() {
         (watch.noted)(&format!("{}: is not written, as nothing is left for it", out.display()));
@@ -111,6 +117,12 @@ pub fn convert(
     for (name, target) in archive.links() {
         let path = archive.path().display();
         (watch.noted)(&format!("{path}: {name:?} is {target:?} once more, and is left out"));
+    }
+    for number in numbers {
+        match archive.fits(*number) {
+            Err(error @ (Error::Damaged { .. } | Error::Unsupported { .. })) => (watch.failed)(&error),
+            fits => fits?,
+        }
     }
     new.finish()
 }
@@ -207,21 +219,34 @@ fn may_create(out: &Path, options: Options, is_input: &dyn Fn(u64, u64) -> bool)
     Ok(())
 }
 
+/// Nothing is added of what should be text and is not UTF-8; then returns where.
 fn add(
     new: &mut dyn NewContainer,
     dataset: &NewDataset<'_>,
     mut content: Input<'_>,
     file: &Path,
     watch: &Watch<'_>,
-) -> Result<()> {
-    let added = new.add(dataset, &mut content);
+) -> Result<Option<u64>> {
+    let mut bad_at = None;
+    let added = match dataset.what {
+        What::Text | What::Object => {
+            let mut text = Utf8::new(&mut content);
+            let added = new.add(dataset, &mut text);
+            bad_at = text.bad_at();
+            added
+        }
+        _ => new.add(dataset, &mut content),
+    };
     // What is wrong with the input comes first: it is why writing failed.
     if let Some(error) = content.failed.take() {
         return Err(error);
     }
+    if added.is_err() && bad_at.is_some() {
+        return Ok(bad_at);
+    }
     let place = Place::file(file).dataset(&dataset.name.lossy());
     added?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
-    Ok(())
+    Ok(None)
 }
 
 /// The bytes of a dataset on their way. Keeps the error that ends them.

@@ -86,7 +86,7 @@ impl Described {
 
 /// A container that is being written. Nothing is at its path before it is finished.
 pub trait NewContainer {
-    /// Adds a dataset with all bytes of `data`, decoded. Says what the format cannot hold of it, as ends of the
+    /// Adds a dataset with all bytes of `data`, decoded; of one that fails nothing is left. Says what the format cannot hold of it, as ends of the
     /// sentence "PLACE: ...": `its metadata is left out`.
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>>;
 

@@ -58,7 +58,7 @@ pub struct Options {
 pub struct Watch<'a> {
     /// So many stored bytes more have been dealt with.
     pub passed: &'a (dyn Fn(u64) + Sync),
-    /// A dataset that cannot be read; the others go on.
+    /// A dataset that cannot be read, or is wrong; the others go on. It may be told again.
     pub failed: &'a (dyn Fn(&Error) + Sync),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,
@@ -75,7 +75,7 @@ pub struct Choice {
 
 /// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is
 /// not there. Datasets that cannot be read are told to `watch`, and nothing is written for them but their
-/// sidecars; an error is returned if the rest could not be written.
+/// sidecars; then those that are wrong beside others, or by the format's rules, or refused, and are written as they are; an error is returned if the rest could not be written.
 pub fn unpack(
     archive: &Archive,
     choice: Option<&Choice>,
@@ -105,7 +105,11 @@ pub fn unpack(
     let unpacking = Unpacking { archive, walk: &walk, options, watch, modified, are_whole };
     unpacking.check()?;
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
-    unpacking.write_all()
+    unpacking.write_all()?;
+    match choice {
+        None => unpacking.judge(0..archive.len()),
+        Some(choice) => unpacking.judge(choice.datasets.iter().copied()),
+    }
 }
 
 /// The tree with what the container itself has of a view.
@@ -212,6 +216,14 @@ impl Unpacking<'_> {
         });
         failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)?;
         stores.last.map_or(Ok(()), |last| self.announce(&last, self.are_whole.load(Ordering::Relaxed)))
+    }
+
+    /// Tells what is wrong with what could be written as it is.
+    fn judge(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
+        numbers.try_for_each(|number| {
+            self.go_on()?;
+            self.archive.fits(number).or_else(|error| self.unreadable(error, None))
+        })
     }
 
     /// What is to be done now for a file that the walk has met.

@@ -1,14 +1,14 @@
 //! A dataset as rows of named columns: a table, or an array of one axis whose elements are records. The cells of a
 //! column are read by row numbers.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::Dataset;
 use crate::array::text::Texts;
-use crate::array::{self, Array, Cell, Dtype, Element, Endian, Record, to_utf8, trimmed};
+use crate::array::{self, Array, Cell, Dtype, Element, Endian, Kind, Record, to_utf8, trimmed};
 use crate::content::Content;
 use crate::error::Place;
+use crate::lines;
 use crate::tree::{ColumnInfo, Description, Table};
 use crate::{Error, Result};
 
@@ -187,6 +187,39 @@ impl Frame {
     }
 }
 
+impl lines::Cells for Frame {
+    fn count(&self) -> u64 {
+        self.rows
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    fn stored(&self) -> u64 {
+        self.columns.iter().map(|column| column.width).sum()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    fn each(
+        &self,
+        rows: Range<u64>,
+        cell: &mut dyn FnMut(usize, lines::Cell<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let cells: Vec<Cells> = self.columns.iter().map(|column| column.cells).collect();
+        self.each_cell(&rows, &mut |column, written| match cells.get(column) {
+            Some(Cells::Truth) => cell(column, lines::Cell::Truth(written == b"True")),
+            Some(Cells::Number(dtype)) if dtype.element.kind != Kind::Complex => {
+                cell(column, lines::Cell::Number(written))
+            }
+            _ => cell(column, lines::Cell::Text(trimmed(written))),
+        })
+    }
+}
+
 impl Column {
     /// How its numbers are written; None for texts.
     pub fn texts(&self) -> Option<Texts> {
@@ -215,20 +248,6 @@ impl Written {
         self.at = (cell + 1, end);
         self.bytes.get(start..end).unwrap_or_default()
     }
-}
-
-/// Names of which no two are the same and none is empty: where they are not, they get `~2`, `~3`, ...
-pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let (mut taken, mut numbers) = (HashSet::new(), HashMap::new());
-    let distinct = |name: &'a str| {
-        let mut candidate = name.to_owned();
-        while candidate.is_empty() || !taken.insert(candidate.clone()) {
-            let number = numbers.entry(name).and_modify(|number| *number += 1).or_insert(2u64);
-            candidate = format!("{name}~{number}");
-        }
-        candidate
-    };
-    names.into_iter().map(distinct).collect()
 }
 
 fn room(len: u64) -> Result<Vec<u8>> {

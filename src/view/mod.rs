@@ -87,6 +87,12 @@ pub trait View: Sync {
         false
     }
 
+    /// Numbers have it too: what a format has of it stands beside the faces. Else that is all that there is of it in the
+    /// format's containers.
+    fn is_of_numbers(&self) -> bool {
+        false
+    }
+
     /// Containers have it and none of their datasets: it is there where a format has it.
     fn is_of_containers(&self) -> bool {
         false

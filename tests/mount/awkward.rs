@@ -61,6 +61,8 @@ for name, want in values.items():
     python(&[&"-c", &script, &mount.path]);
     assert_eq!(names(&mount.join("flat_datetime64.awkd/.views/csv")), ["data.csv"]);
     assert_eq!(names(&mount.join("flat_structured.awkd/.views/csv")), ["data.csv"]);
+    let lines = mount.read("flat_datetime64.awkd/.views/jsonl/.jsonl").unwrap();
+    assert_eq!(lines, b"\"2020-01-01T00:00:00.000000000\"\n\"1999-12-31T00:00:00.000000000\"\n");
     assert_eq!(mount.log(), "");
 }
 

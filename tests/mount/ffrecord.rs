@@ -73,6 +73,44 @@ fn records_are_the_rows_of_an_arrow_file() {
     }
 }
 
+#[test]
+fn text_of_records_reads_only_those_that_are_in_it() {
+    let dir = scratch();
+    let file = dir.path().join("x.ffr");
+    let mut writer = Writer::create(&file).unwrap();
+    for number in 0..6u8 {
+        writer.add(&vec![number; 1 << 20][..]).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let damaged = 12 + 12 * 6 + 3 * (1 << 20) + 1000;
+    bytes[damaged] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let mount = Mount::new(&file);
+    let line = (1usize << 20).div_ceil(3) * 4;
+    for (name, around) in
+        [("csv/records.csv", 2), ("jsonl/records.jsonl", "{\"data\":\"\",\"crc32\":}\n".len())]
+    {
+        let path = mount.join(format!(".views/{name}"));
+        let size = std::fs::metadata(&path).unwrap().len() as usize;
+        assert!((6 * (line + around)..6 * (line + around + 10) + 11).contains(&size), "{name}: {size}");
+        // Well inside of each record, whose middle is the same byte over and over.
+        let file = std::fs::File::open(&path).unwrap();
+        for number in [5u8, 3, 0, 1, 4, 2] {
+            let mut part = [0; 4];
+            let at = usize::from(number) * (size / 6) + size / 12;
+            let read = std::os::unix::fs::FileExt::read_exact_at(&file, &mut part, (at - at % 4) as u64);
+            match number {
+                3 => assert_eq!(read.unwrap_err().raw_os_error(), Some(libc::EIO), "{name}"),
+                _ => read.unwrap(),
+            }
+            assert!(number != 0 || part == *b"AAAA", "{name}: {part:?}");
+        }
+    }
+    let said = mount.log();
+    assert!(said.lines().all(|line| line.contains("record") && line.contains("its CRC-32 is 0x")), "{said}");
+}
+
 /// What the message says of each file that is refused.
 const REFUSED: &[(&str, &str)] = &[
     ("big_endian", "at byte 4: the number of records is 720575940379279360: header and tables take"),

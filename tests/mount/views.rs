@@ -400,12 +400,22 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
     let plain = mount.read("sub/named_single.awkd/.views/jsonl/only.jsonl").unwrap();
     let records = mount.read("text_lines.ffr/.views/arrow/records.arrow").unwrap();
     assert!(plain == b"0\n1\n2\n" && records.starts_with(b"ARROW1"));
-    assert_eq!(files(&mount, ".views/jsonl"), [&tables("jsonl")[..], &[only.into()]].concat());
-    let records_there = "./text_lines.ffr/records.arrow".to_owned();
-    assert_eq!(files(&mount, ".views/arrow"), [&tables("arrow")[..], &[records_there]].concat());
+    let all = |kind: &str, others: &[&str]| {
+        let records = format!("./text_lines.ffr/records.{kind}");
+        [&tables(kind)[..], &others.iter().map(|name| name.to_string()).collect::<Vec<_>>(), &[records]]
+            .concat()
+    };
+    assert_eq!(files(&mount, ".views/jsonl"), all("jsonl", &[only]));
+    assert_eq!(files(&mount, ".views/arrow"), all("arrow", &[]));
+    let arrays = files(&mount, ".views/csv");
+    assert_eq!(
+        arrays.iter().filter(|name| !name.contains("awkd")).cloned().collect::<Vec<_>>(),
+        all("csv", &[])
+    );
+    assert!(arrays.contains(&"./sub/named_single.awkd/only/data.csv".to_owned()), "{arrays:?}");
     assert_eq!(mount.read(".views/arrow/text_lines.ffr/records.arrow").unwrap(), records);
     let shown = Mount::with(dir.path(), &["--as", "jsonl"]);
-    assert_eq!(files(&shown, ""), [&tables("jsonl")[..], &[only.into()]].concat());
+    assert_eq!(files(&shown, ""), all("jsonl", &[only]));
     assert_eq!(shown.read("sub/named_single.awkd/only.jsonl").unwrap(), plain);
     let shown = Mount::with(&dir.path().join("text_lines.ffr"), &["--as", "arrow"]);
     assert_eq!(files(&shown, ""), ["./records.arrow"]);
@@ -418,6 +428,15 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
     assert_eq!(files(&shown, ""), [format!("./{name}")]);
     assert_eq!(shown.read(&name).unwrap(), plain.read(format!(".views/jsonl/{name}")).unwrap());
     assert!(shown.read("tables/other.jsonl").is_err());
+    // Where arrays have the view too, both are there.
+    let shown = Mount::with(&table, &["--as", "csv"]);
+    let there = files(&shown, "");
+    assert_eq!(there, files(&plain, ".views/csv"));
+    assert!(there.contains(&"./tables/test.onda.signal.csv".into()) && there.len() > 10, "{there:?}");
+    for name in there {
+        assert_eq!(shown.read(&name).unwrap(), plain.read(format!(".views/csv/{name}")).unwrap());
+    }
+    assert!(plain.read(".views/csv/tables/other.csv").is_err());
     let above = Mount::with(table.parent().unwrap(), &["--as", "jsonl", "--only-containers"]);
     let inner = format!("./test.onda.signal.arrow/{name}");
     assert!(files(&above, "").contains(&inner), "{:?}", files(&above, ""));

@@ -1,10 +1,12 @@
 """Tables of FFRecord and Onda below .views, as pyarrow, polars and pandas read them.
 
-    check_tables.py records MOUNT...              .views/arrow/records.arrow against the bare tables
-    check_tables.py onda MOUNT TABLE.arrow...     .views/arrow/tables and .views/jsonl/tables against the files
+    check_tables.py records MOUNT...              records.arrow against the bare tables, its text against that
+    check_tables.py onda MOUNT TABLE.arrow...     tables as Arrow files, lines of JSON and CSV against the files
 
 Fails at the first difference. Prints how many rows there were.
 """
+import base64
+import csv
 import json
 import os
 import sys
@@ -13,6 +15,21 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+
+csv.field_size_limit(1 << 30)
+
+
+def sized(path):
+    """The size that a stat says, which is that of the bytes."""
+    size, data = os.path.getsize(path), open(path, "rb").read()
+    assert len(data) == size, path
+    for at in (0, 1, size // 3, max(size - 5, 0)):
+        with open(path, "rb") as file:
+            file.seek(at)
+            assert file.read(7) == data[at:at + 7], (path, at)
+    return size
 
 
 def mapped(path):
@@ -36,7 +53,66 @@ def records(mount):
     assert frame["data"].to_list() == want and frame["crc32"].to_list() == sums
     frame = pd.read_feather(path)
     assert list(frame["data"]) == want and list(frame["crc32"]) == sums
+    rows = [(base64.b64encode(data).decode(), crc) for data, crc in zip(want, sums)]
+    path = os.path.join(mount, ".views/csv/records.csv")
+    sized(path)
+    assert [(data, int(crc)) for data, crc in list(csv.reader(open(path, newline="")))[1:]] == rows
+    frame = pd.read_csv(path, keep_default_na=False)
+    assert list(zip(frame["data"], frame["crc32"])) == rows
+    if rows:
+        types = {"data": pa.string(), "crc32": pa.uint32()}
+        options = pa.csv.ConvertOptions(column_types=types, quoted_strings_can_be_null=False)
+        read = pa.csv.ReadOptions(block_size=1 << 26)
+        found = pa.csv.read_csv(path, convert_options=options, read_options=read).to_pylist()
+        assert [tuple(row.values()) for row in found] == rows
+        assert pl.read_csv(path, schema_overrides={"data": pl.String, "crc32": pl.UInt32}).rows() == rows
+    path = os.path.join(mount, ".views/jsonl/records.jsonl")
+    assert sized(path) > 0 or not rows
+    assert [tuple(json.loads(line).values()) for line in open(path)] == rows
+    if rows:
+        assert pl.read_ndjson(path).rows() == rows
+        read = pa.json.ReadOptions(block_size=1 << 26)
+        assert [tuple(row.values()) for row in pa.json.read_json(path, read).to_pylist()] == rows
+        frame = pd.read_json(path, lines=True, dtype=False)
+        assert list(zip(frame["data"].astype(str), frame["crc32"])) == rows
     return len(want)
+
+
+def cells(name, table, path):
+    """The text of the cells is that of the values, for all who read CSV."""
+    sized(path)
+    header, *rows = csv.reader(open(path, newline=""))
+    assert header == table.column_names and len(rows) == table.num_rows, name
+    texts = pl.read_csv(path, infer_schema=False) if rows else None
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    options = pa.csv.ConvertOptions(
+        column_types={column: pa.string() for column in header},
+        strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
+    arrow = pa.csv.read_csv(path, convert_options=options) if rows else None
+    assert list(frame.columns) == header and len(frame) == len(rows)
+    for at, column in enumerate(header):
+        kind = table.schema.field(column).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        found = [row[at] for row in rows]
+        assert list(frame[column]) == found, (name, column)
+        if rows:
+            # Who tells nothing from no characters has the null where the table has it.
+            nulls = [value is None for value in table.column(column).to_pylist()]
+            for other in (texts[column].to_list(), arrow.column(column).to_pylist()):
+                assert [value is None for value in other] == nulls, (name, column, other)
+                assert [value or "" for value in other] == found, (name, column)
+        pairs = list(zip(found, table.column(column).to_pylist()))
+        if pa.types.is_string(kind):
+            assert all(text == (value or "") for text, value in pairs), (name, column)
+        elif pa.types.is_integer(kind):
+            assert all(text == "" if value is None else int(text) == value for text, value in pairs)
+        elif pa.types.is_floating(kind):
+            same = lambda text, value: float(text) == value or text == "nan" and value != value
+            assert all(text == "" if value is None else same(text, value) for text, value in pairs), (name, column)
+        elif pa.types.is_boolean(kind):
+            assert all(text == ("" if value is None else str(value)) for text, value in pairs)
+        elif pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+            assert all(text == "" if value is None else json.loads(text) == value for text, value in pairs)
 
 
 def plain(value):
@@ -78,6 +154,7 @@ def onda(mount, files):
         assert all(list(row) == want.column_names for row in found)
         if table.num_rows:
             assert len(pd.read_json(lines, lines=True)) == want.num_rows
+        cells(name, want, os.path.join(mount, ".views/csv/tables", stem + ".csv"))
         rows += want.num_rows
     return rows
 

@@ -268,6 +268,14 @@ fn cat_prints_faces_that_only_a_format_has() {
             .starts_with("{\"sensor_type\"")
     );
     assert!(cat("ffrecord/n1.ffr", "records", "arrow").out.starts_with("ARROW1"));
+    let (lines, table) = ("ffrecord/text_lines.ffr", "onda/test.onda.signal.arrow");
+    assert!(cat(lines, "records", "csv").out.starts_with("data,crc32\nbGluZSAwOiBjYWbDqQ==,1235655400\n"));
+    let first = "{\"data\":\"bGluZSAwOiBjYWbDqQ==\",\"crc32\":1235655400}\n";
+    assert!(cat(lines, "records", "jsonl").out.starts_with(first));
+    let text = cat(table, "tables/test.onda.signal", "csv").out;
+    assert!(text.starts_with("sensor_type,channels,") && text.contains(r#"eeg,"[""fp1"",""f3"","#), "{text}");
+    // The only one of its kind needs no name, also where arrays have the view.
+    assert_eq!(good(&[&"cat", &sample(table), &"--as", &"csv"]), text);
     // Whatever characters are in its name, as it is and as a mount has it.
     let dir = scratch();
     let odd = dir.path().join("odd.awkd");
@@ -311,6 +319,13 @@ fn unpack_writes_what_only_a_format_has() {
     let table = "tables/test.onda.signal.jsonl";
     let onda = sample("onda/test.onda.signal.arrow");
     assert!(unpacked(&[&onda, &"--as", &"jsonl"]).contains(&table.into()));
+    let both = unpacked(&[&onda, &"--as", &"csv"]);
+    let signal = "b14d2c6d-8d84-4e46-824f-5c5d857215b4/eeg.csv";
+    assert!(
+        both.contains(&"tables/test.onda.signal.csv".into()) && both.contains(&signal.into()),
+        "{both:?}"
+    );
+    assert_eq!(unpacked(&[&sample("ffrecord/text_lines.ffr"), &"records", &"--as", &"csv"]), ["records.csv"]);
     assert_eq!(unpacked(&[&onda, &"tables/*", &"--as", &"jsonl"]), [table]);
     let dir = scratch();
     let none = rab(&[&"unpack", &onda, &dir.path().join("x"), &"nothing*", &"--as", &"jsonl"]);

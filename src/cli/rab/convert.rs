@@ -1,14 +1,14 @@
 //! `rab convert`: a container written anew in the format that an extension names.
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::{Done, Failure};
+use super::output::Done;
 use super::progress::Progress;
 use super::stop::Stop;
+use super::told::Told;
 use super::{complain, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
@@ -94,21 +94,19 @@ impl Convert {
 
 /// With a progress bar, notes on stderr, and an ear for Ctrl-C.
 fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
-    let (progress, stop, worst) = (Progress::new(len), Stop::listen(), Cell::new(0));
+    let (progress, stop, told) = (Progress::new(len), Stop::listen(), Told::default());
     let noted = |note: &str| progress.hidden(|| super::note(note));
     let failed = |error: &Error| {
-        worst.set(worst.get().max(error.exit_code()));
-        progress.hidden(|| complain(error));
+        if told.is_new(error) {
+            progress.hidden(|| complain(error));
+        }
     };
     let passed = |bytes| progress.add(bytes);
     let done = convert(&Watch { passed: &passed, noted: &noted, failed: &failed, stop: &stop.asked });
     drop(progress);
     stop.obey();
     done?;
-    match worst.into_inner() {
-        0 => Ok(()),
-        code => Err(Failure::Said(code)),
-    }
+    told.done()
 }
 
 /// The number of the only array of a container.

@@ -16,18 +16,15 @@ pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
     let position = |at: u64| axis.start.wrapping_add_signed(axis.step.wrapping_mul(at as i64));
     let mut wanted = (0..axis.count).map(position);
     let (mut is_first, mut failed) = (true, Ok(()));
-    let is_list = slab.shape().len() == 1;
-    if is_list {
-        write!(out, "[")?;
-    }
+    let (begin, end) = if slab.shape().len() == 1 { ("[", "]") } else { ("", "") };
     let passed = items.pass(&mut wanted, &mut |json| {
-        let comma = if std::mem::take(&mut is_first) { "" } else { ",\n" };
-        failed = write!(out, "{comma}").and_then(|()| out.write_all(json));
+        let before = if std::mem::take(&mut is_first) { begin } else { ",\n" };
+        failed = write!(out, "{before}").and_then(|()| out.write_all(json));
         if failed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     failed?;
     passed?;
-    Ok(writeln!(out, "{}", if is_list { "]" } else { "" })?)
+    Ok(writeln!(out, "{}{end}", if is_first { begin } else { "" })?)
 }
 
 /// A whole array or a part of one.

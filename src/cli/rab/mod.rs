@@ -24,6 +24,7 @@ mod rm;
 mod select;
 mod set;
 mod stop;
+mod told;
 mod unpack;
 mod verify;
 #[cfg(not(feature = "mount"))]

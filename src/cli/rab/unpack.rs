@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use clap::Args;
 
-use super::output::{Done, Failure};
+use super::output::Done;
 use super::progress::Progress;
 use super::stop::Stop;
+use super::told::Told;
 use super::{complain, face, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
@@ -64,11 +64,11 @@ impl Unpack {
         };
         let datasets = chosen.as_ref().map(|chosen| chosen.datasets.as_slice());
         let progress = Progress::new(select::stored_len(&archive, datasets));
-        let (stop, worst) = (Stop::listen(), AtomicU8::new(0));
+        let (stop, told) = (Stop::listen(), Told::default());
         let failed = |error: &Error| {
-            // Damage says more than what could not be read.
-            worst.fetch_max(error.exit_code(), Ordering::Relaxed);
-            progress.hidden(|| complain(error));
+            if told.is_new(error) {
+                progress.hidden(|| complain(error));
+            }
         };
         let watch = Watch { passed: &|bytes| progress.add(bytes), failed: &failed, stop: &stop.asked };
         let options =
@@ -77,10 +77,7 @@ impl Unpack {
         drop(progress);
         stop.obey();
         done?;
-        match worst.into_inner() {
-            0 => Ok(()),
-            code => Err(Failure::Said(code)),
-        }
+        told.done()
     }
 }
 

@@ -13,11 +13,10 @@ use clap::Args;
 use super::complain;
 use super::output::{Done, Failure, Output, escaped};
 use super::progress::Progress;
+use super::told::Told;
 use crate::cli::reading::Reading;
 use crate::cli::values;
 use crate::{Checked, Error};
-
-const DAMAGED: u8 = 12;
 
 /// Check that every dataset is whole
 ///
@@ -41,24 +40,26 @@ pub struct Verify {
 
 impl Verify {
     pub fn run(&self, out: &mut Output) -> Done {
-        let mut worst = 0;
+        let all = Told::default();
         for file in &self.files {
-            match self.file(file, out, &mut worst) {
+            let told = Told::default();
+            match self.file(file, out, &told) {
                 Err(Failure::Error(error)) => {
                     complain(&error);
-                    note(&mut worst, error.exit_code());
+                    all.note(error.exit_code());
                 }
                 done => done?,
             }
+            all.note(told.code());
         }
-        if worst == 0 { Ok(()) } else { Err(Failure::Said(worst)) }
+        all.done()
     }
 
     /// Says what is wrong with its datasets; an error is that of the whole file.
-    fn file(&self, file: &Path, out: &mut Output, worst: &mut u8) -> Done {
+    fn file(&self, file: &Path, out: &mut Output, told: &Told) -> Done {
         let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
-        let (mut is_whole, mut sums, mut unknown) = (true, 0, 0);
+        let (mut sums, mut unknown) = (0, 0);
         // Small, as a million of them may wait for the first.
         let verify = |number| -> Result<Checked, Box<Error>> {
             Ok(archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?)
@@ -69,32 +70,28 @@ impl Verify {
                     sums += usize::from(checked == Checked::Checksum);
                     unknown += usize::from(checked == Checked::UnknownChecksum);
                 }
-                Err(error) if matches!(*error, Error::Damaged { .. }) => {
-                    (is_whole, *worst) = (false, DAMAGED);
-                    progress.hidden(|| {
-                        writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
-                    })?;
-                }
-                // Nothing is wrong with the file, but not all of it can be read.
-                Err(error) if matches!(*error, Error::Unsupported { .. }) => {
-                    is_whole = false;
-                    note(worst, error.exit_code());
-                    progress.hidden(|| {
-                        writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
-                    })?;
-                }
-                // A disk may still give what the others need.
-                Err(error) if matches!(*error, Error::Read { .. }) => {
-                    is_whole = false;
-                    note(worst, error.exit_code());
-                    progress.hidden(|| complain(&error));
-                }
-                Err(error) => return Err((*error).into()),
+                Err(error) => match *error {
+                    // A disk may still give what the others need.
+                    ref error @ Error::Read { .. } => {
+                        if told.is_new(error) {
+                            progress.hidden(|| complain(error));
+                        }
+                    }
+                    // With what is refused nothing is wrong, but not all of it can be read.
+                    ref error @ (Error::Damaged { .. } | Error::Unsupported { .. }) => {
+                        if told.is_new(error) {
+                            progress.hidden(|| {
+                                writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
+                            })?;
+                        }
+                    }
+                    error => return Err(error.into()),
+                },
             }
             Ok(())
         })?;
         drop(progress);
-        if is_whole && !self.quiet {
+        if told.code() == 0 && !self.quiet {
             let shown = file.display().to_string();
             write!(out, "{}: ok: datasets: {}, with checksum: {sums}", escaped(&shown), archive.len())?;
             if unknown > 0 {
@@ -103,13 +100,6 @@ impl Verify {
             writeln!(out)?;
         }
         Ok(())
-    }
-}
-
-/// Damage says more than what could not be looked at.
-fn note(worst: &mut u8, code: u8) {
-    if *worst == 0 || code == DAMAGED {
-        *worst = code;
     }
 }
 

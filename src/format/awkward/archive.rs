@@ -13,6 +13,7 @@ use super::array::Array;
 use super::faces::{self, Lines, Numbers};
 use super::graph::{Flat, Ix};
 use super::layout::{self, File, Layout, What};
+use super::lines::{self, Room};
 use super::store::Store;
 use super::values::Values;
 use super::{check, meta, picked, rewrite, views};
@@ -287,9 +288,7 @@ impl Datasets for Archive {
         let is_flat = array.node(file.ix)?.flat().is_some();
         match &file.what {
             What::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
-            What::Face(_) | What::Text => {
-                self.checked.follows(file.array, array, file.ix, &self.name(number))
-            }
+            What::Face(_) | What::Text => self.checked.follows(file.array, array, file.ix),
             What::Data => array.sound(file.ix).map(drop),
             _ => Ok(()),
         }
@@ -384,6 +383,9 @@ impl Rewrite for Archive {
     }
 }
 
+/// What stands between two items.
+const BETWEEN: usize = 2;
+
 /// An array or a part of one, item by item.
 struct Part {
     array: Arc<Array>,
@@ -401,9 +403,11 @@ impl Items for Part {
         each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         let (mut values, mut json) = (Values::new(&self.array), Vec::new());
+        let mut room = Room::new(&self.array, self.ix, lines::LIST, wanted.size_hint().0 as u64)?;
         for item in wanted {
             json.clear();
             values.item(self.ix, item, &mut json)?;
+            room.take(json.len() + BETWEEN, values.work)?;
             if each(&json).is_break() {
                 break;
             }

@@ -22,15 +22,14 @@ impl Checked {
         checked
     }
 
-    /// Of the dataset `name`, which follows from the numbers of a part: they are looked at once for all that does. It is
-    /// there, whatever the numbers tell of.
-    pub fn follows(&self, number: usize, array: &Array, ix: Ix, name: &str) -> Result<()> {
+    /// Of a dataset that follows from the numbers of a part: they are looked at once for all that do, and the error is
+    /// that of the part. It is there, whatever the numbers tell of.
+    pub fn follows(&self, number: usize, array: &Array, ix: Ix) -> Result<()> {
         if self.lock().contains(&(number, ix)) {
             return Ok(());
         }
         match self.check(number, array, ix) {
             Err(Error::Unsupported { .. }) => Ok(()),
-            Err(Error::Damaged { place, problem }) => Err(Error::damaged(place.dataset(name), problem)),
             checked => checked,
         }
     }

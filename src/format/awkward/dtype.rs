@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use super::json::Json;
-use crate::array::{Dtype, Element, Endian, Kind};
+use crate::array::{Dtype, Element, Endian, Kind, Times};
 
 /// An element has no more bytes, fields or dimensions.
 const MOST_BYTES: u64 = 1 << 30;
@@ -34,8 +34,8 @@ pub enum Cell {
     Bytes,
     /// Characters of four bytes, filled up with NULs.
     Unicode(Endian),
-    /// A count of units, whose name follows: `datetime64[ns]`, `timedelta64[us]`.
-    Time(Endian, Box<str>),
+    /// A date or span of time, as numpy calls it: `<M8[ns]`.
+    Time(Times, Box<str>),
     /// Bytes without a meaning, or one that is not read: `V8`, `float128`.
     Raw(Box<str>),
     /// With the offset of each.
@@ -132,11 +132,14 @@ fn simple(text: &str) -> Result<Type, String> {
             .strip_suffix(']')?;
         unit.bytes().all(|b| b.is_ascii_alphanumeric()).then(|| {
             let kind = if bare.starts_with(['d', 'M']) { "M8" } else { "m8" };
-            format!("{kind}[{unit}]").into_boxed_str()
+            format!("{}{kind}[{unit}]", mark(endian)).into_boxed_str()
         })
     };
-    if let Some(unit) = time(bare) {
-        return of(Cell::Time(endian, unit), 8);
+    if let Some(name) = time(bare) {
+        return match Times::named(&name) {
+            Some(times) => of(Cell::Time(times, name), 8),
+            None => Err(unknown()),
+        };
     }
     let (kind, digits) = bare.split_at_checked(1).ok_or_else(unknown)?;
     let is_number = !digits.is_empty() && digits.len() < 10 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -196,7 +199,7 @@ impl Type {
             Cell::Number(dtype) => dtype.to_string(),
             Cell::Bytes => format!("|S{}", self.width),
             Cell::Unicode(endian) => format!("{}U{}", mark(*endian), self.width / 4),
-            Cell::Time(endian, unit) => format!("{}{unit}", mark(*endian)),
+            Cell::Time(_, name) => name.to_string(),
             Cell::Raw(name) if name.starts_with('|') => name.to_string(),
             Cell::Raw(_) if self.width == 32 => "<c32".into(),
             Cell::Raw(_) => "<f16".into(),
@@ -219,10 +222,10 @@ impl Type {
     pub fn name(&self) -> String {
         match &self.cell {
             Cell::Number(Dtype { element, endian: Endian::Little }) => element.name().unwrap_or("?").into(),
-            Cell::Time(_, unit) => match unit.split_at_checked(2) {
-                Some(("M8", unit)) => format!("datetime64{unit}"),
+            Cell::Time(_, name) => match name.split_at_checked(3) {
+                Some(("<M8" | ">M8", unit)) => format!("datetime64{unit}"),
                 Some((_, unit)) => format!("timedelta64{unit}"),
-                None => unit.to_string(),
+                None => name.to_string(),
             },
             Cell::Raw(name) => name.to_string(),
             _ => self.descr(),

@@ -1,10 +1,11 @@
-//! An array as JSON lines. Its items are made once to know how long they are, and again where they are read; of the
-//! first pass only the place of an item every so often is kept.
+//! All items of an array as JSON, which is bounded whatever the array claims to have. As JSON lines they are made once to
+//! know how long they are, and again where they are read; of the first pass only the place of an item every so often is kept.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::array::Array;
+use super::graph::Ix;
 use super::values::Values;
 use crate::content::{Bytes, Computed};
 use crate::{Error, Result};
@@ -15,10 +16,55 @@ const BETWEEN: u64 = 64 << 10;
 const MOST: u64 = 64 << 20;
 /// ... or so many times as many as the container.
 const MOST_TIMES: u64 = 64;
-/// A line has so many.
+/// An item takes so many, with what stands between two.
 const SHORTEST: u64 = 2;
 /// For each of them so many may be read.
 const MOST_WORK: u64 = 64;
+
+/// What items are made into, and what else can be done where they are too many.
+pub const LIST: (&str, &str) = ("JSON", ": take a part of it, as NAME[:1000]");
+const LINES: (&str, &str) = ("JSON lines", "");
+
+/// How long items of a part may get together, and what may be read for them.
+pub struct Room<'a> {
+    array: &'a Array,
+    ix: Ix,
+    form: (&'static str, &'static str),
+    most: u64,
+    len: u64,
+}
+
+impl<'a> Room<'a> {
+    /// For so many items, if that may be.
+    pub fn new(array: &'a Array, ix: Ix, form: (&'static str, &'static str), count: u64) -> Result<Room<'a>> {
+        let most = array.store().len().saturating_mul(MOST_TIMES).max(MOST);
+        let room = Room { array, ix, form, most, len: 0 };
+        if count.saturating_mul(SHORTEST) > most { Err(room.too_long()) } else { Ok(room) }
+    }
+
+    /// Of one more item so many bytes; `work` of all until now.
+    pub fn take(&mut self, len: usize, work: u64) -> Result<()> {
+        self.len += len as u64;
+        if self.len > self.most {
+            return Err(self.too_long());
+        }
+        let most_work = self.most.saturating_mul(MOST_WORK);
+        if work > most_work {
+            return Err(self.limit(format!("takes reading more than {most_work} bytes")));
+        }
+        Ok(())
+    }
+
+    fn too_long(&self) -> Error {
+        self.limit(format!("takes more than {} bytes", self.most))
+    }
+
+    fn limit(&self, problem: String) -> Error {
+        let (form, instead) = self.form;
+        let problem = format!("as {form} it {problem}, which is the limit{instead}");
+        Error::Unsupported { place: self.array.place(self.ix), problem }
+    }
+}
 
 pub struct JsonLines {
     array: Arc<Array>,
@@ -29,15 +75,10 @@ pub struct JsonLines {
 
 impl JsonLines {
     pub fn new(array: &Arc<Array>) -> Result<JsonLines> {
-        let most = array.store().len().saturating_mul(MOST_TIMES).max(MOST);
         let root = array.graph.root.to;
-        let limit = |problem| Err(Error::Unsupported { place: array.place(root), problem });
         // Of what is damaged it is not known how many items there are.
         let count = array.sound(root)?.len;
-        let too_long = format!("as JSON lines it takes more than {most} bytes, which is the limit");
-        if count.saturating_mul(SHORTEST) > most {
-            return limit(too_long);
-        }
+        let mut room = Room::new(array, root, LINES, count)?;
         let mut lines = JsonLines { array: array.clone(), places: vec![(0, 0)], len: 0 };
         let mut values = Values::new(array);
         let mut line = Vec::new();
@@ -48,14 +89,7 @@ impl JsonLines {
             }
             lines.line(&mut values, item, &mut line)?;
             lines.len += line.len() as u64;
-            if lines.len > most {
-                return limit(too_long);
-            }
-            let most_work = most.saturating_mul(MOST_WORK);
-            if values.work > most_work {
-                let problem = "as JSON lines it takes reading more than";
-                return limit(format!("{problem} {most_work} bytes, which is the limit"));
-            }
+            room.take(line.len(), values.work)?;
         }
         Ok(lines)
     }

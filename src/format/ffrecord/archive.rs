@@ -84,12 +84,11 @@ impl Datasets for Archive {
 
     /// All records are a table.
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        let is_table = name == FOLDER.as_bytes() && kind == faces::ARROW;
-        Ok(if is_table { faces::arrow(&self.records) } else { None })
+        if name == FOLDER.as_bytes() { faces::table(&self.records, kind) } else { Ok(None) }
     }
 
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        let is_known = kind == faces::ARROW && faces::arrow(&self.records).is_some();
+        let is_known = faces::table(&self.records, kind).is_ok_and(|table| table.is_some());
         is_known.then(|| FOLDER.as_bytes().to_vec()).into_iter().collect()
     }
 

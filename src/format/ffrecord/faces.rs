@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::records::Records;
+use super::rows;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
 use crate::arrow::{self, Column, Of};
 use crate::content::{Bytes, Computed, Content, joined};
@@ -30,11 +31,22 @@ pub fn all(records: &Arc<Records>) -> Vec<Content> {
     both.flatten().collect()
 }
 
-/// The view that the table of all records is.
-pub const ARROW: &str = "arrow";
+/// The kinds of views that the table of all records has, and what its file is called in each.
+pub const KINDS: [(&str, &str); 3] =
+    [("arrow", "records.arrow"), ("jsonl", "records.jsonl"), ("csv", "records.csv")];
+
+/// All records as one table, of one of [`KINDS`]; None if there is none.
+pub fn table(records: &Arc<Records>, kind: &str) -> Result<Option<Content>> {
+    Ok(match kind {
+        "arrow" => arrow(records),
+        "jsonl" => Some(rows::jsonl(records)?),
+        "csv" => Some(rows::csv(records)),
+        _ => None,
+    })
+}
 
 /// The records as the rows of an Arrow file: `data`, which is their bytes where they are, and `crc32`. Nothing is compared.
-pub fn arrow(records: &Arc<Records>) -> Option<Content> {
+fn arrow(records: &Arc<Records>) -> Option<Content> {
     let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
     let column = |name: &str, of, buffers: Vec<Content>| {
         let buffers = [vec![joined(Vec::new())], buffers].concat();

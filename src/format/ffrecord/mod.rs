@@ -16,7 +16,7 @@
 //! | `shard`, `records` | one file, and several as one; records as contents |
 //! | `verified` | which records have been compared with their CRC |
 //! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directories that it makes |
-//! | `tree`, `faces`, `archive` | what a mount shows, its tables, and the datasets by name |
+//! | `tree`, `faces`, `rows`, `archive` | what a mount shows, its tables, as bytes and as text, and the datasets by name |
 //! | `reader`, `batch` | the library: records by number, many at once |
 //! | `write` | writing |
 
@@ -28,6 +28,7 @@ mod head;
 mod pickle;
 mod reader;
 mod records;
+mod rows;
 mod shard;
 mod table;
 #[cfg(test)]

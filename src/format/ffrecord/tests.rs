@@ -153,13 +153,18 @@ fn the_tree_of_a_plain_file() {
         assert_eq!(at(&tree, name), None, "{name}");
     }
     let views = at(&tree, ".views").unwrap();
-    assert_eq!(listed(&tree, views), ["table", "arrow"]);
-    assert_eq!(listed(&tree, at(&tree, ".views/arrow").unwrap()), ["records.arrow"]);
+    assert_eq!(listed(&tree, views), ["table", "arrow", "jsonl", "csv"]);
+    for kind in ["arrow", "jsonl", "csv"] {
+        let dir = at(&tree, &format!(".views/{kind}")).unwrap();
+        assert_eq!((listed(&tree, dir), tree.parent(dir)), (vec![format!("records.{kind}")], views));
+        let file = at(&tree, &format!(".views/{kind}/records.{kind}")).unwrap();
+        assert_eq!(tree.parent(file), dir);
+    }
     assert!(read(&tree, ".views/arrow/records.arrow").starts_with(b"ARROW1"));
     assert_eq!(listed(&tree, at(&tree, ".views/table").unwrap()), super::faces::NAMES);
     assert_eq!(read(&tree, ".views/table/data"), parts.concat());
     assert_eq!(read(&tree, ".views/table/data.npy").len(), 128 + parts.concat().len());
-    assert_eq!((tree.datasets(), tree.nodes()), (11, 24));
+    assert_eq!((tree.datasets(), tree.nodes()), (11, 28));
     assert!(tree.kind(tree.nodes()).is_err());
     assert!(!tree.is_vast());
 }

@@ -3,7 +3,7 @@
 //! records/000000 ...       of plain files; a packed folder has its own names in the root instead
 //! records.meta.yaml
 //! .views/table/data ...    not listed in the root, see `faces`
-//! .views/arrow/records.arrow
+//! .views/arrow/records.arrow, .views/jsonl/records.jsonl, .views/csv/records.csv
 //! ```
 //! Nodes are the fixed ones below, then the records, or the folder's nodes but its root.
 
@@ -22,18 +22,17 @@ const RECORDS: NodeId = 1;
 const META: NodeId = 2;
 const VIEWS: NodeId = 3;
 const TABLE: NodeId = 4;
-const ARROW: NodeId = 5;
-const FACES: NodeId = 6;
-/// Behind the other faces.
-const ARROW_FILE: NodeId = FACES + faces::NAMES.len() as NodeId;
+/// The directories of [`faces::KINDS`].
+const KINDS: NodeId = 5;
+const FACES: NodeId = KINDS + faces::KINDS.len() as NodeId;
+/// The files of [`faces::KINDS`].
+const KIND_FILES: NodeId = FACES + faces::NAMES.len() as NodeId;
 /// The first node of a record, or of a folder.
-const FIRST: NodeId = ARROW_FILE + 1;
+const FIRST: NodeId = KIND_FILES + faces::KINDS.len() as NodeId;
 
 const META_NAME: &[u8] = b"records.meta.yaml";
 const VIEWS_NAME: &[u8] = b".views";
 const TABLE_NAME: &[u8] = b"table";
-const ARROW_NAME: &[u8] = faces::ARROW.as_bytes();
-const ARROW_FILE_NAME: &[u8] = b"records.arrow";
 
 /// A directory with more entries is vast.
 const VAST: u32 = 1_000_000;
@@ -42,8 +41,8 @@ pub struct RecordTree {
     records: Arc<Records>,
     folder: Option<Arc<Folder>>,
     meta: Arc<[u8]>,
-    /// In the order of [`faces::NAMES`], and the Arrow file.
-    faces: Vec<Content>,
+    /// In the order of [`faces::NAMES`] and [`faces::KINDS`]; None where there is none.
+    faces: Vec<Option<Content>>,
 }
 
 /// What a node number means.
@@ -58,7 +57,8 @@ enum Place {
 impl RecordTree {
     pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> RecordTree {
         let meta = meta(&records).into_bytes().into();
-        let faces = faces::all(&records).into_iter().chain(faces::arrow(&records)).collect();
+        let tables = faces::KINDS.map(|(kind, _)| faces::table(&records, kind).ok().flatten());
+        let faces = faces::all(&records).into_iter().map(Some).chain(tables).collect();
         RecordTree { records, folder, meta, faces }
     }
 
@@ -94,8 +94,16 @@ impl RecordTree {
     fn fixed(&self, dir: NodeId) -> Vec<(&'static [u8], NodeId)> {
         match dir {
             ROOT => vec![(FOLDER.as_bytes(), RECORDS), (META_NAME, META)],
-            VIEWS => vec![(TABLE_NAME, TABLE), (ARROW_NAME, ARROW)],
-            ARROW => vec![(ARROW_FILE_NAME, ARROW_FILE)],
+            VIEWS => {
+                let kinds = (KINDS..).zip(faces::KINDS).map(|(node, (kind, _))| (kind.as_bytes(), node));
+                std::iter::once((TABLE_NAME, TABLE)).chain(kinds).collect()
+            }
+            KINDS..FACES => {
+                let at = (dir - KINDS) as usize;
+                let name = faces::KINDS.get(at).map_or("", |(_, name)| name);
+                let is_there = self.faces.get(faces::NAMES.len() + at).is_some_and(Option::is_some);
+                is_there.then(|| (name.as_bytes(), KIND_FILES + at as NodeId)).into_iter().collect()
+            }
             TABLE => (FACES..).zip(faces::NAMES).map(|(node, name)| (name.as_bytes(), node)).collect(),
             _ => Vec::new(),
         }
@@ -142,8 +150,8 @@ impl RecordTree {
                 _ => 1,
             },
             Place::Fixed(RECORDS) if self.folder.is_none() => 0,
-            Place::Fixed(VIEWS) => 2,
-            Place::Fixed(TABLE | ARROW) => 0,
+            Place::Fixed(VIEWS) => 1 + faces::KINDS.len() as u64,
+            Place::Fixed(TABLE | KINDS..FACES) => 0,
             Place::Fixed(META) if self.folder.is_none() => return Some(Kind::File),
             Place::Face(_) | Place::Record(_) => return Some(Kind::File),
             Place::Folder(node) => match self.folder.as_deref()?.what(node)? {
@@ -160,7 +168,7 @@ impl RecordTree {
         match self.place(node) {
             _ if face == Face::Sidecar => Err(Error::NotFound),
             Some(Place::Fixed(META)) if self.folder.is_none() => Ok(Content::Inline(self.meta.clone())),
-            Some(Place::Face(at)) => self.faces.get(at).cloned().ok_or(Error::NotFound),
+            Some(Place::Face(at)) => self.faces.get(at).cloned().flatten().ok_or(Error::NotFound),
             Some(_) => Err(Error::IsADirectory),
             None => Err(Error::NotFound),
         }
@@ -175,9 +183,9 @@ impl Tree for RecordTree {
 
     fn parent(&self, node: NodeId) -> NodeId {
         match (self.place(node), &self.folder) {
-            (Some(Place::Face(_)), _) if node == ARROW_FILE => ARROW,
+            (Some(Place::Face(_)), _) if node >= KIND_FILES => KINDS + (node - KIND_FILES),
             (Some(Place::Face(_)), _) => TABLE,
-            (Some(Place::Fixed(TABLE | ARROW)), _) => VIEWS,
+            (Some(Place::Fixed(TABLE | KINDS..FACES)), _) => VIEWS,
             (Some(Place::Record(_)), _) => RECORDS,
             (Some(Place::Folder(node)), Some(folder)) => RecordTree::of_folder(folder.parent(node)),
             _ => ROOT,

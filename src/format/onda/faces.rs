@@ -9,8 +9,12 @@ use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
 use crate::content::{Bytes, Computed, Content, joined};
 use crate::{Error, Result};
 
-/// Samples are read in pieces of about so many bytes: they stay in the processor's cache.
+/// Samples are decoded in pieces of about so many bytes: they stay in the processor's cache.
 const PIECE: u64 = 128 << 10;
+
+/// Samples of which one channel is taken are read in larger ones: reading them is most of the work, and the kernel
+/// copies whole pages faster in long runs.
+const FRAMES: u64 = 1 << 20;
 
 /// How stored values become values of the unit: `fma(resolution, value, offset)`, rounded once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +78,7 @@ impl Channel {
     /// Values from `first` on, as many as `out` has room for.
     fn values(&self, first: u64, out: &mut [u8], frames: &mut Vec<u8>) -> Result<()> {
         let (size, frame) = (self.layout.element.size as usize, self.layout.frame());
-        let per_piece = (PIECE / frame).max(1) as usize;
+        let per_piece = (FRAMES / frame).max(1) as usize;
         let (mut first, skip) = (first, self.number as usize * size);
         for piece in out.chunks_mut(per_piece * size) {
             let count = (piece.len() / size) as u64;

@@ -1,9 +1,10 @@
-//! The tables themselves below `.views`: as Arrow files, and each row as a line of JSON.
+//! The tables themselves below `.views`: as Arrow files, each row as a line of JSON, and as CSV.
 //! ```text
 //! arrow/tables/<table>.arrow
 //! jsonl/tables/<table>.jsonl
+//! csv/tables/<table>.csv
 //! ```
-//! UUIDs, times and what nests are in the lines as sidecars have them; NaN and infinities are null.
+//! UUIDs, times and what nests are in the text as sidecars have them.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -13,20 +14,22 @@ use serde_json::Value;
 use super::arrow;
 use super::set::Set;
 use super::table::OndaTable;
-use crate::content::{Content, Lines, Rows};
+use crate::content::Content;
 use crate::error::Place;
+use crate::lines::{self, Cell, Cells};
 use crate::tree::{Datasets, Description, NameList, Size};
 use crate::yaml::{Node, to_json};
 use crate::{Error, Result};
 
-/// Bytes of text of a table, ...
+/// Bytes of text of a table.
 const LONGEST: u64 = 1 << 30;
-/// ... and of the rows that are written at once.
-const MOST_AT_ONCE: usize = 64 << 20;
+
+/// In the order of the files: those of all tables of one kind, then those of the next.
+const KINDS: [&str; 3] = ["arrow", "jsonl", "csv"];
 
 pub struct Tables {
     set: Arc<Set>,
-    /// Arrow files, then lines of JSON.
+    /// In the order of [`KINDS`].
     made: Vec<OnceLock<Content>>,
 }
 
@@ -34,7 +37,7 @@ impl Tables {
     /// With the names of the files.
     pub fn new(set: &Arc<Set>) -> (NameList, Tables) {
         let mut names = NameList::default();
-        for kind in ["arrow", "jsonl"] {
+        for kind in KINDS {
             let tables = set.tables.iter();
             tables.for_each(|table| names.push(format!("{kind}/tables/{}.{kind}", table.name()).as_bytes()));
         }
@@ -42,27 +45,27 @@ impl Tables {
         (names, Tables { set: set.clone(), made })
     }
 
-    /// The table of a file, and is it to be lines?
-    fn table(&self, number: u32) -> Option<(u32, bool)> {
-        let (count, number) = (self.set.tables.len() as u32, number as usize);
-        let number = u32::try_from(number).ok().filter(|_| number < self.made.len())?;
-        Some((number % count.max(1), number >= count))
+    /// The table of a file, and its kind.
+    fn table(&self, number: u32) -> Option<(u32, &'static str)> {
+        let count = (self.set.tables.len() as u32).max(1);
+        KINDS.get((number / count) as usize).map(|kind| (number % count, *kind))
     }
 
     fn make(&self, number: u32) -> Result<Content> {
-        let (at, is_lines) = self.table(number).ok_or(Error::NotFound)?;
+        let (at, kind) = self.table(number).ok_or(Error::NotFound)?;
         let table = self.set.tables.get(at as usize).ok_or(Error::NotFound)?;
-        if !is_lines {
-            return arrow::file(&table.source).or_else(|error| match error {
+        let rows = || TableRows { set: self.set.clone(), table: at };
+        match kind {
+            "arrow" => arrow::file(&table.source).or_else(|error| match error {
                 Error::Damaged { .. } | Error::Unsupported { .. } => {
                     log::error!("{error}; reads of it as an Arrow file give that error");
                     Ok(Content::Broken { claimed: 1, error })
                 }
                 error => Err(error),
-            });
+            }),
+            "csv" => Ok(lines::csv(rows())),
+            _ => lines::jsonl(rows()),
         }
-        let rows = JsonRows { set: self.set.clone(), table: at };
-        Ok(Content::Computed(Arc::new(Lines::new(Vec::new(), rows))))
     }
 }
 
@@ -73,7 +76,7 @@ impl Datasets for Tables {
 
     /// That of a stream as a file, and of lines, is known when they are made.
     fn size(&self, number: u32) -> Size {
-        if let Some((table, false)) = self.table(number)
+        if let Some((table, "arrow")) = self.table(number)
             && let Some(table) = self.set.tables.get(table as usize).filter(|table| !table.arrow.is_stream)
         {
             return Size { len: Some(table.source.len()), stored: table.source.len() };
@@ -104,18 +107,18 @@ impl Datasets for Tables {
     }
 }
 
-struct JsonRows {
+struct TableRows {
     set: Arc<Set>,
     table: u32,
 }
 
-impl JsonRows {
+impl TableRows {
     fn table(&self) -> Result<&OndaTable> {
         self.set.tables.get(self.table as usize).ok_or(Error::NotFound)
     }
 }
 
-impl Rows for JsonRows {
+impl Cells for TableRows {
     fn count(&self) -> u64 {
         self.table().map_or(0, |table| table.arrow.rows() as u64)
     }
@@ -128,29 +131,41 @@ impl Rows for JsonRows {
         self.table().map_or(0, |table| table.source.len() / self.count().max(1)).max(1)
     }
 
-    fn around(&self) -> u64 {
-        let fields = self.table().map(|table| table.arrow.schema.fields.iter());
-        fields.map_or(0, |fields| fields.map(|field| field.name.len() as u64 + 4).sum())
-    }
-
     fn most(&self) -> u64 {
         LONGEST
     }
 
-    fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
+    fn names(&self) -> Vec<&str> {
+        let fields = self.table().map(|table| table.arrow.schema.fields.iter());
+        fields.map_or(Vec::new(), |fields| fields.map(|field| field.name.as_str()).collect())
+    }
+
+    fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()> {
         let table = self.table()?;
         for row in rows {
-            let row_of = table.whole_row(row as usize);
-            let node = row_of.map_err(|problem| problem.at(table.source.place()))?;
-            text.extend(json(&node).to_string().into_bytes());
-            text.push(b'\n');
-            if text.len() > MOST_AT_ONCE {
-                let problem =
-                    format!("row {row} and those before it have more than {MOST_AT_ONCE} bytes as JSON");
-                return Err(Error::Unsupported { place: table.source.place(), problem });
+            let values = table.whole_row(row as usize).map_err(|problem| problem.at(table.source.place()))?;
+            for (column, (_, value)) in values.as_map().unwrap_or_default().iter().enumerate() {
+                one(value, &mut |value| cell(column, value))?;
             }
         }
         Ok(())
+    }
+}
+
+fn one(value: &Node, each: &mut dyn FnMut(Cell<'_>) -> Result<()>) -> Result<()> {
+    match value {
+        Node::Bool(value) => each(Cell::Truth(*value)),
+        Node::Float(value) if !value.is_finite() => each(Cell::Number(match value {
+            value if value.is_nan() => b"nan",
+            value if *value > 0.0 => b"inf",
+            _ => b"-inf",
+        })),
+        value => match json(value) {
+            Value::Null => each(Cell::Null),
+            Value::String(text) => each(Cell::Text(text.as_bytes())),
+            number @ Value::Number(_) => each(Cell::Number(number.to_string().as_bytes())),
+            nested => each(Cell::Nested(nested.to_string().as_bytes())),
+        },
     }
 }
 

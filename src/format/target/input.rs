@@ -130,11 +130,17 @@ pub struct Utf8<R> {
     open: Vec<u8>,
     /// Bytes that are all right.
     good: u64,
+    is_bad: bool,
 }
 
 impl<R: Read> Utf8<R> {
     pub fn new(input: R) -> Utf8<R> {
-        Utf8 { input, open: Vec::new(), good: 0 }
+        Utf8 { input, open: Vec::new(), good: 0, is_bad: false }
+    }
+
+    /// Where it was found not to be UTF-8.
+    pub fn bad_at(&self) -> Option<u64> {
+        self.is_bad.then_some(self.good)
     }
 }
 
@@ -149,7 +155,8 @@ impl<R: Read> Read for Utf8<R> {
         self.open.drain(..good);
         self.good += good as u64;
         let is_cut = count == 0 && !into.is_empty() && !self.open.is_empty();
-        if is_bad || is_cut {
+        self.is_bad = is_bad || is_cut;
+        if self.is_bad {
             return Err(io::Error::other(format!("its text is not UTF-8 at byte {}", self.good)));
         }
         Ok(count)

@@ -6,7 +6,8 @@ use crate::array::trimmed;
 use crate::array::{Dtype, Element, Endian, Kind};
 use crate::arrow::{Column, Of};
 use crate::content::Content;
-use crate::view::frame::{self, Cells, Frame, distinct};
+use crate::lines::distinct;
+use crate::view::frame::{self, Cells, Frame};
 use crate::view::slots::{self, Slots};
 use crate::{Error, Result};
 

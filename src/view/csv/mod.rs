@@ -5,7 +5,6 @@
 
 mod array;
 mod padded;
-mod quoted;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -17,6 +16,7 @@ use super::{Dataset, Face, View};
 use crate::array::Array;
 use crate::array::text::Texts;
 use crate::content::Content;
+use crate::lines;
 use crate::tree::Description;
 use crate::{Error, Result};
 
@@ -39,6 +39,10 @@ impl View for Csv {
         if Frame::shows(about) { None } else { too_much(grid(about)?) }
     }
 
+    fn is_of_numbers(&self) -> bool {
+        true
+    }
+
     fn face(&self, dataset: &Dataset) -> Result<Face> {
         let about = dataset.about();
         let too_long = || dataset.wrong("as text it is longer than files can be");
@@ -55,7 +59,7 @@ impl View for Csv {
         Ok(Face::File(match Frame::of(dataset)? {
             Err(broken) => broken,
             Ok(frame) if Frame::is_of_numbers(about) => padded::csv(frame).ok_or_else(too_long)?,
-            Ok(frame) => quoted::csv(frame),
+            Ok(frame) => lines::csv(frame),
         }))
     }
 }

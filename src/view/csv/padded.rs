@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::{quoted, right};
+use super::right;
 use crate::Result;
 use crate::array::text::Texts;
 use crate::content::{Content, joined};
+use crate::lines;
 use crate::view::frame::{Column, Frame};
 use crate::view::slots::{self, Slots};
 
@@ -13,7 +14,7 @@ use crate::view::slots::{self, Slots};
 pub fn csv(frame: Frame) -> Option<Content> {
     let names = frame.columns.iter().map(|column| {
         let mut name = Vec::new();
-        quoted::cell(column.name.as_bytes(), &mut name);
+        lines::cell(column.name.as_bytes(), &mut name);
         name
     });
     let names: Vec<_> = names.collect();

@@ -4,10 +4,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::quoted;
 use crate::array::{AnyArray, Array, Cell, Endian, Slab, Times, to_utf8, trimmed};
-use crate::content::{Content, Lines, Rows};
+use crate::content::{Content, Lines, Rows, Window};
 use crate::error::Place;
+use crate::lines;
 use crate::{Error, Result};
 
 /// Bytes of a row with its commas and quotes, and of the header, at most: both are made whole, and the header is kept.
@@ -65,9 +65,9 @@ pub fn csv(array: &Array, elements: Content, place: Place) -> Option<Content> {
     let mut header = Vec::new();
     for column in 0..columns {
         let mark = if column == 0 { "#" } else { "" };
-        quoted::field(format!("{mark}{column}").as_bytes(), columns as usize, &mut header);
+        lines::field(format!("{mark}{column}").as_bytes(), &mut header);
     }
-    quoted::end(&mut header);
+    lines::end(&mut header);
     let texts = Texts { array: array.clone(), elements, of, columns, place };
     Some(Content::Computed(Arc::new(Lines::new(header, texts))))
 }
@@ -98,8 +98,8 @@ impl Rows for Texts {
         AROUND * self.columns
     }
 
-    fn write(&self, rows: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
-        let count = rows.end - rows.start;
+    fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
+        let (mut text, count) = (Vec::new(), rows.end - rows.start);
         let slab = match self.array.shape.len() {
             1 => Slab::block(&[rows.start], &[count]),
             _ => Slab::block(&[rows.start, 0], &[count, self.columns]),
@@ -107,29 +107,29 @@ impl Rows for Texts {
         let part = AnyArray::read(&self.array, &slab, &mut |buf, at| self.elements.fill(buf, at))?;
         let AnyArray::Opaque(items) = part else { return Err(Error::NotFound) };
         for (number, item) in (0..).zip(items.items()) {
-            self.field(item, rows.start + number / self.columns, text)?;
+            self.field(item, rows.start + number / self.columns, &mut text)?;
             if (number + 1) % self.columns == 0 {
-                quoted::end(text);
+                lines::end(&mut text);
             }
         }
+        window.put(&text);
         Ok(())
     }
 }
 
 impl Texts {
     fn field(&self, item: &[u8], row: u64, text: &mut Vec<u8>) -> Result<()> {
-        let columns = self.columns as usize;
         match self.of {
-            Of::Text => quoted::field(trimmed(item), columns, text),
+            Of::Text => lines::field(trimmed(item), text),
             Of::Unicode(endian) => {
                 let mut item = item.to_vec();
                 let none = || Error::damaged(self.place(), format!("row {row} is not Unicode"));
                 to_utf8(&mut item, endian).ok_or_else(none)?;
-                quoted::field(trimmed(&item), columns, text);
+                lines::field(trimmed(&item), text);
             }
             Of::Times(times) => {
                 let date = times.text(item).ok_or(Error::NotFound)?;
-                quoted::field(date.as_bytes(), columns, text);
+                lines::field(date.as_bytes(), text);
             }
         }
         Ok(())

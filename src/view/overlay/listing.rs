@@ -27,7 +27,9 @@ impl Overlay {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let is_hidden = match own {
-                Some(own) if Held::find(&self.tree, own.node(), name)?.is_some() => true,
+                Some(own) if !view.is_of_numbers() && Held::find(&self.tree, own.node(), name)?.is_some() => {
+                    true
+                }
                 _ => self.lacks(dir.of.node(), *view)?,
             };
             let node = id_of(dir.id, name, dir.of.node());
@@ -37,12 +39,40 @@ impl Overlay {
             }
         }
         let Some(own) = own else { return Ok(()) };
+        let is_listed = |name: &[u8]| {
+            self.views.iter().any(|view| view.is_of_numbers() && view.kind().as_bytes() == name)
+        };
         self.tree.list(own.node(), cursor.saturating_sub(OWN), &mut |name, entry| {
-            each(name, Entry { cursor: entry.cursor + OWN, ..entry })
+            is_listed(name) || each(name, Entry { cursor: entry.cursor + OWN, ..entry })
         })
     }
 
     pub(super) fn list_faces(
+        &self,
+        dir: &Node,
+        view: &'static dyn View,
+        cursor: u64,
+        each: Each<'_>,
+    ) -> Result<()> {
+        let of = dir.of.node();
+        let own = self.own_beside(of, view)?;
+        let is_own =
+            |name: &[u8]| self.find_beside(own.as_ref(), of, view, name).is_ok_and(|found| found.is_some());
+        let mut goes_on = true;
+        if cursor < LAST {
+            self.list_faces_of_datasets(dir, view, cursor, &mut |name, entry| {
+                // What is called so is the format's.
+                goes_on = is_own(name) || each(name, entry);
+                goes_on
+            })?;
+        }
+        let Some(own) = own.as_ref().filter(|_| goes_on) else { return Ok(()) };
+        self.tree.list(own.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
+            !is_own(name) || each(name, Entry { cursor: entry.cursor + LAST, ..entry })
+        })
+    }
+
+    fn list_faces_of_datasets(
         &self,
         dir: &Node,
         view: &'static dyn View,

@@ -173,6 +173,30 @@ impl Overlay {
         Ok(Some(own))
     }
 
+    /// What a format has of a view beside the faces of datasets, in the directory that stands for `dir`.
+    fn own_beside(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
+        if view.is_of_numbers() { self.own(dir, view) } else { Ok(None) }
+    }
+
+    /// What is called so in `own`, which stands for `dir`. Directories that datasets are in too are shown with what is in
+    /// both.
+    fn find_beside(
+        &self,
+        own: Option<&Held>,
+        dir: NodeId,
+        view: &dyn View,
+        name: &[u8],
+    ) -> Result<Option<Held>> {
+        let Some(own) = own else { return Ok(None) };
+        let Some((found, _)) = Held::find(&self.tree, own.node(), name)? else { return Ok(None) };
+        let is_in_both = found.is_directory()?
+            && match find_other(&self.tree, dir, view, name)? {
+                Some((other, _)) => other.is_directory()?,
+                None => false,
+            };
+        Ok(Some(found).filter(|_| !is_in_both))
+    }
+
     fn look_up_part(
         &self,
         faces: &Faces<'_>,
@@ -208,12 +232,13 @@ impl Overlay {
         let of = &dir.of;
         match &dir.what {
             What::Views { own } => {
-                if let Some(own) = own
-                    && let Some(found) = self.tree.lookup(own.node(), name)?
-                {
-                    return Ok(Some(found));
-                }
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
+                if let Some(own) = own
+                    && let Some((found, face)) = Held::find(&self.tree, own.node(), name)?
+                    && !(view.is_some_and(|view| view.is_of_numbers()) && found.is_directory()?)
+                {
+                    return Ok(Some((found.into_node(), face)));
+                }
                 let Some(view) = view else { return Ok(None) };
                 if self.lacks(of.node(), *view)? {
                     return Ok(None);
@@ -221,6 +246,10 @@ impl Overlay {
                 Ok(Some(self.remember(&parent, name, of.clone(), What::Directory { view: *view })))
             }
             What::Directory { view } => {
+                let own = self.own_beside(of.node(), *view)?;
+                if let Some(found) = self.find_beside(own.as_ref(), of.node(), *view, name)? {
+                    return Ok(Some((found.into_node(), Face::Data)));
+                }
                 let beside = view.beside(&Directory::new(of.clone()));
                 if beside.iter().any(|own| own.as_bytes() == name) {
                     return Ok(Some(self.remember(&parent, name, of.clone(), What::Inside { view: *view })));
@@ -228,7 +257,7 @@ impl Overlay {
                 if let Some((found, _)) = find_other(&self.tree, of.node(), *view, name)?
                     && found.is_directory()?
                 {
-                    if let Some(own) = self.own(found.node(), *view)? {
+                    if let Some(own) = self.own(found.node(), *view)?.filter(|_| !view.is_of_numbers()) {
                         return Ok(Some((own.into_node(), Face::Data)));
                     }
                     let what = What::Directory { view: *view };

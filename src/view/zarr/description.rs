@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::layout::Layout;
 use super::store::Compressor;
 use crate::array::{Array, Order};
-use crate::view::frame::distinct;
+use crate::lines::distinct;
 
 /// All of a group's description.
 pub fn group() -> Value {

@@ -142,7 +142,7 @@ fn what_is_refused_makes_nothing_empty() {
         ("masked", &["verify"], 1, "dataset \"meta.yaml\": its content: system is a call"),
         ("masked", &["get", "", "--json"], 1, "its content: system is a call"),
         // Numbers that are wrong by themselves, whatever they tell of.
-        ("count_of_none", &["verify"], 12, "dataset \"offsets\": list 1 has the count -1"),
+        ("count_of_none", &["verify"], 12, "dataset \"meta.yaml\": list 1 has the count -1"),
         ("count_of_none", &["convert", "no.awkd"], 12, "dataset \"meta.yaml\": list 1 has the count -1"),
         ("offset_of_none", &["verify"], 12, "dataset \"meta.yaml\": list 0 goes from 2 to 1"),
         ("tag_of_none", &["verify"], 12, "item 2 has the tag 7, there are 2 contents"),

@@ -6,8 +6,8 @@ use super::super::dtype::{Cell, Type};
 use super::super::graph::{Encoding, Ix};
 use super::super::json::{Json, write_text};
 use super::LONGEST;
-use crate::array::json::{hex, scalar};
-use crate::array::{self, Endian, Scalar as Number};
+use crate::array::json::{hex, scalar, time};
+use crate::array::{Endian, Scalar as Number};
 use crate::{Error, Result};
 
 /// Text of an item of a part.
@@ -97,10 +97,7 @@ fn cell(of: &Cell, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
         },
         Cell::Bytes => hex(trimmed(), out.bytes),
         Cell::Raw(_) => hex(bytes, out.bytes),
-        Cell::Time(endian, _) => {
-            let int = array::Element { kind: array::Kind::Int, size: 8 };
-            scalar(Number::Int(array::int(bytes, array::Dtype { element: int, endian: *endian })), out.bytes);
-        }
+        Cell::Time(times, _) => time(*times, bytes, out.bytes),
         Cell::Unicode(endian) => {
             let unit = |item: &[u8]| {
                 let item = item.try_into().unwrap_or_default();

@@ -1,0 +1,108 @@
+//! Rows as RFC 4180 has them, with lines that end in `\n`. Texts are the bytes that they are, whatever their encoding; one
+//! without a character is `""`, and a value that is missing is nothing. Lists and maps are JSON in one cell.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Cell, Cells, Text};
+use crate::Result;
+use crate::content::{Content, Lines, Rows, Window};
+use crate::error::Place;
+
+pub fn csv(cells: impl Cells + 'static) -> Content {
+    let mut header = Vec::new();
+    let names = cells.names();
+    for name in &names {
+        field(name.as_bytes(), &mut header);
+    }
+    end(&mut header);
+    let columns = names.len();
+    Content::Computed(Arc::new(Lines::new(header, Records { cells, columns })))
+}
+
+struct Records<C> {
+    cells: C,
+    columns: usize,
+}
+
+impl<C: Cells> Rows for Records<C> {
+    fn count(&self) -> u64 {
+        if self.columns == 0 { 0 } else { self.cells.count() }
+    }
+
+    fn place(&self) -> Place {
+        self.cells.place()
+    }
+
+    fn stored(&self) -> u64 {
+        self.cells.stored()
+    }
+
+    /// Commas and quotes.
+    fn around(&self) -> u64 {
+        3 * self.columns as u64
+    }
+
+    fn most(&self) -> u64 {
+        self.cells.most()
+    }
+
+    fn at_once(&self) -> Option<u64> {
+        self.cells.at_once()
+    }
+
+    fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
+        let mut text = Text::new(window);
+        self.cells.each(rows, &mut |column, value| {
+            match value {
+                Cell::Null if self.columns == 1 => text.made.extend_from_slice(b"\"\""),
+                Cell::Null => {}
+                Cell::Truth(value) => text.made.extend_from_slice(if value { b"True" } else { b"False" }),
+                Cell::Number(number) => text.made.extend_from_slice(number),
+                Cell::Text(of) | Cell::Nested(of) => cell(of, &mut text.made),
+                Cell::Bytes(0, _) => cell(b"", &mut text.made),
+                Cell::Bytes(len, content) => text.bytes(len, content)?,
+            }
+            if column + 1 == self.columns {
+                text.made.push(b'\n');
+                text.end_row();
+            } else {
+                text.made.push(b',');
+            }
+            Ok(())
+        })?;
+        text.hand_on();
+        Ok(())
+    }
+}
+
+/// A text with a comma after it.
+pub fn field(text: &[u8], line: &mut Vec<u8>) {
+    cell(text, line);
+    line.push(b',');
+}
+
+/// The last comma ends the line.
+pub fn end(line: &mut [u8]) {
+    if let Some(end) = line.last_mut() {
+        *end = b'\n';
+    }
+}
+
+/// A text as one cell: in quotes if it is empty, if it has a comma, a quote or the end of a line in it, or if spaces that
+/// belong to it could be left out.
+pub fn cell(text: &[u8], line: &mut Vec<u8>) {
+    let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+    let at_edge = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
+    if !text.iter().any(is_special) && !at_edge(text.first()) && !at_edge(text.last()) {
+        return line.extend_from_slice(text);
+    }
+    line.push(b'"');
+    for byte in text {
+        if *byte == b'"' {
+            line.push(b'"');
+        }
+        line.push(*byte);
+    }
+    line.push(b'"');
+}

@@ -1,0 +1,92 @@
+//! Rows of named cells as text: CSV and lines of JSON. One implementation for the tables of all formats; who has one says
+//! what its cells are ([`Cells`]). Lengths are found by the first stat, and of what is read only the rows are written that
+//! have bytes of it.
+
+mod base64;
+mod csv;
+mod json;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use crate::Result;
+use crate::content::{Content, Window};
+use crate::error::Place;
+
+pub use csv::{cell, csv, end, field};
+pub use json::jsonl;
+pub use names::distinct;
+
+/// So much text is made before it is handed on.
+const HANDED_ON: usize = 1 << 20;
+
+/// One value of a row.
+pub enum Cell<'a> {
+    Null,
+    Truth(bool),
+    /// As Python writes it: `-1`, `0.5`, `nan`, `-inf`.
+    Number(&'a [u8]),
+    Text(&'a [u8]),
+    /// Lists and maps, as JSON.
+    Nested(&'a [u8]),
+    /// So many bytes, which are text in base64.
+    Bytes(u64, &'a dyn Fn() -> Result<Content>),
+}
+
+/// A table, row by row.
+pub trait Cells: Send + Sync {
+    fn count(&self) -> u64;
+
+    /// Where it is, for messages.
+    fn place(&self) -> Place;
+
+    /// Bytes that a row has where it comes from, on average.
+    fn stored(&self) -> u64;
+
+    /// Bytes that all of it may be as text.
+    fn most(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Rows that are passed over in no time.
+    fn at_once(&self) -> Option<u64> {
+        None
+    }
+
+    /// Of all columns; they need not be distinct, nor be there.
+    fn names(&self) -> Vec<&str>;
+
+    /// Hands out all cells of some rows, row by row, each with the number of its column.
+    fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()>;
+}
+
+/// Text on its way into a window: small pieces are gathered.
+struct Text<'t, 'w> {
+    made: Vec<u8>,
+    window: &'t mut Window<'w>,
+}
+
+impl<'t, 'w> Text<'t, 'w> {
+    fn new(window: &'t mut Window<'w>) -> Text<'t, 'w> {
+        Text { made: Vec::new(), window }
+    }
+
+    fn hand_on(&mut self) {
+        self.window.put(&self.made);
+        self.made.clear();
+    }
+
+    /// A row is at its end.
+    fn end_row(&mut self) {
+        if self.made.len() >= HANDED_ON {
+            self.hand_on();
+        }
+    }
+
+    fn bytes(&mut self, len: u64, content: &dyn Fn() -> Result<Content>) -> Result<()> {
+        self.hand_on();
+        self.window.put_with(base64::len(len), |room, from| base64::fill(room, from, len, &content()?))
+    }
+}
