@@ -5,6 +5,7 @@
 
 mod dataset;
 mod known;
+mod links;
 mod meter;
 mod read;
 mod sampling;
@@ -265,6 +266,11 @@ impl Archive {
     pub(crate) fn links(&self) -> impl Iterator<Item = (String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         self.datasets.links().iter().map(move |link| (text(&link.place.join(&b'/')), text(&link.target)))
+    }
+
+    /// The number of the dataset that a name leads to through links.
+    pub(crate) fn find_linked(&self, name: &[u8]) -> Option<usize> {
+        links::followed(self.datasets.links(), name).find_map(|name| self.find(name))
     }
 
     /// When the last of its files was modified.

@@ -39,7 +39,7 @@ pub struct Sidecar {
     pub name: Text,
     pub metadata: Arc<Node>,
     pub says: Says,
-    /// Of the table that described it.
+    /// Its row in the table that described it, or its place among the datasets.
     pub row: Option<i128>,
 }
 
@@ -54,7 +54,7 @@ pub enum Says {
 }
 
 impl Sidecar {
-    /// What datasets come in the order of: where the bytes were, or their row. What had none came before what had some.
+    /// What datasets come in the order of: where the bytes were, or their row or number. What had none came before what had some.
     pub fn place(&self) -> (i128, i128) {
         let Says::Codec(codec) = &self.says else { return (i128::MAX, self.row.unwrap_or(i128::MAX)) };
         let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
@@ -142,6 +142,7 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
     }
     let metadata = node.get_shared("metadata").cloned().unwrap_or(Arc::new(Node::Null));
     let row = facts().find_map(|key| node.get(key)?.get("row")?.as_i128());
+    let row = row.or_else(|| node.get("number")?.as_i128());
     Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says, row }))
 }
 

@@ -86,6 +86,15 @@ pub trait Datasets: Send + Sync {
         let _ = kind;
         Vec::new()
     }
+    /// Has it bytes that can be asked for? A mount shows no file for one that has none.
+    fn is_there(&self, dataset: u32) -> bool {
+        let _ = dataset;
+        true
+    }
+    /// Files that a mount has in its root, which tell of the whole container.
+    fn beside(&self) -> Vec<(&'static str, Content)> {
+        Vec::new()
+    }
     /// Bytes of memory that their descriptions take, roughly.
     fn memory(&self) -> u64 {
         64 * self.count()
@@ -317,6 +326,12 @@ impl Datasets for Arc<dyn Datasets> {
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
         (**self).own_faces(kind)
     }
+    fn is_there(&self, dataset: u32) -> bool {
+        (**self).is_there(dataset)
+    }
+    fn beside(&self) -> Vec<(&'static str, Content)> {
+        (**self).beside()
+    }
     fn identity(&self, dataset: u32) -> Option<Identity> {
         (**self).identity(dataset)
     }
@@ -393,6 +408,11 @@ impl<D: Datasets> Arena<D> {
         let has_sidecar = self.has_sidecar(self.names.nodes.get(node as usize)?);
         (has_sidecar && self.renamed.get(&node).copied() == number && self.sidecar_name(node) == name)
             .then_some(node)
+    }
+
+    /// The dataset whose file this is.
+    fn with_file(&self, node: NodeId) -> Option<u32> {
+        self.dataset_of(node).filter(|dataset| self.datasets.is_there(*dataset))
     }
 
     fn has_sidecar(&self, node: &Node) -> bool {
@@ -511,11 +531,11 @@ impl<D: Datasets> Tree for Arena<D> {
     }
 
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
-        self.dataset_of(node).map(|dataset| self.datasets.describe(dataset)).transpose()
+        self.with_file(node).map(|dataset| self.datasets.describe(dataset)).transpose()
     }
 
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
-        self.dataset_of(node).map(|dataset| self.datasets.brief(dataset)).transpose()
+        self.with_file(node).map(|dataset| self.datasets.brief(dataset)).transpose()
     }
 
     fn memory(&self) -> u64 {

@@ -1,4 +1,5 @@
-//! A tree that has another one as `.views` in its root: there for who asks by name, and not listed.
+//! A tree that has another one in its root: as `.views`, there for who asks by name and not listed, or with its files
+//! behind the tree's own.
 
 use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
 use crate::Result;
@@ -6,11 +7,15 @@ use crate::content::Content;
 
 /// The name under which the views are found.
 const VIEWS: &[u8] = b".views";
+/// Cursors of the other tree's files in the root of this one.
+const BESIDE: u64 = 1 << 61;
 
 /// The nodes of `views` come after those of `main`, its root among them.
 pub struct WithViews<M, V> {
     main: M,
     views: V,
+    /// What is in the root of the views is in that of the tree.
+    is_beside: bool,
 }
 
 enum At {
@@ -20,7 +25,11 @@ enum At {
 
 impl<M: Tree, V: Tree> WithViews<M, V> {
     pub fn new(main: M, views: V) -> WithViews<M, V> {
-        WithViews { main, views }
+        WithViews { main, views, is_beside: false }
+    }
+
+    pub fn beside(main: M, files: V) -> WithViews<M, V> {
+        WithViews { main, views: files, is_beside: true }
     }
 
     fn at(&self, node: NodeId) -> At {
@@ -56,7 +65,7 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
     fn parent(&self, node: NodeId) -> NodeId {
         match self.at(node) {
             At::Main(node) => self.main.parent(node),
-            At::View(ROOT) => ROOT,
+            At::View(node) if node == ROOT || self.is_beside && self.views.parent(node) == ROOT => ROOT,
             At::View(node) => self.of_view(self.views.parent(node)),
         }
     }
@@ -65,7 +74,13 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
         match self.at(dir) {
             At::Main(dir) => {
                 let found = self.main.lookup(dir, name)?;
-                let views = || (dir == ROOT && name == VIEWS).then(|| (self.of_view(ROOT), Face::Data));
+                if self.is_beside && dir == ROOT && found.is_none() {
+                    return self.lookup(self.of_view(ROOT), name);
+                }
+                let views = || {
+                    (!self.is_beside && dir == ROOT && name == VIEWS)
+                        .then(|| (self.of_view(ROOT), Face::Data))
+                };
                 Ok(found.or_else(views))
             }
             At::View(dir) => {
@@ -77,6 +92,24 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         match self.at(dir) {
+            At::Main(ROOT) if self.is_beside => {
+                let mut goes_on = true;
+                if cursor < BESIDE {
+                    self.main.list(ROOT, cursor, &mut |name, entry| {
+                        goes_on = each(name, entry);
+                        goes_on
+                    })?;
+                }
+                let mut behind = |name: &[u8], entry: Entry| {
+                    let is_free = self.main.lookup(ROOT, name).is_ok_and(|found| found.is_none());
+                    let (node, cursor) = (self.of_view(entry.node), entry.cursor + BESIDE);
+                    !is_free || each(name, Entry { node, cursor, ..entry })
+                };
+                match goes_on {
+                    true => self.views.list(ROOT, cursor.saturating_sub(BESIDE), &mut behind),
+                    false => Ok(()),
+                }
+            }
             At::Main(dir) => self.main.list(dir, cursor, each),
             At::View(dir) => self.views.list(dir, cursor, &mut |name, entry| {
                 each(name, Entry { node: self.of_view(entry.node), ..entry })

@@ -35,7 +35,7 @@ use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Face, Held, Tree, WithViews};
+use crate::tree::{Arena, Builder, Face, Files, Held, Tree, WithViews};
 use crate::view::{self, Overlay, View};
 use crate::{Error, Result};
 
@@ -87,7 +87,7 @@ pub fn unpack(
     let own = |view| Own::tree(archive, view, choice.map(|choice| &*choice.own));
     let own = options.view.map(own).transpose()?;
     let tree = match choice {
-        None => with_own(tree, own),
+        None => with_own(with_files(tree, archive, options)?, own),
         Some(choice) => with_own(Chosen::new(tree, &choice.datasets), own),
     };
     let tree: Arc<dyn Tree> = match options.view {
@@ -118,6 +118,13 @@ fn with_own(tree: impl Tree + 'static, own: Option<Chosen>) -> Arc<dyn Tree> {
         None => Arc::new(tree),
         Some(own) => Arc::new(WithViews::new(tree, own)),
     }
+}
+
+/// The tree with the files that tell of the whole container.
+fn with_files<T: Tree>(tree: T, archive: &Archive, options: Options) -> Result<WithViews<T, Arena<Files>>> {
+    let files = if options.meta { archive.datasets().beside() } else { Vec::new() };
+    let (names, files) = Files::new(files);
+    Ok(WithViews::beside(tree, Builder::build(&names, files)?))
 }
 
 struct Unpacking<'a> {

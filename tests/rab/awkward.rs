@@ -220,6 +220,65 @@ fn text_that_is_not_utf8_is_written_as_bytes() {
     }
 }
 
+/// Also those that are escaped as files, and in the order that they had.
+#[test]
+fn names_and_their_order_come_back() {
+    let dir = kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    kit::python(&[&"-c", &NAMES, &dir.path()]);
+    for kind in ["npz", "awkd"] {
+        let (from, files, to) = (at(&format!("from.{kind}")), at(kind), at(&format!("to.{kind}")));
+        good(&[&"unpack", &from, &files]);
+        let said = rab(&[&"pack", &to, &files]);
+        assert!(said.code == 0 && !said.err.contains("looks like"), "{said:?}");
+        let names = good(&[&"ls", &from]);
+        assert_eq!(good(&[&"ls", &to]), names);
+        let said = rab(&[&"diff", &from, &to]);
+        assert!(said.out.lines().all(|line| line.contains("/meta.yaml: object: ")), "{said:?}");
+        for name in ["../up", "a%b", "x~2", "q/"] {
+            assert!(names.contains(&format!("\n{name}")), "{names}");
+        }
+    }
+    let (from, rab_file, back) = (at("from.awkd"), at("x.rab"), at("back.awkd"));
+    rab(&[&"convert", &from, &rab_file]);
+    rab(&[&"convert", &rab_file, &back]);
+    assert_eq!(good(&[&"ls", &back]), good(&[&"ls", &from]));
+    // By its name, and by the path of its file.
+    for name in ["a%b", "a%25b", "a%b/meta.yaml", "a%25b/meta.yaml"] {
+        assert_eq!(good(&[&"get", &from, &name]), "[[1,2],\n[3]]\n", "{name}");
+    }
+    assert_eq!(good(&[&"get", &from, &"a%25b/content/data"]), "[1 2 3]\n");
+    assert!(
+        good(&[&"cat", &from, &"a%b/content/meta.yaml"])
+            .starts_with("name: a%b/content\nclass: numpy.ndarray\n")
+    );
+    // What is told of an array is that of the array which is called so.
+    let meta = at("awkd/a%25b/meta.yaml");
+    let text = std::fs::read_to_string(&meta).unwrap();
+    std::fs::write(&meta, text.replace("class: JaggedArray", "class: Table")).unwrap();
+    let said = rab(&[&"pack", &"-f", &at("to.awkd"), &at("awkd")]);
+    assert!(said.code == 1 && said.err.contains("the array is of the class Table"), "{said:?}");
+    std::fs::write(&meta, text.replace("[0, 2)", "[0, 7)")).unwrap();
+    let said = rab(&[&"pack", &"-f", &at("to.awkd"), &at("awkd")]);
+    assert!(said.code == 1 && said.err.contains("meta.yaml says that it is [0, 7)"), "{said:?}");
+}
+
+const NAMES: &str = r#"
+import json, sys, zipfile, numpy as np
+names = ["z", "a%b", "..", "x\ny", "p/q", "p", "../up", "//s", "m" * 300, "%2F", "é", ".views", "x~2", "q/"]
+def flat(member, dtype, count):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": member}, {"dtype": dtype}, {"json": count}]}
+np.savez(sys.argv[1] + "/from.npz", **{name: np.arange(3) + at for at, name in enumerate(names)})
+with zipfile.ZipFile(sys.argv[1] + "/from.awkd", "w") as to:
+    for at, name in enumerate(names):
+        to.writestr(f"{name}-0.raw", (np.arange(3) + at).tobytes())
+        to.writestr(f"{name}-1.raw", np.array([2, 1]).tobytes())
+        schema = flat("0.raw", "int64", 3)
+        if at % 2:
+            schema = {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [flat("1.raw", "int64", 2), schema]}
+        to.writestr(f"{name}.json", json.dumps({"awkward0": "0.15.5", "schema": schema, "prefix": name + "-"}))
+"#;
+
 /// A jagged array whose counts are compressed, and end early.
 const TRUNCATED: &str = r#"
 import json, sys, zipfile, zlib
@@ -715,6 +774,17 @@ fn links_are_listed() {
     let want = serde_json::json!({"name": "columns/b", "type": "link", "target": "a"});
     assert_eq!(listed.as_array().unwrap().last(), Some(&want));
     assert_eq!(rab(&[&"ls", &shared, &"columns/c"]).code, 3);
+    // And are followed.
+    for (verb, more) in
+        [("get", ""), ("get", "[1:]"), ("cat", ""), ("info", ""), ("get", "/data"), ("cat", "/data")]
+    {
+        let [by_link, itself] =
+            ["b", "a"].map(|name| rab(&[&verb, &shared, &format!("columns/{name}{more}")]));
+        assert_eq!((by_link.code, &by_link.out), (0, &itself.out), "{verb} {more}: {by_link:?}");
+    }
+    assert!(good(&[&"info", &shared, &"columns/b"]).contains("name: columns/a/data"));
+    let missing = rab(&[&"get", &shared, &"columns/b/nothing"]);
+    assert!(missing.code == 3 && missing.err.contains("no dataset \"columns/b/nothing\""), "{missing:?}");
 }
 
 /// Each is named for what is wrong with it; `repeated` is what the reference reads too.

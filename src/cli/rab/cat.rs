@@ -56,7 +56,7 @@ impl Cat {
             (None, Some(kind)) => only_own(&archive, kind)?,
             (name, _) => name.clone().unwrap_or_default(),
         };
-        let found = select::select(&archive, &name);
+        let found = select::select_linked(&archive, &name);
         if let Some(kind) = &self.kind
             && !found.as_ref().is_ok_and(|found| face::shows(&archive, found, kind).unwrap_or(false))
             && let Some(own) = face::own(&archive, name.as_bytes(), kind)?

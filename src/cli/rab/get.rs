@@ -112,7 +112,7 @@ impl Get {
         let mut missing = None;
         if !archive.has(what) {
             for (name, index) in array::indexed(what).into_iter().chain(array::quoted(what)) {
-                match select::select(archive, OsStr::from_bytes(name)) {
+                match select::select_linked(archive, OsStr::from_bytes(name)) {
                     Ok(numbers) => return Ok((only(&numbers, name)?, Some(index.to_owned()))),
                     Err(error) => missing = missing.or(Some(error)),
                 }
@@ -120,7 +120,7 @@ impl Get {
         }
         match missing {
             Some(error) => Err(error),
-            None => Ok((only(&select::select(archive, &self.what)?, what)?, None)),
+            None => Ok((only(&select::select_linked(archive, &self.what)?, what)?, None)),
         }
     }
 }

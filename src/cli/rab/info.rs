@@ -42,7 +42,7 @@ impl Info {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
         let Some(name) = &self.name else { return self.print(&about(&archive), out) };
-        let numbers = select::select(&archive, name)?;
+        let numbers = select::select_linked(&archive, name)?;
         let mut arrays = 0;
         for (place, number) in numbers.iter().enumerate() {
             let dataset = archive.dataset_at(*number)?;

@@ -9,6 +9,15 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::{Archive, Error, Result};
 
+/// As [`select`]; what is no dataset by itself may lead to one through the links that `rab ls` shows.
+pub fn select_linked(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
+    let name = pattern.as_bytes();
+    match archive.find_linked(name).filter(|_| !archive.has(name)) {
+        Some(number) => Ok(vec![number]),
+        None => select(archive, pattern),
+    }
+}
+
 /// The numbers of the datasets; at least one.
 pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
     if let Some(number) = archive.find(pattern.as_bytes()) {

@@ -1,6 +1,6 @@
 //! The files of all arrays as datasets: the numbers that are stored, those that follow from them, and `meta.yaml`.
 //! Beside the name of its file an array, and a part of one, is found by its directory: then its elements are meant if
-//! it is flat, and else its `meta.yaml`.
+//! it is flat, and else its `meta.yaml`. Both are found by the path of the file too, where that is escaped.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -75,6 +75,11 @@ impl Archive {
         String::from_utf8_lossy(self.names.names.get(number as usize).unwrap_or_default()).into_owned()
     }
 
+    fn sidecar_text(&self, number: u32, file_name: &[u8]) -> Result<String> {
+        let (file, array) = self.file(number)?;
+        Ok(meta::sidecar(array, file, (number, &self.name(number)), file_name))
+    }
+
     /// What has to be made once is kept.
     fn make(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
@@ -124,21 +129,29 @@ impl Archive {
 
 impl Index {
     fn new(arrays: &[Arc<Array>], layout: &Layout) -> Index {
-        let (mut names, mut numbers) = (NameList::default(), HashMap::new());
+        let (mut names, mut numbers, mut others) = (NameList::default(), HashMap::new(), Vec::new());
         for (number, file) in (0..).zip(&layout.files) {
-            let name = file.way.joined();
+            let (mut name, path) = (file.way.joined(), file.way.escaped());
+            // Of two that are called so the other one is called as its file.
+            if numbers.contains_key(&name) {
+                name = path.clone();
+            }
             names.push(name.as_bytes());
+            if name != path {
+                others.push((path, number));
+            }
             numbers.entry(name).or_insert(number);
         }
-        let mut others = Vec::new();
+        let mut paths: HashMap<Box<str>, u32> = others.iter().cloned().collect();
         for (way, array, ix) in &layout.directories {
             let Some(array) = arrays.get(*array) else { continue };
-            let file = way.below(array.file_of(*ix).as_bytes()).joined();
-            let Some(number) = numbers.get(&file).copied() else { continue };
+            let file = way.below(array.file_of(*ix).as_bytes()).escaped();
+            let Some(number) = paths.remove(&file).or_else(|| numbers.get(&file).copied()) else { continue };
             if *ix == array.graph.root.to {
                 others.push((array.name.clone(), number));
             }
             others.push((way.joined(), number));
+            others.push((way.escaped(), number));
         }
         for (name, number) in others {
             numbers.entry(name).or_insert(number);
@@ -222,17 +235,14 @@ impl Datasets for Archive {
     }
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
-        let text =
-            self.file(number).map(|(file, array)| meta::sidecar(array, file, &self.name(number), file_name));
+        let text = self.sidecar_text(number, file_name);
         let len = text.ok().map(|text| text.len() as u64);
         Size { len, stored: len.unwrap_or(0) }
     }
 
     fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
         self.store.source().check()?;
-        let (file, array) = self.file(number)?;
-        let text = meta::sidecar(array, file, &self.name(number), file_name);
-        Ok(Content::Inline(text.into_bytes().into()))
+        Ok(Content::Inline(self.sidecar_text(number, file_name)?.into_bytes().into()))
     }
 
     fn has_sidecar(&self, number: u32) -> bool {
@@ -313,7 +323,7 @@ impl Datasets for Archive {
         let place = |array: &Array| array.places.get(array.graph.root.to).cloned().flatten();
         let is_called = |array: &&Arc<Array>| {
             array.name.as_bytes() == name
-                || place(array).is_some_and(|place| place.joined().as_bytes() == name)
+                || place(array).is_some_and(|place| place.escaped().as_bytes() == name)
         };
         let found = || self.arrays.iter().filter(|array| meta::is_whole(array)).find(is_called);
         if kind == views::LINES { found().map(views::lines).transpose() } else { Ok(None) }

@@ -101,7 +101,9 @@ fn named(name: &str, names: &Names, lengths: &HashSet<usize>) -> Way {
     let slashes = name.match_indices('/').map(|(at, _)| at).filter(|at| lengths.contains(at));
     let after: Vec<usize> =
         slashes.filter(|at| names.contains(name.get(..*at).unwrap_or_default())).collect();
-    Way::of(naming::components(name.as_bytes(), &after))
+    let components = naming::components(name.as_bytes(), &after);
+    // What has no name is called as its file.
+    if name.is_empty() { Way::of(components) } else { Way::called(components, name) }
 }
 
 /// One file name, slashes and all.
@@ -148,7 +150,12 @@ fn ways<'c>(columns: &'c [Column], dir: &Way) -> impl Iterator<Item = Way> + use
             own = naming::numbered(&plain, *number);
             *number += 1;
         }
-        dir.below(own)
+        // What is numbered, or has no name, is called as its file.
+        if own == plain && !column.name.is_empty() {
+            dir.below_called(own, &column.name)
+        } else {
+            dir.below(own)
+        }
     })
 }
 

@@ -14,6 +14,10 @@ pub const MOST_NAMED: usize = 1000;
 /// `meta.yaml` of an array or of a part of it.
 pub fn text(array: &Array, ix: Ix) -> String {
     let mut fields = Vec::new();
+    // Where the names of files do not tell.
+    let place = array.places.get(ix).and_then(Option::as_ref);
+    let called = place.map(|way| (way.joined(), way.escaped())).filter(|(name, path)| name != path);
+    fields.extend(called.map(|(name, _)| ("name", Node::text(&name))));
     if let Ok(node) = array.node(ix) {
         part(array, ix, node, &mut fields);
     }
@@ -183,9 +187,10 @@ pub fn codec(array: &Array, file: &File) -> Node {
     }
 }
 
-/// The sidecar of a file that is called `file_name`.
-pub fn sidecar(array: &Array, file: &File, name: &str, file_name: &[u8]) -> String {
-    let mut fields = vec![("name", Node::text(name)), ("awkward", codec(array, file))];
+/// The sidecar of a file that is called `file_name`, of the dataset with this number and name.
+pub fn sidecar(array: &Array, file: &File, (number, name): (u32, &str), file_name: &[u8]) -> String {
+    let mut fields =
+        vec![("name", Node::text(name)), ("number", Node::int(number)), ("awkward", codec(array, file))];
     let fault = array.node(file.ix).ok().and_then(|node| node.fault.as_ref());
     fields.extend(fault.map(|fault| ("problem", Node::text(&fault.problem))));
     let mut text = String::new();

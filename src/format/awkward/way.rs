@@ -1,5 +1,6 @@
-//! Where something is in the tree of a container: file names, one below the other. Those of one directory share what
-//! leads there, so that deep trees of long names cost no more than flat ones of short names.
+//! Where something is in the tree of a container: file names, one below the other, and what it is called where those are
+//! escaped. Those of one directory share what leads there, so that deep trees of long names cost no more than flat ones of
+//! short names.
 
 use std::sync::Arc;
 
@@ -10,10 +11,22 @@ pub struct Way(Option<Arc<Step>>);
 #[derive(Debug)]
 struct Step {
     above: Way,
+    /// As a file.
     name: Box<[u8]>,
+    called: Called,
     depth: usize,
-    /// Bytes of all names, with slashes between them.
+    /// Bytes of what all is called, with slashes between.
     len: usize,
+}
+
+#[derive(Debug)]
+enum Called {
+    /// As the file.
+    Plain,
+    /// This.
+    So(Box<str>),
+    /// This is what the whole way is called, until here.
+    Whole(Box<str>),
 }
 
 impl Way {
@@ -23,18 +36,41 @@ impl Way {
 
     pub fn below(&self, name: impl Into<Box<[u8]>>) -> Way {
         let name = name.into();
-        let (depth, len) = match &self.0 {
-            Some(step) => (step.depth + 1, step.len + 1 + name.len()),
-            None => (1, name.len()),
-        };
-        Way(Some(Arc::new(Step { above: self.clone(), name, depth, len })))
+        let len = self.len_with(name.len());
+        self.step(name, Called::Plain, len)
+    }
+
+    /// As [`Way::below`], of a file name that something gets which is called otherwise.
+    pub fn below_called(&self, name: Vec<u8>, called: &str) -> Way {
+        if name == called.as_bytes() {
+            return self.below(name);
+        }
+        let len = self.len_with(called.len().max(name.len()));
+        self.step(name.into(), Called::So(called.into()), len)
+    }
+
+    /// To what gets these file names, and is called otherwise.
+    pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
+        let way = Way::of(names);
+        let Some(step) = way.0.as_deref().filter(|_| way.joined().as_ref() != called) else { return way };
+        let len = step.len.max(called.len());
+        step.above.step(step.name.clone(), Called::Whole(called.into()), len)
+    }
+
+    fn step(&self, name: Box<[u8]>, called: Called, len: usize) -> Way {
+        let depth = self.0.as_ref().map_or(0, |step| step.depth) + 1;
+        Way(Some(Arc::new(Step { above: self.clone(), name, called, depth, len })))
+    }
+
+    fn len_with(&self, more: usize) -> usize {
+        self.0.as_ref().map_or(more, |step| step.len + 1 + more)
     }
 
     pub fn is_root(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Bytes of [`Way::joined`].
+    /// Bytes of [`Way::joined`], or of the file names if they are more.
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |step| step.len)
     }
@@ -57,6 +93,23 @@ impl Way {
 
     /// What messages call a place, and users a dataset.
     pub fn joined(&self) -> Box<str> {
+        let (mut parts, mut way) = (Vec::new(), self);
+        while let Some(step) = &way.0 {
+            parts.push(match &step.called {
+                Called::Plain => String::from_utf8_lossy(&step.name),
+                Called::So(name) | Called::Whole(name) => (&**name).into(),
+            });
+            if matches!(step.called, Called::Whole(_)) {
+                break;
+            }
+            way = &step.above;
+        }
+        parts.reverse();
+        parts.join("/").into()
+    }
+
+    /// The path of the file.
+    pub fn escaped(&self) -> Box<str> {
         String::from_utf8_lossy(&self.names().join(&b'/')).into_owned().into()
     }
 
@@ -90,6 +143,16 @@ mod tests {
         ] {
             assert_eq!(way(from).to(&way(to)), want.as_bytes(), "{from} {to}");
         }
+    }
+
+    #[test]
+    fn what_is_escaped_is_called_otherwise() {
+        let root = Way::called([b"p".to_vec(), b"%2E%2E%2Fq".to_vec()], "p/../q");
+        let column = root.below(*b"columns").below_called(b"a%25".to_vec(), "a%").below(*b"data");
+        assert_eq!(&*column.joined(), "p/../q/columns/a%/data");
+        assert_eq!(&*column.escaped(), "p/%2E%2E%2Fq/columns/a%25/data");
+        assert_eq!(column.len(), column.escaped().len());
+        assert_eq!(&*Way::called([b"x".to_vec(), b"y".to_vec()], "x/y").below(*b"z").joined(), "x/y/z");
     }
 
     #[test]

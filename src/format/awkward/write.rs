@@ -22,6 +22,7 @@ use crate::format::Compression;
 use crate::format::target::input::Exactly;
 use crate::format::target::zip::{Body, Members, Written};
 use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
+use crate::tree::naming;
 use crate::{Error, Result};
 use schema::{Schema, ascii, dtype};
 use told::Told;
@@ -105,7 +106,9 @@ impl Writer {
             if let Some(place) = told_of(name)
                 && let Some(told) = told::read(data)?
             {
-                self.told.insert(place.to_owned(), told);
+                let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
+                let place = told.name.as_deref().filter(is_so).unwrap_or(place).to_owned();
+                self.told.insert(place, told);
                 return Ok(vec!["it is left out: a schema is written instead of it".into()]);
             }
             return Err(io::Error::other(

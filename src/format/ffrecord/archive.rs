@@ -92,6 +92,11 @@ impl Datasets for Archive {
         is_known.then(|| FOLDER.as_bytes().to_vec()).into_iter().collect()
     }
 
+    fn beside(&self) -> Vec<(&'static str, Content)> {
+        let meta = || (faces::META, Content::Inline(faces::meta(&self.records).into_bytes().into()));
+        self.folder.is_none().then(meta).into_iter().collect()
+    }
+
     fn describe(&self, dataset: u32) -> Result<Description> {
         let number = self.record(dataset)?;
         let found = self.records.find(number)?;

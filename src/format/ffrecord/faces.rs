@@ -9,7 +9,11 @@ use super::rows;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
 use crate::arrow::{self, Column, Of};
 use crate::content::{Bytes, Computed, Content, joined};
+use crate::yaml::{self, Node};
 use crate::{Error, Result};
+
+/// The file that tells of all records.
+pub const META: &str = "records.meta.yaml";
 
 /// Names of the files, in the order of their listing.
 pub const NAMES: [&str; 6] = ["data", "data.npy", "offsets", "offsets.npy", "checksums", "checksums.npy"];
@@ -123,4 +127,36 @@ impl Computed for Offsets {
         let at_once = self.records.shards().all(|shard| shard.table.is_kept());
         if at_once { self.read(range).map(Some) } else { Ok(None) }
     }
+}
+
+/// What [`META`] says.
+pub fn meta(records: &Records) -> String {
+    let number = |value: u64| Node::Int(value.to_string().into());
+    let map = |pairs: Vec<(&str, Node)>| {
+        Node::Map(pairs.into_iter().map(|(key, value)| (Node::text(key).into(), value.into())).collect())
+    };
+    let parts: Vec<_> = records
+        .shards()
+        .map(|shard| {
+            let name = shard.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let checksum = shard.checksum;
+            map(vec![
+                ("file", Node::text(&name)),
+                ("records", number(shard.count.into())),
+                ("bytes", number(shard.data.end - shard.data.start)),
+                ("headerChecksum", Node::text(checksum.name())),
+                ("legacy", Node::Bool(checksum == super::head::HeaderChecksum::Absent)),
+            ])
+            .into()
+        })
+        .collect();
+    let whole = map(vec![
+        ("records", number(records.count().into())),
+        ("bytes", number(records.data_len())),
+        ("files", number(parts.len() as u64)),
+        ("parts", Node::Seq(parts)),
+    ]);
+    let mut text = String::new();
+    yaml::write(&whole, 0, &mut text);
+    text
 }

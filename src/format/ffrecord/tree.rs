@@ -15,7 +15,6 @@ use super::folder::{Folder, What};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
 use crate::tree::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
-use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
 const RECORDS: NodeId = 1;
@@ -30,7 +29,6 @@ const KIND_FILES: NodeId = FACES + faces::NAMES.len() as NodeId;
 /// The first node of a record, or of a folder.
 const FIRST: NodeId = KIND_FILES + faces::KINDS.len() as NodeId;
 
-const META_NAME: &[u8] = b"records.meta.yaml";
 const VIEWS_NAME: &[u8] = b".views";
 const TABLE_NAME: &[u8] = b"table";
 
@@ -56,7 +54,7 @@ enum Place {
 
 impl RecordTree {
     pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> RecordTree {
-        let meta = meta(&records).into_bytes().into();
+        let meta = faces::meta(&records).into_bytes().into();
         let tables = faces::KINDS.map(|(kind, _)| faces::table(&records, kind).ok().flatten());
         let faces = faces::all(&records).into_iter().map(Some).chain(tables).collect();
         RecordTree { records, folder, meta, faces }
@@ -93,7 +91,7 @@ impl RecordTree {
     /// What fixed directories hold, without the records.
     fn fixed(&self, dir: NodeId) -> Vec<(&'static [u8], NodeId)> {
         match dir {
-            ROOT => vec![(FOLDER.as_bytes(), RECORDS), (META_NAME, META)],
+            ROOT => vec![(FOLDER.as_bytes(), RECORDS), (faces::META.as_bytes(), META)],
             VIEWS => {
                 let kinds = (KINDS..).zip(faces::KINDS).map(|(node, (kind, _))| (kind.as_bytes(), node));
                 std::iter::once((TABLE_NAME, TABLE)).chain(kinds).collect()
@@ -274,36 +272,4 @@ impl Tree for RecordTree {
     fn is_vast(&self) -> bool {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.len()) > VAST
     }
-}
-
-/// The text of `records.meta.yaml`.
-fn meta(records: &Records) -> String {
-    let number = |value: u64| Node::Int(value.to_string().into());
-    let map = |pairs: Vec<(&str, Node)>| {
-        Node::Map(pairs.into_iter().map(|(key, value)| (Node::text(key).into(), value.into())).collect())
-    };
-    let parts: Vec<_> = records
-        .shards()
-        .map(|shard| {
-            let name = shard.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let checksum = shard.checksum;
-            map(vec![
-                ("file", Node::text(&name)),
-                ("records", number(shard.count.into())),
-                ("bytes", number(shard.data.end - shard.data.start)),
-                ("headerChecksum", Node::text(checksum.name())),
-                ("legacy", Node::Bool(checksum == super::head::HeaderChecksum::Absent)),
-            ])
-            .into()
-        })
-        .collect();
-    let whole = map(vec![
-        ("records", number(records.count().into())),
-        ("bytes", number(records.data_len())),
-        ("files", number(parts.len() as u64)),
-        ("parts", Node::Seq(parts)),
-    ]);
-    let mut text = String::new();
-    yaml::write(&whole, 0, &mut text);
-    text
 }

@@ -91,7 +91,7 @@ impl Archive {
         let mut is_new = false;
         lengths.get_or_init(|| {
             is_new = true;
-            let (text, parts) = sidecar::build(record, &self.name(number), member);
+            let (text, parts) = sidecar::build(record, (number, &self.name(number)), member);
             let sidecar = text.len() + parts.as_ref().map_or(0, numpy::Parts::len);
             Lengths {
                 data: self.data_len(record, member),
@@ -141,7 +141,7 @@ impl Archive {
 
     fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<String> {
         let member = self.member(number)?;
-        let (mut text, parts) = sidecar::build(self.record(number)?, &self.name(number), &member);
+        let (mut text, parts) = sidecar::build(self.record(number)?, (number, &self.name(number)), &member);
         text.extend(parts.map(|parts| parts.text(file_name)));
         Ok(text)
     }

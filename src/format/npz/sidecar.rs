@@ -29,10 +29,10 @@ fn npy(header: &Header) -> Node {
     ])
 }
 
-/// The bytes of the sidecar file but for those of the file's name: in the parts around it for an array.
-pub fn build(record: &Record, name: &str, member: &Member) -> (String, Option<Parts>) {
+/// Of the member with this number and name the bytes of the sidecar file but for those of the file's name: in the parts around it for an array.
+pub fn build(record: &Record, (number, name): (u32, &str), member: &Member) -> (String, Option<Parts>) {
     let body = member.body.as_ref().ok();
-    let fixed = [("name", Node::text(name)), ("zip", zip(record, name, body))];
+    let fixed = [("name", Node::text(name)), ("number", Node::int(number)), ("zip", zip(record, name, body))];
     let problem = member.body.as_ref().err().map(|fault| ("problem", Node::text(&fault.problem)));
     let mut text = String::new();
     yaml::write(&Node::map(fixed.into_iter().chain(problem)), 0, &mut text);

@@ -107,6 +107,10 @@ impl Datasets for Archive {
         }
     }
 
+    fn is_there(&self, number: u32) -> bool {
+        self.set.text(number).is_some() || self.set.data(number).is_ok()
+    }
+
     fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
         match self.set.data_if_known(number) {
             Some(data) => data.content_if_known(),

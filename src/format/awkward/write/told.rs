@@ -12,6 +12,8 @@ const LONGEST: u64 = 1 << 20;
 const LONGEST_TYPE: usize = 16 << 10;
 
 pub struct Told {
+    /// The array, or part of one, that it is said of, where the name of the file does not tell.
+    pub name: Option<String>,
     pub is_flat: bool,
     /// As the reference shows it: `[0, 3) -> [0, inf) -> float64`.
     shape: String,
@@ -40,7 +42,9 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
         )));
     }
     let shape = node.get("type").and_then(Node::as_str).unwrap_or_default();
-    Ok(Some(Told { is_flat: class == "numpy.ndarray", shape: shape.chars().take(LONGEST_TYPE).collect() }))
+    let name = node.get("name").and_then(Node::as_str).map(str::to_owned);
+    let shape = shape.chars().take(LONGEST_TYPE).collect();
+    Ok(Some(Told { name, is_flat: class == "numpy.ndarray", shape }))
 }
 
 /// Why something of it is not there: what is said first.
