@@ -49,6 +49,7 @@ use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, HEAD, Listing};
+use crate::array::Order;
 use crate::codec::zip::{LOCAL, LOCAL_LEN};
 use crate::content::Content;
 use crate::source::{FileSource, Source};
@@ -144,6 +145,11 @@ impl Format for Awkward {
     fn list(&self, context: Context) -> Result<Listing> {
         let Read { archive, .. } = read(&context)?;
         Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
+    }
+
+    /// That of blobs.
+    fn order(&self) -> Option<Order> {
+        Some(Order::C)
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
