@@ -4,9 +4,6 @@
 
 use std::sync::Arc;
 
-/// What is called by a longer name is called as its file: every path below would have it.
-const LONGEST: usize = 1024;
-
 /// The way down from the root.
 #[derive(Clone, Debug, Default)]
 pub struct Way(Option<Arc<Step>>);
@@ -21,6 +18,9 @@ struct Step {
     /// Bytes of what all is called, with slashes between.
     len: usize,
 }
+
+/// What has a longer name is called as its file: else a few parts of one array would take all room for names.
+const LONGEST: usize = 4096;
 
 #[derive(Debug)]
 enum Called {
@@ -55,10 +55,13 @@ impl Way {
     /// To what gets these file names, and is called otherwise.
     pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
         let way = Way::of(names);
-        let is_other = called.len() <= LONGEST && way.joined().as_ref() != called;
-        let Some(step) = way.0.as_deref().filter(|_| is_other) else { return way };
-        let len = step.len.max(called.len());
-        step.above.step(step.name.clone(), Called::Whole(called.into()), len)
+        match way.0.as_deref() {
+            Some(step) if called.len() <= LONGEST && way.joined().as_ref() != called => {
+                let len = step.len.max(called.len());
+                step.above.step(step.name.clone(), Called::Whole(called.into()), len)
+            }
+            _ => way,
+        }
     }
 
     fn step(&self, name: Box<[u8]>, called: Called, len: usize) -> Way {
@@ -157,6 +160,9 @@ mod tests {
         assert_eq!(&*column.escaped(), "p/%2E%2E%2Fq/columns/a%25/data");
         assert_eq!(column.len(), column.escaped().len());
         assert_eq!(&*Way::called([b"x".to_vec(), b"y".to_vec()], "x/y").below(*b"z").joined(), "x/y/z");
+        let long = "n".repeat(LONGEST + 1);
+        assert_eq!(&*root.below_called(b"n~1".to_vec(), &long).joined(), "p/../q/n~1");
+        assert_eq!(&*Way::called([b"n~1".to_vec()], &long).joined(), "n~1");
     }
 
     #[test]
