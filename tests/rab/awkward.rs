@@ -163,6 +163,28 @@ fn verify_tells_the_good_from_the_bad() {
     assert_eq!(seen, loads.len() + refused.len());
 }
 
+/// The ZIP file records a sum of a schema as of all else: an item less would look as if it had never been there.
+#[test]
+fn a_schema_that_was_changed_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.awkd");
+    let mut bytes = std::fs::read(file("multi_names.awkd")).unwrap();
+    let count = b"\"int64\"}, {\"json\": 4";
+    let at = bytes.windows(count.len()).position(|window| window == count).unwrap();
+    bytes[at + count.len() - 1] = b'3';
+    std::fs::write(&path, bytes).unwrap();
+    for verb in ["verify", "get"] {
+        let name: &[&dyn AsRef<std::ffi::OsStr>] = if verb == "get" { &[&"two"] } else { &[] };
+        let said = rab(&[&[&verb as &dyn AsRef<std::ffi::OsStr>, &path], name].concat());
+        assert_eq!(said.code, 12, "{verb}: {said:?}");
+        assert!(format!("{said:?}").contains("the schema's CRC-32 is"), "{verb}: {said:?}");
+    }
+    assert_eq!(
+        good(&[&"get", &path, &"one[0]", &"--json"]),
+        good(&[&"get", &file("multi_names.awkd"), &"one[0]", &"--json"])
+    );
+}
+
 /// What was written is not taken for whole where verify says that it is not; and each thing is said once.
 #[test]
 fn unpack_and_convert_end_as_verify_does() {

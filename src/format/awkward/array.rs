@@ -44,7 +44,7 @@ pub struct Array {
 impl Array {
     /// The array whose schema is the member with this number. Only reading the schema can fail.
     pub fn read(store: &Arc<Store>, name: &str, number: usize) -> Result<Array> {
-        let document = document::read(store.content(number)?, store.budget())?;
+        let document = document::read(store.content(number)?, store.crc(number), store.budget())?;
         let graph = match &document {
             Ok(document) => schema::graph(document, store.budget()),
             Err(fault) => Graph::refused("schema", fault.clone()),

@@ -216,7 +216,7 @@ fn files(context: &Context) -> Result<Store> {
     for source in sources {
         let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let content = Content::Stored { source: source.clone(), range: 0..source.len() };
-        if let Ok(document) = document::read(content, &budget)? {
+        if let Ok(document) = document::read(content, None, &budget)? {
             reads.extend(document::reads(&document));
         }
         // Whatever it is called, it is a schema.
