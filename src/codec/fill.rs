@@ -105,18 +105,21 @@ mod tests {
                 from_blocks(&mut buf, from as u64, 5, &mut block).unwrap();
                 assert_eq!(buf, all[from..to]);
                 let units = Units { size: 4, len: 20, most: 9 };
-                let made = |buf: &mut [u8], at: usize| buf.copy_from_slice(&all[at..][..buf.len()]);
+                let made = |buf: &mut [u8], at: u64| {
+                    buf.copy_from_slice(&all[at as usize..][..buf.len()]);
+                    Ok(())
+                };
                 buf.fill(0);
                 let filled = units.fill(
                     &mut buf,
                     from as u64,
                     &|buf, first| {
                         assert!(buf.len() == 4 || buf.len() == 8);
-                        Ok(made(buf, 4 * first as usize))
+                        made(buf, 4 * first)
                     },
                     &|buf, number, skip| {
                         assert!(!buf.is_empty() && buf.len() < 4);
-                        Ok(made(buf, (4 * number + skip) as usize))
+                        made(buf, 4 * number + skip)
                     },
                 );
                 assert_eq!(filled.is_ok(), to <= 20);
