@@ -39,6 +39,9 @@ pub fn from_blocks<B: AsRef<[u8]>>(
     })
 }
 
+type Whole<'f> = &'f dyn Fn(&mut [u8], u64) -> Result<()>;
+type Within<'f> = &'f dyn Fn(&mut [u8], u64, u64) -> Result<()>;
+
 /// Bytes that consist of units of one size: rows, elements, cells.
 pub struct Units {
     /// Of a unit.
@@ -52,13 +55,7 @@ pub struct Units {
 impl Units {
     /// Fills `buf` with the bytes from `offset` on: `whole` makes whole units from a number on, `within` bytes of one unit
     /// from one of its bytes on, which comes with its number.
-    pub fn fill(
-        &self,
-        buf: &mut [u8],
-        offset: u64,
-        whole: &dyn Fn(&mut [u8], u64) -> Result<()>,
-        within: &dyn Fn(&mut [u8], u64, u64) -> Result<()>,
-    ) -> Result<()> {
+    pub fn fill(&self, buf: &mut [u8], offset: u64, whole: Whole<'_>, within: Within<'_>) -> Result<()> {
         if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.len) {
             return Err(past_the_end());
         }
