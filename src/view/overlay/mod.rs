@@ -22,15 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use self::names::{Faces, Part, find_other};
+use self::names::{Faces, Found, find_other};
 use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
 use self::stores::Stores;
 use super::{Dataset, Directory, Face as Made, Folder, VIEWS, View};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{
-    Changed, Description, Entry, Face, Found, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree,
-};
+use crate::tree::{Changed, Description, Entry, Face, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 const NAME: &[u8] = b".views";
@@ -119,7 +117,10 @@ impl Overlay {
             let of = self.borrowed(dir);
             return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
         }
-        let Some(faces) = self.shown_in(dir) else { return self.tree.lookup(dir, name) };
+        let Some(faces) = self.shown_in(dir) else {
+            let found = self.tree.lookup(dir, name)?;
+            return if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) };
+        };
         if let Some(found) = faces.find(name)? {
             return Ok(Some(self.remember(
                 &parent,
@@ -135,9 +136,24 @@ impl Overlay {
         if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
             return Ok(Some((found.into_node(), face)));
         }
-        match self.look_up_own(dir, &faces, name)? {
-            None => self.look_up_part(&faces, &parent, name),
-            found => Ok(found),
+        if let Some(found) = self.look_up_own(dir, &faces, name)? {
+            return Ok(Some(found));
+        }
+        let found = self.look_up_part(&faces, &parent, name)?;
+        if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) }
+    }
+
+    /// Parts and other faces of what the container has made of a dataset, beside that.
+    fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        match names::find_made(&self.tree, dir, self.views, name)? {
+            Some((view, Found::There(found, part))) => {
+                Ok(Some(self.remember(&Parent::Tree(dir), name, found, What::Face { view, part })))
+            }
+            Some((_, Found::Wrong(error))) => {
+                self.tell(&error);
+                Ok(None)
+            }
+            None => Ok(None),
         }
     }
 
@@ -204,11 +220,11 @@ impl Overlay {
         name: &[u8],
     ) -> Result<Option<(NodeId, Face)>> {
         match faces.find_part(name)? {
-            Some(Part::There(found, part)) => {
-                let what = What::Face { view: faces.view, part: Some(part) };
+            Some(Found::There(found, part)) => {
+                let what = What::Face { view: faces.view, part };
                 Ok(Some(self.remember(parent, name, found, what)))
             }
-            Some(Part::Wrong(error)) => {
+            Some(Found::Wrong(error)) => {
                 self.tell(&error);
                 Ok(None)
             }

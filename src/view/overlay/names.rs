@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::super::{Dataset, Directory, View};
 use crate::array::indexed;
-use crate::tree::{Face, Held, NodeId, Tree};
+use crate::tree::{Description, Face, Held, NodeId, Tree};
 use crate::{Error, Result};
+
+/// What the files are called that a container makes.
+const MADE: &[u8] = b".npy";
 
 /// A directory of the tree with the faces of a view in it.
 pub struct Faces<'a> {
@@ -19,9 +22,9 @@ pub struct Faces<'a> {
     pub has_others: bool,
 }
 
-/// What a name means that is a dataset's with an index.
-pub enum Part {
-    There(Arc<Held>, Box<str>),
+/// What a name means that may be that of a face or of a part of one: the dataset, and the index.
+pub enum Found {
+    There(Arc<Held>, Option<Box<str>>),
     /// The dataset has no such part, or one of them no such face.
     Wrong(Error),
 }
@@ -56,29 +59,19 @@ impl Faces<'_> {
     }
 
     /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`. Or why what is called so is none.
-    pub fn find_part(&self, name: &[u8]) -> Result<Option<Part>> {
+    pub fn find_part(&self, name: &[u8]) -> Result<Option<Found>> {
         if self.view.makes_directories() {
             return Ok(None);
         }
         let Some(stem) = name.strip_suffix(self.view.extension().as_bytes()) else { return Ok(None) };
-        if let Some((_, dataset)) = self.known(stem)?
-            && let Some(problem) = self.view.refuses(dataset.about())
+        if let Some((held, dataset)) = self.known(stem)?
+            && self.view.refuses(dataset.about()).is_some()
         {
-            return Ok(Some(Part::Wrong(dataset.wrong(&self.refused("it", Some(problem))))));
+            return Ok(Some(found(self.view, held, &dataset, None)));
         }
         let Some((file_name, index)) = indexed(stem) else { return Ok(None) };
-        let Some((held, dataset)) = self.known(file_name)? else { return Ok(None) };
-        let problem = match dataset.part(index) {
-            Ok(part) if self.view.shows(part.about()) => return Ok(Some(Part::There(held, index.into()))),
-            Ok(part) => self.refused("such a part", self.view.refuses(part.about())),
-            Err(problem) => problem,
-        };
-        Ok(Some(Part::Wrong(dataset.wrong(&format!("[{index}]: {problem}")))))
-    }
-
-    fn refused(&self, what: &str, problem: Option<String>) -> String {
-        let problem = problem.map_or_else(String::new, |problem| format!(": {problem}"));
-        format!("{what} has no face as {}{problem}", self.view.kind())
+        let known = self.known(file_name)?;
+        Ok(known.map(|(held, dataset)| found(self.view, held, &dataset, Some(index))))
     }
 
     /// The files beside faces where something else is not called so; `of` is the directory.
@@ -132,6 +125,50 @@ impl Faces<'_> {
         let shown_by_face = face == Face::Data && shows(self.view, &held);
         Ok(!shown_by_face)
     }
+}
+
+/// The face of a dataset or of a part of it, or why there is none.
+fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str>) -> Found {
+    let lacks = |what: &str, about: &Description| {
+        let problem = view.refuses(about).map_or_else(String::new, |problem| format!(": {problem}"));
+        format!("{what} has no face as {}{problem}", view.kind())
+    };
+    let problem = match index {
+        None if view.shows(dataset.about()) => return Found::There(held, None),
+        None => lacks("it", dataset.about()),
+        Some(index) => match dataset.part(index) {
+            Ok(part) if view.shows(part.about()) => return Found::There(held, Some(index.into())),
+            Ok(part) => format!("[{index}]: {}", lacks("such a part", part.about())),
+            Err(problem) => format!("[{index}]: {problem}"),
+        },
+    };
+    Found::Wrong(dataset.wrong(&problem))
+}
+
+/// What is called so beside a `.npy` file that a container has below its own `.views`: another face of its array, or one of
+/// a part of it.
+pub fn find_made(
+    tree: &Arc<dyn Tree>,
+    dir: NodeId,
+    views: &[&'static dyn View],
+    name: &[u8],
+) -> Result<Option<(&'static dyn View, Found)>> {
+    for view in views.iter().filter(|view| !view.makes_directories() && !view.extension().is_empty()) {
+        let Some(stem) = name.strip_suffix(view.extension().as_bytes()) else { continue };
+        let whole = (stem, None);
+        for (file_name, index) in
+            [Some(whole), indexed(stem).map(|(name, index)| (name, Some(index)))].into_iter().flatten()
+        {
+            let Some((held, Face::Data)) = Held::find(tree, dir, &[file_name, MADE].concat())? else {
+                continue;
+            };
+            let held = Arc::new(held);
+            if let Some(dataset) = Dataset::made(&held)? {
+                return Ok(Some((*view, found(*view, held, &dataset, index))));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// What is no face and called so in a view. Names that it keeps for itself are nothing's.

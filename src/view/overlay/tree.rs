@@ -2,12 +2,16 @@
 
 use super::nodes::Parent;
 use super::*;
+use crate::tree::Found as Listed;
 
 impl Overlay {
     /// The dataset, or the part of one, that a node is the face of.
     pub(super) fn dataset(&self, node: &Node) -> Result<Option<Dataset>> {
         let What::Face { part, .. } = &node.what else { return Ok(None) };
-        let dataset = Dataset::of(&node.of)?.ok_or(Error::NotFound)?;
+        let dataset = match Dataset::of(&node.of)? {
+            None => Dataset::made(&node.of)?.ok_or(Error::NotFound)?,
+            Some(dataset) => dataset,
+        };
         match part.as_deref().map(|part| dataset.part(part)) {
             None => Ok(Some(dataset)),
             Some(part) => part.map(Some).map_err(|problem| dataset.wrong(&problem)),
@@ -70,7 +74,7 @@ impl Tree for Overlay {
         }
     }
 
-    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Listed>> {
         // `.views` may be listed by the tree itself.
         if !is_view(dir) && !is_view(entry.node) && name != NAME {
             let meant = self.shown.map_or(name.into(), |view| view.meant(name));
@@ -225,7 +229,10 @@ impl Tree for Overlay {
                 // Its checksum is of other bytes than the face's.
                 Ok(about.map(|about| Description { checksum: None, ..about }))
             }
-            None => self.tree.describe(id),
+            None => match self.tree.describe(id)? {
+                None => self.tree.describe_made(id),
+                about => Ok(about),
+            },
         }
     }
 
