@@ -379,6 +379,19 @@ fn names_and_their_order_come_back() {
         good(&[&"cat", &from, &"a%b/content/meta.yaml"])
             .starts_with("name: a%b/content\nclass: numpy.ndarray\n")
     );
+    // A name wins over the path of another file, and none is there twice.
+    let columns = at("columns.awkd");
+    assert!(good(&[&"verify", &columns]).contains(": ok: datasets: 17,"));
+    for (name, item) in [("a%b", 0), ("a%25b", 1), ("%25", 2), ("%", 3), ("a%2525b", 1), ("%2525", 2)] {
+        for part in ["", "/data"] {
+            let found = good(&[&"get", &columns, &format!("columns/{name}{part}")]);
+            assert_eq!(found, format!("[{item}]\n"), "{name}{part}");
+        }
+    }
+    let (files, to) = (at("columns"), at("columns.rab"));
+    good(&[&"unpack", &columns, &files]);
+    rab(&[&"convert", &columns, &to]);
+    assert_eq!(good(&[&"ls", &to]), good(&[&"ls", &columns]));
     // What is told of an array is that of the array which is called so.
     let meta = at("awkd/a%25b/meta.yaml");
     let text = std::fs::read_to_string(&meta).unwrap();
@@ -404,6 +417,13 @@ with zipfile.ZipFile(sys.argv[1] + "/from.awkd", "w") as to:
         if at % 2:
             schema = {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [flat("1.raw", "int64", 2), schema]}
         to.writestr(f"{name}.json", json.dumps({"awkward0": "0.15.5", "schema": schema, "prefix": name + "-"}))
+with zipfile.ZipFile(sys.argv[1] + "/columns.awkd", "w") as to:
+    pairs = []
+    for at, name in enumerate(["a%b", "a%25b", "%25", "", "%", "..", "c/d", "c"]):
+        to.writestr(f"{at}.raw", np.array([at]).tobytes())
+        pairs.append([name, flat(f"{at}.raw", "int64", 1)])
+    schema = {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": pairs}, {"json": 0}]}
+    to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
 "#;
 
 /// A jagged array whose counts are compressed, and end early.

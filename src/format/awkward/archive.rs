@@ -129,31 +129,35 @@ impl Archive {
 
 impl Index {
     fn new(arrays: &[Arc<Array>], layout: &Layout) -> Index {
-        let (mut names, mut numbers, mut others) = (NameList::default(), HashMap::new(), Vec::new());
+        let (mut names, mut numbers, mut paths) = (NameList::default(), HashMap::new(), HashMap::new());
         for (number, file) in (0..).zip(&layout.files) {
             let (mut name, path) = (file.way.joined(), file.way.escaped());
-            // Of two that are called so the other one is called as its file.
-            if numbers.contains_key(&name) {
-                name = path.clone();
+            // Of two that are called so the other one is called as its file, if that is not a third one's name.
+            for next in 1.. {
+                if !numbers.contains_key(&name) {
+                    break;
+                }
+                name = if next == 1 { path.clone() } else { format!("{path}~{next}").into() };
             }
             names.push(name.as_bytes());
             if name != path {
-                others.push((path, number));
+                paths.insert(path, number);
             }
-            numbers.entry(name).or_insert(number);
+            numbers.insert(name, number);
         }
-        let mut paths: HashMap<Box<str>, u32> = others.iter().cloned().collect();
+        let (mut others, mut escaped) = (Vec::new(), Vec::new());
         for (way, array, ix) in &layout.directories {
             let Some(array) = arrays.get(*array) else { continue };
             let file = way.below(array.file_of(*ix).as_bytes()).escaped();
-            let Some(number) = paths.remove(&file).or_else(|| numbers.get(&file).copied()) else { continue };
+            let Some(number) = paths.get(&file).or_else(|| numbers.get(&file)).copied() else { continue };
             if *ix == array.graph.root.to {
                 others.push((array.name.clone(), number));
             }
             others.push((way.joined(), number));
-            others.push((way.escaped(), number));
+            escaped.push((way.escaped(), number));
         }
-        for (name, number) in others {
+        // What something is called comes before what it is as a file.
+        for (name, number) in others.into_iter().chain(escaped).chain(paths) {
             numbers.entry(name).or_insert(number);
         }
         Index { names, numbers }
