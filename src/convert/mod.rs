@@ -101,8 +101,14 @@ pub fn convert(
             None => Compression::None,
         });
         let origin = is_same_format.then_some(&*described.codec);
-        let mut new_dataset =
-            NewDataset { name: &described.name, metadata: &described.metadata, what, compression, origin };
+        let mut new_dataset = NewDataset {
+            name: &described.name,
+            metadata: &described.metadata,
+            what,
+            compression,
+            origin,
+            facts: None,
+        };
         if let Some(at) = add(&mut *new, &new_dataset, input(reader), archive.path(), watch)? {
             let place = Place::file(archive.path()).dataset(&described.name.lossy());
             (watch.noted)(&format!("{place}: its text is not UTF-8 at byte {at}: it is written as bytes"));
@@ -173,7 +179,8 @@ pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch:
     };
     let compression = options.compression.unwrap_or_default();
     let (name, what) = (Text::from(name), What::Array(&array));
-    let dataset = NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None };
+    let dataset =
+        NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None, facts: None };
     add(&mut *new, &dataset, content, file, watch)?;
     new.finish()
 }
