@@ -750,6 +750,32 @@ for name in old.column_names[12:]:
     assert!(said.code == 2 && wanted, "{said:?}");
 }
 
+/// What is too much for us is nothing wrong with the file.
+#[test]
+fn limits_are_no_damage() {
+    let dir = scratch();
+    typed(dir.path());
+    let to = |name: &str| dir.path().join(name);
+    good(&[&"unpack", &to("a.onda.signal.arrow"), &to("files"), &"*/l2"]);
+    good(&[&"pack", &to("x.arrow"), &to("files"), &"--compress"]);
+    let names = sh(r#"cd "$1" && ls x.*.zst"#, &[&dir.path()]);
+    // A frame that needs a window of 256 MiB.
+    std::fs::write(to(names.trim()), [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 1, 0, 0]).unwrap();
+    let words: [&[&dyn AsRef<std::ffi::OsStr>]; 4] = [
+        &[&"cat", &to("x.arrow"), &"*/l2"],
+        &[&"get", &to("x.arrow"), &"*/l2"],
+        &[&"verify", &to("x.arrow")],
+        &[&"unpack", &to("x.arrow"), &to("out")],
+    ];
+    for words in words {
+        let said = rab(words);
+        let is_told = [said.out.as_str(), &said.err]
+            .concat()
+            .contains("268435456 bytes of memory (its window), 134217728 is the most");
+        assert!(said.code == 1 && is_told, "{} {said:?}", words[0].as_ref().display());
+    }
+}
+
 #[test]
 fn rows_are_compressed_where_that_is_asked_for() {
     let dir = scratch();
