@@ -2,6 +2,7 @@
 //! [`crate::content::Content`]); and parts of arrays, as numpy names them, read into memory.
 
 mod any;
+mod cells;
 mod index;
 pub mod json;
 pub mod npy;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 pub use any::AnyArray;
 pub(crate) use any::to_native;
+pub(crate) use cells::{to_utf8, trimmed};
 pub(crate) use index::Span;
 pub use index::{Slab, indexed, quoted};
 pub use opaque::Opaque;

@@ -21,6 +21,7 @@ pub use lines::{Lines, Rows};
 pub use window::Window;
 
 use crate::codec::{Pass, Stream};
+pub use crate::codec::{Units, in_pieces};
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 

@@ -2,7 +2,7 @@
 
 use super::Dataset;
 use crate::Result;
-use crate::array::{AnyArray, Array, Dtype, Element, Endian, Order, Slab};
+use crate::array::{AnyArray, Array, Dtype, Element, Endian, Order, Slab, trimmed};
 use crate::content::Content;
 use crate::tree::{ColumnInfo, Table};
 
@@ -78,8 +78,7 @@ impl Dataset<'_> {
             if width > 0 {
                 content.fill(&mut cell, offset + row * column.width)?;
             }
-            let end = cell.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            let text = std::str::from_utf8(cell.get(..end).unwrap_or_default());
+            let text = std::str::from_utf8(trimmed(&cell));
             let wrong = |_| self.damaged(format!("row {row} of column {:?} is not UTF-8", column.name));
             texts.push(text.map_err(wrong)?.to_owned());
         }

@@ -1,9 +1,10 @@
 //! Elements as JSON. What JSON has no form for is an object with one key that says what it is: `__float__` (nan, inf,
-//! -inf), `__complex__` (real and imaginary part), `__bytes_hex__`. Dates are texts.
+//! -inf), `__complex__` (real and imaginary part), `__bytes_hex__`. Texts and dates are texts; bytes that are no UTF-8,
+//! and characters that are none, are `__bytes_hex__`.
 
 use std::io;
 
-use super::{AnyArray, Scalar, Times};
+use super::{AnyArray, Cell, Record, Scalar, Times, to_utf8, trimmed};
 
 /// A number or bool.
 pub fn scalar(number: Scalar, out: &mut Vec<u8>) {
@@ -45,8 +46,49 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
 pub fn time(times: Times, item: &[u8], out: &mut Vec<u8>) {
     match times.text(item) {
         Some(text) if times.is_number(&text) => out.extend(text.into_bytes()),
-        Some(text) => out.extend(format!("\"{text}\"").into_bytes()),
+        Some(text) => string(&text, out),
         None => hex(item, out),
+    }
+}
+
+fn string(text: &str, out: &mut Vec<u8>) {
+    out.extend(serde_json::Value::from(text).to_string().into_bytes());
+}
+
+/// What elements are that are no numbers.
+#[derive(Clone, Copy)]
+enum Of {
+    Times(Times),
+    Text(Cell),
+    Bytes,
+}
+
+impl Of {
+    fn record(record: Option<&Record>) -> Of {
+        let times = || record.and_then(Times::of).map(Of::Times);
+        match record.and_then(Record::cell) {
+            Some(cell @ (Cell::Text(_) | Cell::Unicode(..))) => Of::Text(cell),
+            _ => times().unwrap_or(Of::Bytes),
+        }
+    }
+
+    fn write(self, item: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Of::Times(times) => time(times, item, out),
+            Of::Text(cell) => {
+                let mut bytes = item.to_vec();
+                let is_text = match cell {
+                    Cell::Unicode(_, endian) => to_utf8(&mut bytes, endian).is_some(),
+                    _ => true,
+                };
+                match std::str::from_utf8(trimmed(&bytes)).ok().filter(|_| is_text) {
+                    Some(text) => string(text, out),
+                    None if is_text => hex(trimmed(item), out),
+                    None => hex(item, out),
+                }
+            }
+            Of::Bytes => hex(item, out),
+        }
     }
 }
 
@@ -77,13 +119,8 @@ impl Lists {
         };
         match array {
             AnyArray::Opaque(opaque) => {
-                let times = opaque.record().and_then(Times::of);
-                opaque.items().try_for_each(|item| {
-                    add(&|text| match times {
-                        Some(times) => time(times, item, text),
-                        None => hex(item, text),
-                    })
-                })
+                let of = Of::record(opaque.record());
+                opaque.items().try_for_each(|item| add(&|text| of.write(item, text)))
             }
             array => array.try_each(&mut |number| add(&|text| scalar(number, text))),
         }
@@ -166,6 +203,23 @@ mod tests {
             !Lists::are_too_many(&[1 << 12, 1 << 12, 0, u64::MAX]) && !Lists::are_too_many(&[0, 1 << 62])
         );
         assert!(Lists::are_too_many(&[1 << 62, 0]) && Lists::are_too_many(&[u64::MAX, u64::MAX, 0]));
+    }
+
+    #[test]
+    fn texts_are_strings_and_what_is_none_is_bytes() {
+        let written = |of: &str, item: &[u8]| {
+            let record = Record::parse(of, crate::Endian::Little).unwrap();
+            let mut out = Vec::new();
+            Of::record(Some(&record)).write(item, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written("S5", b"a\0\"\0\0"), r#""a\u0000\"""#);
+        assert_eq!(written("S3", "\u{e9}\0".as_bytes()), "\"\u{e9}\"");
+        assert_eq!(written("S4", b"a\xff\0\0"), r#"{"__bytes_hex__":"61ff"}"#);
+        assert_eq!(written("<U2", &[0, 0xf6, 1, 0, 0, 0, 0, 0]), "\"\u{1f600}\"");
+        assert_eq!(written(">U2", &[0, 0, 0, 65, 0, 0, 0, 66]), r#""AB""#);
+        assert_eq!(written("<U1", &[0, 0xd8, 0, 0]), r#"{"__bytes_hex__":"00d80000"}"#);
+        assert_eq!(written("S1,", b"a"), r#"{"__bytes_hex__":"61"}"#);
     }
 
     #[test]

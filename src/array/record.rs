@@ -138,6 +138,11 @@ impl Record {
         self.is_plain
     }
 
+    /// That one value.
+    pub(crate) fn cell(&self) -> Option<Cell> {
+        self.fields.first().filter(|_| self.is_plain).map(|field| field.cell)
+    }
+
     /// The number that it is, if it is nothing else.
     pub fn number(&self) -> Option<Dtype> {
         match self.fields.as_slice() {

@@ -41,9 +41,14 @@ pub struct Times {
     /// Of how many units an element counts.
     step: i128,
     is_span: bool,
+    /// What numpy calls the unit.
+    name: &'static str,
 }
 
 impl Times {
+    /// The number that is no time; it equals itself only.
+    pub const NAT: i64 = i64::MIN;
+
     /// None if the elements are something else, or no unit is said.
     pub fn of(record: &Record) -> Option<Times> {
         Times::named(record.foreign_type()?)
@@ -65,8 +70,8 @@ impl Times {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (step, name) = text.split_at_checked(digits)?;
         let step = if step.is_empty() { 1 } else { step.parse::<i32>().ok()? };
-        let (_, unit) = UNITS.iter().find(|(own, _)| *own == name)?;
-        Some(Times { endian, unit: *unit, step: step.into(), is_span })
+        let (name, unit) = UNITS.iter().find(|(own, _)| *own == name)?;
+        Some(Times { endian, unit: *unit, step: step.into(), is_span, name })
     }
 
     /// Have both one meaning, but for the byte order?
@@ -87,15 +92,24 @@ impl Times {
     /// An element of eight bytes as text.
     pub fn text(&self, item: &[u8]) -> Option<String> {
         let item = item.try_into().ok()?;
-        let value = match self.endian {
+        Some(self.said(match self.endian {
             Endian::Little => i64::from_le_bytes(item),
             Endian::Big => i64::from_be_bytes(item),
-        };
-        Some(match value {
-            i64::MIN => NONE.into(),
+        }))
+    }
+
+    /// A number as text.
+    pub fn said(&self, value: i64) -> String {
+        match value {
+            Times::NAT => NONE.into(),
             value if self.is_span => value.to_string(),
             value => date(self.unit, i128::from(value) * self.step),
-        })
+        }
+    }
+
+    /// What numbers of so many steps are of, and how many of that a step has.
+    pub fn unit(&self) -> (&'static str, f64) {
+        (self.name, self.step as f64)
     }
 }
 

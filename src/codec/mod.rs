@@ -18,6 +18,7 @@
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
 //! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | bits as bytes |
+//! | `fill` | any range of what is made in pieces |
 //! | `zip` | members of ZIP files |
 //! | `piped` | files that a program of the user decodes |
 //! | `whole` | bytes in memory, decoded as a whole |
@@ -28,6 +29,7 @@ mod check;
 pub mod deflate;
 mod encoder;
 mod engine;
+mod fill;
 mod index;
 mod index_store;
 mod inflate;
@@ -52,6 +54,7 @@ pub use bits::Bits;
 pub use block_cache::Block;
 pub use check::{Check, crc32};
 pub use engine::{Engine, Limits};
+pub use fill::{Units, from_blocks, in_pieces};
 pub use index_store::IndexStore;
 pub use leb128::Leb128;
 pub use lz4::Lz4;

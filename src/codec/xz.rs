@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use liblzma::stream::{Action, Status, Stream};
 
 use super::spill::{PIECE, Refused, Spilled, Writer};
-use super::{BLOCK, Engine};
+use super::{BLOCK, Engine, from_blocks};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -78,18 +78,8 @@ impl Xz {
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let (mut rest, mut at, mut whole) = (buf, offset, None);
-        while !rest.is_empty() {
-            let block = self.block(at / BLOCK, &mut whole)?;
-            let from = block.get((at % BLOCK) as usize..).unwrap_or_default();
-            let count = from.len().min(rest.len());
-            if count == 0 {
-                return Err(Error::Other("read past the end".into()));
-            }
-            let (filled, after) = rest.split_at_mut(count);
-            filled.copy_from_slice(from.get(..count).unwrap_or_default());
-            (rest, at) = (after, at + count as u64);
-        }
+        let mut whole = None;
+        from_blocks(buf, offset, BLOCK, &mut |number| self.block(number, &mut whole))?;
         self.source.check()
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Bytes, Content};
+use super::{Bytes, Content, in_pieces};
 use crate::codec::{Bits, Decoder, Piped, Walk, Xz, ZstdStream};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -47,6 +47,20 @@ pub trait Computed: Send + Sync {
     }
 }
 
+/// How streams are read whose decoded blocks are kept.
+macro_rules! from_kept_blocks {
+    () => {
+        fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+            self.read_exact_at(buf, offset)
+        }
+
+        fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+            let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
+            Ok(cached.map(Bytes::Owned))
+        }
+    };
+}
+
 impl<D: Decoder> Computed for Walk<D> {
     fn known_len(&self) -> Option<u64> {
         Some(self.len())
@@ -60,14 +74,7 @@ impl<D: Decoder> Computed for Walk<D> {
         self.on_damage(listener);
     }
 
-    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.read_exact_at(buf, offset)
-    }
-
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
-        Ok(cached.map(Bytes::Owned))
-    }
+    from_kept_blocks!();
 }
 
 impl Computed for Xz {
@@ -79,14 +86,7 @@ impl Computed for Xz {
         Ok(self.sound_len())
     }
 
-    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.read_exact_at(buf, offset)
-    }
-
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
-        Ok(cached.map(Bytes::Owned))
-    }
+    from_kept_blocks!();
 }
 
 impl Computed for ZstdStream {
@@ -98,14 +98,7 @@ impl Computed for ZstdStream {
         self.len()
     }
 
-    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.read_exact_at(buf, offset)
-    }
-
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
-        Ok(cached.map(Bytes::Owned))
-    }
+    from_kept_blocks!();
 }
 
 impl Computed for Piped {
@@ -194,16 +187,13 @@ impl Computed for Joined {
         self.parts.iter().find_map(|(_, part)| part.file())
     }
 
-    fn fill(&self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
-        while !buf.is_empty() {
-            let past = || Error::Other("read past the end".into());
-            let (place, part) = self.part(offset).ok_or_else(past)?;
-            let count = (place.end - offset).min(buf.len() as u64);
-            let (now, rest) = buf.split_at_mut(count as usize);
-            part.fill(now, offset - place.start)?;
-            (buf, offset) = (rest, offset + count);
-        }
-        Ok(())
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        in_pieces(buf, offset, &mut |rest, at| {
+            let Some((place, part)) = self.part(at) else { return Ok(0) };
+            let count = (place.end - at).min(rest.len() as u64) as usize;
+            part.fill(rest.get_mut(..count).unwrap_or_default(), at - place.start)?;
+            Ok(count)
+        })
     }
 
     fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Bytes, Computed, Content};
+use super::{Bytes, Computed, Content, Units};
 use crate::array::{self, Array, Order, Slab, Span, byte_len};
 use crate::{Error, Result};
 
@@ -73,23 +73,10 @@ impl Computed for Hyperslab {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.len) {
-            return Err(Error::Other("read past the end".into()));
-        }
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
-            let (number, skip, len) = (at / self.size(), at % self.size(), rest.len() as u64);
-            let is_whole = skip == 0 && len >= self.size();
-            let count = if is_whole { len - len % self.size() } else { len.min(self.size() - skip) };
-            let (now, after) = rest.split_at_mut(count as usize);
-            if is_whole {
-                self.elements(now, number)?
-            } else {
-                self.within(now, number, skip)?
-            }
-            (rest, at) = (after, at + count);
-        }
-        Ok(())
+        let elements = Units { size: self.size(), len: self.len, most: u64::MAX };
+        elements.fill(buf, offset, &|buf, first| self.elements(buf, first), &|buf, number, skip| {
+            self.within(buf, number, skip)
+        })
     }
 
     /// It may lie in many places.

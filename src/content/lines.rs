@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Bytes, Computed, Window};
+use super::{Bytes, Computed, Window, in_pieces};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -123,8 +123,7 @@ impl<R: Rows> Computed for Lines<R> {
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let ends = self.ends()?;
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
+        in_pieces(buf, offset, &mut |rest, at| {
             let block = ends.partition_point(|end| *end <= at);
             let start = match block.checked_sub(1).and_then(|before| ends.get(before)) {
                 Some(end) => *end,
@@ -137,14 +136,11 @@ impl<R: Rows> Computed for Lines<R> {
                 false if block == ends.len() => return Err(Error::Other("read past the end".into())),
                 false => self.rows.write(self.rows_of(block as u64), &mut text)?,
             }
-            let count = text.filled();
-            if count == 0 {
-                return Err(Error::Other("a row is not as long as it was".into()));
+            match text.filled() {
+                0 => Err(Error::Other("a row is not as long as it was".into())),
+                count => Ok(count),
             }
-            at += count as u64;
-            rest = rest.get_mut(count..).unwrap_or_default();
-        }
-        Ok(())
+        })
     }
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {

@@ -14,11 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::archive::{Archive, Meter};
+use crate::array::{Array, Order};
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::Utf8;
 use crate::format::target::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
+use crate::pack::transpose;
 use crate::source::FileSource;
 use crate::tree::{Description, Rewrite};
 use crate::yaml::{Node, Text};
@@ -68,7 +70,7 @@ pub fn convert(
         return rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch);
     }
     let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
-    let mut left_out = 0;
+    let (order, mut left_out) = (target::order_of(out), 0);
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
@@ -88,7 +90,9 @@ pub fn convert(
             stop: watch.stop,
             failed: None,
         };
-        let what = what(described);
+        let ordered = described.array.as_ref().map(|array| in_order(array, order));
+        let what = ordered.as_ref().map_or(what(described), What::Array);
+        let turned = described.array.as_ref().and_then(|array| transpose::needed(array, order?));
         if what == What::Bytes && described.kind != "bytes" {
             let place = Place::file(archive.path()).dataset(&described.name.lossy());
             (watch.noted)(&format!(
@@ -109,7 +113,10 @@ pub fn convert(
             origin,
             facts: None,
         };
-        if let Some(at) = add(&mut *new, &new_dataset, input(reader), archive.path(), watch)? {
+        let content = input(reader);
+        if let Some(stored) = &turned {
+            add_turned(&mut *new, &new_dataset, (stored, content), (archive.path(), out), watch)?;
+        } else if let Some(at) = add(&mut *new, &new_dataset, content, archive.path(), watch)? {
             let place = Place::file(archive.path()).dataset(&described.name.lossy());
             (watch.noted)(&format!("{place}: its text is not UTF-8 at byte {at}: it is written as bytes"));
             new_dataset = NewDataset { what: What::Bytes, origin: None, ..new_dataset };
@@ -178,10 +185,16 @@ pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch:
         failed: None,
     };
     let compression = options.compression.unwrap_or_default();
-    let (name, what) = (Text::from(name), What::Array(&array));
+    let order = target::order_of(out);
+    let (ordered, turned) =
+        (in_order(&array, order), order.and_then(|order| transpose::needed(&array, order)));
+    let (name, what) = (Text::from(name), What::Array(&ordered));
     let dataset =
         NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None, facts: None };
-    add(&mut *new, &dataset, content, file, watch)?;
+    match &turned {
+        Some(stored) => add_turned(&mut *new, &dataset, (stored, content), (file, out), watch)?,
+        None => drop(add(&mut *new, &dataset, content, file, watch)?),
+    }
     new.finish()
 }
 
@@ -223,6 +236,33 @@ fn may_create(out: &Path, options: Options, is_input: &dyn Fn(u64, u64) -> bool)
             return Err(Error::Other(refused("it is there already, and is replaced only with --force")));
         }
     }
+    Ok(())
+}
+
+/// The array with its elements in the order that the new format has, if it has one.
+fn in_order(array: &Array, order: Option<Order>) -> Array {
+    Array { order: order.unwrap_or(array.order), ..array.clone() }
+}
+
+/// Adds an array whose elements come in another order than they are `stored` in.
+fn add_turned(
+    new: &mut dyn NewContainer,
+    dataset: &NewDataset<'_>,
+    (stored, mut content): (&Array, Input<'_>),
+    (file, out): (&Path, &Path),
+    watch: &Watch<'_>,
+) -> Result<()> {
+    let scratch = target::directory(out);
+    let place = Place::file(file).dataset(&dataset.name.lossy());
+    let turned = transpose::turned(&mut content, stored, scratch);
+    if let Some(error) = content.failed.take() {
+        return Err(error);
+    }
+    let mut turned = turned.map_err(|cause| match cause.raw_os_error() {
+        Some(_) => Error::write(Place::file(scratch), cause),
+        None => Error::damaged(place.clone(), cause.to_string()),
+    })?;
+    new.add(dataset, &mut turned)?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
     Ok(())
 }
 

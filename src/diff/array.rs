@@ -13,17 +13,18 @@ const BLOCK: u64 = 4 << 20;
 const RUN: u64 = 512;
 
 impl Both<'_> {
-    pub fn arrays(&self, a: &Array, b: &Array, told: Told<'_>) -> Flow {
+    /// What the numbers are times of, if they are: in `times`.
+    pub fn arrays(&self, a: &Array, b: &Array, times: Option<Times>, told: Told<'_>) -> Flow {
+        let tally = Tally::of(times);
         let (tally, order) = match is_one_order(a, b) {
-            true => (self.streamed(a, b)?, a.order),
-            false => (self.in_blocks(a, b)?, Order::C),
+            true => (self.streamed(a, b, tally)?, a.order),
+            false => (self.in_blocks(a, b, tally)?, Order::C),
         };
         let values = tally.finish(|rank| position(rank, &a.shape, order));
         Ok(values.map_or(ControlFlow::Continue(()), |values| told(Difference::Values(values))))
     }
 
-    fn streamed(&self, a: &Array, b: &Array) -> Result<Tally> {
-        let mut tally = Tally::default();
+    fn streamed(&self, a: &Array, b: &Array, mut tally: Tally) -> Result<Tally> {
         let size = u64::from(a.dtype.element.size);
         let _ = self.side_by_side(&mut |at, x, y| {
             tally.elements((x, a.dtype), (y, b.dtype), self.options, &|number| at / size + number);
@@ -32,8 +33,7 @@ impl Both<'_> {
         Ok(tally)
     }
 
-    fn in_blocks(&self, a: &Array, b: &Array) -> Result<Tally> {
-        let mut tally = Tally::default();
+    fn in_blocks(&self, a: &Array, b: &Array, mut tally: Tally) -> Result<Tally> {
         let [mut of_a, mut of_b] = self.meters();
         let native = Dtype { endian: Endian::NATIVE, ..a.dtype };
         let most = block(&a.shape, BLOCK / u64::from(b.dtype.element.size));
@@ -72,13 +72,14 @@ fn is_one_order(a: &Array, b: &Array) -> bool {
     a.order == b.order || a.shape.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// Two arrays of dates, or of spans, of one unit and shape as the numbers that they are, whatever their byte orders and layouts.
-pub fn times(a: &Array, b: &Array) -> Option<(Array, Array)> {
+/// Two arrays of dates, or of spans, of one unit and shape as the numbers that they are, whatever their byte orders and layouts,
+/// and what these mean.
+pub fn times(a: &Array, b: &Array) -> Option<(Array, Array, Times)> {
     let [of_a, of_b] = [a, b].map(|array| Times::of(array.record.as_deref()?));
     let (of_a, of_b) = (of_a?, of_b?);
     let is_one = of_a.is_like(&of_b) && a.shape == b.shape;
     let numbers = |array: &Array, of: Times| Array::new(of.dtype(), array.shape.clone(), array.order);
-    is_one.then(|| (numbers(a, of_a), numbers(b, of_b)))
+    is_one.then(|| (numbers(a, of_a), numbers(b, of_b), of_a))
 }
 
 /// The sizes of blocks of at most so many elements: long along the last axes, which are near to each other in C

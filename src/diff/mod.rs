@@ -1,7 +1,7 @@
 //! What is different in two containers, of whatever formats: names, types, shapes, metadata and values.
 //!
 //! Values are compared by what they mean. Byte order, C or F order, compression, the text of an object and the width
-//! of a dataframe's columns make no difference, nor does the order of the datasets; NaN equals NaN, and -0.0 equals
+//! of a dataframe's columns make no difference, nor does the order of the datasets; NaN equals NaN, NaT equals NaT, and -0.0 equals
 //! 0.0. No dataset is ever whole in memory but objects.
 
 mod array;
@@ -78,11 +78,15 @@ pub struct Values {
     pub cells: (Cell, Cell),
     /// The largest absolute difference of numbers.
     pub largest: Option<f64>,
+    /// The unit of that, of times; else empty.
+    pub unit: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Number(Scalar),
+    /// A date, a span of time, or none: `NaT`.
+    Time(String),
     Text(String),
 }
 
@@ -156,16 +160,16 @@ impl Both<'_> {
         }
         let (a, b) = (self.a.description(), self.b.description());
         if let (Some(x), Some(y)) = (&a.array, &b.array)
-            && let Some((x, y)) = array::times(x, y)
+            && let Some((x, y, times)) = array::times(x, y)
         {
-            return self.arrays(&x, &y, told);
+            return self.arrays(&x, &y, Some(times), told);
         }
         match (&a.array, &b.array, &a.table, &b.table) {
             (Some(x), Some(y), ..) if mean_other_things(x, y) => {
                 Ok(told(Difference::Type(x.numpy_type(), y.numpy_type())))
             }
             (Some(x), Some(y), ..) if x.dtype.element == y.dtype.element => match x.shape == y.shape {
-                true => self.arrays(x, y, told),
+                true => self.arrays(x, y, None, told),
                 false => Ok(told(Difference::Shape(x.shape.to_vec(), y.shape.to_vec()))),
             },
             (None, None, Some(x), Some(y)) => self.tables(x, y, told),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::tally::Tally;
 use super::{Both, Cell, ColumnDifference, Difference, Flow, Side, Told, Values};
 use crate::archive::Dataset;
-use crate::array::{Dtype, Endian};
+use crate::array::{Dtype, Endian, trimmed};
 use crate::tree::{ColumnInfo, Table};
 use crate::{Error, Result};
 
@@ -131,7 +131,5 @@ fn texts(tally: &mut Tally, (a, wide): (&[u8], u64), (b, other): (&[u8], u64), r
 
 fn cell(column: &[u8], width: u64, number: u64) -> &[u8] {
     let start = (number * width) as usize;
-    let whole = column.get(start..start + width as usize).unwrap_or_default();
-    let end = whole.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    whole.get(..end).unwrap_or_default()
+    trimmed(column.get(start..start + width as usize).unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Elements compared one by one, and what is counted of those that differ.
 
 use super::{Cell, Options, Values};
-use crate::array::{Dtype, Scalar};
+use crate::array::{Dtype, Scalar, Times};
 
 /// What was found so far.
 #[derive(Default)]
@@ -11,9 +11,15 @@ pub struct Tally {
     /// With its rank; the lowest one counts.
     first: Option<(u64, Cell, Cell)>,
     largest: Option<f64>,
+    /// What the numbers mean, if they are times.
+    times: Option<Times>,
 }
 
 impl Tally {
+    pub fn of(times: Option<Times>) -> Tally {
+        Tally { times, ..Tally::default() }
+    }
+
     /// Compares elements of two byte strings of the same number of them. `rank` tells that of the n-th one.
     pub fn elements(
         &mut self,
@@ -44,8 +50,11 @@ impl Tally {
                 self.differs(rank(number), || (shown(x), shown(y)));
                 continue;
             };
-            if let Some(apart) = apart(x, y, options) {
-                self.differs(rank(number), || (Cell::Number(x), Cell::Number(y)));
+            let times = self.times;
+            let found = if times.is_some() && is_nat(x, y) { Some(f64::NAN) } else { apart(x, y, options) };
+            if let Some(apart) = found {
+                let shown = |value| cell(value, times);
+                self.differs(rank(number), || (shown(x), shown(y)));
                 if !apart.is_nan() {
                     self.largest = Some(self.largest.map_or(apart, |most| most.max(apart)));
                 }
@@ -65,14 +74,30 @@ impl Tally {
     /// What is to be told, if anything; `position` is that of a rank.
     pub fn finish(self, position: impl FnOnce(u64) -> Vec<u64>) -> Option<Values> {
         let (rank, a, b) = self.first?;
+        let (unit, step) = self.times.map_or(("", 1.0), |times| times.unit());
         Some(Values {
             differing: self.differing,
             compared: self.compared,
             first: position(rank),
             cells: (a, b),
-            largest: self.largest,
+            largest: self.largest.map(|largest| largest * step),
+            unit,
         })
     }
+}
+
+fn cell(value: Scalar, times: Option<Times>) -> Cell {
+    match (value, times) {
+        (Scalar::Int(number), Some(times)) => {
+            Cell::Time(i64::try_from(number).map_or_else(|_| number.to_string(), |number| times.said(number)))
+        }
+        _ => Cell::Number(value),
+    }
+}
+
+/// Is one of them no time? It is near to nothing.
+fn is_nat(a: Scalar, b: Scalar) -> bool {
+    [a, b].contains(&Scalar::Int(Times::NAT.into()))
 }
 
 /// Turns the byte order of all elements round.

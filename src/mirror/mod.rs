@@ -348,6 +348,13 @@ impl Tree for Mirror {
         }
     }
 
+    fn describe_made(&self, id: NodeId) -> Result<Option<Description>> {
+        match self.in_container(id)? {
+            Some((container, node)) => self.opened.tree(&container)?.describe_made(node),
+            None => Ok(None),
+        }
+    }
+
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {
         match self.in_container(id)? {
             Some((container, node)) => self.opened.tree(&container)?.brief(node),

@@ -351,6 +351,11 @@ impl Tree for Union {
         self.tree(tree)?.describe(node)
     }
 
+    fn describe_made(&self, id: NodeId) -> Result<Option<Description>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.describe_made(node)
+    }
+
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {
         let (tree, node) = self.first(id)?;
         self.tree(tree)?.brief(node)

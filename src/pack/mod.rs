@@ -18,7 +18,7 @@ mod npz;
 mod plan;
 mod rules;
 mod sidecar;
-mod transpose;
+pub mod transpose;
 mod walk;
 mod write;
 

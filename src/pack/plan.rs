@@ -11,8 +11,8 @@ use std::sync::Arc;
 use super::input::{Input, Origin};
 use super::sidecar::{self, Role, Says, Sidecar};
 use super::walk::{self, Found};
-use super::{Options, rules};
-use crate::array::{Array, Order};
+use super::{Options, rules, transpose};
+use crate::array::Array;
 use crate::format::target::{Described, LEVEL};
 use crate::format::{Compression, described};
 use crate::yaml::{Node, Text};
@@ -162,7 +162,7 @@ impl Plan {
 
     fn push(&mut self, mut dataset: Planned, options: &Options) {
         if let (Described::Array(array), Some(order)) = (&mut dataset.what, options.order) {
-            dataset.turned = turned(array, order);
+            dataset.turned = transpose::needed(array, order);
             array.order = order;
         }
         self.datasets.push(dataset);
@@ -181,12 +181,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// The array as it is, if it has to be turned: with one axis, or without elements, both orders are the same.
-fn turned(array: &Array, order: Order) -> Option<Array> {
-    let axes = array.shape.iter().filter(|size| **size != 1).count();
-    (array.order != order && axes > 1 && !array.shape.contains(&0)).then(|| array.clone())
 }
 
 fn from_sidecar(

@@ -14,6 +14,12 @@ use crate::array::{Array, Order, byte_len};
 /// Bytes of a box.
 const MOST: u64 = 12 << 20;
 
+/// The array as it is, if it has to be turned: with one axis, or without elements, both orders are the same.
+pub fn needed(array: &Array, order: Order) -> Option<Array> {
+    let axes = array.shape.iter().filter(|size| **size != 1).count();
+    (array.order != order && axes > 1 && !array.shape.contains(&0)).then(|| array.clone())
+}
+
 /// The elements of `array`, which `input` has as it says, in the other order.
 pub fn turned(input: &mut dyn Read, array: &Array, scratch: &Path) -> io::Result<Box<dyn Read>> {
     with_boxes(input, array, scratch, MOST)

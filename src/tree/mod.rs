@@ -224,6 +224,13 @@ pub trait Tree: Send + Sync {
         Ok(None)
     }
 
+    /// What is said of a `.npy` file that a container has below its own `.views`, made of a dataset: an array, whose
+    /// elements are what the file ends with. Parts and other faces of it are found beside it.
+    fn describe_made(&self, node: NodeId) -> Result<Option<Description>> {
+        let _ = node;
+        Ok(None)
+    }
+
     /// What users call the format of the container that a node is in.
     fn format(&self, node: NodeId) -> Option<&'static str> {
         let _ = node;

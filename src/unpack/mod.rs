@@ -229,7 +229,7 @@ impl Unpacking<'_> {
     fn judge(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
         numbers.try_for_each(|number| {
             self.go_on()?;
-            self.archive.fits(number).or_else(|error| self.unreadable(error))
+            self.archive.fits(number).or_else(|error| self.unreadable(error, None))
         })
     }
 
@@ -241,8 +241,8 @@ impl Unpacking<'_> {
         let held = match held {
             Ok(held) => held,
             Err(error) => {
-                store.inspect(|store| store.lacks_something());
-                return self.unreadable(error).map(|()| None);
+                store.as_ref().inspect(|store| store.lacks_something());
+                return self.unreadable(error, store.as_deref()).map(|()| None);
             }
         };
         if is_link {
@@ -281,11 +281,9 @@ impl Unpacking<'_> {
             return Ok(());
         }
         self.are_whole.store(false, Ordering::Relaxed);
-        if self.go_on().is_ok() {
-            let name = String::from_utf8_lossy(&job.name);
-            let problem = format!("{}: it is not whole, so it gets no {name}", job.path.display());
-            (self.watch.failed)(&Error::Other(problem));
-        }
+        let name = String::from_utf8_lossy(&job.name);
+        let problem = format!("{}: it is not whole, so it gets no {name}", job.path.display());
+        (self.watch.failed)(&Error::Other(problem));
         Ok(())
     }
 
@@ -295,23 +293,24 @@ impl Unpacking<'_> {
         match content.map_err(Failure::Read).and_then(|content| self.fill(job, &content)) {
             Ok(()) => Ok(true),
             Err(Failure::Write(cause)) => Err(failed(&job.path, &job.name, cause)),
-            Err(Failure::Read(error)) => self.unreadable(error).map(|()| false),
+            Err(Failure::Read(error)) => self.unreadable(error, job.store.as_deref()).map(|()| false),
         }
     }
 
     /// What a dataset lacks ends nothing.
-    fn unreadable(&self, error: Error) -> Result<()> {
-        match error {
-            Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. } => {
-                (self.watch.failed)(&error);
-                Ok(())
-            }
-            error @ Error::Other(_) if self.go_on().is_ok() => {
-                (self.watch.failed)(&error);
-                Ok(())
-            }
-            error => Err(error),
+    fn unreadable(&self, error: Error, of: Option<&Store>) -> Result<()> {
+        let is_its_own = match &error {
+            Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. } => true,
+            Error::Other(_) => self.go_on().is_ok(),
+            _ => false,
+        };
+        if !is_its_own {
+            return Err(error);
         }
+        if of.is_none_or(Store::is_news) {
+            (self.watch.failed)(&error);
+        }
+        Ok(())
     }
 
     /// Makes a symbolic link; it is never followed here.

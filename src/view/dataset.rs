@@ -52,6 +52,26 @@ impl Origin for Held {
     }
 }
 
+/// A `.npy` file that a container has below its own `.views`.
+struct Made(Arc<Held>);
+
+impl Origin for Made {
+    fn describe(&self) -> Result<Description> {
+        self.0.tree().describe_made(self.0.node())?.ok_or(Error::NotFound)
+    }
+
+    /// Its elements, without the header.
+    fn content(&self) -> Result<Content> {
+        let whole = self.0.content()?;
+        if let Content::Broken { .. } = whole {
+            return Ok(whole);
+        }
+        let (len, elements) = (whole.len()?, self.describe()?.decoded_len.ok_or(Error::NotFound)?);
+        let start = len.checked_sub(elements).ok_or(Error::NotFound)?;
+        Ok(Content::Part { whole: Arc::new(whole), range: start..len })
+    }
+}
+
 #[derive(Clone)]
 pub struct Dataset {
     about: Arc<Description>,
@@ -76,6 +96,12 @@ impl Dataset {
     pub fn of(held: &Arc<Held>) -> Result<Option<Dataset>> {
         let about = held.tree().brief(held.node())?;
         Ok(about.map(|about| Dataset::new(about, held.clone())))
+    }
+
+    /// The array that a container has as a `.npy` file below its own `.views`; None if it is no such file.
+    pub fn made(held: &Arc<Held>) -> Result<Option<Dataset>> {
+        let about = held.tree().describe_made(held.node())?;
+        Ok(about.map(|about| Dataset::new(about, Arc::new(Made(held.clone())))))
     }
 
     /// A part of its array, given as in numpy: `3, 10:20, ::2`, or of the rows of its table: `10:20`. The error says what

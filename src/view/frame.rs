@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Dataset;
 use crate::array::text::Texts;
-use crate::array::{self, Array, Cell, Dtype, Element, Endian, Kind, Record};
+use crate::array::{self, Array, Cell, Dtype, Element, Endian, Kind, Record, to_utf8, trimmed};
 use crate::content::Content;
 use crate::error::Place;
 use crate::lines;
@@ -250,27 +250,6 @@ impl Written {
     }
 }
 
-/// A text without the NULs that fill it up.
-pub fn trimmed(cell: &[u8]) -> &[u8] {
-    let end = cell.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    cell.get(..end).unwrap_or_default()
-}
-
-/// Characters of four bytes as UTF-8, filled up with NULs; None if some of them are none.
-pub fn to_utf8(cell: &mut [u8], endian: Endian) -> Option<()> {
-    let (mut end, characters) = (0, cell.len() / 4);
-    for at in 0..characters {
-        let item: [u8; 4] = cell.get(4 * at..4 * at + 4)?.try_into().ok()?;
-        let code = if endian == Endian::Big { u32::from_be_bytes(item) } else { u32::from_le_bytes(item) };
-        let mut room = [0; 4];
-        let text = char::from_u32(code)?.encode_utf8(&mut room).as_bytes();
-        cell.get_mut(end..end + text.len())?.copy_from_slice(text);
-        end += text.len();
-    }
-    cell.get_mut(end..)?.fill(0);
-    Some(())
-}
-
 fn room(len: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let count = usize::try_from(len).ok().filter(|count| bytes.try_reserve_exact(*count).is_ok());
@@ -296,7 +275,8 @@ fn columns(table: &Table) -> Vec<Column> {
     table.columns.iter().map(column).collect()
 }
 
-fn is_truth(info: &ColumnInfo, element: Element) -> bool {
+/// Is every cell of the column yes or no, whatever it is stored as?
+pub fn is_truth(info: &ColumnInfo, element: Element) -> bool {
     element.size == 1 && (info.original == "bool" || element.name() == Some("bool"))
 }
 

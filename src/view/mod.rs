@@ -73,6 +73,12 @@ pub trait View: Sync {
     /// Has the dataset this face? `about` may lack metadata, codec and checksum.
     fn shows(&self, about: &Description) -> bool;
 
+    /// Why such a dataset has not this face, where others of its kind have it.
+    fn refuses(&self, about: &Description) -> Option<String> {
+        let _ = about;
+        None
+    }
+
     /// The face of a dataset that has it.
     fn face(&self, dataset: &Dataset) -> Result<Face>;
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::frame::is_truth;
 use super::rows::Rows;
 use super::{Dataset, Face, View};
 use crate::array::numpy::python_literal;
@@ -83,6 +84,7 @@ fn descr(table: &Table) -> String {
     let field = |(column, name): (&ColumnInfo, &String)| {
         let endian = if column.big_endian { Endian::Big } else { Endian::Little };
         let of = match column.element {
+            Some(element) if is_truth(column, element) => "|b1".into(),
             Some(element) => Dtype { element, endian }.to_string(),
             None => format!("|S{}", column.width),
         };

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::content::{Bytes, Computed, Content};
+use crate::Result;
+use crate::content::{Bytes, Computed, Content, Units};
 use crate::tree::Table;
-use crate::{Error, Result};
 
 /// So many bytes are turned at once.
 const BLOCK: u64 = 256 << 10;
@@ -73,25 +73,10 @@ impl Computed for Rows {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.row * self.count) {
-            return Err(Error::Other("read past the end".into()));
-        }
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
-            let (row, skip) = (at / self.row, at % self.row);
-            let len = rest.len() as u64;
-            let whole = len.min(BLOCK) / self.row * self.row;
-            let is_whole = skip == 0 && whole > 0;
-            let count = if is_whole { whole } else { len.min(self.row - skip) };
-            let (now, after) = rest.split_at_mut(count as usize);
-            if is_whole {
-                self.turn(now, row)?
-            } else {
-                self.within(now, row, skip)?
-            }
-            (rest, at) = (after, at + count);
-        }
-        Ok(())
+        let rows = Units { size: self.row, len: self.row * self.count, most: BLOCK };
+        rows.fill(buf, offset, &|buf, first| self.turn(buf, first), &|buf, row, skip| {
+            self.within(buf, row, skip)
+        })
     }
 
     /// Columns are far from each other.

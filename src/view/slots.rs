@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::content::{Bytes, Computed, Content};
-use crate::{Error, Result};
+use crate::Result;
+use crate::content::{Bytes, Computed, Content, Units};
 
 /// About so many bytes are made at once.
 const PIECE: u64 = 256 << 10;
@@ -60,26 +60,13 @@ impl<S: Slots> Computed for Whole<S> {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.len) {
-            return Err(Error::Other("read past the end".into()));
-        }
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
-            let (first, skip) = (at / self.size, at % self.size);
-            let whole = (rest.len() as u64).min(PIECE.max(self.size)) / self.size * self.size;
-            let is_whole = skip == 0 && whole > 0;
-            let count = if is_whole { whole } else { (self.size - skip).min(rest.len() as u64) };
-            let (now, after) = rest.split_at_mut(count as usize);
-            if is_whole {
-                self.slots.make(now, first)?;
-            } else {
-                let slot = self.slot(first)?;
-                let part = slot.get(skip as usize..).and_then(|part| part.get(..now.len()));
-                now.copy_from_slice(part.unwrap_or_default());
-            }
-            (rest, at) = (after, at + count);
-        }
-        Ok(())
+        let slots = Units { size: self.size, len: self.len, most: PIECE.max(self.size) };
+        slots.fill(buf, offset, &|buf, first| self.slots.make(buf, first), &|buf, number, skip| {
+            let slot = self.slot(number)?;
+            let part = slot.get(skip as usize..).and_then(|part| part.get(..buf.len()));
+            buf.copy_from_slice(part.unwrap_or_default());
+            Ok(())
+        })
     }
 
     /// What is made takes its time.

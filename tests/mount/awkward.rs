@@ -200,6 +200,21 @@ fn json_lines_of_what_is_damaged_are_an_error() {
         assert_eq!(error.raw_os_error(), Some(5), "{name}: {error}");
         assert!(mount.log().contains("reads of it as JSON lines give that error"), "{name}: {}", mount.log());
     }
+    // Behind the items that come before the damage.
+    let dir = scratch();
+    let path = dir.path().join("past.awkd");
+    python(&[&"-c", &PAST, &path]);
+    let mount = Mount::new(&path);
+    let said = try_sh("head -c 50000 $1 | tail -c 11", &[&mount.join(".views/jsonl/.jsonl")]);
+    let lines: String = (0..300_000).map(|at| format!("[{at}]\n")).collect();
+    assert_eq!(said.out, lines[49_989..50_000]);
+    let error = mount.read(".views/jsonl/.jsonl").unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(5));
+    assert!(
+        mount.log().contains("list 300000 ends at 300002, its content has 300001 items; reads"),
+        "{}",
+        mount.log()
+    );
     // And so are numbers that follow from others.
     let mount = Mount::new(&file("bad/jagged_stop_before_start.awkd"));
     assert!(mount.read("counts").is_err() && mount.read("counts").is_err());
@@ -207,3 +222,16 @@ fn json_lines_of_what_is_damaged_are_an_error() {
     let mount = Mount::new(&file("bad/virtual_bomb.awkd"));
     assert!(mount.read(".views/jsonl/.jsonl").is_err_and(|error| error.raw_os_error() == Some(2)));
 }
+
+/// Lists of one item, the last of which are not there.
+const PAST: &str = r#"
+import json, sys, zipfile
+def flat(member, count):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": member}, {"dtype": "int32"}, {"json": count}]}
+numbers = lambda start, end: b"".join(at.to_bytes(4, "little") for at in range(start, end))
+with zipfile.ZipFile(sys.argv[1], "w") as to:
+    to.writestr("a", numbers(0, 300_001))
+    to.writestr("b", numbers(1, 300_001) + (300_002).to_bytes(4, "little"))
+    schema = {"call": ["awkward0", "JaggedArray"], "args": [flat("a", 300_001), flat("b", 300_001), flat("a", 300_001)]}
+    to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+"#;

@@ -91,6 +91,28 @@ fn an_array_larger_than_memory_is_text_at_once() {
 }
 
 #[test]
+fn a_text_that_cannot_be_is_no_file_and_said_in_the_log() {
+    let dir = scratch();
+    let file = dir.path().join("x.npz");
+    let script = "import sys, numpy as np; np.savez(sys.argv[1], wide=np.zeros((2, 300_000), 'S1'), empty=np.zeros((0, 2**62), 'i1'))";
+    python(&[&"-c", &script, &file]);
+    let mount = Mount::new(&file);
+    for (name, problem) in [
+        ("wide", "it has no face as csv: a row can be more than 1048576 bytes of text, which is the limit"),
+        ("empty", "it has no face as csv: as text it is longer than files can be"),
+    ] {
+        let missing = std::fs::metadata(mount.join(".views/csv").join(format!("{name}.csv"))).unwrap_err();
+        assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
+        let said = format!("dataset {name:?}: {problem}");
+        assert_eq!(mount.log().matches(&said).count(), 1, "{}", mount.log());
+    }
+    assert!(mount.read(".views/csv/wide[:, :1000].csv").unwrap().starts_with(b"#0,1,2,"));
+    assert_eq!(std::fs::read_dir(mount.join(".views/csv")).unwrap().count(), 0);
+    assert!(std::fs::metadata(mount.join(".views/csv/wide[:, 1:290000].csv")).is_err());
+    assert!(mount.log().contains("such a part has no face as csv: a row"), "{}", mount.log());
+}
+
+#[test]
 fn any_range_of_a_view_is_that_of_the_whole() {
     let mount = Mount::new(&data("gzip.rab"));
     let tables = Mount::new(&data("dataframe.rab"));

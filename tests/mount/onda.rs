@@ -45,6 +45,62 @@ fn samples() {
     }
 }
 
+/// What is made of signals is looked up in parts and in other forms as the signals are.
+#[test]
+fn faces_of_signals_have_parts_other_faces_and_attributes() {
+    let script = r#"
+import os, sys, random, numpy as np
+mount, rng, count = sys.argv[1], random.Random(3), 0
+for folder in "decoded", "channels", "spans":
+    for at, _, files in os.walk(os.path.join(mount, ".views", folder)):
+        for name in sorted(files)[:3]:
+            path = os.path.join(at, name)
+            stem, whole = path.removesuffix(".npy"), np.load(path)
+            assert np.load(path).dtype == whole.dtype
+            n = len(whole)
+            for first in "...", "2:10", "::-7", "-1", f"{n - 5}:", f"{n}:", f"{rng.randrange(n)}:", ":0":
+                index = first if whole.ndim == 1 or first == "..." else f"{first}, {rng.choice(['-1', '::2', '0:1', '...'])}"
+                want, got = eval(f"whole[{index}]"), np.load(f"{stem}[{index}].npy")
+                assert got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes(), (path, index)
+            text = np.loadtxt(f"{stem}[:40].csv", delimiter=",", ndmin=2, dtype=whole.dtype)
+            assert (text == whole[:40].reshape(len(whole[:40]), -1)).all(), path
+            assert open(f"{stem}.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+            said = {key: os.getxattr(path, "user." + key).decode() for key in ("dtype", "shape", "format")}
+            assert said == {"dtype": whole.dtype.str, "shape": str(list(whole.shape)), "format": "Onda"}, said
+            assert os.getxattr(f"{stem}[:2].npy", "user.shape").decode() == str(list(whole[:2].shape))
+            for wrong in f"{stem}[{n}].npy", f"{stem}[2", f"{stem}.jsonl", f"{stem}[a].png", f"{stem}.csv.csv", f"{stem}x.csv":
+                assert not os.path.exists(wrong), wrong
+            assert sorted(os.listdir(at)) == sorted(files) or at.count("/") == 0, at
+            count += 1
+print(count)
+"#;
+    let table = sample("test.onda.signal.arrow");
+    let unit = |mount: &Mount, name: &str| {
+        python(&[
+            &"-c",
+            &"import os, sys; print(os.getxattr(sys.argv[1], 'user.units').decode())",
+            &mount.join(name),
+        ])
+    };
+    for options in [&["--xattr"][..], &["--xattr", "--as", "npy"]] {
+        let mount = Mount::with(&table, options);
+        assert!(python(&[&"-c", &script, &mount.path]).trim().parse::<u32>().unwrap() > 20);
+        let face = format!(".views/decoded/{EEG}/eeg.npy");
+        assert_eq!(unit(&mount, &face), unit(&mount, &format!("{EEG}/eeg")));
+        let said = mount.log();
+        assert!(said.contains(&format!("decoded/{EEG}/")) && said.contains("is out of bounds"), "{said}");
+    }
+    // In a directory of containers too.
+    let dir = copied();
+    std::fs::write(dir.path().join("notes.txt"), "").unwrap();
+    let mount = Mount::with(
+        dir.path(),
+        &["--include", "*.txt", "--include", "test.onda.signal.arrow", "--include", "*.lpcm*"],
+    );
+    let path = format!("test.onda.signal.arrow/.views/decoded/{EEG}/eeg[:2, 0].npy");
+    assert!(mount.read(path).unwrap().starts_with(b"\x93NUMPY"));
+}
+
 #[test]
 fn tables_are_arrow_files_and_lines_of_json() {
     let mut rows = 0;

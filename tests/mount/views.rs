@@ -255,6 +255,13 @@ for name in sys.argv[2:]:
     let mount = Mount::new(&data("dataframe.rab"));
     python(&[&"-c", &script, &mount.path, &"table", &"table gzip"]);
     assert_eq!(mount.log(), "");
+    // What was bool is that, whatever it is stored as.
+    let column = "columnInfo: [{encodingType: uint8, key: b, originalType: bool}, {encodingType: uint8, key: n, originalType: uint8}]";
+    let codec = ["byteLength: 4", "byteOffset: 0", column, "rows: 2", "type: dataframe"];
+    let (_dir, file) = rab(&format!("\n{}\n", entry("t", &codec)), &[1, 0, 7, 8]);
+    let bools = Mount::new(&file);
+    let types = "import sys, numpy as np; a = np.load(sys.argv[1]); assert a.dtype == [('b', '?'), ('n', 'u1')] and a.tolist() == [(True, 7), (False, 8)], a";
+    python(&[&"-c", &types, &bools.join(".views/npy/t.npy")]);
     assert!(!mount.join(".views/npy/table[3].npy").exists());
     assert!(mount.log().contains("[3]: a row by itself is no table"), "{}", mount.log());
 }
@@ -470,6 +477,17 @@ fn the_header_of_a_rab_file_is_there_as_it_is() {
     assert_eq!(shown.read("header.yaml").unwrap(), header);
     let (name, plain) = ("header.yaml".to_owned(), Mount::new(&data("types.rab")));
     assert!(shown.names().contains(&name) && !plain.names().contains(&name));
+    // Beside a dataset of that name.
+    let entry = |name: &str| entry(name, &["byteLength: 1", "byteOffset: 0", "type: bytes"]);
+    let (_dir, file) = rab(&format!("\n{}{}\n", entry("header.yaml"), entry("header.yaml~2")), b"x");
+    let shown = Mount::with(&file, &["--as", "header"]);
+    assert_eq!(shown.read("header.yaml").unwrap(), b"x");
+    assert!(shown.read("header.yaml~3").unwrap().starts_with(b"\n- codecMeta:"));
+    let listed = shown.names();
+    for name in ["header.yaml", "header.yaml~2", "header.yaml~3"] {
+        assert_eq!(listed.iter().filter(|listed| *listed == name).count(), 1, "{listed:?}");
+    }
+    assert!(std::fs::metadata(shown.join("header.yaml~4")).is_err());
     let npz = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/npz/small.npz");
     let mount = Mount::new(&npz);
     assert!(!names(&mount.join(".views")).contains(&"header".to_owned()));

@@ -174,10 +174,12 @@ for name in sys.argv[2:]:
 fn an_array_that_was_there_is_missed_and_not_read_as_zeros() {
     let dir = scratch();
     let script = r#"
-import os, sys, time, numpy as np, zarr
-source, mount = sys.argv[1:]
-path = os.path.join(source, "x.npz")
+import os, sys, time, shutil, numpy as np, zarr
+source, mount, below = sys.argv[1:]
+folder = os.path.join(source, "sub")
+path = os.path.join(folder, "x.npz")
 def write(name):
+    os.makedirs(folder, exist_ok=True)
     np.savez(path + ".new.npz", **{name: np.arange(1, 101)})
     os.rename(path + ".new.npz", path)
 def missed(of):
@@ -189,11 +191,13 @@ def missed(of):
         return values.tolist() == [1, 2, 3, 4] and "whole"
     return "missed"
 def opened():
-    return zarr.open_array(os.path.join(mount, ".views/zarr/x.npz/a"), mode="r", zarr_format=2)
+    return zarr.open_array(os.path.join(mount, below), mode="r", zarr_format=2)
 ways = {
     "removed": lambda: os.remove(path),
     "other": lambda: write("b"),
     "garbage": lambda: open(path, "wb").write(b"PK\3\4" + b"z" * 2000),
+    "plain": lambda: open(path, "wb").write(b"no container"),
+    "directory": lambda: shutil.rmtree(folder),
 }
 for name, way in ways.items():
     write("a")
@@ -210,13 +214,26 @@ for name, way in ways.items():
         assert said in ("missed", "whole"), (name, said)
         time.sleep(0.5)
     assert said == "missed", name
+write("a")
 "#;
     let first = "import sys, numpy as np; np.savez(sys.argv[1], a=np.arange(1, 101))";
-    python(&[&"-c", &first, &dir.path().join("x.npz")]);
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    python(&[&"-c", &first, &dir.path().join("sub/x.npz")]);
     std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
-    let mount = Mount::with(dir.path(), &["--refresh", "1"]);
-    python(&[&"-c", &script, &dir.path(), &mount.path]);
-    assert!(mount.log().contains(".views/zarr/x.npz"), "{}", mount.log());
+    let shown = ["--refresh", "1", "--as", "zarr"];
+    for (below, options) in [
+        (".views/zarr/sub/x.npz/a", &shown[..2]),
+        ("sub/x.npz/.views/zarr/a", &shown[..2]),
+        ("sub/x.npz/a", &shown[..]),
+        ("sub/x/a", &["--refresh", "1", "--as", "zarr", "--strip-ext"]),
+    ] {
+        let mount = Mount::with(dir.path(), options);
+        python(&[&"-c", &script, &dir.path(), &mount.path, &below]);
+        assert!(mount.log().contains("it was there, and is not any more"), "{}", mount.log());
+        // Other names are missing as ever.
+        let missing = std::fs::metadata(mount.join("sub/y.npz")).unwrap_err();
+        assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
+    }
 }
 
 /// One name can be of more directories than a stack has room for.

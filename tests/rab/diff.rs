@@ -156,8 +156,34 @@ np.savez(sys.argv[2], grid=other, layout=np.asfortranarray(grid).astype(">M8[s]"
     let mut found = lines(1, &a, &b, &["--no-meta"]);
     found.sort();
     let to = |name: &str, other: &str| format!("{name}: type: <M8[s] -> {other}");
-    let grid = "grid: values: 1 of 6 differ, largest difference 4, first [1, 2]: 5 -> 9".to_owned();
+    let (five, nine) = ("1970-01-01T00:00:05", "1970-01-01T00:00:09");
+    let grid = format!("grid: values: 1 of 6 differ, largest difference 4 s, first [1, 2]: {five} -> {nine}");
     assert_eq!(found, [grid, to("span", "<m8[s]"), to("unit", "<M8[ms]")]);
+}
+
+#[test]
+fn dates_are_texts_and_none_is_near_to_nothing() {
+    let dir = scratch();
+    let [a, b] = ["a.npz", "b.npz"].map(|name| dir.path().join(name));
+    let script = r#"
+import sys, numpy as np
+day, none = np.datetime64("2024-05-17"), np.datetime64("NaT")
+span = np.array([1, 2, "NaT", 4], "m8[25s]")
+for path, days, spans in (sys.argv[1], [none, day, none, day], span), (sys.argv[2], [none, none, day, day], span[[0, 3, 2, 3]]):
+    days = np.array(days, "M8[D]")
+    np.savez(path, days=days, turned=np.asfortranarray(days.reshape(2, 2)) if path == sys.argv[1] else days.reshape(2, 2), spans=spans)
+"#;
+    python(&[&"-c", &script, &a, &b]);
+    let found = |options: &[&str]| {
+        let mut found = lines(1, &a, &b, &[&["--no-meta"], options].concat());
+        found.sort();
+        found
+    };
+    let days = "days: values: 2 of 4 differ, first [1]: 2024-05-17 -> NaT";
+    let turned = "turned: values: 2 of 4 differ, first [0, 1]: 2024-05-17 -> NaT";
+    let spans = "spans: values: 1 of 4 differ, largest difference 50 s, first [1]: 2 -> 4";
+    assert_eq!(found(&[]), [days, spans, turned]);
+    assert_eq!(found(&["--rtol", "1", "--atol", "1e30"]), [days, turned]);
 }
 
 #[test]

@@ -203,3 +203,46 @@ fn claims_of_damaged_arrays_take_no_memory() {
     let said = rab(&[&"get", &file, &"x"]);
     assert!(said.code == 12 && said.err.contains("dataset \"x\""), "{said:?}");
 }
+
+#[test]
+fn texts_dates_and_structures_are_printed_as_numpy_does() {
+    let dir = crate::kit::scratch();
+    let file = dir.path().join("x.npz");
+    let make = r#"
+import sys, numpy as np
+all = dict(
+    spans=np.array([1, -200, "NaT", 30], "m8[s]"),
+    dates=np.array(["2020-01-02", "NaT"], ">M8[D]"),
+    nothing=np.array(["NaT"] * 2, "m8[s]"),
+    true=np.array([True]),
+    bools=np.array([[True, True], [True, True]]),
+    mixed=np.array([True, False]),
+    texts=np.array(["a\0b", "it's", 'say "x"', "'\"", "\\\n\t\x1b\x7f\xa0\u200b\U0001f600e\u0301"]),
+    bytes=np.array([b"a\0b", b"it's", b"'\"", b"\xff\n"]),
+    padded=np.array([(1, 2.5), (3, 4.0)], np.dtype([("a", "u1"), ("b", "f4")], align=True)),
+    odd=np.frombuffer("a\ud800b\0\0".encode("utf-32-le", "surrogatepass"), "<U5"),
+)
+np.savez(sys.argv[1], **all)
+for name, array in all.items():
+    if name == "odd":
+        print(repr(array[0]).removeprefix("np.str_(").removesuffix(")"))
+    elif name == "padded":
+        print("[(1, 2.5) (3, 4.0)]")
+    else:
+        print(array)
+"#;
+    let want = python(&[&"-c", &make, &file]);
+    let names = ["spans", "dates", "nothing", "true", "bools", "mixed", "texts", "bytes", "padded"];
+    let mut found: String = names.iter().map(|name| good(&[&"get", &file, name])).collect();
+    found += &good(&[&"get", &file, &"odd[0]"]);
+    assert_eq!(found, want);
+    for (name, json) in [
+        ("texts[:2]", r#"["a\u0000b","it's"]"#),
+        ("texts[4]", "\"\\\\\\n\\t\\u001b\u{7f}\u{a0}\u{200b}\u{1f600}e\u{301}\""),
+        ("bytes", r#"["a\u0000b","it's","'\"",{"__bytes_hex__":"ff0a"}]"#),
+        ("odd", r#"[{"__bytes_hex__":"6100000000d80000620000000000000000000000"}]"#),
+        ("true", "[true]"),
+    ] {
+        assert_eq!(good(&[&"get", &file, &name, &"--json"]), format!("{json}\n"), "{name}");
+    }
+}

@@ -97,7 +97,7 @@ fn structures_and_texts_are_arrays_too() {
     assert_eq!(get("st[1]"), "(2, 0.0, b'ab', 'é漢', [1.0, 2.0, 3.0], False)\n");
     assert_eq!(get("fortran[:, 0]"), "['a' 'é']\n");
     assert_eq!(get("bytes"), "[b'x' b'yz']\n");
-    assert_eq!(get("dates"), "['2020-01-02T00:00:00' 'NaT']\n");
+    assert_eq!(get("dates"), "['2020-01-02T00:00:00'                 'NaT']\n");
     assert_eq!(get("spans[1]"), "[3 4 5]\n");
     assert_eq!(good(&[&"get", &file, &"dates", &"--json"]), "[\"2020-01-02T00:00:00\",\"NaT\"]\n");
     assert_eq!(good(&[&"get", &file, &"dates", &"--as", &"csv"]), "#0\n2020-01-02T00:00:00\nNaT\n");

@@ -26,8 +26,7 @@ impl Descr {
 
     /// What it is as one value.
     fn cell(&self) -> Option<Cell> {
-        let plain = self.record.as_ref().filter(|record| record.is_plain());
-        self.dtype.map(Cell::Number).or_else(|| plain?.fields().first().map(|field| field.cell))
+        self.dtype.map(Cell::Number).or_else(|| self.record.as_ref()?.cell())
     }
 
     /// An array of such elements; None for objects, and for what is no type but within fields.

@@ -25,7 +25,7 @@ const SHOWN: usize = 60;
 ///
 /// Compares names, types, shapes, metadata and values, and prints a line for each difference. The exit code is 1 if
 /// there is any. Byte order, C or F order, compression and the order of the datasets make no difference; NaN equals
-/// NaN.
+/// NaN, and NaT (no date, no span of time) equals NaT and is near to nothing else.
 #[derive(Args)]
 pub struct Diff {
     /// A container
@@ -161,8 +161,10 @@ impl Diff {
 }
 
 fn said_of(values: &Values) -> String {
-    let Values { differing, compared, first, cells: (a, b), largest } = values;
-    let largest = largest.map_or(String::new(), |largest| format!(", largest difference {largest}"));
+    let Values { differing, compared, first, cells: (a, b), largest, unit } = values;
+    let space = if unit.is_empty() { "" } else { " " };
+    let largest =
+        largest.map_or(String::new(), |largest| format!(", largest difference {largest}{space}{unit}"));
     let index = first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     format!("values: {differing} of {compared} differ{largest}, first [{index}]: {} -> {}", cell(a), cell(b))
 }
@@ -170,6 +172,7 @@ fn said_of(values: &Values) -> String {
 fn cell(cell: &Cell) -> String {
     match cell {
         Cell::Number(number) => numbers::alone(*number),
+        Cell::Time(text) => text.clone(),
         Cell::Text(text) => shortened(format!("{text:?}")),
     }
 }

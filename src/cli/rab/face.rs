@@ -47,7 +47,8 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     if !view.shows(seen.about()) {
         let array = seen.about().array.as_ref();
         let shape = array.map_or_else(String::new, |array| format!(" of shape {:?}", array.shape));
-        return Err(wrong(format!("is {}{shape}, which has no face as {kind}", dataset.kind())));
+        let problem = view.refuses(seen.about()).map_or_else(String::new, |problem| format!(": {problem}"));
+        return Err(wrong(format!("is {}{shape}, which has no face as {kind}{problem}", dataset.kind())));
     }
     match view.face(&seen)? {
         Face::File(content) => Ok(content),

@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::output::{Done, Output};
 use super::{face, items, numbers, opaque, print, select};
-use crate::array::{self, Slab};
+use crate::array::{self, Slab, Times};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::tree::Items;
@@ -44,8 +44,9 @@ pub struct Get {
 
     /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index)
     ///
-    /// What JSON has no form for is an object with one key: __float__ (nan, inf, -inf), __complex__ (real and
-    /// imaginary part), __bytes_hex__, __tuple__ (a structure).
+    /// Texts and dates are strings. What JSON has no form for is an object with one key: __float__ (nan, inf, -inf),
+    /// __complex__ (real and imaginary part), __bytes_hex__ (bytes, and texts that are no UTF-8 or no Unicode), __tuple__
+    /// (a structure).
     #[arg(long, conflicts_with = "kind")]
     json: bool,
 
@@ -149,7 +150,9 @@ fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
 /// Every element; one `by_itself` has as many digits as it needs.
 fn texts(array: &AnyArray, by_itself: bool) -> Vec<String> {
     if let AnyArray::Opaque(opaque) = array {
-        return opaque.items().map(|item| opaque::text(item, opaque.record())).collect();
+        let texts = opaque.items().map(|item| opaque::text(item, opaque.record())).collect();
+        let is_of_times = opaque.record().and_then(Times::of).is_some();
+        return if is_of_times && !by_itself { numbers::right_aligned(texts) } else { texts };
     }
     match array.scalars().as_slice() {
         [cell] if by_itself => vec![numbers::alone(*cell)],

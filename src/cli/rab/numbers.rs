@@ -21,6 +21,8 @@ pub fn aligned(cells: &[Scalar]) -> Vec<String> {
             };
             real.into_iter().zip(imaginary).map(pair).collect()
         }
+        // numpy has a space for the letter more of "False" always.
+        Some(Scalar::Bool(_)) => cells.iter().map(|cell| format!("{:>5}", alone(*cell))).collect(),
         _ => right_aligned(cells.iter().map(|cell| alone(*cell)).collect()),
     }
 }
@@ -87,7 +89,8 @@ fn special(value: f64, signed: bool) -> String {
     if signed && !text.starts_with('-') { format!("+{text}") } else { text.into() }
 }
 
-fn right_aligned(texts: Vec<String>) -> Vec<String> {
+/// Padded to the width of the widest.
+pub fn right_aligned(texts: Vec<String>) -> Vec<String> {
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     texts.into_iter().map(|text| format!("{text:>width$}")).collect()
 }

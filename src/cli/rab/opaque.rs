@@ -1,7 +1,7 @@
 //! Elements that are no numbers as text, in the way of Python: bytes as `b'..'`, records as tuples.
 
 use super::numbers;
-use crate::array::{Cell, Times};
+use crate::array::{Cell, Times, trimmed};
 use crate::{Endian, Field, Record, Scalar};
 
 /// One element.
@@ -24,7 +24,9 @@ pub fn text(item: &[u8], record: Option<&Record>) -> String {
             }
         }
     };
-    let fields: Vec<String> = record.fields().iter().map(field).collect();
+    // What fills records up has no name.
+    let is_shown = |of: &&Field| !(of.name.is_empty() && matches!(of.cell, Cell::Void(_)));
+    let fields: Vec<String> = record.fields().iter().filter(is_shown).map(field).collect();
     match fields.as_slice() {
         [one] if record.is_plain() => one.clone(),
         [one] => format!("({one},)"),
@@ -35,30 +37,57 @@ pub fn text(item: &[u8], record: Option<&Record>) -> String {
 fn cell(item: &[u8], cell: Cell) -> String {
     match cell {
         Cell::Number(dtype) => Scalar::from_bytes(item, dtype).map_or_else(String::new, numbers::alone),
-        Cell::Text(_) => bytes(without_nuls(item)),
+        Cell::Text(_) => bytes(trimmed(item)),
         Cell::Unicode(_, endian) => unicode(item, endian),
         Cell::Void(_) => bytes(item),
     }
 }
 
-/// Those that fill up.
-fn without_nuls(item: &[u8]) -> &[u8] {
-    let end = item.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    item.get(..end).unwrap_or_default()
-}
-
+/// Characters; those that are none as they are escaped.
 fn unicode(item: &[u8], endian: Endian) -> String {
     let (chars, _) = item.as_chunks::<4>();
     let code = |bytes: &[u8; 4]| match endian {
         Endian::Little => u32::from_le_bytes(*bytes),
         Endian::Big => u32::from_be_bytes(*bytes),
     };
-    let text: String = chars.iter().map(|c| char::from_u32(code(c)).unwrap_or('\u{fffd}')).collect();
-    format!("'{}'", text.trim_end_matches('\0').escape_debug().to_string().replace("\\\"", "\""))
+    let codes: Vec<u32> = chars.iter().map(code).collect();
+    let end = codes.iter().rposition(|code| *code != 0).map_or(0, |last| last + 1);
+    let codes = codes.get(..end).unwrap_or_default();
+    let has = |quote: char| codes.contains(&quote.into());
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    let mut text = String::from(quote);
+    for code in codes {
+        match char::from_u32(*code) {
+            Some('\n') => text.push_str("\\n"),
+            Some('\r') => text.push_str("\\r"),
+            Some('\t') => text.push_str("\\t"),
+            Some(c) if c == quote || c == '\\' => text.extend(['\\', c]),
+            Some(c) if is_printable(c) => text.push(c),
+            _ if *code < 0x100 => text.push_str(&format!("\\x{code:02x}")),
+            _ if *code < 0x1_0000 => text.push_str(&format!("\\u{code:04x}")),
+            _ => text.push_str(&format!("\\U{code:08x}")),
+        }
+    }
+    text.push(quote);
+    text
+}
+
+/// Behind another character, where marks that combine with one have nothing odd about them.
+fn is_printable(c: char) -> bool {
+    matches!(c, ' '..='~') || (c > '~' && ['a', c].iter().collect::<String>().escape_debug().count() == 2)
 }
 
 fn bytes(item: &[u8]) -> String {
-    format!("b'{}'", item.escape_ascii().to_string().replace("\\\"", "\""))
+    let quote = if item.contains(&b'\'') && !item.contains(&b'"') { '"' } else { '\'' };
+    let mut text = format!("b{quote}");
+    for byte in item {
+        match char::from(*byte) {
+            c @ ('\'' | '"') if c != quote => text.push(c),
+            _ => text.extend(byte.escape_ascii().map(char::from)),
+        }
+    }
+    text.push(quote);
+    text
 }
 
 #[cfg(test)]
@@ -69,6 +98,21 @@ mod tests {
     fn as_python_writes_them() {
         let record = |text: &str| Record::parse(text, Endian::Little).unwrap();
         assert_eq!(text(b"a\0\"'", None), "b'a\\x00\"\\''");
+        assert_eq!(text(b"it's", None), "b\"it's\"");
+        let unicode = |text: &str| {
+            let item: Vec<u8> = text.chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
+            super::text(&item, Some(&record(&format!("<U{}", item.len() / 4))))
+        };
+        assert_eq!(unicode("a\0b\0\0"), r"'a\x00b'");
+        assert_eq!(unicode("it's \\\n"), r#""it's \\\n""#);
+        assert_eq!(
+            unicode("'\"\u{301}e\u{301}\u{a0}\u{202e}\u{1f600}\u{e0001}"),
+            "'\\'\"\u{301}e\u{301}\\xa0\\u202e\u{1f600}\\U000e0001'"
+        );
+        assert_eq!(text(&[0, 0xd8, 0, 0], Some(&record("<U1"))), r"'\ud800'");
+        let padded =
+            Record::of_fields([("a".into(), Cell::Void(1), None), (String::new(), Cell::Void(2), None)]);
+        assert_eq!(text(b"x\0\0", padded.as_ref()), "(b'x',)");
         assert_eq!(text(b"ab\0", Some(&record("S3"))), "b'ab'");
         assert_eq!(text(b"ab\0\x02\x01", Some(&record("S3,u2"))), "(b'ab', 258)");
         assert_eq!(text(b"\x01\x02\x03", Some(&record("3u1"))), "([1, 2, 3],)");

@@ -326,7 +326,8 @@ impl Datasets for Archive {
                 || place(array).is_some_and(|place| place.escaped().as_bytes() == name)
         };
         let found = || self.arrays.iter().filter(|array| meta::is_whole(array)).find(is_called);
-        if kind == views::LINES { found().map(views::lines).transpose() } else { Ok(None) }
+        let lines = |array| views::lines(array).map(|(lines, _)| lines);
+        if kind == views::LINES { found().map(lines).transpose() } else { Ok(None) }
     }
 
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {

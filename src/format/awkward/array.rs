@@ -44,7 +44,7 @@ pub struct Array {
 impl Array {
     /// The array whose schema is the member with this number. Only reading the schema can fail.
     pub fn read(store: &Arc<Store>, name: &str, number: usize) -> Result<Array> {
-        let document = document::read(store.content(number)?, store.budget())?;
+        let document = document::read(store.content(number)?, store.crc(number), store.budget())?;
         let graph = match &document {
             Ok(document) => schema::graph(document, store.budget()),
             Err(fault) => Graph::refused("schema", fault.clone()),
@@ -95,14 +95,16 @@ impl Array {
         if is_flat { "data" } else { "meta.yaml" }
     }
 
-    /// Can the items of its lists be picked? All that is in it is sound and its own.
+    /// Can the items of its lists be picked? All that is in it is sound and its own, and offsets can tell of its lists.
     pub fn can_be_picked(&self, edge: Edge) -> bool {
         let Some(node) = self.graph.node(edge).filter(|node| node.fault.is_none() && !edge.is_ref) else {
             return false;
         };
         match &node.kind {
             Kind::Flat(_) => true,
-            Kind::Jagged { content, .. } | Kind::Strings { content, .. } => self.can_be_picked(*content),
+            Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. } => {
+                self.lists(lists).is_ok_and(|(_, inner)| inner.is_empty()) && self.can_be_picked(*content)
+            }
             Kind::Table { columns } | Kind::Record { columns, .. } => {
                 columns.iter().all(|column| self.can_be_picked(column.edge))
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::budget::{Budget, Of};
 use super::json::{self, Json};
+use crate::codec::crc32;
 use crate::codec::zip::Fault;
 use crate::content::Content;
 use crate::{Error, Result};
@@ -60,8 +61,8 @@ pub fn reads(document: &Document) -> Vec<String> {
     found
 }
 
-/// The schema in these bytes. Only reading them can fail.
-pub fn read(content: Content, budget: &Budget) -> Result<Result<Document, Fault>> {
+/// The schema in these bytes, which have this CRC-32 if one is recorded. Only reading them can fail.
+pub fn read(content: Content, crc: Option<u32>, budget: &Budget) -> Result<Result<Document, Fault>> {
     if let Content::Broken {
         error: Error::Damaged { problem, .. } | Error::Unsupported { problem, .. },
         ..
@@ -77,6 +78,10 @@ pub fn read(content: Content, budget: &Budget) -> Result<Result<Document, Fault>
     match content.fill(&mut bytes, 0) {
         Err(Error::Damaged { problem, .. }) => return Ok(Err(problem.into())),
         filled => filled?,
+    }
+    let found = crc32(0, &bytes);
+    if let Some(recorded) = crc.filter(|recorded| *recorded != found) {
+        return Ok(Err(format!("the schema's CRC-32 is {found:08x}, recorded is {recorded:08x}").into()));
     }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Once};
 
 use super::array::{Array, BLOCK};
 use super::graph::{Ix, Kind, Lists};
+use crate::codec::{from_blocks, in_pieces};
 use crate::content::{Bytes, Computed, Content};
 use crate::{Error, Result};
 
@@ -126,19 +127,8 @@ impl Computed for Numbers {
 
 /// Fills `buf` with bytes from `offset` on of numbers as little-endian int64, which `block` gives [`BLOCK`] at a time.
 pub fn fill(buf: &mut [u8], offset: u64, block: &dyn Fn(u64) -> Result<Vec<i64>>) -> Result<()> {
-    let (mut rest, mut at) = (buf, offset);
-    while !rest.is_empty() {
-        let bytes: Vec<u8> = block(at / (8 * BLOCK))?.into_iter().flat_map(i64::to_le_bytes).collect();
-        let from = bytes.get((at % (8 * BLOCK)) as usize..).unwrap_or_default();
-        let count = from.len().min(rest.len());
-        if count == 0 {
-            return Err(Error::Other("read past the end".into()));
-        }
-        let (filled, after) = rest.split_at_mut(count);
-        filled.copy_from_slice(from.get(..count).unwrap_or_default());
-        (rest, at) = (after, at + count as u64);
-    }
-    Ok(())
+    let bytes = |numbers: Vec<i64>| numbers.into_iter().flat_map(i64::to_le_bytes).collect::<Vec<u8>>();
+    from_blocks(buf, offset, 8 * BLOCK, &mut |number| block(number).map(bytes))
 }
 
 /// Every string as its bytes and a line feed.
@@ -207,17 +197,11 @@ impl Computed for Lines {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
+        in_pieces(buf, offset, &mut |rest, at| {
             let block = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
             let start = self.starts.get(block).copied().unwrap_or(0);
-            let count = self.some(block, at - start, rest)?;
-            if count == 0 {
-                return Err(Error::Other("read past the end".into()));
-            }
-            (rest, at) = (rest.get_mut(count..).unwrap_or_default(), at + count as u64);
-        }
-        Ok(())
+            self.some(block, at - start, rest)
+        })
     }
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {

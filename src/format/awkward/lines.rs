@@ -70,7 +70,10 @@ pub struct JsonLines {
     array: Arc<Array>,
     /// Item, and where its line begins.
     places: Vec<(u64, u64)>,
+    /// Of the items before the first that is damaged.
     len: u64,
+    /// What reading that one gives; it counts as one byte.
+    pub fault: Option<Error>,
 }
 
 impl JsonLines {
@@ -79,7 +82,7 @@ impl JsonLines {
         // Of what is damaged it is not known how many items there are.
         let count = array.sound(root)?.len;
         let mut room = Room::new(array, root, LINES, count)?;
-        let mut lines = JsonLines { array: array.clone(), places: vec![(0, 0)], len: 0 };
+        let mut lines = JsonLines { array: array.clone(), places: vec![(0, 0)], len: 0, fault: None };
         let mut values = Values::new(array);
         let mut line = Vec::new();
         for item in 0..count {
@@ -87,7 +90,13 @@ impl JsonLines {
                 array.keep(root, 2)?;
                 lines.places.push((item, lines.len));
             }
-            lines.line(&mut values, item, &mut line)?;
+            match lines.line(&mut values, item, &mut line) {
+                Err(fault @ Error::Damaged { .. }) if lines.len > 0 => {
+                    lines.fault = Some(fault);
+                    break;
+                }
+                made => made?,
+            }
             lines.len += line.len() as u64;
             room.take(line.len(), values.work)?;
         }
@@ -108,7 +117,11 @@ impl JsonLines {
 
 impl Computed for JsonLines {
     fn known_len(&self) -> Option<u64> {
-        Some(self.len)
+        Some(self.len + u64::from(self.fault.is_some()))
+    }
+
+    fn sound_len(&self) -> Result<u64> {
+        Ok(self.len)
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {

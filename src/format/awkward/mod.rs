@@ -49,6 +49,7 @@ use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
 use super::{Candidate, Context, Format, HEAD, Listing};
+use crate::array::Order;
 use crate::codec::zip::{LOCAL, LOCAL_LEN};
 use crate::content::Content;
 use crate::source::{FileSource, Source};
@@ -146,6 +147,11 @@ impl Format for Awkward {
         Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
     }
 
+    /// That of blobs.
+    fn order(&self) -> Option<Order> {
+        Some(Order::C)
+    }
+
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
         Ok(Box::new(write::Writer::create(path, options)?))
     }
@@ -210,7 +216,7 @@ fn files(context: &Context) -> Result<Store> {
     for source in sources {
         let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let content = Content::Stored { source: source.clone(), range: 0..source.len() };
-        if let Ok(document) = document::read(content, &budget)? {
+        if let Ok(document) = document::read(content, None, &budget)? {
             reads.extend(document::reads(&document));
         }
         // Whatever it is called, it is a schema.

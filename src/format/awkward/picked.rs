@@ -49,8 +49,6 @@ pub struct Picked {
     /// Lists that are items of other lists: those that are picked there.
     outer: Option<Arc<Picked>>,
     lists: Lists,
-    /// Lists of each item.
-    inner: u64,
     /// How many lists there are.
     count: u64,
     /// How many items are before each block of lists, and in all.
@@ -70,12 +68,11 @@ impl Picked {
         else {
             return Err(Error::NotFound);
         };
-        let (own, shape) = array.lists(lists)?;
-        let inner = shape.iter().product();
-        let count = outer.as_ref().map_or(own, |outer| outer.items().saturating_mul(inner));
+        let (own, _) = array.lists(lists)?;
+        let count = outer.as_ref().map_or(own, |outer| outer.items());
         let (array, lists, starts) = (array.clone(), *lists, vec![0]);
         let last = Mutex::default();
-        let mut picked = Picked { array, ix, outer, lists, inner, count, starts, last };
+        let mut picked = Picked { array, ix, outer, lists, count, starts, last };
         picked.measure(content.to)?;
         Ok(picked)
     }
@@ -127,13 +124,8 @@ impl Picked {
     fn found(&self, block: u64) -> Result<Vec<(u64, u64)>> {
         let Some(outer) = &self.outer else { return self.array.bounds(self.ix, &self.lists, block) };
         let lists = block * BLOCK..self.count.min((block + 1) * BLOCK);
-        let first = lists.start.checked_div(self.inner).unwrap_or(0);
-        let end = if lists.is_empty() { first } else { lists.end.div_ceil(self.inner) };
-        let items: Vec<u64> = outer.ranges(first, end - first)?.into_iter().flatten().collect();
         let (mut bounds, mut known) = (Vec::with_capacity(BLOCK as usize), HashMap::new());
-        for list in lists {
-            let item = items.get((list / self.inner - first) as usize).ok_or(Error::NotFound)?;
-            let own = item * self.inner + list % self.inner;
+        for own in outer.ranges(lists.start, lists.end - lists.start)?.into_iter().flatten() {
             let block = match known.entry(own / BLOCK) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => place.insert(self.array.bounds(self.ix, &self.lists, own / BLOCK)?),

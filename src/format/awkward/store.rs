@@ -169,6 +169,14 @@ impl Store {
         }
     }
 
+    /// What the ZIP file records of a member's bytes.
+    pub fn crc(&self, number: usize) -> Option<u32> {
+        match self.members.get(number).map(|member| &member.data) {
+            Some(Data::Zip { record, .. }) => Some(record.crc),
+            _ => None,
+        }
+    }
+
     /// What a member says its length is, as far as the file can have it.
     fn believed(&self, record: &zip::Record) -> u64 {
         match record.judge() {

@@ -36,12 +36,15 @@ impl Views {
     }
 }
 
-/// An array as JSON lines.
-pub fn lines(array: &Arc<Array>) -> Result<Content> {
+/// An array as JSON lines, and what is wrong with it.
+pub fn lines(array: &Arc<Array>) -> Result<(Content, Option<Error>)> {
     match JsonLines::new(array) {
-        Ok(lines) => Ok(Content::Computed(Arc::new(lines))),
+        Ok(lines) => {
+            let fault = lines.fault.clone();
+            Ok((Content::Computed(Arc::new(lines)), fault))
+        }
         Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
-            Ok(Content::Broken { claimed: 1, error })
+            Ok((Content::Broken { claimed: 1, error: error.clone() }, Some(error)))
         }
         Err(error) => Err(error),
     }
@@ -66,8 +69,8 @@ impl Datasets for Views {
         if let Some(made) = made.get() {
             return Ok(made.clone());
         }
-        let content = lines(array)?;
-        if let Content::Broken { error, .. } = &content {
+        let (content, fault) = lines(array)?;
+        if let Some(error) = fault {
             log::error!("{error}; reads of it as JSON lines give that error");
         }
         Ok(made.get_or_init(|| content).clone())

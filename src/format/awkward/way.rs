@@ -19,6 +19,9 @@ struct Step {
     len: usize,
 }
 
+/// What has a longer name is called as its file: else a few parts of one array would take all room for names.
+const LONGEST: usize = 4096;
+
 #[derive(Debug)]
 enum Called {
     /// As the file.
@@ -42,7 +45,7 @@ impl Way {
 
     /// As [`Way::below`], of a file name that something gets which is called otherwise.
     pub fn below_called(&self, name: Vec<u8>, called: &str) -> Way {
-        if name == called.as_bytes() {
+        if name == called.as_bytes() || called.len() > LONGEST {
             return self.below(name);
         }
         let len = self.len_with(called.len().max(name.len()));
@@ -52,9 +55,13 @@ impl Way {
     /// To what gets these file names, and is called otherwise.
     pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
         let way = Way::of(names);
-        let Some(step) = way.0.as_deref().filter(|_| way.joined().as_ref() != called) else { return way };
-        let len = step.len.max(called.len());
-        step.above.step(step.name.clone(), Called::Whole(called.into()), len)
+        match way.0.as_deref() {
+            Some(step) if called.len() <= LONGEST && way.joined().as_ref() != called => {
+                let len = step.len.max(called.len());
+                step.above.step(step.name.clone(), Called::Whole(called.into()), len)
+            }
+            _ => way,
+        }
     }
 
     fn step(&self, name: Box<[u8]>, called: Called, len: usize) -> Way {
@@ -153,6 +160,9 @@ mod tests {
         assert_eq!(&*column.escaped(), "p/%2E%2E%2Fq/columns/a%25/data");
         assert_eq!(column.len(), column.escaped().len());
         assert_eq!(&*Way::called([b"x".to_vec(), b"y".to_vec()], "x/y").below(*b"z").joined(), "x/y/z");
+        let long = "n".repeat(LONGEST + 1);
+        assert_eq!(&*root.below_called(b"n~1".to_vec(), &long).joined(), "p/../q/n~1");
+        assert_eq!(&*Way::called([b"n~1".to_vec()], &long).joined(), "n~1");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Writer {
 struct Added {
     array: Array,
     member: String,
-    /// Where its bytes begin in the file.
+    /// Where its bytes begin in the file, if they are not compressed.
     at: u64,
     /// Of whole numbers.
     numbers: Option<Numbers>,
@@ -132,13 +132,16 @@ impl Writer {
         let mut watched = Watched::new(&mut exactly, array);
         // The blob's name has to begin with that of the array that it becomes a part of.
         let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
-        let written = self.written(&member, &mut watched)?;
+        // Where lists begin and end is read again.
+        let is_read_again = matches!(name.rsplit('/').next(), Some("starts" | "stops"));
+        let compression = if is_read_again { Compression::None } else { dataset.compression };
+        let written = self.written(&member, &mut watched, compression)?;
         let numbers = watched.numbers();
         if let Some(why) = self.follows(name, numbers.as_ref()) {
             // The next member takes its place.
             return Ok(vec![why.into()]);
         }
-        let at = written.end - need;
+        let at = written.end.saturating_sub(need);
         self.members.keep(written);
         self.names.push(name.to_owned());
         self.arrays.insert(name.to_owned(), Added { array: array.clone(), member, at, numbers });
@@ -169,8 +172,8 @@ impl Writer {
         (is_said || has_bounds).then_some(follows)
     }
 
-    fn written(&self, name: &str, data: &mut dyn Read) -> io::Result<Written> {
-        let body = Body { head: Vec::new(), data, compression: Compression::None };
+    fn written(&self, name: &str, data: &mut dyn Read, compression: Compression) -> io::Result<Written> {
+        let body = Body { head: Vec::new(), data, compression };
         self.members.write(&self.file.file, self.file.directory(), name, body)
     }
 
@@ -234,7 +237,7 @@ impl Writer {
             return Err(io::Error::other("there is no array to write, and without one nothing can read it"));
         }
         for (name, text) in self.schemas()? {
-            let written = self.written(&name, &mut text.as_slice())?;
+            let written = self.written(&name, &mut text.as_slice(), Compression::None)?;
             self.members.keep(written);
         }
         self.members.finish(&self.file.file)?;

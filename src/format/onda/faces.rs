@@ -38,7 +38,7 @@ pub fn with_header(array: &Array, elements: Content) -> Content {
 /// One channel, contiguous.
 pub fn channel(samples: Content, layout: Layout, number: u64) -> Result<Content> {
     let count = samples.len()? / layout.frame();
-    let array = Array::new(layout.dtype(), [count], Order::C);
+    let array = channel_array(layout, count);
     let elements = match layout.channels {
         1 => samples,
         _ => Content::Computed(Arc::new(Channel { samples, layout, number, count })),
@@ -46,15 +46,28 @@ pub fn channel(samples: Content, layout: Layout, number: u64) -> Result<Content>
     Ok(with_header(&array, elements))
 }
 
+/// What so many samples of one channel are.
+pub fn channel_array(layout: Layout, samples: u64) -> Array {
+    Array::new(layout.dtype(), [samples], Order::C)
+}
+
 /// All samples in the unit: float64, or as they are if decoding changes nothing.
 pub fn decoded(samples: Content, layout: Layout, scale: Scale) -> Result<(Array, Content)> {
     let count = samples.len()? / layout.frame();
+    let array = decoded_array(layout, scale, count);
     if scale.is_identity() {
-        return Ok((layout.array(count), samples));
+        return Ok((array, samples));
     }
-    let array = Array::new(FLOAT64, [count, layout.channels], Order::C);
     let values = count * layout.channels;
     Ok((array, Content::Computed(Arc::new(Decoded { samples, element: layout.element, scale, values }))))
+}
+
+/// What so many samples are then.
+pub fn decoded_array(layout: Layout, scale: Scale, samples: u64) -> Array {
+    match scale.is_identity() {
+        true => layout.array(samples),
+        false => Array::new(FLOAT64, [samples, layout.channels], Order::C),
+    }
 }
 
 pub const FLOAT64: Dtype = Dtype { element: Element { kind: Kind::Float, size: 8 }, endian: Endian::Little };

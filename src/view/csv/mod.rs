@@ -9,6 +9,8 @@ mod padded;
 mod tests;
 mod texts;
 
+use std::sync::Arc;
+
 use super::frame::Frame;
 use super::{Dataset, Face, View};
 use crate::array::Array;
@@ -30,11 +32,11 @@ impl View for Csv {
     }
 
     fn shows(&self, about: &Description) -> bool {
-        let is_grid = |array: &Array| {
-            let is_known = Texts::of(array.dtype.element).is_some() || texts::shows(array);
-            matches!(array.shape.len(), 1 | 2) && is_known
-        };
-        Frame::shows(about) || about.array.as_ref().is_some_and(is_grid)
+        Frame::shows(about) || grid(about).is_some_and(|array| too_much(array).is_none())
+    }
+
+    fn refuses(&self, about: &Description) -> Option<String> {
+        if Frame::shows(about) { None } else { too_much(grid(about)?) }
     }
 
     fn is_of_numbers(&self) -> bool {
@@ -60,6 +62,29 @@ impl View for Csv {
             Ok(frame) => lines::csv(frame),
         }))
     }
+}
+
+/// An array that is written without being taken apart into fields.
+fn grid(about: &Description) -> Option<&Array> {
+    let is_grid = |array: &&Array| {
+        let is_known = Texts::of(array.dtype.element).is_some() || texts::is_of_texts(array);
+        matches!(array.shape.len(), 1 | 2) && is_known
+    };
+    about.array.as_ref().filter(is_grid)
+}
+
+/// Why it is not written all the same.
+fn too_much(array: &Array) -> Option<String> {
+    if texts::is_of_texts(array) {
+        let most = texts::MOST_BYTES;
+        let problem = format!(
+            "a row can be more than {most} bytes of text, which is the limit (parts of it have fewer columns)"
+        );
+        return texts::is_too_wide(array).then_some(problem);
+    }
+    array::csv(array, Content::Inline(Arc::default()))
+        .is_none()
+        .then(|| "as text it is longer than files can be".into())
 }
 
 /// Puts a text at the right side of a cell, before what follows the cell.

@@ -4,15 +4,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::array::{AnyArray, Array, Cell, Endian, Slab, Times};
+use crate::array::{AnyArray, Array, Cell, Endian, Slab, Times, to_utf8, trimmed};
 use crate::content::{Content, Lines, Rows, Window};
 use crate::error::Place;
 use crate::lines;
-use crate::view::frame::{to_utf8, trimmed};
 use crate::{Error, Result};
 
 /// Bytes of a row with its commas and quotes, and of the header, at most: both are made whole, and the header is kept.
-const MOST_BYTES: u64 = 1 << 20;
+pub const MOST_BYTES: u64 = 1 << 20;
 /// The comma and the quotes of a cell.
 const AROUND: u64 = 3;
 
@@ -31,22 +30,28 @@ impl Of {
         if record.foreign_type().is_some() {
             return Times::of(record).filter(|_| array.dtype.element.size == 8).map(Of::Times);
         }
-        match record.fields() {
-            [field] if field.repeat.is_none() => match field.cell {
-                Cell::Text(_) => Some(Of::Text),
-                Cell::Unicode(_, endian) => Some(Of::Unicode(endian)),
-                Cell::Number(_) | Cell::Void(_) => None,
-            },
-            _ => None,
+        match record.cell()? {
+            Cell::Text(_) => Some(Of::Text),
+            Cell::Unicode(_, endian) => Some(Of::Unicode(endian)),
+            Cell::Number(_) | Cell::Void(_) => None,
         }
     }
 }
 
 /// Are these texts or dates, in rows that are not too long?
 pub fn shows(array: &Array) -> bool {
+    is_of_texts(array) && !is_too_wide(array)
+}
+
+pub fn is_of_texts(array: &Array) -> bool {
+    Of::array(array).is_some()
+}
+
+/// Asked of texts and dates.
+pub fn is_too_wide(array: &Array) -> bool {
     let columns = columns(array);
     let cell = u64::from(array.dtype.element.size) + AROUND + u64::from(columns.max(1).ilog10() + 1);
-    Of::array(array).is_some() && columns.saturating_mul(cell) <= MOST_BYTES
+    columns.saturating_mul(cell) > MOST_BYTES
 }
 
 fn columns(array: &Array) -> u64 {

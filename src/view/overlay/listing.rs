@@ -1,7 +1,7 @@
 //! What the directories of views list: kinds, and faces in place of the tree's datasets.
 
 use super::super::{Directory, View};
-use super::names::{Faces, find_other};
+use super::names::Faces;
 use super::nodes::{Node, id_of};
 use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
 use crate::Result;
@@ -101,7 +101,7 @@ impl Overlay {
     }
 
     /// A directory of the tree where faces are listed in place of datasets, and behind them what its format has there of
-    /// this view where nothing else is called so.
+    /// this view.
     pub(super) fn list_shown(
         &self,
         dir: NodeId,
@@ -117,11 +117,19 @@ impl Overlay {
             })?;
         }
         let Some(own) = self.own(dir, faces.view)?.filter(|_| goes_on) else { return Ok(()) };
+        let mut failure = None;
         self.tree.list(own.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
-            let is_free = faces.find(name).is_ok_and(|found| found.is_none())
-                && find_other(&self.tree, dir, faces.view, name).is_ok_and(|found| found.is_none());
-            !is_free || each(name, Entry { cursor: entry.cursor + LAST, ..entry })
-        })
+            match faces.name_of_own(name) {
+                // Two directories of one name are one.
+                Ok(other) if other != name && matches!(entry.kind, Kind::Directory { .. }) => true,
+                Ok(name) => each(&name, Entry { cursor: entry.cursor + LAST, ..entry }),
+                Err(error) => {
+                    failure = Some(error);
+                    false
+                }
+            }
+        })?;
+        failure.map_or(Ok(()), Err)
     }
 
     fn list_faces_shown(&self, dir: NodeId, faces: &Faces<'_>, cursor: u64, each: Each<'_>) -> Result<()> {

@@ -11,6 +11,7 @@
 mod listing;
 mod names;
 mod nodes;
+mod stores;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -21,21 +22,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use self::names::{Faces, Part, find_other};
+use self::names::{Faces, Found, find_other};
 use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
+use self::stores::Stores;
 use super::{Dataset, Directory, Face as Made, Folder, VIEWS, View};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{
-    Changed, Description, Entry, Face, Found, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree,
-};
+use crate::tree::{Changed, Description, Entry, Face, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 const NAME: &[u8] = b".views";
 /// Faces that are kept; each may keep a container open. So many messages are, too.
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).unwrap();
-/// Directories of stores of which it is known that they were there.
-const FOUND: NonZeroUsize = NonZeroUsize::new(16 << 10).unwrap();
 /// Cursors of what is not the tree's come first.
 const OWN: u64 = 64;
 /// Those of the faces that only a container's format has come last (the tree's are below, see `mirror::Union`).
@@ -52,8 +50,9 @@ pub struct Overlay {
     made: Mutex<LruCache<NodeId, Made>>,
     /// What was said of names lately.
     told: Mutex<LruCache<String, ()>>,
-    /// Paths of directories that were found in views that are made of directories.
-    found: Mutex<LruCache<(NodeId, Vec<u8>), ()>>,
+    /// What is in the tree does not stay as it is.
+    can_change: bool,
+    stores: Stores,
 }
 
 impl Overlay {
@@ -67,8 +66,8 @@ impl Overlay {
         shown: Option<&'static dyn View>,
     ) -> Overlay {
         let (made, told) = (Mutex::new(LruCache::new(KEPT)), Mutex::new(LruCache::new(KEPT)));
-        let found = Mutex::new(LruCache::new(FOUND));
-        Overlay { tree, views, shown, nodes: Arc::default(), made, told, found }
+        let can_change = tree.lifetime(ROOT) != Lifetime::Forever;
+        Overlay { views, shown, nodes: Arc::default(), made, told, can_change, stores: Stores::new(), tree }
     }
 
     /// The node of a view; None for one of the tree.
@@ -118,7 +117,10 @@ impl Overlay {
             let of = self.borrowed(dir);
             return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
         }
-        let Some(faces) = self.shown_in(dir) else { return self.tree.lookup(dir, name) };
+        let Some(faces) = self.shown_in(dir) else {
+            let found = self.tree.lookup(dir, name)?;
+            return if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) };
+        };
         if let Some(found) = faces.find(name)? {
             return Ok(Some(self.remember(
                 &parent,
@@ -134,11 +136,38 @@ impl Overlay {
         if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
             return Ok(Some((found.into_node(), face)));
         }
-        let own = self.own(dir, faces.view)?;
-        match own.map(|own| self.tree.lookup(own.node(), name)).transpose()?.flatten() {
-            None => self.look_up_part(&faces, &parent, name),
-            found => Ok(found),
+        if let Some(found) = self.look_up_own(dir, &faces, name)? {
+            return Ok(Some(found));
         }
+        let found = self.look_up_part(&faces, &parent, name)?;
+        if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) }
+    }
+
+    /// Parts and other faces of what the container has made of a dataset, beside that.
+    fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        match names::find_made(&self.tree, dir, self.views, name)? {
+            Some((view, Found::There(found, part))) => {
+                Ok(Some(self.remember(&Parent::Tree(dir), name, found, What::Face { view, part })))
+            }
+            Some((_, Found::Wrong(error))) => {
+                self.tell(&error);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What the container has of the shown view itself. Its name is another one where something else is called so.
+    fn look_up_own(&self, dir: NodeId, faces: &Faces<'_>, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let Some(own) = self.own(dir, faces.view)? else { return Ok(None) };
+        for plain in [Some(name), names::unnumbered(name)].into_iter().flatten() {
+            if let Some((found, face)) = Held::find(&self.tree, own.node(), plain)?
+                && faces.name_of_own(plain)? == name
+            {
+                return Ok(Some((found.into_node(), face)));
+            }
+        }
+        Ok(None)
     }
 
     /// The directory that a container itself has for a view, or the one in that which stands for `dir`.
@@ -191,11 +220,11 @@ impl Overlay {
         name: &[u8],
     ) -> Result<Option<(NodeId, Face)>> {
         match faces.find_part(name)? {
-            Some(Part::There(found, part)) => {
-                let what = What::Face { view: faces.view, part: Some(part) };
+            Some(Found::There(found, part)) => {
+                let what = What::Face { view: faces.view, part };
                 Ok(Some(self.remember(parent, name, found, what)))
             }
-            Some(Part::Wrong(error)) => {
+            Some(Found::Wrong(error)) => {
                 self.tell(&error);
                 Ok(None)
             }
@@ -263,40 +292,6 @@ impl Overlay {
                 Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
             }
             What::Inside { .. } => Err(Error::NotADirectory),
-        }
-    }
-
-    /// What was found in a directory of a view. A store that was there and is no more is an error: to a program that has it
-    /// open, what is missing of it is data of a sort.
-    fn still_there(
-        &self,
-        dir: &Arc<Node>,
-        name: &[u8],
-        found: Option<(NodeId, Face)>,
-    ) -> Result<Option<(NodeId, Face)>> {
-        if !matches!(dir.what, What::Directory { view } if view.makes_directories()) {
-            return Ok(found);
-        }
-        let Some(path) = dir.path(name) else { return Ok(found) };
-        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        match found {
-            Some((id, _)) => {
-                let is_directory = self.nodes.get(id).is_some_and(|node| node.what.is_directory());
-                if is_directory && known.get(&path).is_none() {
-                    known.put(path, ());
-                }
-                Ok(found)
-            }
-            None if known.get(&path).is_some() => {
-                drop(known);
-                let path = String::from_utf8_lossy(&path.1);
-                let error = Error::Other(format!(
-                    "{path}: it was there, and is not any more: open again what is in it"
-                ));
-                self.tell(&error);
-                Err(error)
-            }
-            None => Ok(None),
         }
     }
 

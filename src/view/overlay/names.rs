@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::super::{Dataset, Directory, View};
 use crate::array::indexed;
-use crate::tree::{Face, Held, NodeId, Tree};
+use crate::tree::{Description, Face, Held, NodeId, Tree};
 use crate::{Error, Result};
+
+/// What the files are called that a container makes.
+const MADE: &[u8] = b".npy";
 
 /// A directory of the tree with the faces of a view in it.
 pub struct Faces<'a> {
@@ -19,10 +22,10 @@ pub struct Faces<'a> {
     pub has_others: bool,
 }
 
-/// What a name means that is a dataset's with an index.
-pub enum Part {
-    There(Arc<Held>, Box<str>),
-    /// The dataset has no such part, or that no such face.
+/// What a name means that may be that of a face or of a part of one: the dataset, and the index.
+pub enum Found {
+    There(Arc<Held>, Option<Box<str>>),
+    /// The dataset has no such part, or one of them no such face.
     Wrong(Error),
 }
 
@@ -30,17 +33,16 @@ impl Faces<'_> {
     /// What the face of the dataset with this file name is called.
     pub fn name(&self, file_name: &[u8]) -> Result<Vec<u8>> {
         let plain = [&*self.view.shown(file_name), self.view.extension().as_bytes()].concat();
-        if !self.is_taken(&plain)? {
-            return Ok(plain);
-        }
-        let mut number = 2;
-        loop {
-            let name = numbered(&plain, number);
-            if !self.is_taken(&name)? {
-                return Ok(name);
-            }
-            number += 1;
-        }
+        free(plain, &|name| self.is_taken(name))
+    }
+
+    /// What a face of the container's own is called that would be called so.
+    pub fn name_of_own(&self, plain: &[u8]) -> Result<Vec<u8>> {
+        let is_taken = |name: &[u8]| {
+            let other = || find_other(self.tree, self.dir, self.view, name);
+            Ok(self.find(name)?.is_some() || other()?.is_some())
+        };
+        free(plain.to_vec(), &is_taken)
     }
 
     /// The dataset whose face is called so.
@@ -56,20 +58,20 @@ impl Faces<'_> {
         Ok(None)
     }
 
-    /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`.
-    pub fn find_part(&self, name: &[u8]) -> Result<Option<Part>> {
+    /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`. Or why what is called so is none.
+    pub fn find_part(&self, name: &[u8]) -> Result<Option<Found>> {
         if self.view.makes_directories() {
             return Ok(None);
         }
-        let stem = name.strip_suffix(self.view.extension().as_bytes());
-        let Some((file_name, index)) = stem.and_then(indexed) else { return Ok(None) };
-        let Some((held, dataset)) = self.known(file_name)? else { return Ok(None) };
-        let problem = match dataset.part(index) {
-            Ok(part) if self.view.shows(part.about()) => return Ok(Some(Part::There(held, index.into()))),
-            Ok(_) => format!("such a part has no face as {}", self.view.kind()),
-            Err(problem) => problem,
-        };
-        Ok(Some(Part::Wrong(dataset.wrong(&format!("[{index}]: {problem}")))))
+        let Some(stem) = name.strip_suffix(self.view.extension().as_bytes()) else { return Ok(None) };
+        if let Some((held, dataset)) = self.known(stem)?
+            && self.view.refuses(dataset.about()).is_some()
+        {
+            return Ok(Some(found(self.view, held, &dataset, None)));
+        }
+        let Some((file_name, index)) = indexed(stem) else { return Ok(None) };
+        let known = self.known(file_name)?;
+        Ok(known.map(|(held, dataset)| found(self.view, held, &dataset, Some(index))))
     }
 
     /// The files beside faces where something else is not called so; `of` is the directory.
@@ -86,8 +88,7 @@ impl Faces<'_> {
     /// The file names of the datasets that may be meant: with the extension, or with a number behind it.
     fn stems<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'n [u8]> {
         let extension = self.view.extension().as_bytes();
-        let tilde = name.iter().rposition(|byte| *byte == b'~');
-        let before = tilde.and_then(|tilde| name.get(..tilde)?.strip_suffix(extension));
+        let before = unnumbered(name).and_then(|plain| plain.strip_suffix(extension));
         name.strip_suffix(extension).into_iter().chain(before).filter(|stem| !stem.is_empty())
     }
 
@@ -126,6 +127,50 @@ impl Faces<'_> {
     }
 }
 
+/// The face of a dataset or of a part of it, or why there is none.
+fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str>) -> Found {
+    let lacks = |what: &str, about: &Description| {
+        let problem = view.refuses(about).map_or_else(String::new, |problem| format!(": {problem}"));
+        format!("{what} has no face as {}{problem}", view.kind())
+    };
+    let problem = match index {
+        None if view.shows(dataset.about()) => return Found::There(held, None),
+        None => lacks("it", dataset.about()),
+        Some(index) => match dataset.part(index) {
+            Ok(part) if view.shows(part.about()) => return Found::There(held, Some(index.into())),
+            Ok(part) => format!("[{index}]: {}", lacks("such a part", part.about())),
+            Err(problem) => format!("[{index}]: {problem}"),
+        },
+    };
+    Found::Wrong(dataset.wrong(&problem))
+}
+
+/// What is called so beside a `.npy` file that a container has below its own `.views`: another face of its array, or one of
+/// a part of it.
+pub fn find_made(
+    tree: &Arc<dyn Tree>,
+    dir: NodeId,
+    views: &[&'static dyn View],
+    name: &[u8],
+) -> Result<Option<(&'static dyn View, Found)>> {
+    for view in views.iter().filter(|view| !view.makes_directories() && !view.extension().is_empty()) {
+        let Some(stem) = name.strip_suffix(view.extension().as_bytes()) else { continue };
+        let whole = (stem, None);
+        for (file_name, index) in
+            [Some(whole), indexed(stem).map(|(name, index)| (name, Some(index)))].into_iter().flatten()
+        {
+            let Some((held, Face::Data)) = Held::find(tree, dir, &[file_name, MADE].concat())? else {
+                continue;
+            };
+            let held = Arc::new(held);
+            if let Some(dataset) = Dataset::made(&held)? {
+                return Ok(Some((*view, found(*view, held, &dataset, index))));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// What is no face and called so in a view. Names that it keeps for itself are nothing's.
 pub fn find_other(
     tree: &Arc<dyn Tree>,
@@ -143,6 +188,17 @@ pub fn shows(view: &dyn View, held: &Held) -> bool {
     about.is_ok_and(|about| about.is_some_and(|about| view.shows(&about)))
 }
 
-fn numbered(name: &[u8], number: u32) -> Vec<u8> {
-    [name, format!("~{number}").as_bytes()].concat()
+/// The name, or with the first number behind it by which nothing else is called.
+fn free(plain: Vec<u8>, is_taken: &dyn Fn(&[u8]) -> Result<bool>) -> Result<Vec<u8>> {
+    let (mut name, mut number) = (plain.clone(), 1);
+    while is_taken(&name)? {
+        number += 1;
+        name = [&plain, format!("~{number}").as_bytes()].concat();
+    }
+    Ok(name)
+}
+
+/// A name without the number behind it, if it has one.
+pub fn unnumbered(name: &[u8]) -> Option<&[u8]> {
+    name.iter().rposition(|byte| *byte == b'~').and_then(|tilde| name.get(..tilde))
 }

@@ -12,7 +12,7 @@ use crate::tree::{Held, NodeId};
 const FIRST: NodeId = 254 << BITS;
 const BITS: u32 = 55;
 /// Bytes of a path that the kernel takes.
-const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
 
 pub fn is_view(id: NodeId) -> bool {
     id >> BITS == FIRST >> BITS
@@ -77,24 +77,6 @@ pub struct Open {
 impl Node {
     pub fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What is called so in it, from the directory of the tree on that has the views; None where no program could say it.
-    pub fn path(&self, name: &[u8]) -> Option<(NodeId, Vec<u8>)> {
-        let (mut names, mut len, mut node) = (vec![name], name.len(), self);
-        loop {
-            names.push(&node.name);
-            len += node.name.len() + 1;
-            if len > LONGEST {
-                return None;
-            }
-            match &node.parent {
-                Parent::View(parent) => node = parent,
-                Parent::Tree(id) => {
-                    return Some((*id, names.into_iter().rev().collect::<Vec<_>>().join(&b'/')));
-                }
-            }
-        }
     }
 
     fn is(&self, parent: NodeId, name: &[u8], of: NodeId) -> bool {

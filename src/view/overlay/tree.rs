@@ -2,12 +2,16 @@
 
 use super::nodes::Parent;
 use super::*;
+use crate::tree::Found as Listed;
 
 impl Overlay {
     /// The dataset, or the part of one, that a node is the face of.
     pub(super) fn dataset(&self, node: &Node) -> Result<Option<Dataset>> {
         let What::Face { part, .. } = &node.what else { return Ok(None) };
-        let dataset = Dataset::of(&node.of)?.ok_or(Error::NotFound)?;
+        let dataset = match Dataset::of(&node.of)? {
+            None => Dataset::made(&node.of)?.ok_or(Error::NotFound)?,
+            Some(dataset) => dataset,
+        };
         match part.as_deref().map(|part| dataset.part(part)) {
             None => Ok(Some(dataset)),
             Some(part) => part.map(Some).map_err(|problem| dataset.wrong(&problem)),
@@ -46,10 +50,12 @@ impl Tree for Overlay {
     }
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
-        match self.node(dir)? {
-            Some(node) => self.still_there(&node, name, self.look_up_in_view(&node, name)?),
+        let node = self.node(dir)?;
+        let found = match &node {
+            Some(node) => self.look_up_in_view(node, name),
             None => self.look_up_in_tree(dir, name),
-        }
+        };
+        self.still_there(dir, node.as_deref(), name, found)
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
@@ -68,11 +74,14 @@ impl Tree for Overlay {
         }
     }
 
-    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Listed>> {
         // `.views` may be listed by the tree itself.
         if !is_view(dir) && !is_view(entry.node) && name != NAME {
             let meant = self.shown.map_or(name.into(), |view| view.meant(name));
             let found = self.tree.listed(dir, &meant, entry)?;
+            if let Some((id, ..)) = found.filter(|(.., stat)| self.can_change && stat.kind != Kind::File) {
+                self.stores.entered(dir, name, id);
+            }
             if found.is_some() || self.shown.is_none() {
                 return Ok(found);
             }
@@ -84,21 +93,21 @@ impl Tree for Overlay {
 
     fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
         match self.node(id)? {
-            Some(node) => self.stat_of(&node),
+            Some(node) => self.of_store(&node, self.stat_of(&node)),
             None => self.tree.stat(id, face),
         }
     }
 
     fn size(&self, id: NodeId, face: Face) -> Result<Size> {
         match self.node(id)? {
-            Some(node) => Ok(self.stat_of(&node)?.size),
+            Some(_) => self.stat(id, face).map(|stat| stat.size),
             None => self.tree.size(id, face),
         }
     }
 
     fn content(&self, id: NodeId, face: Face) -> Result<Content> {
         match self.node(id)? {
-            Some(node) => self.content_of(&node),
+            Some(node) => self.of_store(&node, self.content_of(&node)),
             None => self.tree.content(id, face),
         }
     }
@@ -168,7 +177,7 @@ impl Tree for Overlay {
     fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
         let Some(node) = self.node(id)? else { return self.tree.hold(id) };
         // The source is another file than this.
-        self.held_for(&node).map_or(Ok(None), |of| self.tree.hold(of))?;
+        self.of_store(&node, self.held_for(&node).map_or(Ok(None), |of| self.tree.hold(of)))?;
         let lately = self.kept(&node);
         let mut open = node.open();
         open.times += 1;
@@ -220,7 +229,10 @@ impl Tree for Overlay {
                 // Its checksum is of other bytes than the face's.
                 Ok(about.map(|about| Description { checksum: None, ..about }))
             }
-            None => self.tree.describe(id),
+            None => match self.tree.describe(id)? {
+                None => self.tree.describe_made(id),
+                about => Ok(about),
+            },
         }
     }
 

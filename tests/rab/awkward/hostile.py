@@ -129,6 +129,10 @@ tagged = lambda *index: call("UnionArray", *(() if index else ("fromtags",)), ar
 write("count_of_none.awkd", jagged("fromcounts", flat("0.raw", "int8", 2)), {"0.raw": int8s(3, -1)})
 write("offset_of_none.awkd", jagged("fromoffsets", flat("0.raw", "int8", 2)), {"0.raw": int8s(2, 1)})
 write("tag_of_none.awkd", tagged(), {"0.raw": int8s(0, 1, 7)})
+# Nothing follows from tags beside an index; and of many the last is wrong.
+write("tag_beside_index.awkd", tagged(flat("1.raw", "int8", 3)), {"0.raw": int8s(0, 1, 7), "1.raw": int8s(0, 0, 0)})
+many = call("UnionArray", args=[flat("0.raw", "uint8", 9000), flat("1.raw", "int8", 9000), {"list": [code, code]}])
+write("tag_far.awkd", many, {"0.raw": bytes(8999) + b"\2", "1.raw": bytes(9000)})
 write("place_in_none.awkd", tagged(flat("1.raw", "int8", 3)), {"0.raw": int8s(0, 0, 0), "1.raw": int8s(5, -1, 5)})
 write("place_beside_none.awkd", tagged(flat("1.raw", "int8", 3)), {"0.raw": int8s(0, 1, 1), "1.raw": int8s(5, 0, 1)})
 write("index_of_none.awkd", call("IndexedMaskedArray", args=[flat("0.raw", "int8", 2), code, {"json": -1}]),
@@ -166,8 +170,10 @@ write("asked.awkd", asked("zlib"), {"0.raw": zlib.compress(bytes([7]) * 19), "1.
 write("xz.awkd", asked("lzma"), {"0.raw": lzma.compress(bytes([7]) * 19), "1.raw": bytes(8)})
 
 # Arrays of different lengths of one member that the ZIP file compresses.
-parts = {"list": [flat("0.raw", "uint8", (64 << 20) - at) for at in range(1000)]}
-write("parts_of_one.awkd", union(flat("1.raw", "int8", 8), parts), {"0.raw": bytes(64 << 20), "1.raw": bytes(8)})
+random = os.urandom(1 << 20)
+for count in [1, 100]:
+    parts = {"list": [flat("0.raw", "uint8", (1 << 20) - at) for at in range(count)]}
+    write(f"parts_{count}.awkd", union(flat("1.raw", "int8", 8), parts), {"0.raw": random, "1.raw": bytes(8)})
 write("torn.awkd", table(["a", flat("0.raw", "uint8", 8)], ["b", flat("0.raw", "uint8", 9)]), {"0.raw": bytes(1000)})
 with open(os.path.join(sys.argv[1], "torn.awkd"), "r+b") as to:
     whole = to.read()

@@ -152,6 +152,10 @@ impl Tree for OndaTree {
         }
     }
 
+    fn describe_made(&self, node: NodeId) -> Result<Option<Description>> {
+        self.places.of(node).map_or(Ok(None), |place| self.describe_face(place))
+    }
+
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         match self.places.of(node) {
             Some(Place::Own(node)) => self.arena.brief(node),

@@ -9,8 +9,9 @@ use super::super::spans::samples_of;
 use super::OndaTree;
 use super::places::{NAMES, Place};
 use super::spans::SpanNames;
+use crate::array::byte_len;
 use crate::content::Content;
-use crate::tree::{Entry, Face, Kind, NodeId, ROOT, Tree, naming};
+use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Tree, naming};
 use crate::{Error, Result};
 
 const VIEWS_NAME: &[u8] = b".views";
@@ -196,6 +197,52 @@ impl OndaTree {
             Place::Tables(node) => self.tables.content(node, Face::Data),
             _ => Err(Error::IsADirectory),
         }
+    }
+
+    /// What the array is that a file of a view has: said of it is what is said of the signal, but for where the bytes are.
+    pub fn describe_face(&self, place: Place) -> Result<Option<Description>> {
+        let signal = match place {
+            Place::Channel(signal, _) => Some(signal),
+            Place::Decoded(node) => self.signal(node),
+            Place::Span(annotation, at) => self.signals_of(annotation).get(at as usize).copied(),
+            _ => None,
+        };
+        let Some(signal) = signal else { return Ok(None) };
+        let Some((data, layout)) = self.layout(signal) else { return Ok(None) };
+        let Some(all) = data.array()? else { return Ok(None) };
+        let count = all.shape.first().copied().unwrap_or(0);
+        let name =
+            |view: usize, rest: &[u8]| [NAMES.get(view).copied().unwrap_or_default(), b"/", rest].concat();
+        let shown = self.set.shown_name(signal);
+        let (name, array) = match place {
+            Place::Channel(_, channel) => {
+                let file = self.channel_name(signal, channel);
+                let own = [shown.as_bytes(), b"/", file.strip_suffix(NPY).unwrap_or(&file)].concat();
+                (name(0, &own), faces::channel_array(layout, count))
+            }
+            Place::Decoded(_) => {
+                let Some(scale) = self.set.row(signal)?.scale() else { return Ok(None) };
+                (name(1, shown.as_bytes()), faces::decoded_array(layout, scale, count))
+            }
+            Place::Span(annotation, _) => {
+                let Some((.., range)) = self.span(annotation, signal) else { return Ok(None) };
+                let own = [&*self.annotated.name(&self.set, annotation), b"/", shown.as_bytes()].concat();
+                (name(2, &own), layout.array(range.end.min(count) - range.start.min(count)))
+            }
+            _ => return Ok(None),
+        };
+        let node = self.arena.node_of(signal).ok_or(Error::NotFound)?;
+        let Some(about) = self.arena.describe(node)? else { return Ok(None) };
+        Ok(Some(Description {
+            name: String::from_utf8_lossy(&name).as_ref().into(),
+            kind: array.dtype.element.name().unwrap_or("bytes").into(),
+            decoded_len: byte_len(array.dtype.element, &array.shape),
+            array: Some(array),
+            compression: None,
+            stored: None,
+            fault: None,
+            ..about
+        }))
     }
 
     /// Lists `count` entries from `cursor` on, those that are there.
