@@ -370,3 +370,26 @@ fn checksums_may_be_left_alone() {
         assert!(last(&Mount::with(&damaged, options)).is_ok());
     }
 }
+
+/// They are arrays as those of other containers.
+#[test]
+fn tables_have_parts_other_faces_and_attributes() {
+    let script = r#"
+import os, sys, numpy as np
+table = os.path.join(sys.argv[1], ".views/table")
+for name in "data", "offsets", "checksums":
+    path = os.path.join(table, name)
+    whole = np.load(path + ".npy")
+    for index in ":3", "::-2", "-1", "...":
+        want, got = eval(f"whole[{index}]"), np.load(f"{path}[{index}].npy")
+        assert got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes(), (name, index)
+    assert (np.loadtxt(path + ".csv", dtype=whole.dtype, ndmin=1) == whole).all(), name
+    said = [os.getxattr(path + ".npy", "user." + key).decode() for key in ("dtype", "shape", "format")]
+    assert said == [whole.dtype.str, f"[{len(whole)}]", "FFRecord"], said
+assert len(os.listdir(table)) == 6
+"#;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord/n1.ffr");
+    let mount = Mount::with(&file, &["--xattr"]);
+    python(&[&"-c", &script, &mount.path]);
+    assert_eq!(mount.log(), "");
+}

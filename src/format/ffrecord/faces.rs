@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::records::Records;
 use super::rows;
-use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
+use crate::array::{Array, Dtype, Element, Endian, Kind, Order, byte_len, npy};
 use crate::arrow::{self, Column, Of};
 use crate::content::{Bytes, Computed, Content, joined};
+use crate::tree::Description;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -20,19 +21,38 @@ pub const NAMES: [&str; 6] = ["data", "data.npy", "offsets", "offsets.npy", "che
 
 /// The contents of the files, in the order of [`NAMES`].
 pub fn all(records: &Arc<Records>) -> Vec<Content> {
-    let count = u64::from(records.count());
     let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
-    let bare = [
-        (Kind::Uint, 1, records.data_len(), joined(records.data())),
-        (Kind::Int, 8, count + 1, offsets),
-        (Kind::Uint, 4, count, joined(records.checksums())),
-    ];
-    let both = bare.into_iter().map(|(kind, size, len, bare)| {
-        let dtype = Dtype { element: Element { kind, size }, endian: Endian::Little };
-        let header = Content::Inline(npy::described(&Array::new(dtype, [len], Order::C)).into());
+    let bare = [joined(records.data()), offsets, joined(records.checksums())];
+    let both = arrays(records).into_iter().zip(bare).map(|(array, bare)| {
+        let header = Content::Inline(npy::described(&array).into());
         [bare.clone(), joined(vec![header, bare])]
     });
     both.flatten().collect()
+}
+
+/// What the files are, each twice there.
+fn arrays(records: &Records) -> [Array; 3] {
+    let count = u64::from(records.count());
+    let of = [(Kind::Uint, 1, records.data_len()), (Kind::Int, 8, count + 1), (Kind::Uint, 4, count)];
+    of.map(|(kind, size, len)| {
+        let dtype = Dtype { element: Element { kind, size }, endian: Endian::Little };
+        Array::new(dtype, [len], Order::C)
+    })
+}
+
+/// What is said of one of the `.npy` files among [`NAMES`].
+pub fn describe(records: &Records, at: usize) -> Option<Description> {
+    let name = NAMES.get(at)?.strip_suffix(".npy")?;
+    let [data, offsets, checksums] = arrays(records);
+    let array = match name {
+        "data" => data,
+        "offsets" => offsets,
+        _ => checksums,
+    };
+    let kind = array.dtype.element.name()?;
+    let decoded_len = byte_len(array.dtype.element, &array.shape);
+    let about = Description::of(format!("table/{name}").as_str(), kind);
+    Some(Description { array: Some(array), decoded_len, ..about })
 }
 
 /// The kinds of views that the table of all records has, and what its file is called in each.

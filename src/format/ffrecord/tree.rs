@@ -265,6 +265,13 @@ impl Tree for RecordTree {
         self.dataset(node).map(|dataset| archive().describe(dataset)).transpose()
     }
 
+    fn describe_made(&self, node: NodeId) -> Result<Option<Description>> {
+        Ok(match self.place(node) {
+            Some(Place::Face(at)) => faces::describe(&self.records, at),
+            _ => None,
+        })
+    }
+
     fn memory(&self) -> u64 {
         self.records.memory() + self.folder.as_ref().map_or(0, |folder| folder.memory())
     }
