@@ -464,6 +464,14 @@ assert new['from'].to_pylist() == turned and new['more'].equals(old['more']), ne
 assert new['id'].to_pylist() == [id[::-1] for id in old['id'].to_pylist()], new
 ";
         python(&[&"-c", &script, &to(file), &new, &sample("merged.onda.merged-annotation.arrow")]);
+        // They are shown as the ids are, whatever their type says.
+        let recording = "00000000-0000-4000-8000-000000000000";
+        for table in [&to(file), &new] {
+            let said = good(&[&"cat", table, &format!("{recording}/annotations.jsonl")]);
+            let from =
+                r#""from":["01010101-0101-4000-8001-010101010101","02020202-0202-4000-8002-020202020202"]"#;
+            assert!(said.contains(from), "{said}");
+        }
         assert_eq!(rab(&[&"verify", &new]).code, 0);
     }
     for (file, rows) in [
