@@ -4,6 +4,7 @@
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
@@ -16,13 +17,30 @@ const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 pub struct Known {
     /// Checksums of ranges of the container, by algorithm.
     sums: Mutex<LruCache<(Range<u64>, String), String>>,
+    /// Ranges of files, the container or others, that could be read.
+    read: Mutex<LruCache<(PathBuf, Range<u64>), ()>>,
     /// Whether bytes can be decoded.
     decoded: Mutex<LruCache<Identity, Result<()>>>,
 }
 
 impl Known {
     pub fn new() -> Known {
-        Known { sums: Mutex::new(LruCache::new(RECENT)), decoded: Mutex::new(LruCache::new(RECENT)) }
+        Known {
+            sums: Mutex::new(LruCache::new(RECENT)),
+            read: Mutex::new(LruCache::new(RECENT)),
+            decoded: Mutex::new(LruCache::new(RECENT)),
+        }
+    }
+
+    /// Has `make` read a range of a file, if nobody has. What could not be read may be another time.
+    pub fn read(&self, file: &Path, range: &Range<u64>, make: impl FnOnce() -> Result<()>) -> Result<bool> {
+        let key = (file.to_owned(), range.clone());
+        if get(&self.read, &key).is_some() {
+            return Ok(false);
+        }
+        make()?;
+        put(&self.read, key, ());
+        Ok(true)
     }
 
     pub fn sum(
@@ -68,4 +86,21 @@ fn get<K: Hash + Eq, V: Clone>(known: &Mutex<LruCache<K, V>>, key: &K) -> Option
 
 fn put<K: Hash + Eq, V>(known: &Mutex<LruCache<K, V>>, key: K, value: V) {
     known.lock().unwrap_or_else(PoisonError::into_inner).put(key, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_a_file_is_read_once_unless_that_fails() {
+        let (known, file) = (Known::new(), Path::new("x"));
+        let not_now = || Err(Error::Other("not now".into()));
+        assert!(known.read(file, &(0..5), not_now).is_err());
+        assert!(known.read(file, &(0..5), || Ok(())).unwrap());
+        assert!(!known.read(file, &(0..5), not_now).unwrap());
+        for (file, range) in [("y", 0..5), ("x", 0..6)] {
+            assert!(known.read(Path::new(file), &range, || Ok(())).unwrap());
+        }
+    }
 }

@@ -108,8 +108,8 @@ impl Piped {
         let mut state = self.lock();
         match &decoded {
             Ok(decoded) => state.len = Some(decoded.len()),
-            Err(error @ Error::Damaged { .. }) => {
-                log::error!("{error}; reads of it give an input/output error");
+            Err(error) if error.lasts() => {
+                log::error!("{error}; reads of it give an error");
                 state.damage = Some(error.clone());
             }
             Err(_) => {}
@@ -129,7 +129,7 @@ impl Piped {
                          mount with a larger --spill-size",
                         self.program()
                     );
-                    return Err(self.damaged(problem));
+                    return Err(self.unsupported(problem));
                 }
                 Err(Refused::Failed(error)) => return Err(error),
             }
@@ -197,7 +197,7 @@ impl Piped {
             _ if Instant::now() >= end => {
                 let problem =
                     format!("the decoder {:?} took longer than {} s", self.program(), self.longest.as_secs());
-                Err(self.damaged(problem).into())
+                Err(self.unsupported(problem).into())
             }
             Ok(status) if status.success() => {
                 self.source.check()?;
@@ -208,6 +208,11 @@ impl Piped {
             }
             Err(cause) => Err(failed("waited for", cause).into()),
         }
+    }
+
+    /// A limit, which says nothing against the file.
+    fn unsupported(&self, problem: String) -> Error {
+        Error::Unsupported { place: self.place.clone(), problem }
     }
 
     fn damaged(&self, problem: String) -> Error {
@@ -329,8 +334,11 @@ mod tests {
         assert!(said(&piped(b"x", "false")).contains("ended with exit status: 1"));
         assert!(said(&piped(b"x", "no-such-program-here")).contains("cannot be started"));
         assert!(said(&piped(b"x", "")).contains("cannot be started"));
-        assert!(said(&piped(b"x", "cat /dev/zero")).contains("writes more than"));
+        let much = piped(b"x", "cat /dev/zero");
+        assert!(said(&much).contains("writes more than"));
+        assert!(matches!(much.len(), Err(Error::Unsupported { .. })), "a limit is no damage");
         let slow = Piped { longest: Duration::from_millis(300), ..piped(b"x", "sleep 1000") };
+        assert!(matches!(slow.len(), Err(Error::Unsupported { .. })), "a limit is no damage");
         assert!(said(&slow).contains("took longer"));
         assert!(said(&slow).contains("took longer"), "and is not run again");
     }

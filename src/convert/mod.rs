@@ -105,8 +105,14 @@ pub fn convert(
             None => Compression::None,
         });
         let origin = is_same_format.then_some(&*described.codec);
-        let mut new_dataset =
-            NewDataset { name: &described.name, metadata: &described.metadata, what, compression, origin };
+        let mut new_dataset = NewDataset {
+            name: &described.name,
+            metadata: &described.metadata,
+            what,
+            compression,
+            origin,
+            facts: None,
+        };
         let content = input(reader);
         if let Some(stored) = &turned {
             add_turned(&mut *new, &new_dataset, (stored, content), (archive.path(), out), watch)?;
@@ -183,7 +189,8 @@ pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch:
     let (ordered, turned) =
         (in_order(&array, order), order.and_then(|order| transpose::needed(&array, order)));
     let (name, what) = (Text::from(name), What::Array(&ordered));
-    let dataset = NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None };
+    let dataset =
+        NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None, facts: None };
     match &turned {
         Some(stored) => add_turned(&mut *new, &dataset, (stored, content), (file, out), watch)?,
         None => drop(add(&mut *new, &dataset, content, file, watch)?),

@@ -39,6 +39,8 @@ pub struct NewDataset<'a> {
     /// Its description in a container of the same format that it comes from: what there is no other place for in
     /// here is taken over from it.
     pub origin: Option<&'a Node>,
+    /// What the sidecar of its format says of it beside its metadata.
+    pub facts: Option<&'a Node>,
 }
 
 /// What its bytes are.

@@ -37,6 +37,8 @@ pub struct Planned {
     pub compression: Compression,
     /// The description that it had in a container.
     pub origin: Option<Arc<Node>>,
+    /// What the sidecar of its format said of it beside its metadata.
+    pub facts: Option<Arc<Node>>,
     pub input: Input,
     /// The array as the input has it, if its elements are to come in the other order.
     pub turned: Option<Array>,
@@ -125,6 +127,7 @@ fn stdin(options: &Options) -> Planned {
         metadata: options.metadata.clone(),
         compression: options.compression.unwrap_or_default(),
         origin: None,
+        facts: None,
         input: Input::Stdin,
         turned: None,
     }
@@ -219,6 +222,7 @@ fn from_sidecar(
             Says::Codec(codec) => Some(codec.clone()),
             _ => None,
         },
+        facts: sidecar.facts.clone(),
         input: Input::File { origin, from: 0 },
         turned: None,
     })

@@ -57,6 +57,7 @@ pub fn planned(name: Text, what: Described, input: Input, options: &Options) -> 
         metadata: options.metadata.clone(),
         compression: options.compression.unwrap_or_default(),
         origin: None,
+        facts: None,
         input,
         turned: None,
     }

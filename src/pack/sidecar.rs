@@ -41,6 +41,8 @@ pub struct Sidecar {
     pub says: Says,
     /// Its row in the table that described it, or its place among the datasets.
     pub row: Option<i128>,
+    /// What only its format says of it.
+    pub facts: Option<Arc<Node>>,
 }
 
 /// What a sidecar says of its file's bytes.
@@ -54,11 +56,17 @@ pub enum Says {
 }
 
 impl Sidecar {
-    /// What datasets come in the order of: where the bytes were, or their row or number. What had none came before what had some.
-    pub fn place(&self) -> (i128, i128) {
-        let Says::Codec(codec) = &self.says else { return (i128::MAX, self.row.unwrap_or(i128::MAX)) };
-        let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
-        (number("byteOffset"), number("byteLength"))
+    /// What datasets come in the order of: where the bytes were (what had none came before what had some), or their table
+    /// and their row or number in it.
+    pub fn place(&self) -> (i128, i128, String, i128) {
+        if let Says::Codec(codec) = &self.says {
+            let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
+            return (number("byteOffset"), number("byteLength"), String::new(), 0);
+        }
+        let said = |key| self.facts.as_deref()?.get(key);
+        let table = said("table").and_then(Node::as_str).unwrap_or_default().to_owned();
+        let number = said("tableNumber").and_then(Node::as_i128).unwrap_or(0);
+        (i128::MAX, number, table, self.row.unwrap_or(i128::MAX))
     }
 }
 
@@ -141,9 +149,10 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
         return Ok(Judged::Odd(why));
     }
     let metadata = node.get_shared("metadata").cloned().unwrap_or(Arc::new(Node::Null));
-    let row = facts().find_map(|key| node.get(key)?.get("row")?.as_i128());
+    let facts = facts().find_map(|key| node.get_shared(key).cloned());
+    let row = facts.as_deref().and_then(|facts| facts.get("row")?.as_i128());
     let row = row.or_else(|| node.get("number")?.as_i128());
-    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says, row }))
+    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says, row, facts }))
 }
 
 fn is_sidecar(file: &Found) -> Result<bool> {

@@ -75,6 +75,7 @@ fn described(dataset: &Planned) -> NewDataset<'_> {
         what: dataset.what.what(),
         compression: dataset.compression,
         origin: dataset.origin.as_deref(),
+        facts: dataset.facts.as_deref(),
     }
 }
 

@@ -464,6 +464,14 @@ assert new['from'].to_pylist() == turned and new['more'].equals(old['more']), ne
 assert new['id'].to_pylist() == [id[::-1] for id in old['id'].to_pylist()], new
 ";
         python(&[&"-c", &script, &to(file), &new, &sample("merged.onda.merged-annotation.arrow")]);
+        // They are shown as the ids are, whatever their type says.
+        let recording = "00000000-0000-4000-8000-000000000000";
+        for table in [&to(file), &new] {
+            let said = good(&[&"cat", table, &format!("{recording}/annotations.jsonl")]);
+            let from =
+                r#""from":["01010101-0101-4000-8001-010101010101","02020202-0202-4000-8002-020202020202"]"#;
+            assert!(said.contains(from), "{said}");
+        }
         assert_eq!(rab(&[&"verify", &new]).code, 0);
     }
     for (file, rows) in [
@@ -668,6 +676,153 @@ for one, other in zip(old, new):
             }
         }
     }
+}
+
+/// Two tables with columns of many types, the second called before the first, and annotations.
+fn typed(dir: &Path) {
+    let script = "
+import datetime, sys, numpy as np, pyarrow as pa
+dir = sys.argv[1]
+for row in range(6):
+    np.arange(row, row + 6, dtype='<i2').tofile(dir + '/%d.lpcm' % row)
+edges = pa.struct([('start', pa.duration('ns')), ('stop', pa.duration('ns'))])
+when = [datetime.datetime(1969, 12, 31, 23, 59, 59, 250000), None, datetime.datetime(2024, 2, 29, 1, 2, 3)]
+own = {
+    'i8': pa.array([-128, None, 127], pa.int8()), 'i16': pa.array([1, 2, 3], pa.int16()),
+    'i32': pa.array([None, -5, 2**31 - 1], pa.int32()), 'i64': pa.array([-2**63, 0, 2**63 - 1], pa.int64()),
+    'u8': pa.array([0, 255, 1], pa.uint8()), 'u32': pa.array([2**32 - 1, 0, None], pa.uint32()),
+    'u64': pa.array([2**64 - 1, None, 0], pa.uint64()), 'f32': pa.array([0.1, None, float('-inf')], pa.float32()),
+    'f64': pa.array([0.1, 2.0, None], pa.float64()), 'yes': pa.array([True, None, False]),
+    'day': pa.array([datetime.date(1900, 2, 28), None, datetime.date(2024, 2, 29)], pa.date32()),
+    'day64': pa.array([datetime.date(1, 1, 1), None, datetime.date(9999, 12, 31)], pa.date64()),
+    'utc': pa.array(when, pa.timestamp('us', 'UTC')), 'local': pa.array(when, pa.timestamp('ms')),
+    'took': pa.array([-7, None, 7], pa.duration('ms')), 'word': pa.array(['a', None, '']).dictionary_encode()}
+def table(path, rows, own):
+    count = len(rows)
+    spans = [{'start': 10**9 * row, 'stop': 10**9 * row + 3 * 10**8} for row in rows]
+    columns = {
+        'recording': pa.array([bytes(15) + b'1'] * count, pa.binary(16)), 'file_path': ['%d.lpcm' % row for row in rows],
+        'file_format': ['lpcm'] * count, 'span': pa.array(spans, edges), 'sensor_type': ['eeg'] * count,
+        'sensor_label': ['l%d' % row for row in rows], 'channels': [['a', 'b']] * count, 'sample_unit': ['uv'] * count,
+        'sample_resolution_in_unit': [0.5] * count, 'sample_offset_in_unit': [1.0] * count,
+        'sample_type': ['int16'] * count, 'sample_rate': [10.0] * count, **own}
+    made = pa.table(columns).replace_schema_metadata({'legolas_schema_qualified': 'onda.signal@2>onda.samples-info@2'})
+    with pa.ipc.new_file(dir + '/' + path, made.schema) as out:
+        out.write_table(made)
+table('z.onda.signal.arrow', [5, 3, 4], own)
+table('a.onda.signal.arrow', [2, 0], {})
+spans = pa.array([{'start': 0, 'stop': 10}] * 2, edges)
+ids = pa.array([bytes(15) + b'1', bytes(15) + b'2'], pa.binary(16))
+made = pa.table({'recording': ids, 'id': ids, 'span': spans})
+made = made.replace_schema_metadata({'legolas_schema_qualified': 'onda.annotation@1'})
+with pa.ipc.new_file(dir + '/b.onda.annotation.arrow', made.schema) as out:
+    out.write_table(made)
+";
+    python(&[&"-c", &script, &dir]);
+}
+
+/// In the order of the tables and then of their rows, with the types of their columns, without the annotations.
+#[test]
+fn several_unpacked_tables_become_one() {
+    let dir = scratch();
+    typed(dir.path());
+    let to = |name: &str| dir.path().join(name);
+    let (first, second) = (to("z.onda.signal.arrow"), to("a.onda.signal.arrow"));
+    let annotations = to("b.onda.annotation.arrow");
+    good(&[&"unpack", &first, &to("files"), &"--and", &second, &"--and", &annotations]);
+    let new = to("new.onda.signal.arrow");
+    let said = rab(&[&"pack", &new, &to("files")]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let told = said
+        .err
+        .lines()
+        .filter(|line| line.contains("annotations.csv: it is left out, as are all annotations"));
+    assert!(told.count() == 1 && said.err.contains("rab convert writes it anew"), "{said:?}");
+    assert_eq!(said.err.lines().filter(|line| line.contains("/tables/")).count(), 3, "{said:?}");
+    assert_eq!(said.err.lines().count(), 4, "{said:?}");
+    let script = "
+import sys, pyarrow as pa
+old, new = (pa.ipc.open_file(path).read_all() for path in sys.argv[1:])
+assert new.column('sensor_label').to_pylist() == ['l5', 'l3', 'l4', 'l2', 'l0'], new.column('sensor_label')
+for name in old.column_names[12:]:
+    want, got = old.column(name), new.column(name)
+    kind = pa.string() if name == 'word' else want.type
+    assert got.type == kind, (name, got.type, want.type)
+    assert got.to_pylist() == want.to_pylist() + [None, None], (name, got, want)
+";
+    python(&[&"-c", &script, &first, &new]);
+    // Of several tables none is written anew, and what is to be done is said.
+    let said = rab(&[&"convert", &first, &"--and", &second, &to("other.onda.signal.arrow")]);
+    let wanted =
+        said.err.contains("z.onda.signal.arrow") && said.err.contains("rab unpack them and rab pack");
+    assert!(said.code == 2 && wanted, "{said:?}");
+}
+
+/// What is too much for us is nothing wrong with the file.
+#[test]
+fn limits_are_no_damage() {
+    let dir = scratch();
+    typed(dir.path());
+    let to = |name: &str| dir.path().join(name);
+    good(&[&"unpack", &to("a.onda.signal.arrow"), &to("files"), &"*/l2"]);
+    good(&[&"pack", &to("x.arrow"), &to("files"), &"--compress"]);
+    let names = sh(r#"cd "$1" && ls x.*.zst"#, &[&dir.path()]);
+    // A frame that needs a window of 256 MiB.
+    std::fs::write(to(names.trim()), [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 1, 0, 0]).unwrap();
+    let words: [&[&dyn AsRef<std::ffi::OsStr>]; 4] = [
+        &[&"cat", &to("x.arrow"), &"*/l2"],
+        &[&"get", &to("x.arrow"), &"*/l2"],
+        &[&"verify", &to("x.arrow")],
+        &[&"unpack", &to("x.arrow"), &to("out")],
+    ];
+    for words in words {
+        let said = rab(words);
+        let is_told = [said.out.as_str(), &said.err]
+            .concat()
+            .contains("268435456 bytes of memory (its window), 134217728 is the most");
+        assert!(said.code == 1 && is_told, "{} {said:?}", words[0].as_ref().display());
+    }
+}
+
+#[test]
+fn rows_are_compressed_where_that_is_asked_for() {
+    let dir = scratch();
+    typed(dir.path());
+    let to = |name: &str| dir.path().join(name);
+    good(&[&"unpack", &to("a.onda.signal.arrow"), &to("files")]);
+    let formats = |table: &str| {
+        let script =
+            "import sys, pyarrow as pa; print(*pa.ipc.open_file(sys.argv[1]).read_all()['file_format'])";
+        python(&[&"-c", &script, &to(table)])
+    };
+    for (table, options, format) in [("x.arrow", &[][..], "lpcm"), ("y.arrow", &["--compress"], "lpcm.zst")] {
+        let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"pack"];
+        let (table_path, files) = (to(table), to("files"));
+        words.extend([&table_path as &dyn AsRef<std::ffi::OsStr>, &files]);
+        words.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        let said = rab(&words);
+        assert!(said.code == 0 && !said.err.contains("compressed"), "{said:?}");
+        assert_eq!(formats(table).trim(), format!("{format} {format}"));
+        assert_eq!(
+            good(&[&"get", &to(table), &"*/l2"]),
+            good(&[&"get", &to("a.onda.signal.arrow"), &"*/l2"])
+        );
+    }
+    // What the user says of the format himself is kept, and said.
+    let meta = "{channels: [a, b], sample_unit: uv, sample_rate: 10, file_format: lpcm, \
+                recording: 00000000-0000-4000-8000-000000000001}";
+    std::fs::write(to("meta.yaml"), meta).unwrap();
+    python(&[
+        &"-c",
+        &"import sys, numpy as np; np.save(sys.argv[1], np.arange(6, dtype='<i2').reshape(3, 2))",
+        &to("n.npy"),
+    ]);
+    let said = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress"]);
+    assert!(
+        said.code == 0 && said.err.contains("it is not compressed: its metadata say file_format: lpcm"),
+        "{said:?}"
+    );
+    assert_eq!(formats("w.arrow").trim(), "lpcm");
 }
 
 /// Its `kind` becomes the columns of these names.

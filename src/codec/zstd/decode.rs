@@ -34,7 +34,7 @@ impl Job<'_> {
         let start = self.stored.start;
         let header = frame::header(&mut Stored::new(self.source, self.stored.end, self.place), start)?;
         if let Some(problem) = header.unsupported() {
-            return Err(self.damaged(start, &problem));
+            return Err(self.unsupported(start, problem));
         }
         if let Some(len) = self.len.filter(|len| *len > SMALL as u64) {
             // Not only after having decoded as much as fits.
@@ -106,7 +106,12 @@ impl Job<'_> {
             "the zstd frame decodes to {size}, and {limit} bytes is what may be used on disk for that: \
              mount with a larger --spill-size"
         );
-        self.damaged(self.stored.start, &problem)
+        self.unsupported(self.stored.start, problem)
+    }
+
+    /// A limit, which says nothing against the frame.
+    fn unsupported(&self, at: u64, problem: String) -> Error {
+        Error::Unsupported { place: self.place.at(at), problem }
     }
 
     fn damaged(&self, at: u64, problem: &str) -> Error {

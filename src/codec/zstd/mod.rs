@@ -275,10 +275,10 @@ impl ZstdStream {
         }
     }
 
-    /// Records that frame `index` is damaged. An error of the source or the spill is passed on and not kept: it
+    /// Records that frame `index` is damaged, or more than a limit allows. An error of the source or the spill is passed on and not kept: it
     /// may be of another cause next time.
     fn condemn(&self, index: usize, error: Error) -> Error {
-        if matches!(error, Error::Damaged { .. }) {
+        if error.lasts() {
             let is_first = self.lock().condemn(index, &error);
             say(is_first, &error);
         }
@@ -326,7 +326,11 @@ impl ZstdStream {
 
 fn say(is_first: bool, error: &Error) {
     if is_first {
-        log::error!("{error}; reads of it give an input/output error");
+        let given = match error {
+            Error::Unsupported { .. } => "the error \"operation not supported\"",
+            _ => "an input/output error",
+        };
+        log::error!("{error}; reads of it give {given}");
     }
 }
 

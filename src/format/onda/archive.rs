@@ -13,6 +13,7 @@ use super::rewrite;
 use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
+use super::table::OndaTable;
 use super::tables::Tables;
 use crate::array::Array;
 use crate::content::Content;
@@ -231,7 +232,7 @@ impl Rewrite for Archive {
         _: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<Vec<String>> {
         let [table] = self.set.tables.as_slice() else {
-            return Err(Error::Usage("tables are written anew one by one: name one".into()));
+            return Err(Error::Usage(one_by_one(&self.set.tables)));
         };
         let rows = match only {
             None => (0..table.arrow.rows() as u32).collect(),
@@ -243,6 +244,19 @@ impl Rewrite for Archive {
         }
         rewrite::rewrite(table, &rows, path, file)
     }
+}
+
+/// What to do about several tables.
+fn one_by_one(tables: &[OndaTable]) -> String {
+    let paths: Vec<_> =
+        tables.iter().take(3).map(|table| table.source.path().display().to_string()).collect();
+    let more = if tables.len() > paths.len() { ", ..." } else { "" };
+    format!(
+        "these are {} tables ({}{more}), and tables are written anew one by one: name one, or, for one table with the \
+         signals of all, rab unpack them and rab pack what that wrote, which copies the samples",
+        tables.len(),
+        paths.join(", ")
+    )
 }
 
 impl Archive {

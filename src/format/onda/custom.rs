@@ -1,15 +1,16 @@
 //! Columns of the user's own in a table that is made: what is said of signals beside what Onda has columns for. Texts,
-//! true and false, integers of 64 bits and floats become columns, each of the type of its first value; what is of another
-//! is not written, and said.
+//! true and false, integers of 64 bits and floats become columns, each of the type of its first value, or of the type
+//! that it had in the table where that came from; what is of another is not written, and said.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
-use arrow_schema::Field;
+use arrow_array::{ArrayRef, BooleanArray, Float32Array, Float64Array, StringArray};
+use arrow_schema::{DataType, Field};
 
 use super::arrow::Problem;
 use super::canonical::{self, Columns};
+use super::typed;
 use crate::yaml::Node;
 
 /// Columns of one table: each takes memory for every row.
@@ -27,19 +28,21 @@ pub struct Custom {
 enum Values {
     Text(Vec<Option<String>>),
     Bool(Vec<Option<bool>>),
-    Int(Vec<Option<i64>>),
+    /// Of this type, by [`typed::count`].
+    Count(Vec<Option<i128>>, DataType),
     Float(Vec<Option<f64>>),
+    Single(Vec<Option<f32>>),
 }
 
 impl Custom {
-    /// A row with what is said of its signal, without the keys that are no columns of the user's own. Returns what is left
-    /// out, as ends of a sentence.
-    pub fn add(&mut self, said: &Node, is_own: impl Fn(&str) -> bool) -> Vec<String> {
+    /// A row with what is said of its signal, without the keys that are no columns of the user's own, and the `types` that
+    /// some of them had. Returns what is left out, as ends of a sentence.
+    pub fn add(&mut self, said: &Node, types: Option<&Node>, is_own: impl Fn(&str) -> bool) -> Vec<String> {
         let mut notes = Vec::new();
         for (key, value) in said.as_map().unwrap_or_default() {
             let name = key.as_str().filter(|name| !is_own(name));
             if let (Some(name), false) = (name, value.is_null())
-                && let Err(why) = self.put(name, value)
+                && let Err(why) = self.put(name, value, types.and_then(|types| types.get(name)?.as_str()))
             {
                 notes.push(format!("{name} of its metadata is left out: {why}"));
             }
@@ -48,12 +51,12 @@ impl Custom {
         notes
     }
 
-    fn put(&mut self, name: &str, value: &Node) -> Result<(), String> {
+    fn put(&mut self, name: &str, value: &Node, of: Option<&str>) -> Result<(), String> {
         let place = match self.places.get(name) {
             Some(place) => *place,
             None => {
-                let values =
-                    Values::of(value).ok_or("a column is made of texts, numbers, or true and false")?;
+                let values = Values::of(value, of.and_then(typed::named))
+                    .ok_or("a column is made of texts, numbers, or true and false")?;
                 if self.columns.len() == MOST {
                     return Err(format!("a table has at most {MOST} columns beside Onda's"));
                 }
@@ -87,9 +90,13 @@ fn column(name: &str, values: Values, rows: usize) -> Result<(Field, ArrayRef), 
             bools.resize(rows, None);
             Arc::new(BooleanArray::from(bools))
         }
-        Values::Int(mut ints) => {
-            ints.resize(rows, None);
-            Arc::new(Int64Array::from(ints))
+        Values::Count(mut counts, of) => {
+            counts.resize(rows, None);
+            typed::column(&of, counts)
+        }
+        Values::Single(mut floats) => {
+            floats.resize(rows, None);
+            Arc::new(Float32Array::from(floats))
         }
         Values::Float(mut floats) => {
             floats.resize(rows, None);
@@ -100,23 +107,33 @@ fn column(name: &str, values: Values, rows: usize) -> Result<(Field, ArrayRef), 
 }
 
 impl Values {
-    /// For values like this one; None if there is no column for it.
-    fn of(value: &Node) -> Option<Values> {
+    /// For values of this type, or like this one; None if there is no column for it.
+    fn of(value: &Node, of: Option<DataType>) -> Option<Values> {
+        match of {
+            Some(DataType::Float32) if single(value).is_some() => return Some(Values::Single(Vec::new())),
+            Some(of) if !of.is_floating() && typed::count(&of, value).is_some() => {
+                return Some(Values::Count(Vec::new(), of));
+            }
+            _ => {}
+        }
         match value {
             Node::Str(text) => text.as_str().map(|_| Values::Text(Vec::new())),
             Node::Bool(_) => Some(Values::Bool(Vec::new())),
-            Node::Int(_) => int(value).map(|_| Values::Int(Vec::new())),
+            Node::Int(_) => {
+                typed::count(&DataType::Int64, value).map(|_| Values::Count(Vec::new(), DataType::Int64))
+            }
             Node::Float(_) => Some(Values::Float(Vec::new())),
             _ => None,
         }
     }
 
-    fn name(&self) -> &'static str {
+    fn name(&self) -> String {
         match self {
-            Values::Text(_) => "texts",
-            Values::Bool(_) => "true and false",
-            Values::Int(_) => "int64",
-            Values::Float(_) => "float64",
+            Values::Text(_) => "texts".into(),
+            Values::Bool(_) => "true and false".into(),
+            Values::Count(_, of) => of.to_string().to_lowercase(),
+            Values::Float(_) => "float64".into(),
+            Values::Single(_) => "float32".into(),
         }
     }
 
@@ -128,11 +145,9 @@ impl Values {
                 Node::Bool(value) => push(bools, row, *value),
                 _ => return None,
             },
-            Values::Int(ints) => push(ints, row, int(value)?),
-            Values::Float(floats) => match value {
-                Node::Float(value) => push(floats, row, *value),
-                int => push(floats, row, exact(int.as_i128()?)?),
-            },
+            Values::Count(counts, of) => push(counts, row, typed::count(of, value)?),
+            Values::Float(floats) => push(floats, row, float(value)?),
+            Values::Single(floats) => push(floats, row, single(value)?),
         }
         Some(())
     }
@@ -143,8 +158,17 @@ fn push<T: Clone>(values: &mut Vec<Option<T>>, row: usize, value: T) {
     values.push(Some(value));
 }
 
-fn int(value: &Node) -> Option<i64> {
-    value.as_i128()?.try_into().ok()
+fn float(value: &Node) -> Option<f64> {
+    match value {
+        Node::Float(value) => Some(*value),
+        int => exact(int.as_i128()?),
+    }
+}
+
+/// As a float32 that is the same number.
+fn single(value: &Node) -> Option<f32> {
+    let wide = float(value)?;
+    Some(wide as f32).filter(|single| f64::from(*single) == wide || wide.is_nan())
 }
 
 /// As a float64 that is the same number; the largest integer is none, but is what any larger float becomes.
@@ -154,13 +178,15 @@ pub fn exact(int: i128) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::Int64Array;
+
     use super::*;
 
     #[test]
     fn columns_are_so_many_at_most() {
         let mut custom = Custom::default();
         for row in 0..=MOST {
-            let notes = custom.add(&Node::map([(&*format!("key {row}"), Node::int(1))]), |_| false);
+            let notes = custom.add(&Node::map([(&*format!("key {row}"), Node::int(1))]), None, |_| false);
             assert_eq!(notes.is_empty(), row < MOST, "{row}: {notes:?}");
         }
         assert_eq!(custom.columns().unwrap().len(), MOST);
@@ -188,7 +214,8 @@ mod tests {
                 ("big", Node::int(1i128 << 63)),
             ]),
         ];
-        let notes: Vec<Vec<String>> = rows.iter().map(|row| custom.add(row, |key| key == "own")).collect();
+        let notes: Vec<Vec<String>> =
+            rows.iter().map(|row| custom.add(row, None, |key| key == "own")).collect();
         let said = |row: usize| notes[row].join("\n");
         assert_eq!(
             said(0),

@@ -141,10 +141,11 @@ impl Data {
         })
     }
 
-    /// The decoded bytes, whole samples or not; the file's if it cannot be decoded.
+    /// The decoded bytes, whole samples or not; the file's if they are damaged. Of what is too much nothing is known.
     pub fn remains(&self) -> Content {
         match self.content.len() {
             Ok(_) => self.content.clone(),
+            Err(error @ Error::Unsupported { .. }) => Content::Broken { claimed: 1, error },
             Err(_) => Content::Stored { source: self.source.clone(), range: 0..self.source.len() },
         }
     }

@@ -35,6 +35,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod typed;
 mod write;
 
 use std::path::Path;

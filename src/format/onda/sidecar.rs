@@ -1,12 +1,14 @@
 //! What is said of a signal, and of a table.
 
-use super::arrow::Problem;
+use super::arrow::{Field, Problem};
 use super::data::{Data, Encoding, Layout};
 use super::faces::Scale;
 use super::rules;
 use super::schema::Sort;
 use super::set::Set;
 use super::table::{OndaTable, Signal};
+use super::typed;
+use super::write::is_ondas;
 use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
@@ -73,12 +75,15 @@ impl Signal {
 /// Everything of a signal, as a mapping. `unreadable` is what its row has and cannot be shown.
 pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> Node {
     let Some((table, row)) = set.signal(number) else { return Node::Null };
-    let mut pairs = vec![
-        ("table", Node::text(&table.source.path().to_string_lossy())),
+    let mut pairs = vec![("table", Node::text(&table.source.path().to_string_lossy()))];
+    if let (true, Some(row)) = (set.tables.len() > 1, set.signals.get(number as usize)) {
+        pairs.push(("tableNumber", Node::int(row.table)));
+    }
+    pairs.extend([
         ("row", Node::int(row as u64)),
         ("schema", Node::text(&table.identity.schema)),
         ("recordingBytes", table.raw("recording", row).map_or(Node::Null, |hex| Node::text(&hex))),
-    ];
+    ]);
     match &facts.data {
         Ok(data) => {
             pairs.push(("path", Node::text(&data.source.path().to_string_lossy())));
@@ -106,11 +111,27 @@ pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> N
         pairs.push(("channels", Node::int(signal.channels as u64)));
         pairs.push(("decoding", decoding(signal)));
     }
+    let types = types(table);
+    if !types.is_empty() {
+        pairs.push(("types", Node::map(types)));
+    }
     let warnings: Vec<_> = facts.warnings.iter().chain(unreadable).collect();
     if !warnings.is_empty() {
         pairs.push(("warnings", Node::seq(warnings.iter().map(|warning| Node::text(warning.text())))));
     }
     Node::map(pairs)
+}
+
+/// Those of the user's columns that the values in its row do not tell.
+fn types(table: &OndaTable) -> Vec<(&str, Node)> {
+    let told = |field: &Field| {
+        let name = field.type_name();
+        let name = name.strip_prefix("dictionary<").and_then(|name| name.strip_suffix('>')).unwrap_or(&name);
+        let tells = typed::named(name).is_some() && !matches!(name, "int64" | "float64");
+        tells.then(|| Node::text(name))
+    };
+    let fields = table.arrow.schema.fields.iter().filter(|field| !is_ondas(&field.name));
+    fields.filter_map(|field| Some((field.name.as_str(), told(field)?))).collect()
 }
 
 fn decoding(signal: &Signal) -> Node {

@@ -162,12 +162,23 @@ impl OndaTable {
         let is_reversed = match items.field.extension() {
             Some("JuliaLang.UUID") => true,
             Some("arrow.uuid") => false,
-            _ => self.has_reversed("id"),
+            _ if self.column("id").is_some() => self.has_reversed("id"),
+            _ => self.has_reversed("recording"),
         };
         let id = |item: Result<Option<Value<'_>>, Problem>| {
             item?.map(|value| self.read_id("from", &value, is_reversed)).transpose()
         };
         items.iter().map(id).collect::<Result<Vec<_>, _>>().map(Some)
+    }
+
+    /// The ids of `from` as those of `id` are shown; None where they are no ids, or too many.
+    fn shown_sources(&self, row: usize) -> Option<Node> {
+        let mut budget = Budget::new("the ids of from have", MOST_SOURCES * size_of::<Option<Id>>() as u64);
+        let ids = self.sources(row, &mut budget).ok()??;
+        Some(Node::seq(ids.into_iter().map(|id| match id {
+            Some(_) => Node::text(&shown(id)),
+            None => Node::Null,
+        })))
     }
 
     pub fn text(&self, name: &str, row: usize) -> Result<Option<&str>, Problem> {
@@ -288,6 +299,10 @@ impl OndaTable {
                 };
                 Ok(Node::text(&text))
             }
+            _ if column.field.name == "from" && is_list_of_ids(column.field) => {
+                let node = show(&value)?;
+                Ok(self.shown_sources(row).unwrap_or(node))
+            }
             _ => show(&value),
         }
     }
@@ -365,6 +380,8 @@ const LOOKED_AT: usize = 1000;
 const MOST_CHANNELS: usize = 1_000_000;
 /// Bytes of the names of the channels of a signal.
 const MOST_NAMES: u64 = 16 << 20;
+/// Ids of `from` that are shown as such.
+const MOST_SOURCES: u64 = 4096;
 /// Bytes of a row that are shown in any case.
 const MOST_SHOWN: u64 = 64 << 20;
 

@@ -60,6 +60,11 @@ const KEYS: [&str; 12] = [
     "file_path",
 ];
 
+/// Is this a column of Onda's, of signals of any version?
+pub fn is_ondas(name: &str) -> bool {
+    name == "kind" || KEYS.contains(&name)
+}
+
 pub struct Writer {
     path: PathBuf,
     table: Temporary,
@@ -68,6 +73,8 @@ pub struct Writer {
     rows: Vec<canonical::Row>,
     custom: Custom,
     samples: Vec<(PathBuf, Temporary)>,
+    /// It was said that annotations are left out.
+    told_of_annotations: bool,
     names: HashSet<String>,
 }
 
@@ -80,21 +87,23 @@ impl Writer {
         let table = Temporary::create(path, force).map_err(failed)?;
         let (rows, samples, names) = (Vec::new(), Vec::new(), HashSet::new());
         let custom = Custom::default();
-        Ok(Writer { path: path.to_owned(), table, stem, rows, custom, samples, names })
+        let told_of_annotations = false;
+        Ok(Writer { path: path.to_owned(), table, stem, rows, custom, samples, told_of_annotations, names })
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let What::Array(array) = dataset.what else {
             let name = dataset.name.as_str().unwrap_or_default();
-            if name.as_bytes().ends_with(naming::SIDECAR) {
-                io::copy(data, &mut io::sink())?;
-                return Ok(vec!["it is left out: it says something of what is not here".into()]);
-            }
-            return Err(io::Error::other("a signal is an array, and the dataset is none"));
+            return match self.left_out(name) {
+                Some(note) => io::copy(data, &mut io::sink()).map(|_| note),
+                None => Err(io::Error::other(
+                    "a signal is an array, and the dataset is none: leave it out of what is packed",
+                )),
+            };
         };
         let said = Said::new(dataset);
         let row = said.row(array, dataset.compression).map_err(io::Error::other)?;
-        let Row { mut signal, channels, is_encoded } = row;
+        let Row { mut signal, channels, is_encoded, mut notes } = row;
         let (name, path) = self.free_name(&signal);
         signal.path = Some(name.clone());
         if let Some(wrong) = rules::row(&signal, &channels, "sensor_label").first() {
@@ -119,7 +128,25 @@ impl Writer {
         self.names.insert(name);
         self.samples.push((path, file));
         self.rows.push((signal, channels));
-        Ok(self.custom.add(said.node, |key| said.is_own(key)))
+        let types = dataset.facts.and_then(|facts| facts.get("types"));
+        notes.extend(self.custom.add(said.node, types, |key| said.is_own(key)));
+        Ok(notes)
+    }
+
+    /// What is said of a file that is no signal and stands beside those of a mount; None if it is something else.
+    fn left_out(&mut self, name: &str) -> Option<Vec<String>> {
+        let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
+        if last.as_bytes().ends_with(naming::SIDECAR) {
+            return Some(vec!["it is left out: it says something of what is not here".into()]);
+        }
+        let is_annotations = matches!(last, "annotations.csv" | "annotations.jsonl");
+        if !is_annotations || parsed(directory).is_none() {
+            return None;
+        }
+        let is_told = std::mem::replace(&mut self.told_of_annotations, true);
+        let note = "it is left out, as are all annotations: a table of signals has none. Theirs is a table of its own, which \
+                    stays as it is (rab convert writes it anew, of all or of some recordings)";
+        Some(if is_told { Vec::new() } else { vec![note.into()] })
     }
 
     /// For a new file of samples beside the table.
@@ -188,6 +215,7 @@ struct Row {
     signal: Signal,
     channels: Channels,
     is_encoded: bool,
+    notes: Vec<String>,
 }
 
 /// What is said of an array.
@@ -251,7 +279,16 @@ impl<'a> Said<'a> {
             Compression::None => "lpcm",
             _ => "lpcm.zst",
         };
-        let format = text("file_format")?.unwrap_or_else(|| format.into());
+        let asked_for = format;
+        let format = match text("file_format")? {
+            // That is how the samples of a row were stored; now they are to be compressed.
+            Some(said) if said == "lpcm" && self.origin != Origin::User => asked_for.to_owned(),
+            said => said.unwrap_or_else(|| asked_for.to_owned()),
+        };
+        let mut notes = Vec::new();
+        if format == "lpcm" && asked_for != format {
+            notes.push("it is not compressed: its metadata say file_format: lpcm".to_owned());
+        }
         if !matches!(format.as_str(), "lpcm" | "lpcm.zst") {
             return Err(format!("its file_format is {format:?}; lpcm and lpcm.zst are written"));
         }
@@ -275,7 +312,7 @@ impl<'a> Said<'a> {
             sample_type: Some(sample_type),
             rate: Some(rate),
         };
-        Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded })
+        Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded, notes })
     }
 
     fn label_and_type(&self) -> Result<(Option<String>, Option<String>), String> {

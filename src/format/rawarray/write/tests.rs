@@ -13,7 +13,7 @@ fn array(kind: Kind, size: u32, endian: Endian, shape: &[u64], order: Order) -> 
 }
 
 fn dataset<'a>(name: &'a Text, what: What<'a>, metadata: &'a Node) -> NewDataset<'a> {
-    NewDataset { name, metadata, what, compression: Compression::None, origin: None }
+    NewDataset { name, metadata, what, compression: Compression::None, origin: None, facts: None }
 }
 
 struct Written {
