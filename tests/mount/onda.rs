@@ -56,7 +56,6 @@ for folder in "decoded", "channels", "spans":
         for name in sorted(files)[:3]:
             path = os.path.join(at, name)
             stem, whole = path.removesuffix(".npy"), np.load(path)
-            assert np.load(path).dtype == whole.dtype
             n = len(whole)
             for first in "...", "2:10", "::-7", "-1", f"{n - 5}:", f"{n}:", f"{rng.randrange(n)}:", ":0":
                 index = first if whole.ndim == 1 or first == "..." else f"{first}, {rng.choice(['-1', '::2', '0:1', '...'])}"

@@ -97,6 +97,8 @@ impl Overlay {
     ) -> Result<Option<(NodeId, Face)>> {
         let missing = match &found {
             _ if !self.can_change => return found,
+            // What is in an array is so by its description, whatever was called so before.
+            _ if node.is_some_and(|node| matches!(node.what, What::Face { .. })) => return found,
             Ok(Some((id, _))) if self.is_store(*id) => {
                 self.stores.path(dir, node, name).into_iter().for_each(|path| self.stores.put(path));
                 return found;
@@ -158,4 +160,29 @@ impl Overlay {
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_to_a_store_was_there_too() {
+        let stores = Stores::new();
+        assert!(stores.is_empty());
+        stores.entered(ROOT, b"x.npz", 7);
+        stores.entered(7, b"sub", 9);
+        let path = stores.path(9, None, b"a").unwrap();
+        assert_eq!(path, b"x.npz/sub/a");
+        stores.put(path);
+        for had in ["x.npz", "x.npz/sub", "x.npz/sub/a"] {
+            assert!(stores.had(had.as_bytes()), "{had}");
+        }
+        assert!(!stores.had(b"x") && !stores.had(b"x.npz/sub/b") && !stores.had(b"sub"));
+        // The same directory, found again under another name.
+        stores.entered(ROOT, b"y.npz", 7);
+        assert_eq!(stores.path(9, None, b"a").unwrap(), b"y.npz/sub/a");
+        assert_eq!(stores.path(8, None, b"a"), None);
+        assert_eq!(stores.path(9, None, &[b'a'; LONGEST]), None);
+    }
 }
