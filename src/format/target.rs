@@ -5,11 +5,12 @@ pub mod input;
 mod temporary;
 pub mod zip;
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::{Compression, FORMATS, Format};
 use crate::array::{Array, Order, byte_len};
+use crate::error::Place;
 use crate::tree::Table;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
@@ -93,6 +94,27 @@ pub trait NewContainer {
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>>;
 
     fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// A container that is one file, whose failures are told with its path.
+pub trait NewFile {
+    fn path(&self) -> &Path;
+    /// As `NewContainer::add`.
+    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>>;
+    /// Writes what comes last, and the file to its path.
+    fn close(self) -> io::Result<()>;
+}
+
+impl<F: NewFile> NewContainer for F {
+    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
+        let place = Place::file(self.path()).dataset(&dataset.name.lossy());
+        self.put(dataset, data).map_err(|cause| Error::write(place, cause))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let place = Place::file(self.path());
+        self.close().map_err(|cause| Error::write(place, cause))
+    }
 }
 
 /// A new container at `path`, of the format that its extension names.

@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::arena::{Arena, Datasets, Directory, Names, Node};
+use super::Datasets;
+use super::arena::{Arena, Directory, Names, Node};
 use super::names::NameList;
 use super::naming;
 use super::prefixes::Prefixes;

@@ -4,6 +4,7 @@
 
 mod arena;
 mod builder;
+mod datasets;
 mod description;
 mod files;
 mod held;
@@ -22,8 +23,9 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
 
-pub use arena::{Arena, Datasets, Identity, Link, Plain, Rewrite};
+pub use arena::Arena;
 pub use builder::Builder;
+pub use datasets::{Datasets, Identity, Link, Plain, Rewrite};
 pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use files::Files;
 pub use held::Held;

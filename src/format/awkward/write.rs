@@ -21,7 +21,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::Exactly;
 use crate::format::target::zip::{Body, Members, Written};
-use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
+use crate::format::target::{NewDataset, NewFile, Temporary, What, WriteOptions};
 use crate::tree::naming;
 use crate::{Error, Result};
 use schema::{Schema, ascii, dtype};
@@ -98,54 +98,6 @@ impl Writer {
         let (path, members) = (path.to_owned(), Members::new(options.jobs));
         let (arrays, names, told) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
         Ok(Writer { path, file, members, arrays, names, told })
-    }
-
-    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
-        let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
-        let What::Array(array) = dataset.what else {
-            if let Some(place) = told_of(name)
-                && let Some(told) = told::read(data)?
-            {
-                let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
-                let place = told.name.as_deref().filter(is_so).unwrap_or(place).to_owned();
-                self.told.insert(place, told);
-                return Ok(vec!["it is left out: a schema is written instead of it".into()]);
-            }
-            return Err(io::Error::other(
-                "it is no array, and Awkward containers hold flat and jagged arrays",
-            ));
-        };
-        let mut left_out = Vec::new();
-        if array.shape.is_empty() {
-            left_out.push("it becomes an array of one element".into());
-        }
-        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            left_out.push("its metadata is left out".into());
-        }
-        dtype(array).map_err(io::Error::other)?;
-        if self.arrays.contains_key(name) {
-            return Err(io::Error::other("there is a dataset of this name already"));
-        }
-        let need = byte_len(array.dtype.element, &array.shape);
-        let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
-        let mut exactly = Exactly::new(data, need);
-        let mut watched = Watched::new(&mut exactly, array);
-        // The blob's name has to begin with that of the array that it becomes a part of.
-        let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
-        // Where lists begin and end is read again.
-        let is_read_again = matches!(name.rsplit('/').next(), Some("starts" | "stops"));
-        let compression = if is_read_again { Compression::None } else { dataset.compression };
-        let written = self.written(&member, &mut watched, compression)?;
-        let numbers = watched.numbers();
-        if let Some(why) = self.follows(name, numbers.as_ref()) {
-            // The next member takes its place.
-            return Ok(vec![why.into()]);
-        }
-        let at = written.end.saturating_sub(need);
-        self.members.keep(written);
-        self.names.push(name.to_owned());
-        self.arrays.insert(name.to_owned(), Added { array: array.clone(), member, at, numbers });
-        Ok(left_out)
     }
 
     /// Why the numbers just read say nothing new beside others that tell where the same lists are.
@@ -231,18 +183,6 @@ impl Writer {
         }
         Ok(schemas)
     }
-
-    fn close(mut self) -> io::Result<()> {
-        if self.names.is_empty() {
-            return Err(io::Error::other("there is no array to write, and without one nothing can read it"));
-        }
-        for (name, text) in self.schemas()? {
-            let written = self.written(&name, &mut text.as_slice(), Compression::None)?;
-            self.members.keep(written);
-        }
-        self.members.finish(&self.file.file)?;
-        self.file.finish()
-    }
 }
 
 fn below(place: &str, part: &str) -> String {
@@ -313,14 +253,68 @@ impl Read for Watched<'_> {
     }
 }
 
-impl NewContainer for Writer {
-    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
-        let place = Place::file(&self.path).dataset(&dataset.name.lossy());
-        self.put(dataset, data).map_err(|cause| Error::write(place, cause))
+impl NewFile for Writer {
+    fn path(&self) -> &Path {
+        &self.path
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        let place = Place::file(&self.path);
-        self.close().map_err(|cause| Error::write(place, cause))
+    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
+        let What::Array(array) = dataset.what else {
+            if let Some(place) = told_of(name)
+                && let Some(told) = told::read(data)?
+            {
+                let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
+                let place = told.name.as_deref().filter(is_so).unwrap_or(place).to_owned();
+                self.told.insert(place, told);
+                return Ok(vec!["it is left out: a schema is written instead of it".into()]);
+            }
+            return Err(io::Error::other(
+                "it is no array, and Awkward containers hold flat and jagged arrays",
+            ));
+        };
+        let mut left_out = Vec::new();
+        if array.shape.is_empty() {
+            left_out.push("it becomes an array of one element".into());
+        }
+        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
+            left_out.push("its metadata is left out".into());
+        }
+        dtype(array).map_err(io::Error::other)?;
+        if self.arrays.contains_key(name) {
+            return Err(io::Error::other("there is a dataset of this name already"));
+        }
+        let need = byte_len(array.dtype.element, &array.shape);
+        let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
+        let mut exactly = Exactly::new(data, need);
+        let mut watched = Watched::new(&mut exactly, array);
+        // The blob's name has to begin with that of the array that it becomes a part of.
+        let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
+        // Where lists begin and end is read again.
+        let is_read_again = matches!(name.rsplit('/').next(), Some("starts" | "stops"));
+        let compression = if is_read_again { Compression::None } else { dataset.compression };
+        let written = self.written(&member, &mut watched, compression)?;
+        let numbers = watched.numbers();
+        if let Some(why) = self.follows(name, numbers.as_ref()) {
+            // The next member takes its place.
+            return Ok(vec![why.into()]);
+        }
+        let at = written.end.saturating_sub(need);
+        self.members.keep(written);
+        self.names.push(name.to_owned());
+        self.arrays.insert(name.to_owned(), Added { array: array.clone(), member, at, numbers });
+        Ok(left_out)
+    }
+
+    fn close(mut self) -> io::Result<()> {
+        if self.names.is_empty() {
+            return Err(io::Error::other("there is no array to write, and without one nothing can read it"));
+        }
+        for (name, text) in self.schemas()? {
+            let written = self.written(&name, &mut text.as_slice(), Compression::None)?;
+            self.members.keep(written);
+        }
+        self.members.finish(&self.file.file)?;
+        self.file.finish()
     }
 }

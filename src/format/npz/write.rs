@@ -17,7 +17,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::{Exactly, Utf8};
 use crate::format::target::zip::{Body, Members};
-use crate::format::target::{NewContainer, NewDataset, Temporary, What, WriteOptions};
+use crate::format::target::{NewDataset, NewFile, Temporary, What, WriteOptions};
 use crate::{Error, Result};
 
 pub struct Writer {
@@ -33,6 +33,35 @@ impl Writer {
         let file = Temporary::create(path, options.force).map_err(failed)?;
         let (path, members) = (path.to_owned(), Members::new(options.jobs));
         Ok(Writer { path, file, members, names: HashSet::new() })
+    }
+
+    /// Adds a member; one that fails leaves no trace.
+    fn member(
+        &mut self,
+        name: &str,
+        is_npy: bool,
+        head: Vec<u8>,
+        data: &mut dyn Read,
+        compression: Compression,
+    ) -> io::Result<()> {
+        if !is_npy && name.as_bytes().ends_with(NPY) {
+            return Err(io::Error::other("its name ends in .npy, which only arrays may"));
+        }
+        let name = if is_npy { format!("{name}.npy") } else { name.to_owned() };
+        if self.names.contains(&name) {
+            return Err(io::Error::other("there is a dataset of this name already"));
+        }
+        let body = Body { head, data, compression };
+        let written = self.members.write(&self.file.file, self.file.directory(), &name, body)?;
+        self.names.insert(name);
+        self.members.keep(written);
+        Ok(())
+    }
+}
+
+impl NewFile for Writer {
+    fn path(&self) -> &Path {
+        &self.path
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
@@ -69,44 +98,9 @@ impl Writer {
         Ok(left_out)
     }
 
-    /// Adds a member; one that fails leaves no trace.
-    fn member(
-        &mut self,
-        name: &str,
-        is_npy: bool,
-        head: Vec<u8>,
-        data: &mut dyn Read,
-        compression: Compression,
-    ) -> io::Result<()> {
-        if !is_npy && name.as_bytes().ends_with(NPY) {
-            return Err(io::Error::other("its name ends in .npy, which only arrays may"));
-        }
-        let name = if is_npy { format!("{name}.npy") } else { name.to_owned() };
-        if self.names.contains(&name) {
-            return Err(io::Error::other("there is a dataset of this name already"));
-        }
-        let body = Body { head, data, compression };
-        let written = self.members.write(&self.file.file, self.file.directory(), &name, body)?;
-        self.names.insert(name);
-        self.members.keep(written);
-        Ok(())
-    }
-
     fn close(self) -> io::Result<()> {
         self.members.finish(&self.file.file)?;
         self.file.finish()
-    }
-}
-
-impl NewContainer for Writer {
-    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
-        let place = Place::file(&self.path).dataset(&dataset.name.lossy());
-        self.put(dataset, data).map_err(|cause| Error::write(place, cause))
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        let place = Place::file(&self.path);
-        self.close().map_err(|cause| Error::write(place, cause))
     }
 }
 

@@ -39,7 +39,7 @@ use crate::codec::zstd_frame;
 use crate::error::{Place, shortened};
 use crate::format::Compression;
 use crate::format::target::input::Exactly;
-use crate::format::target::{NewContainer, NewDataset, Temporary, What, directory};
+use crate::format::target::{NewDataset, NewFile, Temporary, What, directory};
 use crate::tree::naming;
 use crate::yaml::Node;
 use crate::{Error, Result};
@@ -91,6 +91,46 @@ impl Writer {
         Ok(Writer { path: path.to_owned(), table, stem, rows, custom, samples, told_of_annotations, names })
     }
 
+    /// What is said of a file that is no signal and stands beside those of a mount; None if it is something else.
+    fn left_out(&mut self, name: &str) -> Option<Vec<String>> {
+        let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
+        if last.as_bytes().ends_with(naming::SIDECAR) {
+            return Some(vec!["it is left out: it says something of what is not here".into()]);
+        }
+        let is_annotations = matches!(last, "annotations.csv" | "annotations.jsonl");
+        if !is_annotations || parsed(directory).is_none() {
+            return None;
+        }
+        let is_told = std::mem::replace(&mut self.told_of_annotations, true);
+        let note = "it is left out, as are all annotations: a table of signals has none. Theirs is a table of its own, which \
+                    stays as it is (rab convert writes it anew, of all or of some recordings)";
+        Some(if is_told { Vec::new() } else { vec![note.into()] })
+    }
+
+    /// For a new file of samples beside the table.
+    fn free_name(&self, signal: &Signal) -> (String, PathBuf) {
+        let (recording, label) =
+            (super::table::shown(signal.recording), signal.label.as_deref().unwrap_or_default());
+        let label: String = label.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let format = signal.format.as_deref().unwrap_or("lpcm");
+        let mut number = 1u64;
+        loop {
+            let more = if number == 1 { String::new() } else { format!("~{number}") };
+            let name = format!("{}.{recording}.{label}{more}.{format}", self.stem);
+            let path = directory(&self.path).join(&name);
+            if !self.names.contains(&name) && fs::symlink_metadata(&path).is_err() {
+                return (name, path);
+            }
+            number += 1;
+        }
+    }
+}
+
+impl NewFile for Writer {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let What::Array(array) = dataset.what else {
             let name = dataset.name.as_str().unwrap_or_default();
@@ -133,40 +173,6 @@ impl Writer {
         Ok(notes)
     }
 
-    /// What is said of a file that is no signal and stands beside those of a mount; None if it is something else.
-    fn left_out(&mut self, name: &str) -> Option<Vec<String>> {
-        let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
-        if last.as_bytes().ends_with(naming::SIDECAR) {
-            return Some(vec!["it is left out: it says something of what is not here".into()]);
-        }
-        let is_annotations = matches!(last, "annotations.csv" | "annotations.jsonl");
-        if !is_annotations || parsed(directory).is_none() {
-            return None;
-        }
-        let is_told = std::mem::replace(&mut self.told_of_annotations, true);
-        let note = "it is left out, as are all annotations: a table of signals has none. Theirs is a table of its own, which \
-                    stays as it is (rab convert writes it anew, of all or of some recordings)";
-        Some(if is_told { Vec::new() } else { vec![note.into()] })
-    }
-
-    /// For a new file of samples beside the table.
-    fn free_name(&self, signal: &Signal) -> (String, PathBuf) {
-        let (recording, label) =
-            (super::table::shown(signal.recording), signal.label.as_deref().unwrap_or_default());
-        let label: String = label.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-        let format = signal.format.as_deref().unwrap_or("lpcm");
-        let mut number = 1u64;
-        loop {
-            let more = if number == 1 { String::new() } else { format!("~{number}") };
-            let name = format!("{}.{recording}.{label}{more}.{format}", self.stem);
-            let path = directory(&self.path).join(&name);
-            if !self.names.contains(&name) && fs::symlink_metadata(&path).is_err() {
-                return (name, path);
-            }
-            number += 1;
-        }
-    }
-
     fn close(self) -> io::Result<()> {
         if self.rows.is_empty() {
             return Err(io::Error::other("an Onda table is made of arrays, and there is none"));
@@ -196,18 +202,6 @@ impl Writer {
             there.iter().for_each(|path| drop(fs::remove_file(path)));
         }
         done
-    }
-}
-
-impl NewContainer for Writer {
-    fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
-        let place = Place::file(&self.path).dataset(&dataset.name.lossy());
-        self.put(dataset, data).map_err(|cause| Error::write(place, cause))
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        let place = Place::file(&self.path);
-        self.close().map_err(|cause| Error::write(place, cause))
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Archive;
 use crate::array::{Array, Dtype, Element, Endian, Order};
-use crate::format::target::{self, WriteOptions};
+use crate::format::target::{self, NewContainer, WriteOptions};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 

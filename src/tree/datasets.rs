@@ -1,0 +1,262 @@
+//! What a container has, by number: the half of a tree that its format knows.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Description, Items, Names, Sampling, Size};
+use crate::array::Array;
+use crate::content::Content;
+use crate::error::Row;
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// The datasets of a container by number, as its format knows them. `file_name` is the name that the
+/// dataset's file got in its directory.
+pub trait Datasets: Send + Sync {
+    fn count(&self) -> u64;
+    fn size(&self, dataset: u32) -> Size;
+    fn content(&self, dataset: u32) -> Result<Content>;
+    /// As `content` and `sidecar` if nothing has to be read or built for them, or None.
+    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>>;
+    /// A mount shows a sidecar for it.
+    fn has_sidecar(&self, dataset: u32) -> bool {
+        let _ = dataset;
+        false
+    }
+    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        let _ = dataset;
+        Err(Error::NotFound)
+    }
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
+        let _ = (dataset, file_name);
+        Size::NOTHING
+    }
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
+        let _ = (dataset, file_name);
+        Err(Error::NotFound)
+    }
+    /// The file names that lead to it, where the format knows better than [`naming`] does.
+    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
+        let _ = dataset;
+        None
+    }
+    /// Symbolic links among the datasets.
+    fn links(&self) -> &[Link] {
+        &[]
+    }
+    /// Everything that the container says of it.
+    fn describe(&self, dataset: u32) -> Result<Description>;
+    /// As `describe`, quickly: metadata, codec and checksum may be left out.
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        self.describe(dataset)
+    }
+    /// Is it right, as far as other datasets tell? Its own bytes are looked at elsewhere.
+    fn check(&self, dataset: u32) -> Result<()> {
+        let _ = dataset;
+        Ok(())
+    }
+    /// Those of which this is the same are decoded from the same stored bytes: who goes through one, goes through all.
+    fn identity(&self, dataset: u32) -> Option<Identity> {
+        let _ = dataset;
+        None
+    }
+    /// Is all of it made out of what `check` looks at?
+    fn follows(&self, dataset: u32) -> bool {
+        let _ = dataset;
+        false
+    }
+    /// The array that it is, or stands for, item by item.
+    fn items(&self, dataset: u32) -> Option<Box<dyn Items>> {
+        let _ = dataset;
+        None
+    }
+    /// The face of this kind that only the format has of what is called so, be it a dataset or not.
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        let _ = (name, kind);
+        Ok(None)
+    }
+    /// What all of these are called.
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        let _ = kind;
+        Vec::new()
+    }
+    /// Has it bytes that can be asked for? A mount shows no file for one that has none.
+    fn is_there(&self, dataset: u32) -> bool {
+        let _ = dataset;
+        true
+    }
+    /// Files that a mount has in its root, which tell of the whole container.
+    fn beside(&self) -> Vec<(&'static str, Content)> {
+        Vec::new()
+    }
+    /// Bytes of memory that their descriptions take, roughly.
+    fn memory(&self) -> u64 {
+        64 * self.count()
+    }
+    /// What users call the format.
+    fn format(&self) -> Option<&'static str> {
+        None
+    }
+    /// The file with its stored bytes, if that is not the one that the container was opened by.
+    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        let _ = dataset;
+        None
+    }
+    /// What describes it, where that is a row of a table.
+    fn row(&self, dataset: u32) -> Option<Row> {
+        let _ = dataset;
+        None
+    }
+    /// What its axes mean, if it is samples.
+    fn sampling(&self, dataset: u32) -> Option<Sampling> {
+        let _ = dataset;
+        None
+    }
+    /// Its values in their unit, if they are stored otherwise or can be.
+    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
+        let _ = dataset;
+        Ok(None)
+    }
+    /// What is against the format's rules in what is said of it, though it can be read. An error: that is not looked at.
+    fn violations(&self, dataset: u32) -> Result<Vec<String>> {
+        let _ = dataset;
+        Ok(Vec::new())
+    }
+    /// The same as other formats can hold it, where that is something else than its datasets.
+    fn plain(&self) -> Result<Option<Plain>> {
+        Ok(None)
+    }
+    /// Writes the whole container anew, where that is something else than its datasets one after the other.
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        None
+    }
+    /// What there is of a dataset whose description makes no sense, or that is not read here.
+    fn remains(&self, dataset: u32) -> Result<Content>;
+}
+
+/// What tells bytes of a container from others.
+pub type Identity = [u64; 3];
+
+/// Names, and what has them by their numbers.
+pub type Plain = (Box<dyn Names>, Box<dyn Datasets>);
+
+/// Writes a container as its format is written today.
+pub trait Rewrite {
+    /// Does what is compressed stay so, and what is not too? If not nothing is compressed.
+    fn keeps_compression(&self) -> bool {
+        false
+    }
+    /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
+    /// Of only some datasets, by their numbers, if there are such. `step` is told of bytes that have been dealt with, and
+    /// may end it.
+    fn rewrite(
+        &self,
+        path: &Path,
+        file: &File,
+        only: Option<&[usize]>,
+        step: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<String>>;
+}
+
+/// A symbolic link: the file names that lead to it, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub place: Vec<Vec<u8>>,
+    pub target: Vec<u8>,
+}
+
+/// Everything is asked of it: what is missing here would be the trait's own answer, without a word.
+impl Datasets for Arc<dyn Datasets> {
+    fn count(&self) -> u64 {
+        (**self).count()
+    }
+    fn size(&self, dataset: u32) -> Size {
+        (**self).size(dataset)
+    }
+    fn content(&self, dataset: u32) -> Result<Content> {
+        (**self).content(dataset)
+    }
+    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        (**self).content_at_once(dataset)
+    }
+    fn has_sidecar(&self, dataset: u32) -> bool {
+        (**self).has_sidecar(dataset)
+    }
+    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
+        (**self).place(dataset)
+    }
+    fn links(&self) -> &[Link] {
+        (**self).links()
+    }
+    fn check(&self, dataset: u32) -> Result<()> {
+        (**self).check(dataset)
+    }
+    fn items(&self, dataset: u32) -> Option<Box<dyn Items>> {
+        (**self).items(dataset)
+    }
+    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
+        (**self).file(dataset)
+    }
+    fn row(&self, dataset: u32) -> Option<Row> {
+        (**self).row(dataset)
+    }
+    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        (**self).sidecar_at_once(dataset)
+    }
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
+        (**self).sidecar_size(dataset, file_name)
+    }
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
+        (**self).sidecar(dataset, file_name)
+    }
+    fn memory(&self) -> u64 {
+        (**self).memory()
+    }
+    fn format(&self) -> Option<&'static str> {
+        (**self).format()
+    }
+    fn describe(&self, dataset: u32) -> Result<Description> {
+        (**self).describe(dataset)
+    }
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        (**self).brief(dataset)
+    }
+    fn sampling(&self, dataset: u32) -> Option<Sampling> {
+        (**self).sampling(dataset)
+    }
+    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
+        (**self).own_face(name, kind)
+    }
+    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
+        (**self).own_faces(kind)
+    }
+    fn is_there(&self, dataset: u32) -> bool {
+        (**self).is_there(dataset)
+    }
+    fn beside(&self) -> Vec<(&'static str, Content)> {
+        (**self).beside()
+    }
+    fn identity(&self, dataset: u32) -> Option<Identity> {
+        (**self).identity(dataset)
+    }
+    fn follows(&self, dataset: u32) -> bool {
+        (**self).follows(dataset)
+    }
+    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
+        (**self).decoded(dataset)
+    }
+    fn violations(&self, dataset: u32) -> Result<Vec<String>> {
+        (**self).violations(dataset)
+    }
+    fn plain(&self) -> Result<Option<Plain>> {
+        (**self).plain()
+    }
+    fn rewriter(&self) -> Option<&dyn Rewrite> {
+        (**self).rewriter()
+    }
+
+    fn remains(&self, dataset: u32) -> Result<Content> {
+        (**self).remains(dataset)
+    }
+}
