@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use super::items::Items;
 use super::tally::Tally;
 use super::{Both, Difference, Flow, Told};
 use crate::array::{Array, Dtype, Endian, Order, Slab, Times};
@@ -12,31 +13,59 @@ use crate::{Error, Result};
 const BLOCK: u64 = 4 << 20;
 const RUN: u64 = 512;
 
+/// What is compared.
+pub enum Elements {
+    /// Maybe of times.
+    Numbers(Option<Times>),
+    Items([Items; 2]),
+}
+
 impl Both<'_> {
-    /// What the numbers are times of, if they are: in `times`.
-    pub fn arrays(&self, a: &Array, b: &Array, times: Option<Times>, told: Told<'_>) -> Flow {
-        let tally = Tally::of(times);
-        let (tally, order) = match is_one_order(a, b) {
-            true => (self.streamed(a, b, tally)?, a.order),
-            false => (self.in_blocks(a, b, tally)?, Order::C),
+    /// Arrays of whose elements was said what they consist of.
+    pub fn of_items(&self, a: &Array, b: &Array, told: Told<'_>) -> Flow {
+        if let Some((a, b, times)) = times(a, b) {
+            return self.arrays(&a, &b, Elements::Numbers(Some(times)), told);
+        }
+        match (Items::of(a), Items::of(b)) {
+            (Some(x), Some(y)) if x.are_like(&y) => self.arrays(a, b, Elements::Items([x, y]), told),
+            (Some(x), Some(y)) => Ok(told(Difference::Type(x.name(), y.name()))),
+            _ => Ok(told(Difference::Type(a.numpy_type(), b.numpy_type()))),
+        }
+    }
+
+    pub fn arrays(&self, a: &Array, b: &Array, elements: Elements, told: Told<'_>) -> Flow {
+        if a.shape != b.shape {
+            return Ok(told(Difference::Shape(a.shape.to_vec(), b.shape.to_vec())));
+        }
+        let (tally, order) = match is_one_order(a, b) && a.dtype.element == b.dtype.element {
+            true => (self.streamed(a, b, &elements)?, a.order),
+            false => (self.in_blocks(a, b, &elements)?, Order::C),
         };
         let values = tally.finish(|rank| position(rank, &a.shape, order));
         Ok(values.map_or(ControlFlow::Continue(()), |values| told(Difference::Values(values))))
     }
 
-    fn streamed(&self, a: &Array, b: &Array, mut tally: Tally) -> Result<Tally> {
-        let size = u64::from(a.dtype.element.size);
-        let _ = self.side_by_side(&mut |at, x, y| {
-            tally.elements((x, a.dtype), (y, b.dtype), self.options, &|number| at / size + number);
+    fn streamed(&self, a: &Array, b: &Array, elements: &Elements) -> Result<Tally> {
+        let mut tally = elements.tally();
+        let size = a.dtype.element.size;
+        let _ = self.side_by_side(size as usize, &mut |at, x, y| {
+            let rank = |number| at / u64::from(size) + number;
+            match elements {
+                Elements::Numbers(_) => tally.elements((x, a.dtype), (y, b.dtype), self.options, &rank),
+                Elements::Items(items) => tally.items(items, [x, y], self.options, &rank),
+            }
             ControlFlow::Continue(())
         })?;
         Ok(tally)
     }
 
-    fn in_blocks(&self, a: &Array, b: &Array, mut tally: Tally) -> Result<Tally> {
+    fn in_blocks(&self, a: &Array, b: &Array, elements: &Elements) -> Result<Tally> {
+        let mut tally = elements.tally();
         let [mut of_a, mut of_b] = self.meters();
         let native = Dtype { endian: Endian::NATIVE, ..a.dtype };
-        let most = block(&a.shape, BLOCK / u64::from(b.dtype.element.size));
+        let size = a.dtype.element.size.max(b.dtype.element.size);
+        self.check_width(size as usize)?;
+        let most = block(&a.shape, BLOCK / u64::from(size.max(1)));
         let mut start = vec![0; a.shape.len()];
         let (mut x, mut y) = (Vec::new(), Vec::new());
         let mut is_last = a.shape.contains(&0);
@@ -60,10 +89,21 @@ impl Both<'_> {
                 let whole = start.iter().zip(&inside).zip(&a.shape);
                 whole.fold(0, |rank, ((start, inside), size)| rank * size + start + inside)
             };
-            tally.elements((&x, native), (&mut y, native), self.options, &rank);
+            match elements {
+                Elements::Numbers(_) => {
+                    tally.elements((&x, native), (&mut y, native), self.options, &rank);
+                }
+                Elements::Items(items) => tally.items(items, [&x, &y], self.options, &rank),
+            }
             is_last = !advance(&mut start, &most, &a.shape);
         }
         Ok(tally)
+    }
+}
+
+impl Elements {
+    fn tally(&self) -> Tally {
+        Tally::of(if let Elements::Numbers(times) = self { *times } else { None })
     }
 }
 
@@ -72,14 +112,13 @@ fn is_one_order(a: &Array, b: &Array) -> bool {
     a.order == b.order || a.shape.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// Two arrays of dates, or of spans, of one unit and shape as the numbers that they are, whatever their byte orders and layouts,
+/// Two arrays of dates, or of spans, of one unit as the numbers that they are, whatever their byte orders and layouts,
 /// and what these mean.
-pub fn times(a: &Array, b: &Array) -> Option<(Array, Array, Times)> {
+fn times(a: &Array, b: &Array) -> Option<(Array, Array, Times)> {
     let [of_a, of_b] = [a, b].map(|array| Times::of(array.record.as_deref()?));
     let (of_a, of_b) = (of_a?, of_b?);
-    let is_one = of_a.is_like(&of_b) && a.shape == b.shape;
     let numbers = |array: &Array, of: Times| Array::new(of.dtype(), array.shape.clone(), array.order);
-    is_one.then(|| (numbers(a, of_a), numbers(b, of_b), of_a))
+    of_a.is_like(&of_b).then(|| (numbers(a, of_a), numbers(b, of_b), of_a))
 }
 
 /// The sizes of blocks of at most so many elements: long along the last axes, which are near to each other in C

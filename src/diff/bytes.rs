@@ -7,18 +7,22 @@ use super::{Both, Difference, Flow, Told};
 use crate::content::Reader;
 use crate::{Error, Result};
 
-/// A multiple of every element's size.
 const PIECE: usize = 256 << 10;
+/// Bytes of the largest elements that are compared one by one.
+const WIDEST: usize = 64 << 20;
 
 /// Gets where the pieces begin, and the pieces.
 type EachPiece<'a> = &'a mut dyn FnMut(u64, &mut [u8], &mut [u8]) -> ControlFlow<()>;
 
 impl Both<'_> {
-    /// Hands pieces of both to `each` that begin at the same byte; each is full but for the last one.
-    pub fn side_by_side(&self, each: EachPiece<'_>) -> Flow {
+    /// Hands pieces of both to `each` that begin at the same byte and are of whole elements of `size` bytes; each is
+    /// full but for the last one.
+    pub fn side_by_side(&self, size: usize, each: EachPiece<'_>) -> Flow {
+        self.check_width(size)?;
+        let piece = (PIECE / size.max(1)).max(1) * size.max(1);
         let (mut a, mut b) = (self.a.reader()?, self.b.reader()?);
         let [mut of_a, mut of_b] = self.meters();
-        let (mut one, mut other) = (vec![0; PIECE], vec![0; PIECE]);
+        let (mut one, mut other) = (vec![0; piece], vec![0; piece]);
         let mut at = 0;
         loop {
             let (x, y) = (fill(&mut a, &mut one)?, fill(&mut b, &mut other)?);
@@ -35,10 +39,18 @@ impl Both<'_> {
         }
     }
 
+    /// Whole elements of so many bytes have to fit into memory.
+    pub fn check_width(&self, size: usize) -> Result<()> {
+        let name = self.a.description().name.lossy();
+        let problem =
+            || format!("dataset {name:?}: its elements have {size} bytes each, up to {WIDEST} can be compared");
+        if size > WIDEST { Err(Error::Other(problem())) } else { Ok(()) }
+    }
+
     /// Tells the first byte that differs, and the lengths if they do.
     pub fn bytes(&self, told: Told<'_>) -> Flow {
         let (mut first, mut lens) = (None, (0, 0));
-        let _ = self.side_by_side(&mut |at, a, b| {
+        let _ = self.side_by_side(1, &mut |at, a, b| {
             lens = (lens.0 + a.len() as u64, lens.1 + b.len() as u64);
             if first.is_none() && a != b {
                 let differs = a.iter().zip(&*b).zip(at..).find(|((x, y), _)| x != y);

@@ -6,6 +6,7 @@
 
 mod array;
 mod bytes;
+mod items;
 mod node;
 mod table;
 mod tally;
@@ -16,9 +17,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::archive::{Archive, Dataset, Meter};
-use crate::array::{Array, Scalar};
+use crate::array::{Meaning, Scalar};
 use crate::yaml::Node;
 use crate::{Error, Result};
+use array::Elements;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -88,6 +90,8 @@ pub enum Cell {
     /// A date, a span of time, or none: `NaT`.
     Time(String),
     Text(String),
+    /// The bytes of an element that is no number, and what it means, where that was said.
+    Item(Vec<u8>, Option<Arc<Meaning>>),
 }
 
 /// Two containers and what of them is compared.
@@ -136,11 +140,6 @@ fn lossy(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// Are bytes of one size said to be different things?
-fn mean_other_things(a: &Array, b: &Array) -> bool {
-    a.record.is_some() && b.record.is_some() && a.numpy_type() != b.numpy_type()
-}
-
 /// Two datasets of one name.
 struct Both<'a> {
     a: &'a Dataset<'a>,
@@ -159,19 +158,11 @@ impl Both<'_> {
             return Ok(ControlFlow::Break(()));
         }
         let (a, b) = (self.a.description(), self.b.description());
-        if let (Some(x), Some(y)) = (&a.array, &b.array)
-            && let Some((x, y, times)) = array::times(x, y)
-        {
-            return self.arrays(&x, &y, Some(times), told);
-        }
         match (&a.array, &b.array, &a.table, &b.table) {
-            (Some(x), Some(y), ..) if mean_other_things(x, y) => {
-                Ok(told(Difference::Type(x.numpy_type(), y.numpy_type())))
+            (Some(x), Some(y), ..) if x.record.is_some() && y.record.is_some() => self.of_items(x, y, told),
+            (Some(x), Some(y), ..) if x.dtype.element == y.dtype.element => {
+                self.arrays(x, y, Elements::Numbers(None), told)
             }
-            (Some(x), Some(y), ..) if x.dtype.element == y.dtype.element => match x.shape == y.shape {
-                true => self.arrays(x, y, None, told),
-                false => Ok(told(Difference::Shape(x.shape.to_vec(), y.shape.to_vec()))),
-            },
             (None, None, Some(x), Some(y)) => self.tables(x, y, told),
             (None, None, None, None) if a.kind == b.kind && a.kind == "object" => self.objects(told),
             (None, None, None, None) if a.kind == b.kind => self.bytes(told),

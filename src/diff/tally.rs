@@ -46,7 +46,7 @@ impl Tally {
                 continue;
             }
             let (Some(x), Some(y)) = (Scalar::from_bytes(x, of_a), Scalar::from_bytes(y, of_b)) else {
-                let shown = |item: &[u8]| Cell::Text(item.escape_ascii().to_string());
+                let shown = |item: &[u8]| Cell::Item(item.to_vec(), None);
                 self.differs(rank(number), || (shown(x), shown(y)));
                 continue;
             };
@@ -55,10 +55,15 @@ impl Tally {
             if let Some(apart) = found {
                 let shown = |value| cell(value, times);
                 self.differs(rank(number), || (shown(x), shown(y)));
-                if !apart.is_nan() {
-                    self.largest = Some(self.largest.map_or(apart, |most| most.max(apart)));
-                }
+                self.far(apart);
             }
+        }
+    }
+
+    /// Notes how far two cells are apart, which NaN does not say.
+    pub fn far(&mut self, apart: f64) {
+        if !apart.is_nan() {
+            self.largest = Some(self.largest.map_or(apart, |most| most.max(apart)));
         }
     }
 
@@ -96,7 +101,7 @@ fn cell(value: Scalar, times: Option<Times>) -> Cell {
 }
 
 /// Is one of them no time? It is near to nothing.
-fn is_nat(a: Scalar, b: Scalar) -> bool {
+pub fn is_nat(a: Scalar, b: Scalar) -> bool {
     [a, b].contains(&Scalar::Int(Times::NAT.into()))
 }
 
@@ -107,7 +112,7 @@ fn turn(bytes: &mut [u8], dtype: Dtype) {
 }
 
 /// How far two values are apart; None if they are the same, or near enough.
-fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
+pub fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
     let (distance, size) = match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => {
             if a == b {

@@ -162,6 +162,71 @@ np.savez(sys.argv[2], grid=other, layout=np.asfortranarray(grid).astype(">M8[s]"
 }
 
 #[test]
+fn structures_and_texts_are_compared_by_what_they_mean() {
+    let dir = scratch();
+    let [a, b] = ["a.npz", "b.npz"].map(|name| dir.path().join(name));
+    let script = r#"
+import sys, numpy as np
+kept = np.dtype([("n", "u1"), ("x", "<f8"), ("d", "<M8[D]"), ("in", [("t", "<U2"), ("l", "<i2", (2, 3))])], align=True)
+row = (1, np.nan, "2024-05-17", ("ab", [[1, 2, 3], [4, 5, 6]]))
+filled = np.frombuffer(b"\7" * (2 * kept.itemsize), kept).copy()
+plain = np.zeros(2, kept)
+for name in kept.names:
+    filled[name] = plain[name] = np.array([row, row], kept)[name]
+other = plain.astype(np.dtype([(name, kept[name].newbyteorder(">")) for name in kept.names]))
+other["x"] = -np.nan
+other[1] = (1, 2.5, "NaT", ("ac", [[1, 2, 3], [4, 5, 9]]))
+zero = np.array([(0.0, 7)], [("x", "<f8"), ("n", "<i4")])
+negative = np.array([(-0.0, 7)], [("x", "<f8"), ("n", "<i4")])
+near = np.array([(0.5, 6)], [("x", "<f8"), ("n", "<i4")])
+words = np.array(["ab", "c", "ü"])
+grid = np.array([["ab", "c"], ["d", "e"]])
+nothing = dict(filled=plain, zero=zero, words=words, grid=grid)
+same = dict(filled=filled, zero=negative, words=words.astype(">U2"), grid=np.asfortranarray(grid.astype(">U2")))
+one = dict(nothing, names=np.array([(1, 2)], "<f4,<f4"), rows=plain, near=zero, said=words, bits=np.array([b"a", b"b"]), width=words)
+two = dict(same, names=np.array([(1, 2)], [("f1", "<f4"), ("f0", "<f4")]), rows=other, near=near, said=np.array(["ab", "c", "it's"], ">U2"), bits=np.array([b"a", b"c"]), width=words.astype("U9"))
+for path, arrays in zip(sys.argv[1:], [one, two]):
+    np.savez(path, **arrays)
+"#;
+    python(&[&"-c", &script, &a, &b]);
+    let found = |options: &[&str]| {
+        let mut found = lines(1, &a, &b, &[&["--no-meta"], options].concat());
+        found.sort();
+        found
+    };
+    let row = |cells: &str| format!("rows: values: 1 of 2 differ, largest difference 3, first [1]: {cells}");
+    let bits = "bits: values: 1 of 2 differ, first [1]: b'b' -> b'c'";
+    let near = "near: values: 1 of 1 differ, largest difference 1, first [0]: (0.0, 7) -> (0.5, 6)";
+    let names = "names: type: [('f0', '<f4'), ('f1', '<f4')] -> [('f1', '<f4'), ('f0', '<f4')]";
+    let said = "said: values: 1 of 3 differ, first [2]: 'ü' -> 'it'";
+    let rows = row("(1, nan, '2024-05-17', ('ab', [[1, 2, 3], [4, 5, 6]])) -> (1, 2.5, 'NaT', ('ac', [[1, 2, 3], [4, 5, 9]]))");
+    let width = "width: type: <U2 -> <U9";
+    assert_eq!(found(&[]), [bits, names, near, &rows, said, width]);
+    assert_eq!(found(&["--atol", "1"]), [bits, names, &rows, said, width]);
+}
+
+#[test]
+fn elements_of_every_size_are_compared_whole() {
+    let dir = scratch();
+    let [a, b] = ["a.npz", "b.npz"].map(|name| dir.path().join(name));
+    let script = r#"
+import sys, numpy as np
+a, b = np.zeros(100_000, "V3"), np.zeros(100_000, "V3")
+c, d = a.view("S3"), b.view("S3").copy()
+bytes_of_b = b.view("u1")
+bytes_of_b[256 << 10] = 1
+d[-1] = b"end"
+np.savez(sys.argv[1], bits=a, texts=c)
+np.savez(sys.argv[2], bits=b, texts=d)
+"#;
+    python(&[&"-c", &script, &a, &b]);
+    let at = (256 << 10) / 3;
+    let bits = format!(r"bits: values: 1 of 100000 differ, first [{at}]: b'\x00\x00\x00' -> b'\x00\x01\x00'");
+    let texts = "texts: values: 1 of 100000 differ, first [99999]: b'' -> b'end'";
+    assert_eq!(lines(1, &a, &b, &["--no-meta"]), [bits.as_str(), texts]);
+}
+
+#[test]
 fn dates_are_texts_and_none_is_near_to_nothing() {
     let dir = scratch();
     let [a, b] = ["a.npz", "b.npz"].map(|name| dir.path().join(name));

@@ -10,7 +10,7 @@ use clap::Args;
 use super::ls::sizes;
 use super::output::{Done, Failure, Output};
 use super::progress::Progress;
-use super::{complain, numbers, select};
+use super::{complain, numbers, opaque, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Reading;
 use crate::cli::values;
@@ -174,6 +174,7 @@ fn cell(cell: &Cell) -> String {
         Cell::Number(number) => numbers::alone(*number),
         Cell::Time(text) => text.clone(),
         Cell::Text(text) => shortened(format!("{text:?}")),
+        Cell::Item(item, meaning) => shortened(opaque::text(item, meaning.as_deref())),
     }
 }
 

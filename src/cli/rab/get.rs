@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::output::{Done, Output};
 use super::{face, items, numbers, opaque, print, select};
-use crate::array::{self, Slab, Times};
+use crate::array::{self, Meaning, Slab};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::tree::Items;
@@ -150,8 +150,9 @@ fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
 /// Every element; one `by_itself` has as many digits as it needs.
 fn texts(array: &AnyArray, by_itself: bool) -> Vec<String> {
     if let AnyArray::Opaque(opaque) = array {
-        let texts = opaque.items().map(|item| opaque::text(item, opaque.record())).collect();
-        let is_of_times = opaque.record().and_then(Times::of).is_some();
+        let meaning = opaque.record().map(Meaning::of);
+        let texts = opaque.items().map(|item| opaque::text(item, meaning.as_ref())).collect();
+        let is_of_times = matches!(meaning, Some(Meaning::Times(_)));
         return if is_of_times && !by_itself { numbers::right_aligned(texts) } else { texts };
     }
     match array.scalars().as_slice() {

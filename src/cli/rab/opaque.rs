@@ -1,37 +1,36 @@
 //! Elements that are no numbers as text, in the way of Python: bytes as `b'..'`, records as tuples.
 
 use super::numbers;
-use crate::array::{Cell, Times, trimmed};
-use crate::{Endian, Field, Record, Scalar};
+use crate::array::meaning::elements;
+use crate::array::{Cell, Meaning, trimmed};
+use crate::{Endian, Scalar};
 
-/// One element.
-pub fn text(item: &[u8], record: Option<&Record>) -> String {
-    let Some(record) = record else { return bytes(item) };
-    if let Some(times) = Times::of(record)
-        && let Some(time) = times.text(item)
-    {
-        return if times.is_number(&time) { time } else { format!("'{time}'") };
-    }
-    let field = |field: &Field| {
-        let size = field.cell.size() as usize;
-        let all = item.get(field.offset as usize..).and_then(|rest| rest.get(..field.size() as usize));
-        let cells = |at| all.and_then(|all| all.get(at * size..)?.get(..size)).unwrap_or_default();
-        match field.repeat {
-            None => cell(cells(0), field.cell),
-            Some(count) => {
-                let cells = (0..count as usize).map(|at| cell(cells(at), field.cell));
-                format!("[{}]", cells.collect::<Vec<_>>().join(", "))
+/// One element; what it means is None where that was not said.
+pub fn text(item: &[u8], meaning: Option<&Meaning>) -> String {
+    match meaning {
+        Some(Meaning::Cell(of)) => cell(item, *of),
+        Some(Meaning::Times(times)) => match times.text(item) {
+            Some(time) if times.is_number(&time) => time,
+            Some(time) => format!("'{time}'"),
+            None => bytes(item),
+        },
+        Some(Meaning::Fields(parts)) => {
+            let fields: Vec<String> =
+                parts.iter().map(|part| text(part.of_item(item), Some(&part.of))).collect();
+            match fields.as_slice() {
+                [one] => format!("({one},)"),
+                many => format!("({})", many.join(", ")),
             }
         }
-    };
-    // What fills records up has no name.
-    let is_shown = |of: &&Field| !(of.name.is_empty() && matches!(of.cell, Cell::Void(_)));
-    let fields: Vec<String> = record.fields().iter().filter(is_shown).map(field).collect();
-    match fields.as_slice() {
-        [one] if record.is_plain() => one.clone(),
-        [one] => format!("({one},)"),
-        many => format!("({})", many.join(", ")),
+        Some(Meaning::List(shape, of)) => list(shape, item, of),
+        Some(Meaning::Other(..)) | None => bytes(item),
     }
+}
+
+fn list(shape: &[u64], item: &[u8], of: &Meaning) -> String {
+    let Some((size, inner)) = shape.split_first() else { return text(item, Some(of)) };
+    let items = elements(&[*size], item).map(|item| list(inner, item, of));
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
 fn cell(item: &[u8], cell: Cell) -> String {
@@ -93,6 +92,11 @@ fn bytes(item: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Record;
+
+    fn text(item: &[u8], record: Option<&Record>) -> String {
+        super::text(item, record.map(Meaning::of).as_ref())
+    }
 
     #[test]
     fn as_python_writes_them() {
@@ -101,7 +105,7 @@ mod tests {
         assert_eq!(text(b"it's", None), "b\"it's\"");
         let unicode = |text: &str| {
             let item: Vec<u8> = text.chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
-            super::text(&item, Some(&record(&format!("<U{}", item.len() / 4))))
+            self::text(&item, Some(&record(&format!("<U{}", item.len() / 4))))
         };
         assert_eq!(unicode("a\0b\0\0"), r"'a\x00b'");
         assert_eq!(unicode("it's \\\n"), r#""it's \\\n""#);
@@ -117,5 +121,8 @@ mod tests {
         assert_eq!(text(b"ab\0\x02\x01", Some(&record("S3,u2"))), "(b'ab', 258)");
         assert_eq!(text(b"\x01\x02\x03", Some(&record("3u1"))), "([1, 2, 3],)");
         assert_eq!(text(b"\0\0\0a\0\0\0\0\x01", Some(&record(">U2,?"))), "('a', True)");
+        let foreign = |text: &str| Record::foreign(text, 14).unwrap();
+        let nested = foreign("[('in', [('d', '<M8[D]'), ('', '|V1')]), ('l', '|u1', (2, 2)), ('b', '<f16', (0,))]");
+        assert_eq!(text(b"\x01\0\0\0\0\0\0\0x\x01\x02\x03\x04", Some(&nested)), "(('1970-01-02',), [[1, 2], [3, 4]], b'')");
     }
 }
