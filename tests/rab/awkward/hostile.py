@@ -182,9 +182,9 @@ with open(os.path.join(sys.argv[1], "torn.awkd"), "r+b") as to:
         to.write(b"\1\2\3\4")
 
 # Damage behind all lists of what is compressed, which nobody sees who reads the lists alone.
-torn = bytearray(zlib.compress(bytes(range(200)) * 8 * 50, 0))
+torn = bytearray(zlib.compress(bytes(range(200)) * 12_000, 0))
 torn[40_000] ^= 1
-lists = call("JaggedArray", args=[flat("0.raw", "int64", 1), flat("1.raw", "int64", 1), flat("2.raw", "int64", 10_000, packed=True)])
+lists = call("JaggedArray", args=[flat("0.raw", "int64", 1), flat("1.raw", "int64", 1), flat("2.raw", "int64", 300_000, packed=True)])
 with zipfile.ZipFile(os.path.join(sys.argv[1], "unlisted.awkd"), "w") as to:
     blobs = {"0.raw": bytes(8), "1.raw": (6_000).to_bytes(8, "little"), "2.raw": bytes(torn)}
     for member, data in [*blobs.items(), ("j.json", json.dumps({"awkward0": "0.15.5", "schema": lists}))]:
