@@ -1,6 +1,6 @@
 //! The files of all arrays as datasets: the numbers that are stored, those that follow from them, and `meta.yaml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File as OnDisk;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -310,6 +310,14 @@ impl Datasets for Archive {
 impl Rewrite for Archive {
     fn keeps_compression(&self) -> bool {
         true
+    }
+
+    /// All of each array.
+    fn kept(&self, numbers: &[usize]) -> Vec<usize> {
+        let of = |number: &usize| self.layout.files.get(*number).map(|file| file.array);
+        let arrays: HashSet<_> = numbers.iter().filter_map(of).collect();
+        let files = self.layout.files.iter().enumerate();
+        files.filter(|(_, file)| arrays.contains(&file.array)).map(|(number, _)| number).collect()
     }
 
     /// Arrays of which a file is named are written whole.
