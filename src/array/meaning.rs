@@ -55,7 +55,8 @@ impl Meaning {
 
     /// What fills elements up has no name, and no meaning.
     fn fields(parts: impl Iterator<Item = Part>) -> Meaning {
-        let is_filling = |part: &Part| part.name.is_empty() && matches!(part.of, Meaning::Cell(Cell::Void(_)));
+        let is_filling =
+            |part: &Part| part.name.is_empty() && matches!(part.of, Meaning::Cell(Cell::Void(_)));
         Meaning::Fields(parts.filter(|part| !is_filling(part)).collect())
     }
 

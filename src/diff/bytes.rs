@@ -42,8 +42,9 @@ impl Both<'_> {
     /// Whole elements of so many bytes have to fit into memory.
     pub fn check_width(&self, size: usize) -> Result<()> {
         let name = self.a.description().name.lossy();
-        let problem =
-            || format!("dataset {name:?}: its elements have {size} bytes each, up to {WIDEST} can be compared");
+        let problem = || {
+            format!("dataset {name:?}: its elements have {size} bytes each, up to {WIDEST} can be compared")
+        };
         if size > WIDEST { Err(Error::Other(problem())) } else { Ok(()) }
     }
 

@@ -90,8 +90,7 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<f64> {
         }
         ((Meaning::Fields(of_x), x), (Meaning::Fields(of_y), y)) => {
             let pairs = of_x.iter().zip(of_y);
-            let found =
-                pairs.map(|(p, q)| differs((&p.of, p.of_item(x)), (&q.of, q.of_item(y)), options));
+            let found = pairs.map(|(p, q)| differs((&p.of, p.of_item(x)), (&q.of, q.of_item(y)), options));
             found.flatten().reduce(f64::max)
         }
         ((Meaning::List(shape, of_x), x), (Meaning::List(_, of_y), y)) => {

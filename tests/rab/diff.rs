@@ -199,7 +199,9 @@ for path, arrays in zip(sys.argv[1:], [one, two]):
     let near = "near: values: 1 of 1 differ, largest difference 1, first [0]: (0.0, 7) -> (0.5, 6)";
     let names = "names: type: [('f0', '<f4'), ('f1', '<f4')] -> [('f1', '<f4'), ('f0', '<f4')]";
     let said = "said: values: 1 of 3 differ, first [2]: 'ü' -> 'it'";
-    let rows = row("(1, nan, '2024-05-17', ('ab', [[1, 2, 3], [4, 5, 6]])) -> (1, 2.5, 'NaT', ('ac', [[1, 2, 3], [4, 5, 9]]))");
+    let rows = row(
+        "(1, nan, '2024-05-17', ('ab', [[1, 2, 3], [4, 5, 6]])) -> (1, 2.5, 'NaT', ('ac', [[1, 2, 3], [4, 5, 9]]))",
+    );
     let width = "width: type: <U2 -> <U9";
     assert_eq!(found(&[]), [bits, names, near, &rows, said, width]);
     assert_eq!(found(&["--atol", "1"]), [bits, names, &rows, said, width]);

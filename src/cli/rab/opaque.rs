@@ -122,7 +122,11 @@ mod tests {
         assert_eq!(text(b"\x01\x02\x03", Some(&record("3u1"))), "([1, 2, 3],)");
         assert_eq!(text(b"\0\0\0a\0\0\0\0\x01", Some(&record(">U2,?"))), "('a', True)");
         let foreign = |text: &str| Record::foreign(text, 14).unwrap();
-        let nested = foreign("[('in', [('d', '<M8[D]'), ('', '|V1')]), ('l', '|u1', (2, 2)), ('b', '<f16', (0,))]");
-        assert_eq!(text(b"\x01\0\0\0\0\0\0\0x\x01\x02\x03\x04", Some(&nested)), "(('1970-01-02',), [[1, 2], [3, 4]], b'')");
+        let nested =
+            foreign("[('in', [('d', '<M8[D]'), ('', '|V1')]), ('l', '|u1', (2, 2)), ('b', '<f16', (0,))]");
+        assert_eq!(
+            text(b"\x01\0\0\0\0\0\0\0x\x01\x02\x03\x04", Some(&nested)),
+            "(('1970-01-02',), [[1, 2], [3, 4]], b'')"
+        );
     }
 }
