@@ -93,7 +93,7 @@ print(count)
         let row = ["sample_type: float64", "sample_resolution_in_unit: 1.0", "sample_offset_in_unit: 0.0"];
         assert!(decoded.iter().chain(&row).all(|line| said.contains(line)), "{said}");
         let said = info(&format!(".views/info/{EEG}/eeg.info.txt"));
-        assert!(said.contains("value: fma(resolution, stored, offset)"), "{said}");
+        assert!(said.contains("fma(resolution, stored, offset)"), "{said}");
         assert!(row.iter().all(|line| !said.contains(line)), "{said}");
         let said = mount.log();
         assert!(said.contains(&format!("decoded/{EEG}/")) && said.contains("is out of bounds"), "{said}");
