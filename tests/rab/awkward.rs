@@ -839,7 +839,8 @@ fn from_awkd_to_awkd_every_array_is_kept() {
         good(&[&"diff", &from, &to]);
     }
     let from = file("virtual_numpy_arange.awkd");
-    good(&[&"convert", &"--force", &from, &to]);
+    let said = rab(&[&"convert", &"--force", &from, &to]);
+    assert!(said.code == 1 && said.err.contains("made by code"), "{said:?}");
     assert_eq!(good(&[&"cat", &to, &"meta.yaml"]), good(&[&"cat", &from, &"meta.yaml"]));
 
     // An array of which something is named is kept as a whole, and others are not.
@@ -876,8 +877,20 @@ fn what_is_odd_is_said_when_it_is_written_anew() {
         ("zip_dup_members", "the last is written"),
     ] {
         let said = rab(&[&"convert", &"--force", &file(&format!("bad/{name}.awkd")), &to]);
-        assert!(said.code == 0 && said.err.contains(problem), "{said:?}");
+        assert!(said.code == 12 && said.err.contains(problem), "{said:?}");
     }
+    // As verify does; also where a part alone is named, as the array is written whole.
+    let all = |below: &str| {
+        let names = kit::names(&file(below)).into_iter().filter(|name| name.ends_with(".awkd"));
+        names.map(|name| file(below).join(name)).collect::<Vec<_>>()
+    };
+    for path in [all(""), all("bad")].concat() {
+        let (verified, said) = (rab(&[&"verify", &path]), rab(&[&"convert", &"-f", &path, &to]));
+        assert_eq!(said.code, verified.code, "{path:?}: {said:?}, {verified:?}");
+    }
+    let part = good(&[&"ls", &file("bad/id_duplicate.awkd")]).lines().last().unwrap().to_owned();
+    let said = rab(&[&"convert", &"-f", &file("bad/id_duplicate.awkd"), &to, &part]);
+    assert!(said.code == 12 && said.err.contains("the id 1 is given twice"), "{said:?}");
     let script = "import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], 'w', zipfile.ZIP_DEFLATED) as new:
     for name in old.namelist(): new.writestr(name, old.read(name))

@@ -1,6 +1,6 @@
 //! The files of all arrays as datasets: the numbers that are stored, those that follow from them, and `meta.yaml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File as OnDisk;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -68,8 +68,10 @@ impl Archive {
             What::Offsets(pick) => {
                 pick.picked(array).map(|picked| Content::Computed(Arc::new(picked::Offsets(picked))))
             }
-            What::Elements(pick) => pick
-                .picked(array)
+            // All are looked at: what is wrong may be known only from those that no list has.
+            What::Elements(pick) => array
+                .verify(file.ix)
+                .and_then(|()| pick.picked(array))
                 .and_then(|picked| picked::Elements::new(picked, file.ix))
                 .map(|elements| Content::Computed(Arc::new(elements))),
         };
@@ -308,6 +310,14 @@ impl Datasets for Archive {
 impl Rewrite for Archive {
     fn keeps_compression(&self) -> bool {
         true
+    }
+
+    /// All of each array.
+    fn kept(&self, numbers: &[usize]) -> Vec<usize> {
+        let of = |number: &usize| self.layout.files.get(*number).map(|file| file.array);
+        let arrays: HashSet<_> = numbers.iter().filter_map(of).collect();
+        let files = self.layout.files.iter().enumerate();
+        files.filter(|(_, file)| arrays.contains(&file.array)).map(|(number, _)| number).collect()
     }
 
     /// Arrays of which a file is named are written whole.
