@@ -84,7 +84,10 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<f64> {
             match (Scalar::from_bytes(x, of_x.dtype()), Scalar::from_bytes(y, of_y.dtype())) {
                 (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(f64::NAN),
                 // How far, is not told: the unit may be that of one field only.
-                (Some(x), Some(y)) => apart(x, y, options).map(|_| f64::NAN),
+                (Some(x), Some(y)) => {
+                    let options = Options { atol: options.atol / of_x.unit().1, ..options };
+                    apart(x, y, options).map(|_| f64::NAN)
+                }
                 _ => bytes(x, y),
             }
         }
