@@ -33,8 +33,9 @@ pub fn rewrite(
     for array in arrays {
         sound(array, &mut decoded, step)?;
     }
-    let twice = |name: &Box<str>| format!("of two members {name:?} the last is written, as it is read");
-    let mut notes = store.twice.iter().map(twice).collect();
+    let twice = store.twice.iter();
+    let mut notes =
+        twice.map(|name| format!("of two members {name:?} the last is written, as it is read")).collect();
     let numbers = if is_whole { every(store, arrays, &mut notes) } else { used(store, arrays)? };
     let mut members = Members::new(1);
     for number in numbers {
