@@ -43,9 +43,9 @@ fn arrays_and_bytes() {
 #[test]
 fn checksums_of_stored_and_of_deflated_members_are_compared() {
     let said = rab(&[&"verify", &small()]);
-    // What is refused is, as unpack and convert say.
-    assert!(said.code == 1 && said.out.contains("dataset \"things\": it holds Python objects"), "{said:?}");
-    assert_eq!((said.out.lines().count(), said.err.as_str()), (1, ""), "{said:?}");
+    // Right as far as it can be told, and refused for what it is.
+    assert_eq!((said.code, said.out.lines().count()), (1, 1), "{said:?}");
+    assert!(said.out.contains("dataset \"things\": it holds Python objects"), "{said:?}");
 
     let dir = kit::scratch();
     let bad = dir.path().join("bad.npz");
@@ -60,10 +60,12 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
         bytes[at] ^= 4;
         std::fs::write(&bad, bytes).unwrap();
         let said = rab(&[&"verify", &bad]);
-        // Beside what is refused.
-        let is_damage = |line: &&str| !line.contains("Python objects");
-        assert_eq!((said.code, said.out.lines().filter(is_damage).count()), (12, 1), "{name}: {said:?}");
-        assert!(said.out.contains(&format!("dataset {name:?}")) && said.out.contains(problem), "{said:?}");
+        let damaged: Vec<_> = said.out.lines().filter(|line| !line.contains("Python objects")).collect();
+        assert_eq!((said.code, damaged.len()), (12, 1), "{name}: {said:?}");
+        assert!(
+            damaged[0].contains(&format!("dataset {name:?}")) && damaged[0].contains(problem),
+            "{said:?}"
+        );
         // Of what is deflated, too, the check value is compared before anything is believed.
         let said = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
         assert!(said.code == 12 && !dir.path().join("out.rab").exists(), "{said:?}");

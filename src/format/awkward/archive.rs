@@ -68,8 +68,10 @@ impl Archive {
             What::Offsets(pick) => {
                 pick.picked(array).map(|picked| Content::Computed(Arc::new(picked::Offsets(picked))))
             }
-            What::Elements(pick) => pick
-                .picked(array)
+            // All are looked at: what is wrong may be known only from those that no list has.
+            What::Elements(pick) => array
+                .verify(file.ix)
+                .and_then(|()| pick.picked(array))
                 .and_then(|picked| picked::Elements::new(picked, file.ix))
                 .map(|elements| Content::Computed(Arc::new(elements))),
         };

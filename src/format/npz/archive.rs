@@ -236,14 +236,6 @@ impl Datasets for Archive {
         })
     }
 
-    /// What is not read here may be whole, and is refused all the same.
-    fn check(&self, number: u32) -> Result<()> {
-        match &self.member(number)?.body {
-            Err(fault) if fault.is_unsupported => Err(fault.error(self.place(number))),
-            _ => Ok(()),
-        }
-    }
-
     fn memory(&self) -> u64 {
         128 * self.count()
     }
