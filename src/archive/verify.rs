@@ -60,6 +60,7 @@ impl Dataset<'_> {
             return Err(self.wrong("there is another dataset of this name before it".into()));
         }
         let is_made = described.stored.is_none() && described.fault.is_none();
+        let mut refused = None;
         if is_made {
             if !self.archive.datasets.follows(self.number) {
                 self.verify_decoded()?;
@@ -69,13 +70,19 @@ impl Dataset<'_> {
         } else {
             match self.verify_decoded() {
                 // It is whole all the same, or not.
-                Err(Error::Unsupported { .. }) => self.remains()?.pass(&mut |_| ControlFlow::Continue(()))?,
+                Err(error @ Error::Unsupported { .. }) => {
+                    self.remains()?.pass(&mut |_| ControlFlow::Continue(()))?;
+                    refused = Some(error);
+                }
                 verified => verified?,
             }
             match described.checksum.as_ref().is_some_and(is_known) {
                 true => self.verify_stored(passed)?,
                 false => passed(self.stored_len()),
             }
+        }
+        if let Some(error) = refused {
+            return Err(error);
         }
         Ok(match (&described.checksum, &described.compression) {
             (Some(checksum), _) if is_known(checksum) => Checked::Checksum,

@@ -67,7 +67,8 @@ pub fn convert(
     let is_same_format = target::format_of(out) == Some(archive.format());
     if let Some(rewriter) = archive.rewriter().filter(|_| is_same_format) {
         let is_whole = numbers.iter().collect::<HashSet<_>>().len() == archive.len();
-        return rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch);
+        rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch)?;
+        return wrong(archive, &rewriter.kept(numbers), watch);
     }
     let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
     let (order, mut left_out) = (target::order_of(out), 0);
@@ -131,13 +132,19 @@ pub fn convert(
         let path = archive.path().display();
         (watch.noted)(&format!("{path}: {name:?} is {target:?} once more, and is left out"));
     }
+    wrong(archive, numbers, watch)?;
+    new.finish()
+}
+
+/// Tells what of these datasets is wrong or refused, and written as it is.
+fn wrong(archive: &Archive, numbers: &[usize], watch: &Watch<'_>) -> Result<()> {
     for number in numbers {
         match archive.fits(*number) {
             Err(error @ (Error::Damaged { .. } | Error::Unsupported { .. })) => (watch.failed)(&error),
             fits => fits?,
         }
     }
-    new.finish()
+    Ok(())
 }
 
 /// Writes a container as its format is written today, or only some of its datasets.

@@ -147,6 +147,11 @@ pub trait Rewrite {
     fn keeps_compression(&self) -> bool {
         false
     }
+    /// What is written with these datasets as it is, wrong or refused too. Else the new one is made of what is read, and
+    /// what is not read (samples beside a table) is no part of it.
+    fn kept(&self, _numbers: &[usize]) -> Vec<usize> {
+        Vec::new()
+    }
     /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
     /// Of only some datasets, by their numbers, if there are such. `step` is told of bytes that have been dealt with, and
     /// may end it.

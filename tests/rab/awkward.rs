@@ -382,7 +382,7 @@ fn names_and_their_order_come_back() {
     // A name wins over the path of another file, and none is there twice.
     let columns = at("columns.awkd");
     assert!(good(&[&"verify", &columns]).contains(": ok: datasets: 17,"));
-    for (name, item) in [("a%b", 0), ("a%25b", 1), ("%25", 2), ("%", 3), ("a%2525b", 1), ("%2525", 2)] {
+    for (name, item) in [("a%b", 0), ("a%25b", 1), ("%25", 2), ("%", 4), ("a%2525b", 1), ("%2525", 2)] {
         for part in ["", "/data"] {
             let found = good(&[&"get", &columns, &format!("columns/{name}{part}")]);
             assert_eq!(found, format!("[{item}]\n"), "{name}{part}");
@@ -419,11 +419,81 @@ with zipfile.ZipFile(sys.argv[1] + "/from.awkd", "w") as to:
         to.writestr(f"{name}.json", json.dumps({"awkward0": "0.15.5", "schema": schema, "prefix": name + "-"}))
 with zipfile.ZipFile(sys.argv[1] + "/columns.awkd", "w") as to:
     pairs = []
-    for at, name in enumerate(["a%b", "a%25b", "%25", "", "%", "..", "c/d", "c"]):
+    for at, name in enumerate(["a%b", "a%25b", "%25", "e", "%", "..", "c/d", "c"]):
         to.writestr(f"{at}.raw", np.array([at]).tobytes())
         pairs.append([name, flat(f"{at}.raw", "int64", 1)])
     schema = {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": pairs}, {"json": 0}]}
     to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+"#;
+
+/// An array with a name that is something else's is called by the paths of its files as a whole, and stays whole in other
+/// containers.
+#[test]
+fn an_array_is_under_one_name() {
+    let dir = kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    let by_path = |name: &str| name.starts_with("x%2Fcontent/");
+    for first in ["x", "x/content"] {
+        let from = at("from.awkd");
+        kit::python(&[&"-c", &CLASH, &from, &first]);
+        let names = good(&[&"ls", &from]);
+        assert_eq!(names.lines().filter(|name| by_path(name)).count(), 12, "{names}");
+        assert_eq!(names.lines().filter(|name| name.starts_with("x/")).count(), 12, "{names}");
+        // Called `x%2Fcontent` itself.
+        assert_eq!(names.lines().filter(|name| name.starts_with("x%252Fcontent/")).count(), 2, "{names}");
+        for (name, values) in [
+            ("x", "[[[1],[2]],[]]"),
+            ("x/content", "[[1],[2]]"),
+            ("x/content/content", "[1,2]"),
+            ("x%2Fcontent", "[[[3]],[[4]]]"),
+            ("x%2Fcontent/content", "[[3],[4]]"),
+            ("x%252Fcontent", "[5]"),
+        ] {
+            assert_eq!(
+                good(&[&"get", &from, &name, &"--json"]).replace(",\n", ","),
+                format!("{values}\n"),
+                "{name}"
+            );
+        }
+        let said = rab(&[&"get", &from, &"x/content/content/counts"]);
+        assert!(said.code != 0 && said.err.contains("no dataset"), "{said:?}");
+        let (files, packed, other, back) = (at("files"), at("packed.rab"), at("other.rab"), at("back.awkd"));
+        good(&[&"unpack", &"-f", &from, &files]);
+        let said = rab(&[&"pack", &"-f", &packed, &files]);
+        assert!(said.code == 0 && said.err.is_empty(), "{said:?}");
+        good(&[&"convert", &"-f", &from, &other]);
+        let said = rab(&[&"diff", &packed, &other]);
+        assert!(said.out.lines().all(|line| line.contains("meta.yaml: ")), "{said:?}");
+        for input in [&files, &other] {
+            let verb = if input == &files { "pack" } else { "convert" };
+            let said = match verb {
+                "pack" => rab(&[&verb, &"-f", &back, input]),
+                _ => rab(&[&verb, &"-f", input, &back]),
+            };
+            assert_eq!(said.code, 0, "{said:?}");
+            let values = |file: &Path| good(&[&"get", &file, &"x%2Fcontent"]);
+            assert_eq!(values(&back), "[[[3]],\n[[4]]]\n");
+        }
+        std::fs::remove_dir_all(files).unwrap();
+    }
+}
+
+/// Arrays `x` and `x/content` of lists of lists, the one that is named first, and one called `x%2Fcontent`.
+const CLASH: &str = r#"
+import json, struct, sys, zipfile
+def flat(member, count):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": member}, {"dtype": "int64"}, {"json": count}]}
+def lists(counts, content):
+    return {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [counts, content]}
+arrays = {"x": ([2, 0], [1, 1], [1, 2]), "x/content": ([1, 1], [1, 1], [3, 4])}
+with zipfile.ZipFile(sys.argv[1], "w") as to:
+    def add(name, schema, *members):
+        for at, numbers in enumerate(members):
+            to.writestr(f"{name}-{at}", struct.pack(f"<{len(numbers)}q", *numbers))
+        to.writestr(f"{name}.json", json.dumps({"awkward0": "0.15.5", "schema": schema, "prefix": name + "-"}))
+    for name in sorted(arrays, reverse=sys.argv[2] != "x"):
+        add(name, lists(flat("0", 2), lists(flat("1", 2), flat("2", 2))), *arrays[name])
+    add("x%2Fcontent", flat("0", 1), [5])
 "#;
 
 /// A jagged array whose counts are compressed, and end early.
@@ -769,7 +839,8 @@ fn from_awkd_to_awkd_every_array_is_kept() {
         good(&[&"diff", &from, &to]);
     }
     let from = file("virtual_numpy_arange.awkd");
-    good(&[&"convert", &"--force", &from, &to]);
+    let said = rab(&[&"convert", &"--force", &from, &to]);
+    assert!(said.code == 1 && said.err.contains("made by code"), "{said:?}");
     assert_eq!(good(&[&"cat", &to, &"meta.yaml"]), good(&[&"cat", &from, &"meta.yaml"]));
 
     // An array of which something is named is kept as a whole, and others are not.
@@ -806,8 +877,20 @@ fn what_is_odd_is_said_when_it_is_written_anew() {
         ("zip_dup_members", "the last is written"),
     ] {
         let said = rab(&[&"convert", &"--force", &file(&format!("bad/{name}.awkd")), &to]);
-        assert!(said.code == 0 && said.err.contains(problem), "{said:?}");
+        assert!(said.code == 12 && said.err.contains(problem), "{said:?}");
     }
+    // As verify does; also where a part alone is named, as the array is written whole.
+    let all = |below: &str| {
+        let names = kit::names(&file(below)).into_iter().filter(|name| name.ends_with(".awkd"));
+        names.map(|name| file(below).join(name)).collect::<Vec<_>>()
+    };
+    for path in [all(""), all("bad")].concat() {
+        let (verified, said) = (rab(&[&"verify", &path]), rab(&[&"convert", &"-f", &path, &to]));
+        assert_eq!(said.code, verified.code, "{path:?}: {said:?}, {verified:?}");
+    }
+    let part = good(&[&"ls", &file("bad/id_duplicate.awkd")]).lines().last().unwrap().to_owned();
+    let said = rab(&[&"convert", &"-f", &file("bad/id_duplicate.awkd"), &to, &part]);
+    assert!(said.code == 12 && said.err.contains("the id 1 is given twice"), "{said:?}");
     let script = "import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], 'w', zipfile.ZIP_DEFLATED) as new:
     for name in old.namelist(): new.writestr(name, old.read(name))

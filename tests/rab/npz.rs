@@ -43,8 +43,9 @@ fn arrays_and_bytes() {
 #[test]
 fn checksums_of_stored_and_of_deflated_members_are_compared() {
     let said = rab(&[&"verify", &small()]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.ends_with(": ok: datasets: 6, with checksum: 2\n"), "{said:?}");
+    // Right as far as it can be told, and refused for what it is.
+    assert_eq!((said.code, said.out.lines().count()), (1, 1), "{said:?}");
+    assert!(said.out.contains("dataset \"things\": it holds Python objects"), "{said:?}");
 
     let dir = kit::scratch();
     let bad = dir.path().join("bad.npz");
@@ -59,8 +60,12 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
         bytes[at] ^= 4;
         std::fs::write(&bad, bytes).unwrap();
         let said = rab(&[&"verify", &bad]);
-        assert_eq!((said.code, said.out.lines().count()), (12, 1), "{name}: {said:?}");
-        assert!(said.out.contains(&format!("dataset {name:?}")) && said.out.contains(problem), "{said:?}");
+        let damaged: Vec<_> = said.out.lines().filter(|line| !line.contains("Python objects")).collect();
+        assert_eq!((said.code, damaged.len()), (12, 1), "{name}: {said:?}");
+        assert!(
+            damaged[0].contains(&format!("dataset {name:?}")) && damaged[0].contains(problem),
+            "{said:?}"
+        );
         // Of what is deflated, too, the check value is compared before anything is believed.
         let said = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
         assert!(said.code == 12 && !dir.path().join("out.rab").exists(), "{said:?}");

@@ -710,7 +710,11 @@ def table(path, rows, own):
     with pa.ipc.new_file(dir + '/' + path, made.schema) as out:
         out.write_table(made)
 table('z.onda.signal.arrow', [5, 3, 4], own)
-table('a.onda.signal.arrow', [2, 0], {})
+wider = {
+    'i8': pa.array([300, -400], pa.int16()), 'u8': pa.array([-1, 1], pa.int8()), 'f32': pa.array([0.1, 0.2], pa.float64()),
+    'local': pa.array([when[0].replace(microsecond=1), None], pa.timestamp('us')),
+    'day': pa.array([datetime.date(1, 1, 1), None], pa.date64())}
+table('a.onda.signal.arrow', [2, 0], wider)
 spans = pa.array([{'start': 0, 'stop': 10}] * 2, edges)
 ids = pa.array([bytes(15) + b'1', bytes(15) + b'2'], pa.binary(16))
 made = pa.table({'recording': ids, 'id': ids, 'span': spans})
@@ -742,15 +746,26 @@ fn several_unpacked_tables_become_one() {
     assert_eq!(said.err.lines().count(), 4, "{said:?}");
     let script = "
 import sys, pyarrow as pa
-old, new = (pa.ipc.open_file(path).read_all() for path in sys.argv[1:])
+old, other, new = (pa.ipc.open_file(path).read_all() for path in sys.argv[1:])
+wider = {
+    'i8': pa.int16(), 'u8': pa.int64(), 'f32': pa.float64(), 'local': pa.timestamp('us'), 'day': pa.date64(),
+    'word': pa.string()}
 assert new.column('sensor_label').to_pylist() == ['l5', 'l3', 'l4', 'l2', 'l0'], new.column('sensor_label')
 for name in old.column_names[12:]:
     want, got = old.column(name), new.column(name)
-    kind = pa.string() if name == 'word' else want.type
-    assert got.type == kind, (name, got.type, want.type)
-    assert got.to_pylist() == want.to_pylist() + [None, None], (name, got, want)
+    assert got.type == wider.get(name, want.type), (name, got.type, want.type)
+    more = other.column(name).to_pylist() if name in other.column_names else [None, None]
+    want = want.to_pylist()
+    assert got.to_pylist() == want + more, (name, got, want)
 ";
-    python(&[&"-c", &script, &first, &new]);
+    python(&[&"-c", &script, &first, &second, &new]);
+    // A day that is none is no reason to leave it out.
+    let sidecar = to("files/00000000-0000-0000-0000-000000000031/l5.meta.yaml");
+    let text = std::fs::read_to_string(&sidecar).unwrap();
+    std::fs::write(&sidecar, text.replace("1900-02-28", "the day after")).unwrap();
+    let said = rab(&[&"pack", &to("none.onda.signal.arrow"), &to("files")]);
+    let wanted = said.err.contains("/l5") && said.err.contains("its day is of the type date32");
+    assert!(said.code == 1 && wanted && !to("none.onda.signal.arrow").exists(), "{said:?}");
     // Of several tables none is written anew, and what is to be done is said.
     let said = rab(&[&"convert", &first, &"--and", &second, &to("other.onda.signal.arrow")]);
     let wanted =

@@ -1,9 +1,6 @@
 //! The files of all arrays as datasets: the numbers that are stored, those that follow from them, and `meta.yaml`.
-//! Beside the name of its file an array, and a part of one, is found by its directory: then its elements are meant if
-//! it is flat, and else its `meta.yaml`. Both are found by the path of the file too, where that is escaped.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File as OnDisk;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use super::array::Array;
 use super::faces::{self, Lines, Numbers};
 use super::graph::{Flat, Ix};
+use super::index::Index;
 use super::layout::{self, File, Layout, What};
 use super::lines::{self, Room};
 use super::store::Store;
@@ -19,9 +17,7 @@ use super::values::Values;
 use super::{check, meta, picked, rewrite, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
-use crate::tree::{
-    Checksum, Datasets, Description, Identity, Items, Link, NameList, Names, Plain, Rewrite, Size,
-};
+use crate::tree::{Checksum, Datasets, Description, Identity, Items, Link, Names, Plain, Rewrite, Size};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -32,27 +28,6 @@ pub struct Archive {
     /// Those that cost something to make.
     made: Vec<OnceLock<Content>>,
     checked: check::Checked,
-}
-
-/// Datasets by name.
-pub struct Index {
-    names: NameList,
-    numbers: HashMap<Box<str>, u32>,
-}
-
-impl Names for Arc<Index> {
-    fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    fn get(&self, number: usize) -> Option<Cow<'_, [u8]>> {
-        self.names.get(number).map(Cow::Borrowed)
-    }
-
-    fn find(&self, name: &[u8]) -> Option<Option<usize>> {
-        let found = std::str::from_utf8(name).ok().and_then(|name| self.numbers.get(name));
-        Some(found.map(|number| *number as usize))
-    }
 }
 
 impl Archive {
@@ -72,7 +47,7 @@ impl Archive {
     }
 
     fn name(&self, number: u32) -> String {
-        String::from_utf8_lossy(self.names.names.get(number as usize).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&self.names.get(number as usize).unwrap_or_default()).into_owned()
     }
 
     fn sidecar_text(&self, number: u32, file_name: &[u8]) -> Result<String> {
@@ -93,8 +68,10 @@ impl Archive {
             What::Offsets(pick) => {
                 pick.picked(array).map(|picked| Content::Computed(Arc::new(picked::Offsets(picked))))
             }
-            What::Elements(pick) => pick
-                .picked(array)
+            // All are looked at: what is wrong may be known only from those that no list has.
+            What::Elements(pick) => array
+                .verify(file.ix)
+                .and_then(|()| pick.picked(array))
                 .and_then(|picked| picked::Elements::new(picked, file.ix))
                 .map(|elements| Content::Computed(Arc::new(elements))),
         };
@@ -124,43 +101,6 @@ impl Archive {
         let end = if is_plain { range.end.min(range.start.saturating_add(len)) } else { range.end };
         described.stored = Some(range.start..end);
         Ok(())
-    }
-}
-
-impl Index {
-    fn new(arrays: &[Arc<Array>], layout: &Layout) -> Index {
-        let (mut names, mut numbers, mut paths) = (NameList::default(), HashMap::new(), HashMap::new());
-        for (number, file) in (0..).zip(&layout.files) {
-            let (mut name, path) = (file.way.joined(), file.way.escaped());
-            // Of two that are called so the other one is called as its file, if that is not a third one's name.
-            for next in 1.. {
-                if !numbers.contains_key(&name) {
-                    break;
-                }
-                name = if next == 1 { path.clone() } else { format!("{path}~{next}").into() };
-            }
-            names.push(name.as_bytes());
-            if name != path {
-                paths.insert(path, number);
-            }
-            numbers.insert(name, number);
-        }
-        let (mut others, mut escaped) = (Vec::new(), Vec::new());
-        for (way, array, ix) in &layout.directories {
-            let Some(array) = arrays.get(*array) else { continue };
-            let file = way.below(array.file_of(*ix).as_bytes()).escaped();
-            let Some(number) = paths.get(&file).or_else(|| numbers.get(&file)).copied() else { continue };
-            if *ix == array.graph.root.to {
-                others.push((array.name.clone(), number));
-            }
-            others.push((way.joined(), number));
-            escaped.push((way.escaped(), number));
-        }
-        // What something is called comes before what it is as a file.
-        for (name, number) in others.into_iter().chain(escaped).chain(paths) {
-            numbers.entry(name).or_insert(number);
-        }
-        Index { names, numbers }
     }
 }
 
@@ -370,6 +310,14 @@ impl Datasets for Archive {
 impl Rewrite for Archive {
     fn keeps_compression(&self) -> bool {
         true
+    }
+
+    /// All of each array.
+    fn kept(&self, numbers: &[usize]) -> Vec<usize> {
+        let of = |number: &usize| self.layout.files.get(*number).map(|file| file.array);
+        let arrays: HashSet<_> = numbers.iter().filter_map(of).collect();
+        let files = self.layout.files.iter().enumerate();
+        files.filter(|(_, file)| arrays.contains(&file.array)).map(|(number, _)| number).collect()
     }
 
     /// Arrays of which a file is named are written whole.

@@ -4,6 +4,7 @@
 //! What always holds: numbers are read in blocks of [`BLOCK`]; of sums over a whole part only one in so many is kept,
 //! and each number is looked at once for them. What is kept is taken from the container's budget.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::budget::Of;
@@ -136,6 +137,22 @@ impl Array {
         let Some(flat) = self.node(edge.to)?.flat() else { return Ok(()) };
         let looked = self.store.look(&flat.blob.member, self.claimed(edge.to));
         looked.map_err(|fault| fault.error(self.place(edge.to)))
+    }
+
+    /// Reads all of a flat part, and compares the CRC-32 that the ZIP file records of its member: for who takes only some
+    /// elements out of it.
+    pub fn verify(&self, ix: Ix) -> Result<()> {
+        let Some(flat) = self.sound(ix)?.flat() else { return Ok(()) };
+        self.content(ix)?.pass(&mut |_| ControlFlow::Continue(()))?;
+        let Some(member) = self.store.find(&flat.blob.member) else { return Ok(()) };
+        match self.store.sum(member)? {
+            Some((found, recorded)) if found != recorded => {
+                let problem =
+                    format!("the crc32 of its stored bytes is {found:08x}, recorded is {recorded:08x}");
+                Err(self.damaged(ix, problem))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub fn damaged(&self, ix: Ix, problem: impl Into<String>) -> Error {

@@ -28,6 +28,7 @@ mod document;
 mod dtype;
 mod faces;
 mod graph;
+mod index;
 mod json;
 mod layout;
 mod lengths;

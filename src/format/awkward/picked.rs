@@ -68,6 +68,7 @@ impl Picked {
         else {
             return Err(Error::NotFound);
         };
+        lists.edges().iter().try_for_each(|edge| array.verify(edge.to))?;
         let (own, _) = array.lists(lists)?;
         let count = outer.as_ref().map_or(own, |outer| outer.items());
         let (array, lists, starts) = (array.clone(), *lists, vec![0]);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::array::Array;
 use super::graph::Flat;
 use super::store::Store;
-use super::{SCHEMA, check, document, meta};
+use super::{SCHEMA, check, document};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::zip::{Body, Members};
@@ -33,7 +33,8 @@ pub fn rewrite(
     for array in arrays {
         sound(array, &mut decoded, step)?;
     }
-    let mut notes = contradictions(store, arrays);
+    let twice = |name: &Box<str>| format!("of two members {name:?} the last is written, as it is read");
+    let mut notes = store.twice.iter().map(twice).collect();
     let numbers = if is_whole { every(store, arrays, &mut notes) } else { used(store, arrays)? };
     let mut members = Members::new(1);
     for number in numbers {
@@ -42,16 +43,6 @@ pub fn rewrite(
     }
     members.finish(file).map_err(|cause| Error::write(Place::file(path), cause))?;
     Ok(notes)
-}
-
-/// What `rab verify` calls damage though it is read: that of schemas stays as it is.
-fn contradictions(store: &Store, arrays: &[&Arc<Array>]) -> Vec<String> {
-    let of_array = |array: &&Arc<Array>| {
-        let said = |warning: &String| format!("array {:?} is written as it is: {warning}", array.name);
-        array.graph.warnings.iter().take(meta::MOST_NAMED).map(said).collect::<Vec<_>>()
-    };
-    let twice = |name: &str| format!("of two members {name:?} the last is written, as it is read");
-    arrays.iter().flat_map(of_array).chain(store.twice.iter().map(|name| twice(name))).collect()
 }
 
 /// Fails if something of an array is damaged; what is refused for what it is stays as it is.

@@ -11,7 +11,7 @@ use super::budget::{Budget, Of};
 use super::graph::{Blob, Codec};
 use super::lengths::Lengths;
 use crate::codec::zip::{self, Fault, Window};
-use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz};
+use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz, crc32};
 use crate::content::{AsSource, Content};
 use crate::error::Place;
 use crate::source::Source;
@@ -175,6 +175,19 @@ impl Store {
             Some(Data::Zip { record, .. }) => Some(record.crc),
             _ => None,
         }
+    }
+
+    /// The CRC-32 of a member's bytes and the one that is recorded, where decoding it does not compare them.
+    pub fn sum(&self, number: usize) -> Result<Option<(u32, u32)>> {
+        let Some((range, record)) = self.stored(number)?.filter(|(_, record)| !record.is_deflated()) else {
+            return Ok(None);
+        };
+        let (mut found, stored) = (0, Content::Stored { source: self.source.clone(), range });
+        stored.pass(&mut |piece| {
+            found = crc32(found, piece);
+            ControlFlow::Continue(())
+        })?;
+        Ok(Some((found, record.crc)))
     }
 
     /// What a member says its length is, as far as the file can have it.

@@ -37,8 +37,8 @@ pub struct Writer {
     arrays: BTreeMap<String, Added>,
     /// In their order.
     names: Vec<String>,
-    /// By the array, or part of one, that it is said of.
-    told: BTreeMap<String, Told>,
+    /// By what may be the name of the array, or part of one, that it is said of.
+    told: BTreeMap<String, Vec<Told>>,
 }
 
 /// A flat array whose bytes are written.
@@ -133,7 +133,7 @@ impl Writer {
     /// of a jagged one.
     fn nameless(&self) -> &'static [&'static str] {
         let has = |part: &str| self.arrays.contains_key(part);
-        if has("data") && self.told.get("").is_some_and(|told| told.is_flat) {
+        if has("data") && self.told.get("").is_some_and(|told| told.iter().any(|told| told.is_flat)) {
             return &["data"];
         }
         let has_lists = has("counts") || has("offsets") || (has("starts") && has("stops"));
@@ -162,7 +162,7 @@ impl Writer {
             }
             let mut schema = Schema::new(self, root);
             let made = schema.array(root, 0).and_then(|dimensions| match self.told.get(root) {
-                Some(told) => told.check(&dimensions),
+                Some(told) => Told::check(told, &dimensions),
                 None => Ok(()),
             });
             made.map_err(|problem| io::Error::other(format!("array {root:?}: {problem}")))?;
@@ -265,8 +265,11 @@ impl NewFile for Writer {
                 && let Some(told) = told::read(data)?
             {
                 let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
-                let place = told.name.as_deref().filter(is_so).unwrap_or(place).to_owned();
-                self.told.insert(place, told);
+                let own = told.name.clone().filter(|own| is_so(&&**own));
+                // What would else be called as something else is called by the path of its file.
+                for name in own.into_iter().chain([place.to_owned()]) {
+                    self.told.entry(name).or_default().push(told.clone());
+                }
                 return Ok(vec!["it is left out: a schema is written instead of it".into()]);
             }
             return Err(io::Error::other(

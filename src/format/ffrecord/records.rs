@@ -95,10 +95,14 @@ impl Records {
 
     pub fn size(&self, number: u32) -> Result<Size> {
         let found = self.find(number)?;
+        Ok(Size { len: Some(self.claimed(&found)), stored: found.len() })
+    }
+
+    /// The length of a record's content: that of a damaged one has a byte at least.
+    pub fn claimed(&self, found: &Found<'_>) -> u64 {
         let len = found.len();
-        // The content of a damaged record has a byte at least.
-        let claims = self.verifies() && len == 0 && found.record.crc != Check::Crc.of_nothing();
-        Ok(Size { len: Some(len.max(claims.into())), stored: len })
+        let is_damaged = self.verifies() && len == 0 && found.record.crc != Check::Crc.of_nothing();
+        len.max(is_damaged.into())
     }
 
     /// The bytes of a record, or what answers every read with the damage.

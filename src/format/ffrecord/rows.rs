@@ -48,7 +48,7 @@ impl Cells for Rows {
     fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()> {
         for number in rows.start as u32..rows.end as u32 {
             let found = self.0.find(number)?;
-            cell(0, Cell::Bytes(found.len(), &|| self.0.content(number)))?;
+            cell(0, Cell::Bytes(self.0.claimed(&found), &|| self.0.content(number)))?;
             cell(1, Cell::Number(found.record.crc.to_string().as_bytes()))?;
         }
         Ok(())

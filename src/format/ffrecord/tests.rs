@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::folder::{self, Folder, MAGIC};
 use super::records::Records;
+use super::rows;
 use super::tree::RecordTree;
 use super::write::Writer;
 use crate::codec::Check;
@@ -216,6 +217,32 @@ fn a_damaged_record_fails_alone() {
         let error = super::batch::read(&records, &[0, u64::from(number), 3]).err().unwrap();
         assert!(error.to_string().contains("dataset \"records/1\""), "{error}");
     }
+}
+
+#[test]
+fn a_damaged_empty_record_is_no_text() {
+    let mut bytes = file(&[b"one", b"", b"", b"three"]);
+    bytes[12 + 4] = 1;
+    let records = Arc::new(open(resealed(bytes)).unwrap());
+    let row = |number: u32, text: &str, crc: u32| match number {
+        0 => format!("{text},{crc}\n"),
+        _ => format!("{{\"data\":\"{text}\",\"crc32\":{crc}}}\n"),
+    };
+    for (number, face) in [(0, rows::csv(&records)), (1, rows::jsonl(&records).unwrap())] {
+        let said = all(&face).unwrap_err();
+        assert!(matches!(&said, Error::Damaged { place, .. } if place.to_string().contains("records/1")));
+        // What is around it can be read, as with other damage.
+        let first =
+            [if number == 0 { "data,crc32\n" } else { "" }, &row(number, "b25l", crc(b"one"))].concat();
+        let last = row(number, "dGhyZWU=", crc(b"three"));
+        let read = |from: u64, size: usize| face.read(from, size).unwrap().for_the_kernel().to_vec();
+        assert_eq!(read(0, first.len()), first.as_bytes());
+        assert_eq!(read(face.len().unwrap() - last.len() as u64, 1 << 20), last.as_bytes());
+    }
+    let unverified =
+        Arc::new(Records::open(records.shards().map(|shard| shard.source.clone()).collect(), false).unwrap());
+    let text = String::from_utf8(all(&rows::csv(&unverified)).unwrap()).unwrap();
+    assert!(text.contains("\n\"\",1\n"), "{text}");
 }
 
 #[test]

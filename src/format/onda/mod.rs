@@ -12,7 +12,7 @@
 //! | `set` | all tables that were opened together, as datasets |
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
 //! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
-//! | `write`, `custom`, `encode` | a new table, columns of the user's own, and its samples |
+//! | `write`, `custom`, `choice`, `encode` | a new table, columns of the user's own, their types, and its samples |
 //! | `tables` | the tables as Arrow files and JSON lines |
 //! | `archive`, `tree` | datasets by number, and what a mount shows |
 
@@ -20,6 +20,7 @@ mod annotations;
 mod archive;
 mod arrow;
 mod canonical;
+mod choice;
 mod custom;
 mod data;
 mod encode;

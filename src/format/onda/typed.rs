@@ -71,6 +71,24 @@ pub fn count(of: &DataType, value: &Node) -> Option<i128> {
     fits(of, count).then_some(count)
 }
 
+pub fn float(value: &Node) -> Option<f64> {
+    match value {
+        Node::Float(value) => Some(*value),
+        int => exact(int.as_i128()?),
+    }
+}
+
+/// As a float32 that is the same number.
+pub fn single(value: &Node) -> Option<f32> {
+    let wide = float(value)?;
+    Some(wide as f32).filter(|single| f64::from(*single) == wide || wide.is_nan())
+}
+
+/// As a float64 that is the same number; the largest integer is none, but is what any larger float becomes.
+pub fn exact(int: i128) -> Option<f64> {
+    Some(int as f64).filter(|float| *float as i128 == int && int != i128::MAX)
+}
+
 fn fits(of: &DataType, count: i128) -> bool {
     match of {
         DataType::Int8 => i8::try_from(count).is_ok(),
@@ -80,7 +98,10 @@ fn fits(of: &DataType, count: i128) -> bool {
         DataType::UInt16 => u16::try_from(count).is_ok(),
         DataType::UInt32 => u32::try_from(count).is_ok(),
         DataType::UInt64 => u64::try_from(count).is_ok(),
-        _ => i64::try_from(count).is_ok(),
+        DataType::Int64 | DataType::Date64 | DataType::Timestamp(..) | DataType::Duration(_) => {
+            i64::try_from(count).is_ok()
+        }
+        _ => false,
     }
 }
 
@@ -184,5 +205,14 @@ mod tests {
         assert_eq!(named("time[us]"), None);
         let column = column(&of("date32"), vec![Some(1), None]);
         assert_eq!((column.data_type(), column.null_count(), column.len()), (&DataType::Date32, 1, 2));
+    }
+
+    #[test]
+    fn floats_are_the_same_numbers() {
+        assert_eq!(exact(-(1 << 60)), Some(-(1i64 << 60) as f64));
+        assert_eq!(exact(i128::MIN), Some(-(2f64.powi(127))));
+        for int in [(1 << 53) + 1, i128::MAX, i128::MAX - 1] {
+            assert_eq!(exact(int), None, "{int}");
+        }
     }
 }

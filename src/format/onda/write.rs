@@ -27,13 +27,14 @@ use std::sync::Arc;
 
 use super::arrow::Problem;
 use super::canonical::{self, NewTable, SIGNALS};
-use super::custom::{Custom, exact};
+use super::custom::{Custom, Types};
 use super::data::Layout;
 use super::encode;
 use super::faces::Scale;
 use super::rules;
 use super::schema::QUALIFIED;
 use super::table::{Channels, Id, Signal, Span};
+use super::typed::exact;
 use crate::array::{self, Array, Dtype, Order};
 use crate::codec::zstd_frame;
 use crate::error::{Place, shortened};
@@ -146,6 +147,11 @@ impl NewFile for Writer {
         let Row { mut signal, channels, is_encoded, mut notes } = row;
         let (name, path) = self.free_name(&signal);
         signal.path = Some(name.clone());
+        notes.extend(
+            self.custom
+                .add(said.node, said.types(dataset), |key| said.is_own(key))
+                .map_err(io::Error::other)?,
+        );
         if let Some(wrong) = rules::row(&signal, &channels, "sensor_label").first() {
             return Err(io::Error::other(wrong.clone()));
         }
@@ -168,8 +174,6 @@ impl NewFile for Writer {
         self.names.insert(name);
         self.samples.push((path, file));
         self.rows.push((signal, channels));
-        let types = dataset.facts.and_then(|facts| facts.get("types"));
-        notes.extend(self.custom.add(said.node, types, |key| said.is_own(key)));
         Ok(notes)
     }
 
@@ -246,6 +250,14 @@ impl<'a> Said<'a> {
             "start" | "encoded" => self.origin == Origin::User,
             "kind" => self.origin == Origin::OldRow,
             key => KEYS.contains(&key),
+        }
+    }
+
+    /// Those of its columns.
+    fn types(&self, dataset: &NewDataset<'a>) -> Types<'a> {
+        match self.origin {
+            Origin::User => Types::None,
+            _ => Types::Named(dataset.facts.and_then(|facts| facts.get("types"))),
         }
     }
 

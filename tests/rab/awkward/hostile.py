@@ -180,3 +180,20 @@ with open(os.path.join(sys.argv[1], "torn.awkd"), "r+b") as to:
     for start in (whole.index(b"PK\1\2") + 16, 14):
         to.seek(start)
         to.write(b"\1\2\3\4")
+
+# Damage behind all lists of what is compressed, which nobody sees who reads the lists alone.
+torn = bytearray(zlib.compress(bytes(range(200)) * 12_000, 0))
+torn[40_000] ^= 1
+lists = call("JaggedArray", args=[flat("0.raw", "int64", 1), flat("1.raw", "int64", 1), flat("2.raw", "int64", 300_000, packed=True)])
+with zipfile.ZipFile(os.path.join(sys.argv[1], "unlisted.awkd"), "w") as to:
+    blobs = {"0.raw": bytes(8), "1.raw": (6_000).to_bytes(8, "little"), "2.raw": bytes(torn)}
+    for member, data in [*blobs.items(), ("j.json", json.dumps({"awkward0": "0.15.5", "schema": lists}))]:
+        to.writestr(member, data)
+
+# Sound, but for a reader with 1 GiB of memory for it: the size of the dictionary is in the block's header.
+large = bytearray(lzma.compress(bytes(8)))
+large[16] = 36
+end = 12 + (large[12] + 1) * 4
+large[end - 4:end] = zlib.crc32(large[12:end - 4]).to_bytes(4, "little")
+read = call("numpy", "frombuffer", args=[{"call": ["lzma", "decompress"], "args": [{"read": "0.raw"}]}, {"dtype": "int64"}, {"json": 1}])
+write("dictionary.awkd", read, {"0.raw": bytes(large)})

@@ -183,3 +183,24 @@ fn what_is_refused_makes_nothing_empty() {
         ("rows", &["verify"], 1, "numbers are the limit"),
     ]);
 }
+
+#[test]
+fn what_no_list_has_is_looked_at_before_lists_are_written_elsewhere() {
+    check(&[
+        ("unlisted", &["verify"], 12, "incorrect data check"),
+        ("unlisted", &["convert", "x.rab"], 12, "incorrect data check"),
+        ("unlisted", &["convert", "x.npz"], 12, "incorrect data check"),
+    ]);
+}
+
+#[test]
+fn what_is_refused_for_its_memory_is_not_called_right() {
+    for verb in [&["verify"][..], &["unpack", "x"], &["get", ""]] {
+        check(&[(
+            "dictionary",
+            verb,
+            1,
+            "the xz stream needs more memory than 268435456 bytes, which is the limit",
+        )]);
+    }
+}

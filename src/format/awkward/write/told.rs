@@ -11,6 +11,7 @@ const LONGEST: u64 = 1 << 20;
 /// is shorter.
 const LONGEST_TYPE: usize = 16 << 10;
 
+#[derive(Clone)]
 pub struct Told {
     /// The array, or part of one, that it is said of, where the name of the file does not tell.
     pub name: Option<String>,
@@ -63,16 +64,17 @@ pub fn shown(dimensions: &[Option<u64>]) -> String {
 }
 
 impl Told {
-    /// An array that was told so has these dimensions.
-    pub fn check(&self, dimensions: &[Option<u64>]) -> Result<(), String> {
+    /// An array that was told so has these dimensions. Of two arrays that may be meant one has.
+    pub fn check(told: &[Told], dimensions: &[Option<u64>]) -> Result<(), String> {
         let found = shown(dimensions);
-        match self.shape.strip_prefix(&found) {
-            Some(element) if !element.contains("->") => Ok(()),
-            _ => Err(format!(
-                "meta.yaml says that it is {}, and its parts make {found}... (without meta.yaml they are written \
-                 so)",
-                self.shape
+        let is_so =
+            |told: &Told| told.shape.strip_prefix(&found).is_some_and(|element| !element.contains("->"));
+        match told.first() {
+            Some(first) if !told.iter().any(is_so) => Err(format!(
+                "meta.yaml says that it is {}, and its parts make {found}... (without meta.yaml they are written so)",
+                first.shape
             )),
+            _ => Ok(()),
         }
     }
 }
