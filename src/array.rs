@@ -12,7 +12,7 @@ mod record;
 mod scalar;
 mod slab;
 pub mod text;
-mod times;
+pub(crate) mod times;
 
 use std::fmt;
 use std::sync::Arc;

@@ -114,10 +114,6 @@ impl Times {
 }
 
 fn date(unit: Unit, value: i128) -> String {
-    let day = |days| {
-        let (year, month, day) = civil(days);
-        format!("{year:04}-{month:02}-{day:02}")
-    };
     const DAY: i128 = 86_400;
     match unit {
         Unit::Years => format!("{:04}", 1970 + value),
@@ -142,12 +138,31 @@ fn date(unit: Unit, value: i128) -> String {
     }
 }
 
+/// Days of 400 years, and from 0000-03-01 to 1970-01-01.
+const ERA: i128 = 146_097;
+const TO_1970: i128 = 719_468;
+
+/// A day that is counted from 1970-01-01, as text.
+pub fn day(days: i128) -> String {
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The count of such a day; None if there is none: 1900-02-29.
+pub fn day_of(year: i64, month: u8, day: u8) -> Option<i128> {
+    let (year, month, day) = (i128::from(year), i128::from(month), i128::from(day));
+    // As in `civil`.
+    let from_march = year - i128::from(month <= 2);
+    let (era, of_era) = (from_march.div_euclid(400), from_march.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - TO_1970;
+    (civil(days) == (year, month, day)).then_some(days)
+}
+
 /// Year, month and day of a day that is counted from 1970-01-01, by the Gregorian calendar at all times. Years are
 /// counted from March on here, so that a leap day is the last one of its year.
 fn civil(days: i128) -> (i128, i128, i128) {
-    // Days of 400 years, and from 0000-03-01 to 1970.
-    const ERA: i128 = 146_097;
-    let days = days + 719_468;
+    let days = days + TO_1970;
     let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / (ERA - 1)) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
@@ -188,6 +203,21 @@ mod tests {
             assert_eq!(text(of, value), want, "{of} {value}");
         }
         assert!(text("<M8[Y]", i64::MAX).starts_with("9223372036854"));
+    }
+
+    #[test]
+    fn days_are_there_and_back() {
+        for days in (-800_000..800_000).step_by(97) {
+            let (year, month, of_month) = civil(days);
+            assert_eq!(day_of(year as i64, month as u8, of_month as u8), Some(days), "{}", day(days));
+        }
+        assert_eq!(day_of(2024, 2, 29), Some(19_782));
+        for (year, month, day) in
+            [(1900, 2, 29), (2023, 2, 31), (2023, 4, 31), (2023, 13, 1), (2023, 0, 1), (2023, 1, 0)]
+        {
+            assert_eq!(day_of(year, month, day), None, "{year}-{month}-{day}");
+        }
+        assert!(day_of(i64::MIN, 1, 1).is_some() && day_of(i64::MAX, 255, 255).is_none());
     }
 
     #[test]

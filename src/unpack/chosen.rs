@@ -32,6 +32,21 @@ impl Chosen {
         }
         Chosen { tree, wanted }
     }
+
+    /// And the directories that lead to these paths, as far as they are there.
+    pub fn with_ways_to(mut self, paths: &[Vec<u8>]) -> Result<Chosen> {
+        for path in paths {
+            let mut at = ROOT;
+            for name in path.split(|byte| *byte == b'/') {
+                match self.tree.lookup(at, name)? {
+                    Some((node, _)) if matches!(self.tree.kind(node)?, Kind::Directory { .. }) => at = node,
+                    _ => break,
+                }
+                self.wanted[at as usize] = true;
+            }
+        }
+        Ok(self)
+    }
 }
 
 impl Tree for Chosen {

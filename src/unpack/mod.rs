@@ -88,7 +88,7 @@ pub fn unpack(
     let own = options.view.map(own).transpose()?;
     let tree = match choice {
         None => with_own(with_files(tree, archive, options)?, own),
-        Some(choice) => with_own(Chosen::new(tree, &choice.datasets), own),
+        Some(choice) => with_own(Chosen::new(tree, &choice.datasets).with_ways_to(&choice.own)?, own),
     };
     let tree: Arc<dyn Tree> = match options.view {
         None => tree,

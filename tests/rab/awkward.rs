@@ -917,6 +917,7 @@ fn starts_and_stops_of_lists_that_are_not_there_are_refused() {
     let dir = kit::scratch();
     let script = "import sys, os, numpy as np
 for name, starts, stops in [('long', [0, 1], [1, 9]), ('fall', [0, 3], [1, 2]), ('less', [0, 0], [1, -1]),
+                            ('more', [0], [1, 9]),
                             ('good', [2, 9], [3, 9]), ('many', [0] * 9000, [1] * 8999 + [4])]:
     os.makedirs(f'{sys.argv[1]}/{name}/x')
     for part, numbers in [('starts', starts), ('stops', stops), ('content', [7, 8, 9])]:
@@ -927,6 +928,7 @@ for name, starts, stops in [('long', [0, 1], [1, 9]), ('fall', [0, 3], [1, 2]), 
         ("long", "the lists of \"x\": list 1 ends at 9, its content has 3 items"),
         ("fall", "list 1 goes from 3 to 2"),
         ("less", "list 1 goes from 0 to -1"),
+        ("more", "stop 1, which no start has, is 9, its content has 3 items"),
         ("many", "list 8999 ends at 4, its content has 3 items"),
     ] {
         let said = rab(&[&"pack", &to, &dir.path().join(name)]);

@@ -327,6 +327,8 @@ fn unpack_writes_what_only_a_format_has() {
     );
     assert_eq!(unpacked(&[&sample("ffrecord/text_lines.ffr"), &"records", &"--as", &"csv"]), ["records.csv"]);
     assert_eq!(unpacked(&[&onda, &"tables/*", &"--as", &"jsonl"]), [table]);
+    // What is below a directory of which nothing else is wanted.
+    assert_eq!(unpacked(&[&onda, &"tables/test.onda.signal", &"--as", &"jsonl"]), [table]);
     let dir = scratch();
     let none = rab(&[&"unpack", &onda, &dir.path().join("x"), &"nothing*", &"--as", &"jsonl"]);
     assert!(none.code == 3 && none.err.contains("has no dataset \"nothing*\""), "{none:?}");

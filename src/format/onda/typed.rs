@@ -6,6 +6,7 @@ use arrow_array::{UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array}
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
+use crate::array::times;
 use crate::yaml::Node;
 
 /// The type that is called so; None if it is none of numbers, days or times.
@@ -131,16 +132,8 @@ pub fn column(of: &DataType, counts: Vec<Option<i128>>) -> ArrayRef {
 fn days(text: &str) -> Option<i128> {
     let (year, rest) = text.get(1..)?.split_once('-').map(|(year, rest)| (year.len() + 1, rest))?;
     let (year, (month, day)) = (text.get(..year)?, rest.split_once('-')?);
-    let (year, month, day): (i64, i64, i64) = (year.parse().ok()?, digits(month)?, digits(day)?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years that begin on a 1 March, in eras of 400.
-    let year = year.checked_sub(i64::from(month <= 2))?;
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let in_era = of_era * 365 + of_era / 4 - of_era / 100 + in_year;
-    Some(i128::from(era) * 146_097 + i128::from(in_era) - 719_468)
+    let part = |text: &str| u8::try_from(digits(text)?).ok();
+    times::day_of(year.parse().ok()?, part(month)?, part(day)?)
 }
 
 /// Nanoseconds from 1970-01-01 on.
@@ -149,7 +142,8 @@ fn instant(text: &str) -> Option<i128> {
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
     let mut parts = clock.split(':').map(digits);
     let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
-    if parts.next().is_some() || fraction.len() > 9 {
+    let is_time = hours < 24 && minutes < 60 && seconds < 60;
+    if parts.next().is_some() || fraction.len() > 9 || !is_time {
         return None;
     }
     let nanoseconds = digits(fraction)? * 10i64.pow(9 - fraction.len() as u32);
@@ -181,10 +175,29 @@ mod tests {
         }
         assert_eq!(instant("1970-01-02T00:00:00.5"), Some(day + 500_000_000));
         assert_eq!(instant("1969-12-31T23:59:59.999999999"), Some(-1));
-        for text in ["", "1970", "1970-01", "1970-13-01", "1970-1-x", "é-01-01", "1970-00-01"] {
+        for text in [
+            "",
+            "1970",
+            "1970-01",
+            "1970-13-01",
+            "1970-1-x",
+            "é-01-01",
+            "1970-00-01",
+            "2023-02-31",
+            "2023-04-31",
+        ] {
             assert_eq!(days(text), None, "{text}");
         }
-        for text in ["1970-01-01", "1970-01-01T00:00", "1970-01-01T00:00:00:00", "1970-01-01T00:00:00."] {
+        for text in [
+            "1970-01-01",
+            "1970-01-01T00:00",
+            "1970-01-01T00:00:00:00",
+            "1970-01-01T00:00:00.",
+            "2023-02-30T00:00:00",
+            "2023-02-01T24:00:00",
+            "2023-02-01T00:60:00",
+            "2023-02-01T00:00:60",
+        ] {
             assert_eq!(instant(text), None, "{text}");
         }
     }

@@ -5,6 +5,7 @@ use super::Problem;
 use super::buffer::Budget;
 use super::column::{Items, Value};
 use super::field::{Kind, Unit};
+use crate::array::times;
 use crate::error::shortened;
 use crate::yaml::Node;
 
@@ -49,14 +50,14 @@ impl Value<'_> {
             Kind::Decimal { scale, .. } => Node::text(&decimal(self.bytes()?, *scale)),
             Kind::Date { wide } => {
                 let days = if *wide { int()?.div_euclid(86_400_000) } else { int()? };
-                Node::text(&date(days))
+                Node::text(&times::day(days))
             }
             Kind::Time { unit, .. } => Node::text(&time_of_day(nanoseconds(int()?, *unit), *unit)),
             Kind::Timestamp { unit, zone } => {
                 let instant = nanoseconds(int()?, *unit);
                 let (days, rest) = (instant.div_euclid(DAY), instant.rem_euclid(DAY));
                 let utc = if zone.is_some() { "Z" } else { "" };
-                Node::text(&format!("{}T{}{utc}", date(days), time_of_day(rest, *unit)))
+                Node::text(&format!("{}T{}{utc}", times::day(days), time_of_day(rest, *unit)))
             }
             Kind::Duration(unit) => Node::int(nanoseconds(int()?, *unit)),
             Kind::Interval(_) => interval(self.bytes()?),
@@ -155,20 +156,6 @@ fn nanoseconds(count: i128, unit: Unit) -> i128 {
     count * i128::from(unit.0)
 }
 
-/// A day of the proleptic Gregorian calendar, counted from 1970-01-01.
-fn date(days: i128) -> String {
-    // Eras of 400 years that begin on a 1 March.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let in_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * in_year + 2) / 153;
-    let day = in_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i128::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
 fn time_of_day(nanoseconds: i128, unit: Unit) -> String {
     let (seconds, rest) = (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -242,7 +229,7 @@ mod tests {
     #[test]
     fn days_and_times() {
         assert_eq!(
-            [0, -1, 19_782, 11_016, -719_528].map(date),
+            [0, -1, 19_782, 11_016, -719_528].map(times::day),
             ["1970-01-01", "1969-12-31", "2024-02-29", "2000-02-29", "0000-01-01"]
         );
         assert_eq!(time_of_day(3_661_000_000_001, Unit(1)), "01:01:01.000000001");
