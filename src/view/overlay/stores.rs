@@ -96,10 +96,10 @@ impl Stores {
     /// Is it in a store, and in one whose container was replaced, or `is_gone`?
     pub fn lost(&self, path: &[u8], is_gone: bool) -> bool {
         let mut found = lock(&self.found);
-        let mut is_lost = |path| {
+        let is_lost = |path: &[u8]| {
             found.get(path).is_some_and(|store| store.as_ref().is_some_and(|it| is_gone || it.was_replaced))
         };
-        above(path).any(|path| is_lost(path))
+        above(path).any(is_lost)
     }
 
     /// No store was found yet.
