@@ -45,7 +45,7 @@ pub fn brief(described: &Description) -> Fields {
     fields.add("type", Node::text(&described.kind));
     fields.add("shape", described.array.as_ref().map_or(Node::Null, |array| sizes(&array.shape)));
     fields.add("compression", described.compression.as_deref().map_or(Node::Null, Node::text));
-    fields.add("stored", number(described.stored_len()));
+    fields.add("stored", or_null(described.stored.as_ref().map(|_| described.stored_len())));
     fields.add("length", or_null(described.decoded_len));
     fields.add_some("problem", described.fault.as_deref().map(Node::text));
     fields

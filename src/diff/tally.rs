@@ -33,6 +33,8 @@ impl Tally {
             turn(b, of_b);
         }
         let of_b = if is_same { of_a } else { of_b };
+        // What may be between two is in the unit of times, and their numbers are steps.
+        let options = Options { atol: options.atol / self.unit().1, ..options };
         let (size, other) = (of_a.element.size as usize, of_b.element.size as usize);
         if size == 0 || other == 0 {
             return;
@@ -62,6 +64,11 @@ impl Tally {
         }
     }
 
+    /// That of the largest difference, and how many of it a step has.
+    fn unit(&self) -> (&'static str, f64) {
+        self.times.map_or(("", 1.0), |times| times.unit())
+    }
+
     /// Notes two cells that differ.
     pub fn differs(&mut self, rank: u64, cells: impl FnOnce() -> (Cell, Cell)) {
         self.differing += 1;
@@ -73,8 +80,8 @@ impl Tally {
 
     /// What is to be told, if anything; `position` is that of a rank.
     pub fn finish(self, position: impl FnOnce(u64) -> Vec<u64>) -> Option<Values> {
+        let (unit, step) = self.unit();
         let (rank, a, b) = self.first?;
-        let (unit, step) = self.times.map_or(("", 1.0), |times| times.unit());
         Some(Values {
             differing: self.differing,
             compared: self.compared,

@@ -23,6 +23,7 @@ use crate::array::Order;
 use crate::codec::Engine;
 use crate::source::{Policy, Siblings, Source};
 use crate::tree::{Datasets, Names, Tree};
+use crate::yaml::Node;
 use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
 
@@ -95,6 +96,12 @@ pub trait Format: Sync {
     /// The key under which the sidecars of its datasets say what only it knows.
     fn facts(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Is a file of this name with this content what a mount says of a container as a whole, and none of its datasets?
+    fn is_of_container(&self, name: &[u8], node: &Node) -> bool {
+        let _ = (name, node);
+        false
     }
 
     /// Several files can make one container, in their order.

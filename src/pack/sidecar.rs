@@ -28,7 +28,7 @@ pub enum Role {
     Plain,
     /// A dataset's file with its sidecar.
     Described(Sidecar),
-    /// The sidecar of another file.
+    /// The sidecar of another file, or of a container as a whole.
     Sidecar,
 }
 
@@ -76,11 +76,13 @@ pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
         files.iter().enumerate().map(|(number, file)| (file.relative.as_slice(), number)).collect();
     let mut roles: Vec<Role> = files.iter().map(|_| Role::Plain).collect();
     let (mut candidates, mut orphans): (Vec<(usize, usize)>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut of_containers = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let Some(described) = described_by(&file.relative) else { continue };
         match numbers.get(described) {
             Some(data) => candidates.push((number, *data)),
             None if is_sidecar(file)? => orphans.push(number),
+            None if is_of_container(file, described, files)? => of_containers.push(number),
             None => {}
         }
     }
@@ -103,6 +105,13 @@ pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
             Judged::Other => {}
             Judged::Odd(why) => notes.push(format!("{}: {why}: it is packed as a file", own.path.display())),
         }
+    }
+    for number in of_containers {
+        let (Some(file), Some(role @ Role::Plain)) = (files.get(number), roles.get_mut(number)) else {
+            continue;
+        };
+        *role = Role::Sidecar;
+        notes.push(format!("{}: it is left out: it says something of what is not here", file.path.display()));
     }
     let orphans = orphans.into_iter().filter(|number| matches!(roles.get(*number), Some(Role::Plain)));
     for file in orphans.filter_map(|number| files.get(number)) {
@@ -159,6 +168,18 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
 fn is_sidecar(file: &Found) -> Result<bool> {
     let Some(Ok(node)) = parsed(file)? else { return Ok(false) };
     Ok(name(&node).is_some() && says(&node).is_some())
+}
+
+/// Does it say something of a container as a whole, whose files are in the directory `described`?
+fn is_of_container(file: &Found, described: &[u8], files: &[Found]) -> Result<bool> {
+    let is_within =
+        |other: &Found| other.relative.strip_prefix(described).is_some_and(|rest| rest.starts_with(b"/"));
+    let name = file.relative.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    if !files.iter().any(is_within) {
+        return Ok(false);
+    }
+    let node = text(file)?.and_then(|text| yaml::value_to_write(&text).ok());
+    Ok(node.is_some_and(|node| FORMATS.iter().any(|format| format.is_of_container(name, &node))))
 }
 
 /// What is in a file that may be a sidecar.

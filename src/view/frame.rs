@@ -71,18 +71,25 @@ impl Frame {
         }
     }
 
+    /// How many rows such a dataset has, and its columns.
+    pub fn layout(about: &Description) -> Option<(u64, Vec<Column>)> {
+        match (&about.table, &about.array) {
+            (Some(table), _) => Some((table.rows, columns(table))),
+            (None, Some(array)) => {
+                let step = u64::from(array.dtype.element.size);
+                Some((array.shape.iter().product(), fields(record_of(array)?, step)?))
+            }
+            (None, None) => None,
+        }
+    }
+
     /// The rows of a dataset that has some, or its bytes if they make no sense.
     pub fn of(dataset: &Dataset) -> Result<Result<Frame, Content>> {
         let about = dataset.about();
-        let (rows, columns, content) = match (&about.table, &about.array) {
-            (Some(table), _) => (table.rows, columns(table), dataset.exactly(table.byte_len())?),
-            (None, Some(array)) => {
-                let step = u64::from(array.dtype.element.size);
-                let fields = record_of(array).and_then(|record| fields(record, step));
-                let rows = array.shape.iter().product();
-                (rows, fields.ok_or(Error::NotFound)?, dataset.elements(array)?)
-            }
-            (None, None) => return Err(Error::NotFound),
+        let (rows, columns) = Frame::layout(about).ok_or(Error::NotFound)?;
+        let content = match (&about.table, &about.array) {
+            (None, Some(array)) => dataset.elements(array)?,
+            (table, _) => dataset.exactly(table.as_ref().and_then(Table::byte_len))?,
         };
         if let broken @ Content::Broken { .. } = content {
             return Ok(Err(broken));

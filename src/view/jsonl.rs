@@ -3,7 +3,7 @@
 //! first stat.
 
 use super::frame::Frame;
-use super::{Dataset, Face, View};
+use super::{Dataset, Face, View, limits};
 use crate::tree::Description;
 use crate::{Result, lines};
 
@@ -19,7 +19,11 @@ impl View for Jsonl {
     }
 
     fn shows(&self, about: &Description) -> bool {
-        Frame::shows(about)
+        Frame::shows(about) && too_much(about).is_none()
+    }
+
+    fn refuses(&self, about: &Description) -> Option<String> {
+        too_much(about).filter(|_| Frame::shows(about))
     }
 
     fn face(&self, dataset: &Dataset) -> Result<Face> {
@@ -28,6 +32,11 @@ impl View for Jsonl {
             Err(broken) => broken,
         }))
     }
+}
+
+/// Around each value are two quotes, a colon and a comma.
+fn too_much(about: &Description) -> Option<String> {
+    limits::too_much(about, |name| name.len() as u64 + 4)
 }
 
 #[cfg(test)]
@@ -60,6 +69,40 @@ mod tests {
         let of = dataset(about(None, Some(table(1, &[(&name, "uint8")]))), Content::Inline((*b"a").into()));
         let error = Jsonl.face(&of).err().unwrap();
         assert!(error.to_string().contains("262144"), "{error}");
+    }
+
+    #[test]
+    fn rows_are_not_made_again_and_again_without_end() {
+        let of = |width: u64| about(None, Some(table(1, &[("t", &*width.to_string())])));
+        for view in [&Jsonl as &dyn View, &crate::view::csv::Csv] {
+            assert!(view.shows(&of(1 << 20)) && !view.shows(&of((1 << 20) + 1)));
+            assert!(view.refuses(&of(60_000_000)).unwrap().starts_with("a row has 60000000 bytes, "));
+        }
+    }
+
+    #[test]
+    fn a_small_file_has_no_text_without_end() {
+        let name = "x".repeat(1000);
+        let of = |rows, stored| {
+            let table = table(rows, &[(&name, "uint8")]);
+            Description { stored: Some(0..stored), ..about(None, Some(table)) }
+        };
+        let most = (1 << 30) / 1004;
+        assert!(Jsonl.shows(&of(most, 98_000)) && !Jsonl.shows(&of(most + 1, 98_000)));
+        let said = Jsonl.refuses(&of(10u64.pow(8), 98_000)).unwrap();
+        assert_eq!(
+            said,
+            "as text its 100000000 rows have more than 1073741824 bytes around their values, which is the limit"
+        );
+        // What is as long itself may be as long as text.
+        assert!(
+            Jsonl.refuses(&of(10u64.pow(8), 2 << 30)).is_none() && Jsonl.shows(&of(10u64.pow(8), 2 << 30))
+        );
+        let ordinary = about(None, Some(table(10u64.pow(9), &[("a", "float64"), ("time", "int64")])));
+        assert!(Jsonl.shows(&Description { stored: Some(0..16 * 10u64.pow(9)), ..ordinary }));
+        // Of a part it is told by the bytes that it has itself.
+        let part = about(None, Some(table(10u64.pow(8), &[(&name, "uint8")])));
+        assert!(!Jsonl.shows(&Description { decoded_len: Some(10u64.pow(8)), ..part }));
     }
 
     #[test]

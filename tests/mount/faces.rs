@@ -94,20 +94,25 @@ fn an_array_larger_than_memory_is_text_at_once() {
 fn a_text_that_cannot_be_is_no_file_and_said_in_the_log() {
     let dir = scratch();
     let file = dir.path().join("x.npz");
-    let script = "import sys, numpy as np; np.savez(sys.argv[1], wide=np.zeros((2, 300_000), 'S1'), empty=np.zeros((0, 2**62), 'i1'))";
+    let script = "import sys, numpy as np; np.savez_compressed(sys.argv[1], wide=np.zeros((2, 300_000), 'S1'), empty=np.zeros((0, 2**62), 'i1'), keys=np.zeros(10**6, 'u1').view([('k' * 2000, 'u1')]))";
     python(&[&"-c", &script, &file]);
     let mount = Mount::new(&file);
-    for (name, problem) in [
-        ("wide", "it has no face as csv: a row can be more than 1048576 bytes of text, which is the limit"),
-        ("empty", "it has no face as csv: as text it is longer than files can be"),
+    let around =
+        "as text its 1000000 rows have more than 1073741824 bytes around their values, which is the limit";
+    for (name, kind, problem) in [
+        ("wide", "csv", "a row can be more than 1048576 bytes of text, which is the limit"),
+        ("empty", "csv", "as text it is longer than files can be"),
+        ("keys", "jsonl", around),
     ] {
-        let missing = std::fs::metadata(mount.join(".views/csv").join(format!("{name}.csv"))).unwrap_err();
+        let missing = std::fs::metadata(mount.join(format!(".views/{kind}/{name}.{kind}"))).unwrap_err();
         assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
-        let said = format!("dataset {name:?}: {problem}");
+        let said = format!("dataset {name:?}: it has no face as {kind}: {problem}");
         assert_eq!(mount.log().matches(&said).count(), 1, "{}", mount.log());
     }
     assert!(mount.read(".views/csv/wide[:, :1000].csv").unwrap().starts_with(b"#0,1,2,"));
-    assert_eq!(std::fs::read_dir(mount.join(".views/csv")).unwrap().count(), 0);
+    assert_eq!(names(&mount.join(".views/csv")), ["keys.csv"]);
+    assert_eq!(names(&mount.join(".views/jsonl")), [""; 0]);
+    assert_eq!(mount.read(".views/jsonl/keys[:2].jsonl").unwrap().len(), 2 * (2000 + 7));
     assert!(std::fs::metadata(mount.join(".views/csv/wide[:, 1:290000].csv")).is_err());
     assert!(mount.log().contains("such a part has no face as csv: a row"), "{}", mount.log());
 }

@@ -86,6 +86,15 @@ print(count)
         assert!(python(&[&"-c", &script, &mount.path]).trim().parse::<u32>().unwrap() > 20);
         let face = format!(".views/decoded/{EEG}/eeg.npy");
         assert_eq!(unit(&mount, &face), unit(&mount, &format!("{EEG}/eeg")));
+        // Who goes by what is said of values in the unit does not scale them once more.
+        let info = |name: &str| String::from_utf8(mount.read(name).unwrap()).unwrap();
+        let said = info(&format!(".views/decoded/{EEG}/eeg.info.txt"));
+        let decoded = ["value: stored", "resolution: 1.0", "offset: 0.0", "stored: null"];
+        let row = ["sample_type: float64", "sample_resolution_in_unit: 1.0", "sample_offset_in_unit: 0.0"];
+        assert!(decoded.iter().chain(&row).all(|line| said.contains(line)), "{said}");
+        let said = info(&format!(".views/info/{EEG}/eeg.info.txt"));
+        assert!(said.contains("fma(resolution, stored, offset)"), "{said}");
+        assert!(row.iter().all(|line| !said.contains(line)), "{said}");
         let said = mount.log();
         assert!(said.contains(&format!("decoded/{EEG}/")) && said.contains("is out of bounds"), "{said}");
     }

@@ -184,6 +184,9 @@ for path, days, spans in (sys.argv[1], [none, day, none, day], span), (sys.argv[
     let spans = "spans: values: 1 of 4 differ, largest difference 50 s, first [1]: 2 -> 4";
     assert_eq!(found(&[]), [days, spans, turned]);
     assert_eq!(found(&["--rtol", "1", "--atol", "1e30"]), [days, turned]);
+    // What may be between two is in the unit that is printed, whatever a step is.
+    assert_eq!(found(&["--atol", "49.9"]), [days, spans, turned]);
+    assert_eq!(found(&["--atol", "50"]), [days, turned]);
 }
 
 #[test]

@@ -364,3 +364,19 @@ fn a_folder_of_many_files() {
     assert_eq!(reader.paths().count(), 2500);
     assert_eq!(reader.record_at("/1234"), None);
 }
+
+/// What its directory says of all records is none of them.
+#[test]
+fn unpacked_records_are_packed_without_what_is_said_of_them() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    good(&[&"unpack", &sample("text_lines.ffr"), &to("files")]);
+    let said = rab(&[&"pack", &to("new.rab"), &to("files")]);
+    assert!(said.code == 0 && said.err.contains("records.meta.yaml: it is left out"), "{said:?}");
+    good(&[&"diff", &sample("text_lines.ffr"), &to("new.rab")]);
+    // A user's file of that name stays.
+    std::fs::write(to("files/records.meta.yaml"), "records: 7\n").unwrap();
+    let said = rab(&[&"pack", &to("other.rab"), &to("files")]);
+    assert!(said.code == 0 && said.err.is_empty(), "{said:?}");
+    assert!(good(&[&"ls", &to("other.rab")]).contains("records.meta.yaml"));
+}

@@ -47,17 +47,22 @@ fn what_has_no_such_face_is_said() {
     let wide = dir.path().join("x.npz");
     python(&[
         &"-c",
-        &"import sys, numpy as np; np.savez(sys.argv[1], w=np.zeros((2, 300_000), 'S1'))",
+        &"import sys, numpy as np; np.savez_compressed(sys.argv[1], w=np.zeros((2, 300_000), 'S1'), k=np.zeros(10**6, 'u1').view([('k' * 2000, 'u1')]))",
         &wide,
     ]);
-    for what in ["w", "w[:, :290000]"] {
-        let said = refused(&[&"get", &wide, &what, &"--as", &"csv"]);
-        assert!(
-            said.contains("which has no face as csv: a row can be more than 1048576 bytes of text"),
-            "{said}"
-        );
+    let around = "as text its 1000000 rows have more than 1073741824 bytes around their values";
+    for (what, kind, problem) in [
+        ("w", "csv", "a row can be more than 1048576 bytes of text"),
+        ("w[:, :290000]", "csv", "a row can be more than 1048576 bytes of text"),
+        ("k", "jsonl", around),
+    ] {
+        let said = rab(&[&"get", &wide, &what, &"--as", &kind]);
+        let want = format!("which has no face as {kind}: {problem}");
+        assert!(said.code == 1 && said.out.is_empty() && said.err.contains(&want), "{said:?}");
     }
     good(&[&"get", &wide, &"w[:, :1000]", &"--as", &"csv"]);
+    assert_eq!(good(&[&"get", &wide, &"k[:10]", &"--as", &"jsonl"]).lines().count(), 10);
+    good(&[&"get", &wide, &"k", &"--as", &"csv"]);
 }
 
 #[test]

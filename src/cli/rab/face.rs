@@ -47,8 +47,11 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     if !view.shows(seen.about()) {
         let array = seen.about().array.as_ref();
         let shape = array.map_or_else(String::new, |array| format!(" of shape {:?}", array.shape));
-        let problem = view.refuses(seen.about()).map_or_else(String::new, |problem| format!(": {problem}"));
-        return Err(wrong(format!("is {}{shape}, which has no face as {kind}{problem}", dataset.kind())));
+        let lacks = format!("is {}{shape}, which has no face as {kind}", dataset.kind());
+        return Err(match view.refuses(seen.about()) {
+            Some(problem) => Error::Other(format!("dataset {name:?}: {lacks}: {problem}")),
+            None => wrong(lacks),
+        });
     }
     match view.face(&seen)? {
         Face::File(content) => Ok(content),

@@ -33,8 +33,8 @@ pub fn rewrite(
     for array in arrays {
         sound(array, &mut decoded, step)?;
     }
-    let twice = |name: &Box<str>| format!("of two members {name:?} the last is written, as it is read");
-    let mut notes = store.twice.iter().map(twice).collect();
+    let twice = |name: &str| format!("of two members {name:?} the last is written, as it is read");
+    let mut notes = store.twice.iter().map(|name| twice(name)).collect();
     let numbers = if is_whole { every(store, arrays, &mut notes) } else { used(store, arrays)? };
     let mut members = Members::new(1);
     for number in numbers {

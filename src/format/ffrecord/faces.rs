@@ -8,7 +8,7 @@ use super::records::Records;
 use super::rows;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, byte_len, npy};
 use crate::arrow::{self, Column, Of};
-use crate::content::{Bytes, Computed, Content, joined};
+use crate::content::{Bytes, Computed, Content, in_pieces, joined};
 use crate::tree::Description;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
@@ -89,20 +89,18 @@ struct Offsets {
     records: Arc<Records>,
 }
 
-/// So many offsets are made at once.
-const CHUNK: usize = 4096;
-
 impl Offsets {
     fn byte_len(&self) -> u64 {
         8 * (u64::from(self.records.count()) + 1)
     }
 
-    /// The offsets from number `first` on, as many as there is room for, but of one file at most.
+    /// The offsets from number `first` on, as many as there is room for, but of one file at most: bytes of whole ones.
     fn some(&self, first: u64, buf: &mut [u8]) -> Result<usize> {
         let found = u32::try_from(first).ok().and_then(|first| self.records.shard(first));
         let Some((shard, own)) = found else {
-            buf.copy_from_slice(self.records.data_len().to_le_bytes().get(..buf.len()).unwrap_or_default());
-            return Ok(buf.len());
+            let end = buf.first_chunk_mut().ok_or(Error::NotFound)?;
+            *end = self.records.data_len().to_le_bytes();
+            return Ok(end.len());
         };
         let before = self.records.shards().take_while(|other| !std::ptr::eq(*other, shard));
         let before: u64 = before.map(|other| other.data.end - other.data.start).sum();
@@ -124,23 +122,19 @@ impl Computed for Offsets {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let mut chunk = vec![0; 8 * CHUNK];
-        let (mut at, end) = (offset, offset + buf.len() as u64);
-        while at < end {
-            let (first, skip) = (at / 8, (at % 8) as usize);
-            let wanted = (8 * CHUNK as u64).min((end.min(self.byte_len()) - 8 * first).next_multiple_of(8));
-            let count = self.some(first, chunk.get_mut(..wanted as usize).unwrap_or_default())?;
-            let fresh = chunk.get(skip..count).unwrap_or_default();
-            let from = (at - offset) as usize;
-            let to = buf.get_mut(from..).unwrap_or_default();
-            let count = fresh.len().min(to.len());
-            to.iter_mut().zip(fresh).for_each(|(to, from)| *to = *from);
-            if count == 0 {
-                return Err(Error::Other("read past the end".into()));
+        in_pieces(buf, offset, &mut |rest, at| {
+            if at >= self.byte_len() {
+                return Ok(0);
             }
-            at += count as u64;
-        }
-        Ok(())
+            let (first, skip, whole) = (at / 8, (at % 8) as usize, rest.len() / 8 * 8);
+            if skip == 0 && whole > 0 {
+                return self.some(first, rest.get_mut(..whole).unwrap_or_default());
+            }
+            let mut one = [0; 8];
+            self.some(first, &mut one)?;
+            let wanted = rest.iter_mut().zip(one.iter().skip(skip));
+            Ok(wanted.map(|(to, from)| *to = *from).count())
+        })
     }
 
     fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {

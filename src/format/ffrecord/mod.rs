@@ -45,6 +45,7 @@ use super::{Candidate, Context, Format, Listing};
 use crate::Result;
 use crate::source::Source;
 use crate::tree::Tree;
+use crate::yaml::Node;
 use archive::Archive;
 use folder::Folder;
 use records::Records;
@@ -69,6 +70,11 @@ impl Format for FFRecord {
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let is_called = candidate.has_extension(EXTENSION) && candidate.len > 0;
         is_called && (candidate.asked_for || head::is_plausible(candidate))
+    }
+
+    fn is_of_container(&self, name: &[u8], node: &Node) -> bool {
+        name == faces::META.as_bytes()
+            && ["records", "bytes", "files", "parts"].iter().all(|key| node.get(key).is_some())
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::data::Layout;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
-use crate::content::{Bytes, Computed, Content, joined};
+use crate::content::{Bytes, Computed, Content, Units, joined};
 use crate::{Error, Result};
 
 /// Samples are decoded in pieces of about so many bytes: they stay in the processor's cache.
@@ -89,14 +89,14 @@ struct Channel {
 
 impl Channel {
     /// Values from `first` on, as many as `out` has room for.
-    fn values(&self, first: u64, out: &mut [u8], frames: &mut Vec<u8>) -> Result<()> {
+    fn values(&self, out: &mut [u8], first: u64) -> Result<()> {
         let (size, frame) = (self.layout.element.size as usize, self.layout.frame());
         let per_piece = (FRAMES / frame).max(1) as usize;
-        let (mut first, skip) = (first, self.number as usize * size);
+        let (mut first, mut frames, skip) = (first, Vec::new(), self.number as usize * size);
         for piece in out.chunks_mut(per_piece * size) {
             let count = (piece.len() / size) as u64;
             frames.resize((count * frame) as usize, 0);
-            self.samples.fill(frames, first * frame)?;
+            self.samples.fill(&mut frames, first * frame)?;
             let from = frames.get(skip..).unwrap_or_default();
             match size {
                 1 => gather::<1>(from, frame as usize, piece),
@@ -125,10 +125,8 @@ impl Computed for Channel {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let mut frames = Vec::new();
-        aligned(self.layout.element.size.into(), buf, offset, &mut |first, out| {
-            self.values(first, out, &mut frames)
-        })
+        let size = u64::from(self.layout.element.size);
+        aligned((size, size * self.count), buf, offset, &|out, first| self.values(out, first))
     }
 
     fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
@@ -152,9 +150,9 @@ impl Computed for Decoded {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let (size, mut stored) = (u64::from(self.element.size), Vec::new());
-        aligned(8, buf, offset, &mut |first, out| {
-            let mut first = first;
+        let size = u64::from(self.element.size);
+        aligned((8, 8 * self.values), buf, offset, &|out, first| {
+            let (mut first, mut stored) = (first, Vec::new());
             for piece in out.chunks_mut(PIECE as usize) {
                 let count = (piece.len() / 8) as u64;
                 stored.resize((count * size) as usize, 0);
@@ -193,35 +191,21 @@ fn at_once(
     if is_soon { computed.read(range).map(Some) } else { Ok(None) }
 }
 
-/// Calls `fill` with whole values of `size` bytes, and copies from them what `buf` wants at its edges.
+/// `values` makes whole values of `size` bytes, from a number on; of those at its edges `buf` wants parts.
 fn aligned(
-    size: u64,
+    (size, len): (u64, u64),
     buf: &mut [u8],
     offset: u64,
-    fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    values: &dyn Fn(&mut [u8], u64) -> Result<()>,
 ) -> Result<()> {
-    let mut edge = [0; 8];
-    let edge = edge.get_mut(..size as usize).unwrap_or_default();
-    let past = || Error::Other("read past the end".into());
-    let (mut rest, mut at) = (buf, offset);
-    while !rest.is_empty() {
-        let (first, skip) = (at / size, (at % size) as usize);
-        let whole = rest.len() as u64 / size * size;
-        let count = if skip == 0 && whole > 0 {
-            fill(first, rest.get_mut(..whole as usize).unwrap_or_default())?;
-            whole as usize
-        } else {
-            fill(first, edge)?;
-            let from = edge.get(skip..).unwrap_or_default();
-            let count = from.len().min(rest.len());
-            let to = rest.get_mut(..count).ok_or_else(past)?;
-            to.copy_from_slice(from.get(..count).ok_or_else(past)?);
-            count
-        };
-        rest = rest.get_mut(count..).unwrap_or_default();
-        at += count as u64;
-    }
-    Ok(())
+    Units { size, len, most: u64::MAX }.fill(buf, offset, values, &|part, number, skip| {
+        let mut edge = [0; 8];
+        let edge = edge.get_mut(..size as usize).unwrap_or_default();
+        values(edge, number)?;
+        let wanted = edge.get(skip as usize..).and_then(|edge| edge.get(..part.len()));
+        part.copy_from_slice(wanted.ok_or_else(|| Error::Other("read past the end".into()))?);
+        Ok(())
+    })
 }
 
 /// Decodes stored values to float64, little-endian both.

@@ -1,5 +1,7 @@
 //! What is said of a signal, and of a table.
 
+use std::sync::Arc;
+
 use super::arrow::{Field, Problem};
 use super::data::{Data, Encoding, Layout};
 use super::faces::Scale;
@@ -13,10 +15,13 @@ use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
+/// A value that is what is stored.
+const STORED: &str = "stored";
+
 /// A signal's facts: where its data is and what it is, and what is wrong.
 pub struct Facts {
     pub signal: Option<Signal>,
-    pub data: Result<std::sync::Arc<Data>>,
+    pub data: Result<Arc<Data>>,
     /// Samples in the data; None if that is not known or makes no sense.
     pub samples: Option<u64>,
     pub fault: Option<String>,
@@ -137,13 +142,41 @@ fn types(table: &OndaTable) -> Vec<(&str, Node)> {
 fn decoding(signal: &Signal) -> Node {
     let unit = signal.unit.as_deref().map_or(Node::Null, Node::text);
     let Some(scale) = signal.scale() else { return Node::Null };
-    let formula = if scale.is_identity() { "stored" } else { "fma(resolution, stored, offset)" };
+    let formula = if scale.is_identity() { STORED } else { "fma(resolution, stored, offset)" };
     Node::map([
         ("value", Node::text(formula)),
         ("resolution", Node::Float(scale.resolution)),
         ("offset", Node::Float(scale.offset)),
         ("unit", unit),
     ])
+}
+
+/// The row and the facts of a signal as they are of its decoded values, which are `kind` and have nothing left to be scaled.
+pub fn of_decoded(row: &Node, facts: &Node, kind: &str) -> (Node, Node) {
+    let row = with(
+        row,
+        &[
+            ("sample_type", Node::text(kind)),
+            ("sample_resolution_in_unit", Node::Float(1.0)),
+            ("sample_offset_in_unit", Node::Float(0.0)),
+        ],
+    );
+    let same =
+        [("value", Node::text(STORED)), ("resolution", Node::Float(1.0)), ("offset", Node::Float(0.0))];
+    let decoding = facts.get("decoding").map_or(Node::Null, |decoding| with(decoding, &same));
+    (row, with(facts, &[("decoding", decoding)]))
+}
+
+/// A map with other values of those of these keys that it has.
+fn with(map: &Node, values: &[(&str, Node)]) -> Node {
+    let Node::Map(pairs) = map else { return map.clone() };
+    let value_of = |key: &Node| {
+        let found = values.iter().find(|(name, _)| key.as_str() == Some(name));
+        found.map(|(_, value)| Arc::new(value.clone()))
+    };
+    Node::Map(
+        pairs.iter().map(|(key, old)| (key.clone(), value_of(key).unwrap_or_else(|| old.clone()))).collect(),
+    )
 }
 
 /// The sidecar of a signal whose file is called `file_name`.

@@ -12,7 +12,7 @@ mod texts;
 use std::sync::Arc;
 
 use super::frame::Frame;
-use super::{Dataset, Face, View};
+use super::{Dataset, Face, View, limits};
 use crate::array::Array;
 use crate::array::text::Texts;
 use crate::content::Content;
@@ -32,11 +32,16 @@ impl View for Csv {
     }
 
     fn shows(&self, about: &Description) -> bool {
-        Frame::shows(about) || grid(about).is_some_and(|array| too_much(array).is_none())
+        (Frame::shows(about) || grid(about).is_some()) && self.refuses(about).is_none()
     }
 
     fn refuses(&self, about: &Description) -> Option<String> {
-        if Frame::shows(about) { None } else { too_much(grid(about)?) }
+        match Frame::shows(about) {
+            false => too_much(grid(about)?),
+            // The length of numbers is known, and each place in them.
+            true if Frame::is_of_numbers(about) => None,
+            true => limits::too_much(about, |_| 1),
+        }
     }
 
     fn is_of_numbers(&self) -> bool {

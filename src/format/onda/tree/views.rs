@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::data::{Data, Encoding, Layout};
 use super::super::faces;
+use super::super::sidecar;
 use super::super::spans::samples_of;
 use super::OndaTree;
 use super::places::{NAMES, Place};
@@ -199,7 +200,8 @@ impl OndaTree {
         }
     }
 
-    /// What the array is that a file of a view has: said of it is what is said of the signal, but for where the bytes are.
+    /// What the array is that a file of a view has: said of it is what is said of the signal, but for where the bytes are,
+    /// and of decoded values that they are decoded.
     pub fn describe_face(&self, place: Place) -> Result<Option<Description>> {
         let signal = match place {
             Place::Channel(signal, _) => Some(signal),
@@ -232,10 +234,15 @@ impl OndaTree {
             _ => return Ok(None),
         };
         let node = self.arena.node_of(signal).ok_or(Error::NotFound)?;
-        let Some(about) = self.arena.describe(node)? else { return Ok(None) };
+        let Some(mut about) = self.arena.describe(node)? else { return Ok(None) };
+        let kind = array.dtype.element.name().unwrap_or("bytes");
+        if let Place::Decoded(_) = place {
+            let (metadata, codec) = sidecar::of_decoded(&about.metadata, &about.codec, kind);
+            (about.metadata, about.codec) = (Arc::new(metadata), Arc::new(codec));
+        }
         Ok(Some(Description {
             name: String::from_utf8_lossy(&name).as_ref().into(),
-            kind: array.dtype.element.name().unwrap_or("bytes").into(),
+            kind: kind.into(),
             decoded_len: byte_len(array.dtype.element, &array.shape),
             array: Some(array),
             compression: None,

@@ -1,0 +1,28 @@
+//! Rows that are too much to be written as text, which is told before one of them is read: a small file can say the names
+//! of columns in rows without end, and each read of a part of a row makes all of it.
+
+use super::frame::Frame;
+use crate::tree::Description;
+
+/// Bytes of a row's cells at most: a row is made whole for each read of a part of it.
+const MOST_ROW: u64 = 1 << 20;
+/// Of what stands around the values of all rows there may always be so many bytes, ...
+const ALWAYS: u64 = 1 << 30;
+/// ... or so many times as many as the dataset takes in its file.
+const TIMES: u64 = 64;
+
+/// Why such a dataset is not written as text, if it has rows. A row has so many bytes `around` the value of a column of
+/// this name, at least.
+pub fn too_much(about: &Description, around: impl Fn(&str) -> u64) -> Option<String> {
+    let (rows, columns) = Frame::layout(about)?;
+    let row = columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width));
+    if row > MOST_ROW {
+        return Some(format!("a row has {row} bytes, more than {MOST_ROW} are not written as text"));
+    }
+    let stored = about.stored_range().map(|range| range.end - range.start);
+    let most = stored.or(about.decoded_len).unwrap_or(0).saturating_mul(TIMES).max(ALWAYS);
+    let of_row = columns.iter().fold(0, |sum: u64, column| sum.saturating_add(around(&column.name)));
+    (rows.saturating_mul(of_row) > most).then(|| {
+        format!("as text its {rows} rows have more than {most} bytes around their values, which is the limit")
+    })
+}
