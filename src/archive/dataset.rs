@@ -224,7 +224,7 @@ impl<'a> Dataset<'a> {
         own.unwrap_or_else(|| self.archive.source.clone())
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let place = self.file().place().dataset(&self.description.name.lossy());
         Place { row: self.archive.datasets.row(self.number).map(Box::new), ..place }
     }

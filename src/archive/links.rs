@@ -9,8 +9,10 @@ const MOST: usize = 40;
 pub fn followed<'l>(links: &'l [Link], name: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'l> {
     let next = move |name: &Vec<u8>| {
         links.iter().find_map(|link| {
-            let place = link.place.join(&b'/');
-            let rest = name.strip_prefix(&*place).filter(|rest| rest.first().is_none_or(|b| *b == b'/'))?;
+            let below = |place: &[u8]| {
+                name.strip_prefix(place).filter(|rest| rest.first().is_none_or(|b| *b == b'/'))
+            };
+            let rest = below(link.name.as_bytes()).or_else(|| below(&link.place.join(&b'/')))?;
             Some([target(link).join(&b'/'), rest.to_vec()].concat())
         })
     };
@@ -36,8 +38,9 @@ mod tests {
     use super::*;
 
     fn link(place: &str, target: &str) -> Link {
+        let name = place.replace("%25", "%").into();
         let place = place.split('/').map(|part| part.as_bytes().to_vec()).collect();
-        Link { place, target: target.into() }
+        Link { place, name, target: target.into() }
     }
 
     fn all(links: &[Link], name: &str) -> Vec<String> {
@@ -51,6 +54,7 @@ mod tests {
             link("columns/bb", "../x/y"),
             link("x/y", "./z"),
             link("x/c", "c"),
+            link("columns/c%25", "a"),
             link("x/d", "e/f"),
             link("x/e", "d"),
         ];
@@ -58,6 +62,9 @@ mod tests {
         assert_eq!(all(&links, "columns/b/content/data"), ["columns/a/content/data"]);
         assert_eq!(all(&links, "columns/bb/data"), ["x/y/data", "x/z/data"]);
         assert!(all(&links, "columns/bc").is_empty() && all(&links, "").is_empty());
+        for name in ["columns/c%", "columns/c%25"] {
+            assert_eq!(all(&links, &format!("{name}/data")), ["columns/a/data"], "{name}");
+        }
         assert_eq!(all(&links, "x/c"), ["x/c"; MOST]);
         assert_eq!(all(&links, "x/d").len(), MOST);
     }

@@ -242,6 +242,9 @@ impl Archive {
     /// not looked at.
     pub(crate) fn fits(&self, number: usize) -> Result<()> {
         let Ok(known) = u32::try_from(number) else { return Ok(()) };
+        if self.find(self.raw_name(number)) != Some(number) {
+            return self.dataset_at(number)?.is_first();
+        }
         let checked = self.datasets.check(known);
         match self.datasets.violations(known) {
             Ok(against) if against.is_empty() => checked,

@@ -54,11 +54,24 @@ impl Dataset<'_> {
         Err(Error::damaged(place, against.join("; ")))
     }
 
-    fn verify_data(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
-        let described = self.description();
-        if self.archive.find(described.name.as_bytes()) != Some(self.number as usize) {
-            return Err(self.wrong("there is another dataset of this name before it".into()));
+    /// Fails if a dataset before it has its name.
+    pub(super) fn is_first(&self) -> Result<()> {
+        match self.archive.find(self.description().name.as_bytes()) == Some(self.number as usize) {
+            true => Ok(()),
+            false => Err(self.wrong("there is another dataset of this name before it".into())),
         }
+    }
+
+    /// What it holds can be taken for right: no other has its name, and its checksum, if there is one, is that of its
+    /// stored bytes.
+    pub(crate) fn can_be_copied(&self) -> Result<()> {
+        self.is_first()?;
+        self.verify_checksum()
+    }
+
+    fn verify_data(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
+        self.is_first()?;
+        let described = self.description();
         let is_made = described.stored.is_none() && described.fault.is_none();
         let mut refused = None;
         if is_made {

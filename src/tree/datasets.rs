@@ -168,6 +168,8 @@ pub trait Rewrite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub place: Vec<Vec<u8>>,
+    /// What it is called by its name, where file names are escaped.
+    pub name: Box<str>,
     pub target: Vec<u8>,
 }
 

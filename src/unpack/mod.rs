@@ -60,6 +60,8 @@ pub struct Watch<'a> {
     pub passed: &'a (dyn Fn(u64) + Sync),
     /// A dataset that cannot be read, or is wrong; the others go on. It may be told again.
     pub failed: &'a (dyn Fn(&Error) + Sync),
+    /// One more of what is said once. It may be worse.
+    pub failed_again: &'a (dyn Fn(&Error) + Sync),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,
 }
@@ -307,8 +309,9 @@ impl Unpacking<'_> {
         if !is_its_own {
             return Err(error);
         }
-        if of.is_none_or(Store::is_news) {
-            (self.watch.failed)(&error);
+        match of.is_none_or(Store::is_news) {
+            true => (self.watch.failed)(&error),
+            false => (self.watch.failed_again)(&error),
         }
         Ok(())
     }

@@ -112,6 +112,18 @@ pub trait View: Sync {
         false
     }
 
+    /// Is it the name of one of its own files, which hold no data? Programs do without those that are not there.
+    fn is_own(&self, name: &[u8]) -> bool {
+        let _ = name;
+        false
+    }
+
+    /// Is it what a piece of the data is called in a face that is a directory? Such a face has all of its pieces.
+    fn is_piece(&self, name: &[u8]) -> bool {
+        let _ = name;
+        false
+    }
+
     /// One of these files.
     fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content> {
         let _ = (directory, name);

@@ -236,6 +236,139 @@ write("a")
     }
 }
 
+/// All that a program knows of such a store it has from one file, and asks for no array before it wants the data.
+#[test]
+fn a_store_opened_by_what_says_all_of_it_is_missed_and_not_read_as_zeros() {
+    let script = r#"
+import os, sys, time, numpy as np, xarray, zarr
+source, mount, below = sys.argv[1:]
+def write(name, **arrays):
+    np.savez(os.path.join(source, "new"), **arrays)
+    os.rename(os.path.join(source, "new.npz"), os.path.join(source, name))
+def plain(name):
+    with open(os.path.join(source, name), "wb") as file:
+        file.write(b"no container")
+openers = {
+    "xarray": lambda path: xarray.open_zarr(path, consolidated=True, chunks=None),
+    "zarr": lambda path: zarr.open_consolidated(path, zarr_format=2, mode="r"),
+    "as it is": lambda path: zarr.open_group(path, zarr_format=2, mode="r", use_consolidated=False),
+}
+ways = {
+    "removed": lambda name: os.remove(os.path.join(source, name)),
+    "other": lambda name: write(name, b=np.arange(1, 101)),
+    "a group": lambda name: write(name, **{"a/b": np.arange(1, 101)}),
+    "plain": plain,
+}
+def at(name):
+    return os.path.join(mount, below.replace("NAME", name))
+opened = {}
+for opener in openers:
+    for way in ways:
+        name = (opener + "-" + way + ".npz").replace(" ", "-")
+        write(name, a=np.arange(1, 101), c=np.arange(1, 101))
+        opened[name] = (way, openers[opener](at(name)))
+# What a container has not is no error.
+assert "y" not in zarr.open_group(at("zarr-other.npz"), zarr_format=2, mode="r")
+for name, (way, _) in opened.items():
+    ways[way](name)
+# Whoever may have what was there before is not told "no" either.
+time.sleep(3)
+assert openers["xarray"](at("zarr-other.npz"))["b"].values[:2].tolist() == [1, 2]
+for again in range(2):
+    for name, (way, store) in opened.items():
+        for array in "a", "c":
+            try:
+                values = np.asarray(store[array][:4])
+            except Exception:
+                continue
+            raise SystemExit(f"{name}: {array} was read: {values}")
+    # Neither after a listing, which looks at all that is there.
+    os.system("ls -lR " + mount + " > /dev/null 2>&1")
+"#;
+    for (below, options) in [
+        (".views/zarr/NAME", &["--refresh", "1"][..]),
+        ("NAME/.views/zarr", &["--refresh", "1"]),
+        ("NAME", &["--refresh", "1", "--as", "zarr"]),
+    ] {
+        let dir = scratch();
+        std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
+        let mount = Mount::with(dir.path(), options);
+        python(&[&"-c", &script, &dir.path(), &mount.path, &below]);
+        assert!(mount.log().contains("its container was replaced"), "{}", mount.log());
+    }
+}
+
+/// A description that a program has read may be that of an array with more chunks than the one that is there now.
+#[test]
+fn a_chunk_that_an_array_has_not_is_an_error_and_not_zeros() {
+    let script = r#"
+import os, sys, time, numpy as np, zarr
+source, mount = sys.argv[1:]
+def write(**arrays):
+    np.savez(os.path.join(source, "new"), **arrays)
+    os.rename(os.path.join(source, "new.npz"), os.path.join(source, "x.npz"))
+def opened():
+    return zarr.open_group(os.path.join(mount, ".views/zarr/x.npz"), zarr_format=2, mode="r", use_consolidated=False)
+whole = np.arange(1.0, 3_000_001)
+for other in whole[:100], whole.reshape(1000, 3000), whole[:0], whole[0]:
+    write(x=whole)
+    time.sleep(3)
+    x = opened()["x"]
+    assert x[2_900_000] == 2_900_001
+    write(x=other)
+    time.sleep(3)
+    try:
+        values = x[2_900_000:2_900_003]
+    except Exception:
+        values = None
+    assert values is None, (other.shape, values)
+    # What is there now is read as ever, also what has no chunks.
+    assert np.array_equal(opened()["x"][...], other), other.shape
+"#;
+    let dir = scratch();
+    std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
+    let mount = Mount::with(dir.path(), &["--refresh", "1"]);
+    python(&[&"-c", &script, &dir.path(), &mount.path]);
+    assert!(mount.log().contains("it has all of its pieces"), "{}", mount.log());
+    // Also where nothing changes.
+    let script = "import sys, numpy as np; np.savez(sys.argv[1], x=np.arange(9.0))";
+    let file = dir.path().join("one.npz");
+    python(&[&"-c", &script, &file]);
+    let mount = Mount::new(&file);
+    let missing = |name: &str| std::fs::metadata(mount.join(".views/zarr/x").join(name)).unwrap_err();
+    for (name, is) in
+        [("1", libc::EIO), ("0.0", libc::EIO), ("zarr.json", libc::ENOENT), ("0.", libc::ENOENT)]
+    {
+        assert_eq!(missing(name).raw_os_error(), Some(is), "{name}");
+    }
+}
+
+/// A `find` enters more directories than anybody wants to remember.
+#[test]
+fn a_store_is_missed_also_after_many_directories() {
+    let script = r#"
+import os, sys, numpy as np, xarray
+source, mount = sys.argv[1:]
+path = os.path.join(source, "sub/x.npz")
+os.mkdir(os.path.join(source, "sub"))
+np.savez(path, **{"a/b": np.arange(1, 101)})
+for at in range(17_000):
+    os.mkdir(os.path.join(source, f"{at}"))
+store = xarray.open_zarr(os.path.join(mount, "sub/x.npz/.views/zarr/a"), consolidated=False, chunks=None)
+for at in range(17_000):
+    os.stat(os.path.join(mount, f"{at}"))
+os.remove(path)
+try:
+    values = store["b"].values.tolist()
+except Exception:
+    values = None
+assert values in (None, list(range(1, 101))), values[:4]
+"#;
+    let dir = scratch();
+    let mount = Mount::with(dir.path(), &["--refresh", "60"]);
+    python(&[&"-c", &script, &dir.path(), &mount.path]);
+}
+
 /// One name can be of more directories than a stack has room for.
 #[test]
 fn what_is_nested_too_deep_is_left_out_of_what_says_all() {

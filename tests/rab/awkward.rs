@@ -1006,8 +1006,47 @@ fn links_are_listed() {
         assert_eq!((by_link.code, &by_link.out), (0, &itself.out), "{verb} {more}: {by_link:?}");
     }
     assert!(good(&[&"info", &shared, &"columns/b"]).contains("name: columns/a/data"));
+    // By the name, and by the path.
+    let dir = kit::scratch();
+    let linked = dir.path().join("linked.awkd");
+    kit::python(&[&"-c", &LINK, &linked]);
+    assert!(good(&[&"ls", &linked]).ends_with("x/columns/b%25 -> a\n"));
+    for name in ["b%", "b%25", "b%/data"] {
+        assert_eq!(good(&[&"get", &linked, &format!("x/columns/{name}")]), "[7]\n", "{name}");
+    }
     let missing = rab(&[&"get", &shared, &"columns/b/nothing"]);
     assert!(missing.code == 3 && missing.err.contains("no dataset \"columns/b/nothing\""), "{missing:?}");
+}
+
+/// A table whose column `b%` is its column `a`; an array of so many empty lists; dates and spans without a unit.
+const LINK: &str = r#"
+import json, struct, sys, zipfile
+def flat(dtype, count, more={}):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "0"}, {"dtype": dtype}, {"json": count}], **more}
+columns = {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": [["a", flat("int64", 1, {"id": 1})], ["b%", {"ref": 1}]]}, {"json": 0}]}
+with zipfile.ZipFile(sys.argv[1], "w") as to:
+    to.writestr("0", struct.pack("<q", 7))
+    arrays = {"date": flat("datetime64", 1), "span": flat("timedelta64", 1), "big": flat(["int8", [0]], 1 << 60), "x": columns}
+    for name, schema in arrays.items():
+        to.writestr(f"{name}.json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+"#;
+
+/// Numbers of no unit are what they are, and what is refused has a file.
+#[test]
+fn times_without_a_unit_and_lists_without_end() {
+    let dir = kit::scratch();
+    let (from, to) = (dir.path().join("x.awkd"), dir.path().join("x.npz"));
+    kit::python(&[&"-c", &LINK, &from]);
+    good(&[&"verify", &from]);
+    assert_eq!(rab(&[&"convert", &from, &to, &"date/data", &"span/data"]).code, 0);
+    let script = "import sys, numpy as np; a = np.load(sys.argv[1]); assert all(b.view('i8') == [7] for b in a.values()); print([(str(b.dtype), 7) for b in a.values()])";
+    let found = kit::python(&[&"-c", &script, &to]);
+    assert!(found.contains("'datetime64', ") && found.contains("'timedelta64', "), "{found}");
+    let said = rab(&[&"get", &"--json", &from, &"big"]);
+    assert!(said.code == 1 && said.err.contains("x.awkd: dataset \"big/data\": the shape"), "{said:?}");
+    for name in ["date", "span"] {
+        assert_eq!(good(&[&"get", &from, &name, &"--json"]), "[{\"__bytes_hex__\":\"0700000000000000\"}]\n");
+    }
 }
 
 /// Each is named for what is wrong with it; `repeated` is what the reference reads too.

@@ -195,4 +195,14 @@ fn a_name_that_comes_twice_is_damage() {
     let (_dir, file) = write(&header, b"xy");
     let said = rab(&[&"verify", &file]);
     assert!(said.code == 12 && said.out.contains("there is another dataset of this name"), "{said:?}");
+    let out = scratch();
+    let at = |name: &str| out.path().join(name);
+    let said = rab(&[&"unpack", &file, &at("files")]);
+    assert!(said.code == 12 && said.err.contains("there is another dataset of this name"), "{said:?}");
+    assert_eq!(std::fs::read(at("files/a~2")).unwrap(), b"y");
+    for to in ["x.npz", "x.rab"] {
+        let said = rab(&[&"convert", &file, &at(to)]);
+        assert!(said.code == 12 && said.err.contains("there is another dataset of this name"), "{said:?}");
+        assert!(!at(to).exists());
+    }
 }

@@ -30,9 +30,9 @@ pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
 /// A whole array or a part of one.
 pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
     if slab.is_empty() && json::Lists::are_too_many(&slab.shape()) {
-        let (name, most) = (dataset.description().name.lossy(), json::MOST_EMPTY);
-        let problem = format!("the shape {:?} is that of more than {most} empty lists", slab.shape());
-        return Err(Error::Other(format!("dataset {name:?}: {problem}, which is the limit")).into());
+        let (place, shape, most) = (dataset.place(), slab.shape(), json::MOST_EMPTY);
+        let problem = format!("the shape {shape:?} is that of more than {most} empty lists");
+        return Err(Error::Other(format!("{place}: {problem}, which is the limit")).into());
     }
     let mut lists = json::Lists::new(slab.shape());
     for part in dataset.blocks(slab)? {

@@ -70,7 +70,12 @@ impl Unpack {
                 progress.hidden(|| complain(error));
             }
         };
-        let watch = Watch { passed: &|bytes| progress.add(bytes), failed: &failed, stop: &stop.asked };
+        let watch = Watch {
+            passed: &|bytes| progress.add(bytes),
+            failed: &failed,
+            failed_again: &|error| told.note(error.exit_code()),
+            stop: &stop.asked,
+        };
         let options =
             Options { view, force: self.force, meta: !self.no_meta, jobs: values::jobs_or_all(self.jobs) };
         let done = unpack::unpack(&archive, chosen.as_ref(), &self.dir, options, &watch);

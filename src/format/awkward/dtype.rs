@@ -36,7 +36,7 @@ pub enum Cell {
     Unicode(Endian),
     /// A date or span of time, as numpy calls it: `<M8[ns]`.
     Time(Times, Box<str>),
-    /// Bytes without a meaning, or one that is not read: `V8`, `float128`.
+    /// Bytes without a meaning, or one that is not read: `|V8`, `<M8` without a unit, `float128`.
     Raw(Box<str>),
     /// With the offset of each.
     Fields(Vec<(Box<str>, u64, Type)>),
@@ -124,6 +124,15 @@ fn simple(text: &str) -> Result<Type, String> {
     if let Some(element) = Element::from_name(bare).filter(|_| bare.len() == text.len()) {
         return number(element);
     }
+    // Numbers of no unit mean nothing, but are what they are.
+    let generic = match bare.strip_suffix("[generic]").unwrap_or(bare) {
+        "datetime64" | "M8" => Some("M8"),
+        "timedelta64" | "m8" => Some("m8"),
+        _ => None,
+    };
+    if let Some(kind) = generic {
+        return of(Cell::Raw(format!("{}{kind}", mark(endian)).into()), 8);
+    }
     let time = |bare: &str| {
         let long = bare.strip_prefix("datetime64[").or_else(|| bare.strip_prefix("timedelta64["));
         let unit = long
@@ -200,7 +209,7 @@ impl Type {
             Cell::Bytes => format!("|S{}", self.width),
             Cell::Unicode(endian) => format!("{}U{}", mark(*endian), self.width / 4),
             Cell::Time(_, name) => name.to_string(),
-            Cell::Raw(name) if name.starts_with('|') => name.to_string(),
+            Cell::Raw(name) if name.starts_with(['|', '<', '>']) => name.to_string(),
             Cell::Raw(_) if self.width == 32 => "<c32".into(),
             Cell::Raw(_) => "<f16".into(),
             Cell::Fields(fields) => {
@@ -259,6 +268,9 @@ mod tests {
             (r#""|V8""#, "|V8", 8, vec![]),
             (r#""datetime64[ns]""#, "<M8[ns]", 8, vec![]),
             (r#"">m8[25us]""#, ">m8[25us]", 8, vec![]),
+            (r#""datetime64""#, "<M8", 8, vec![]),
+            (r#"">m8""#, ">m8", 8, vec![]),
+            (r#""timedelta64[generic]""#, "<m8", 8, vec![]),
             (r#""float128""#, "<f16", 16, vec![]),
             (r#"["float32", [3, 4]]"#, "<f4", 48, vec![3, 4]),
             (r#"["float32", 5]"#, "<f4", 20, vec![5]),

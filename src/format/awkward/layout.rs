@@ -375,7 +375,11 @@ impl Placing<'_> {
                 _ => (place, target.clone()),
             };
             if self.has_room(&place) && self.has_room(&target) {
-                self.placed.links.push(Link { target: place.to(&target), place: place.parts() });
+                self.placed.links.push(Link {
+                    target: place.to(&target),
+                    name: place.joined(),
+                    place: place.parts(),
+                });
             }
         }
     }

@@ -1,6 +1,8 @@
-//! Stores that were found: one that is not there any more is an error, also on the way to it, where a tree can change.
-//! To a program that has it open, what is missing of it is data of a sort.
+//! Where programs found stores. To one that has a store open, what is missing of it is data of a sort: so where a store was
+//! and is not any more, or is that of another container, what is missing is an error. Containers do not change, so what
+//! is missing of the same one was never there.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,75 +11,95 @@ use lru::LruCache;
 use super::Overlay;
 use super::nodes::{LONGEST, Node, Parent, What, is_view};
 use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
+use crate::view::View;
 use crate::{Error, Result};
 
-/// Paths that are kept, and directories of the tree on the way to them.
+/// Paths that are kept.
 const FOUND: NonZeroUsize = NonZeroUsize::new(16 << 10).unwrap();
+
+const GONE: &str = "it was there, and is not any more: open again what is in it";
+const REPLACED: &str = "its container was replaced, and what is there now has it not: open the store again";
+const NO_PIECE: &str = "it has all of its pieces, and none of that name: open it again";
 
 /// Where something is, from the root on, as who looked for it called it.
 pub type Path = Vec<u8>;
 
-/// In which directory, by which name.
-type Way = (NodeId, Box<[u8]>);
-
 pub struct Stores {
-    /// Directories of stores, and those that lead there.
-    found: Mutex<LruCache<Path, ()>>,
-    /// Where directories of the tree were found.
-    ways: Mutex<LruCache<NodeId, Way>>,
+    /// Where containers are stores, and the directories that lead there.
+    found: Mutex<LruCache<Path, Option<Store>>>,
+    /// Where the directories of the tree are that the kernel remembers.
+    ways: Mutex<HashMap<NodeId, Way>>,
+}
+
+struct Store {
+    container: NodeId,
+    /// It was there first, and something else after it: some program may have either open.
+    was_replaced: bool,
+}
+
+/// In which directory, by which name, and how often it was looked up.
+struct Way {
+    dir: NodeId,
+    name: Box<[u8]>,
+    lookups: u64,
 }
 
 impl Stores {
     pub fn new() -> Stores {
-        Stores { found: Mutex::new(LruCache::new(FOUND)), ways: Mutex::new(LruCache::new(FOUND)) }
+        Stores { found: Mutex::new(LruCache::new(FOUND)), ways: Mutex::default() }
     }
 
-    /// A directory of the tree was found.
+    /// A directory of the tree was looked up.
     pub fn entered(&self, dir: NodeId, name: &[u8], id: NodeId) {
-        lock(&self.ways).put(id, (dir, name.into()));
-    }
-
-    /// What is called so in a directory of the tree, or in one of a view. None where no program could say it, and where
-    /// the directory was found too long ago.
-    pub fn path(&self, mut dir: NodeId, mut node: Option<&Node>, name: &[u8]) -> Option<Path> {
-        let (mut names, mut len) = (vec![Box::from(name)], name.len());
-        while let Some(inner) = node {
-            len += inner.name.len() + 1;
-            names.push(inner.name.clone());
-            dir = inner.parent.id();
-            node = match &inner.parent {
-                Parent::View(parent) => Some(parent),
-                Parent::Tree(_) => None,
-            };
-        }
         let mut ways = lock(&self.ways);
-        while dir != ROOT && len <= LONGEST {
-            let (above, name) = ways.get(&dir)?;
-            len += name.len() + 1;
-            names.push(name.clone());
-            dir = *above;
-        }
-        drop(ways);
-        names.reverse();
-        (len <= LONGEST).then(|| names.join(&b'/'))
+        let lookups = ways.get(&id).map_or(1, |way| way.lookups + 1);
+        ways.insert(id, Way { dir, name: name.into(), lookups });
     }
 
-    /// There is a store's directory.
-    pub fn put(&self, path: Path) {
+    /// So many look-ups of a node are forgotten.
+    pub fn left(&self, id: NodeId, lookups: u64) {
+        let mut ways = lock(&self.ways);
+        let Some(way) = ways.get_mut(&id) else { return };
+        way.lookups = way.lookups.saturating_sub(lookups);
+        if way.lookups == 0 {
+            ways.remove(&id);
+        }
+    }
+
+    fn way(&self, id: NodeId) -> Option<(NodeId, Box<[u8]>)> {
+        lock(&self.ways).get(&id).map(|way| (way.dir, way.name.clone()))
+    }
+
+    /// There is a directory where a store can be: this container's, if it is one.
+    pub fn seen(&self, path: &[u8], container: Option<NodeId>) {
         let mut found = lock(&self.found);
-        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        for (at, _) in slashes {
-            let above = path.get(..at).unwrap_or_default();
+        if let Some(Some(store)) = found.get_mut(path) {
+            store.was_replaced |= container != Some(store.container);
+        } else if let Some(container) = container {
+            found.put(path.into(), Some(Store { container, was_replaced: false }));
+        } else {
+            return;
+        }
+        // After it, so that it is dropped before them.
+        for above in above(path) {
             if found.get(above).is_none() {
-                found.put(above.to_vec(), ());
+                found.put(above.into(), None);
             }
         }
-        found.put(path, ());
     }
 
-    /// Is a store known to have been there, or behind it?
+    /// Was a store there, or behind it?
     pub fn had(&self, path: &[u8]) -> bool {
         lock(&self.found).get(path).is_some()
+    }
+
+    /// Is it in a store, and in one whose container was replaced, or `is_gone`?
+    pub fn lost(&self, path: &[u8], is_gone: bool) -> bool {
+        let mut found = lock(&self.found);
+        let is_lost = |path: &[u8]| {
+            found.get(path).is_some_and(|store| store.as_ref().is_some_and(|it| is_gone || it.was_replaced))
+        };
+        above(path).any(is_lost)
     }
 
     /// No store was found yet.
@@ -86,8 +108,14 @@ impl Stores {
     }
 }
 
+/// The directories that a path leads through.
+fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.map(|(at, _)| path.get(..at).unwrap_or_default())
+}
+
 impl Overlay {
-    /// What was found in a directory. A store that was there and is no more is an error, and so is what leads to it.
+    /// What was found in a directory, or why what is missing there is an error.
     pub(super) fn still_there(
         &self,
         dir: NodeId,
@@ -95,47 +123,114 @@ impl Overlay {
         name: &[u8],
         found: Result<Option<(NodeId, Face)>>,
     ) -> Result<Option<(NodeId, Face)>> {
-        let missing = match &found {
-            _ if !self.can_change => return found,
-            // What is in an array is so by its description, whatever was called so before.
-            _ if node.is_some_and(|node| matches!(node.what, What::Face { .. })) => return found,
-            Ok(Some((id, _))) if self.is_store(*id) => {
-                self.stores.path(dir, node, name).into_iter().for_each(|path| self.stores.put(path));
-                return found;
-            }
-            Ok(Some((id, _))) => match self.kind(*id) {
-                Ok(Kind::File) => Some(*id),
-                Ok(Kind::Directory { .. }) if !is_view(*id) => {
-                    self.stores.entered(dir, name, *id);
-                    return found;
-                }
-                _ => return found,
+        match &found {
+            Ok(None) => self.missing(dir, node, name, false)?,
+            Err(Error::NotFound | Error::NotADirectory) => self.missing(dir, node, name, true)?,
+            Ok(Some((id, _))) if self.can_change => match self.kind(*id) {
+                Ok(kind) => self.there(dir, node, name, *id, kind).inspect_err(|_| self.forget(*id, 1))?,
+                Err(_) => return found,
             },
-            Ok(None) | Err(Error::NotFound | Error::NotADirectory) => None,
-            Err(_) => return found,
-        };
-        if self.stores.is_empty() {
-            return found;
+            _ => return found,
         }
-        match self.stores.path(dir, node, name).filter(|path| self.stores.had(path)) {
-            None => found,
-            Some(path) => {
-                missing.into_iter().for_each(|id| self.forget(id, 1));
-                Err(self.gone(&path))
+        found
+    }
+
+    /// There is something of that name. What is no directory and called as what led to a store is an error: so is then,
+    /// to the kernel, all that was below it, and a program takes "not a directory" for "no such file".
+    pub(super) fn there(
+        &self,
+        dir: NodeId,
+        node: Option<&Node>,
+        name: &[u8],
+        id: NodeId,
+        kind: Kind,
+    ) -> Result<()> {
+        if node.is_some_and(|node| matches!(node.what, What::Face { .. })) {
+            return Ok(());
+        }
+        let is_directory = matches!(kind, Kind::Directory { .. });
+        if is_directory && !is_view(id) {
+            self.stores.entered(dir, name, id);
+        }
+        match self.can_be_store(id) {
+            Some(of) if is_directory => {
+                let container = Some(of).filter(|of| self.tree.is_container(*of));
+                self.path(dir, node, name).into_iter().for_each(|path| self.stores.seen(&path, container));
+                Ok(())
             }
+            _ if is_directory || self.stores.is_empty() => Ok(()),
+            _ => self
+                .path(dir, node, name)
+                .filter(|path| self.stores.had(path))
+                .map_or(Ok(()), |path| Err(self.gone(&path, GONE))),
         }
     }
 
-    /// Is it a directory of a store: an array, or what holds some?
-    fn is_store(&self, id: NodeId) -> bool {
-        let Some(node) = self.nodes.get(id) else { return false };
-        match (&node.what, &node.parent) {
-            (What::Face { view, .. }, _) => view.makes_directories(),
-            (What::Directory { view }, Parent::View(above)) => {
-                view.makes_directories() && matches!(above.what, What::Directory { .. })
-            }
-            _ => false,
+    /// There is nothing of that name; `is_gone` if the directory itself is not there any more.
+    fn missing(&self, dir: NodeId, node: Option<&Node>, name: &[u8], is_gone: bool) -> Result<()> {
+        let view = match node.map(|node| &node.what) {
+            None => self.shown,
+            Some(What::Views { .. }) => None,
+            Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
+        };
+        let view = view.filter(|view| view.makes_directories());
+        if let Some(node) = node.filter(|node| matches!(node.what, What::Face { .. })) {
+            return match view.is_some_and(|view| view.is_piece(name)) {
+                true => Err(self.gone(&node.name, NO_PIECE)),
+                false => Ok(()),
+            };
         }
+        if !self.can_change || self.stores.is_empty() {
+            return Ok(());
+        }
+        let Some(path) = self.path(dir, node, name) else { return Ok(()) };
+        if self.stores.had(&path) {
+            return Err(self.gone(&path, GONE));
+        }
+        let is_data = |view: &dyn View| is_gone || !view.is_own(name);
+        if view.is_some_and(is_data) && self.stores.lost(&path, is_gone) {
+            return Err(self.gone(&path, REPLACED));
+        }
+        Ok(())
+    }
+
+    /// The directory of the tree that this one shows as a store, if it is a container.
+    fn can_be_store(&self, id: NodeId) -> Option<NodeId> {
+        let node = match is_view(id) {
+            true => self.nodes.get(id)?,
+            false => return self.shown.filter(|view| view.makes_directories()).map(|_| id),
+        };
+        match &node.what {
+            What::Directory { view } if view.makes_directories() => Some(node.of.node()),
+            _ => None,
+        }
+    }
+
+    /// What is called so in a directory of the tree, or in one of a view; None where no program could say it.
+    fn path(&self, dir: NodeId, node: Option<&Node>, name: &[u8]) -> Option<Path> {
+        let (mut names, mut len) = (vec![Box::from(name)], name.len());
+        let mut at = match node {
+            Some(node) => {
+                len += node.name.len() + 1;
+                names.push(node.name.clone());
+                node.parent.clone()
+            }
+            None => Parent::Tree(dir),
+        };
+        while at.id() != ROOT && len <= LONGEST {
+            let (above, name) = match &at {
+                Parent::View(node) => (node.parent.clone(), node.name.clone()),
+                Parent::Tree(id) => {
+                    let (above, name) = self.stores.way(*id)?;
+                    (self.nodes.get(above).map_or(Parent::Tree(above), Parent::View), name)
+                }
+            };
+            len += name.len() + 1;
+            names.push(name);
+            at = above;
+        }
+        names.reverse();
+        (len <= LONGEST).then(|| names.join(&b'/'))
     }
 
     /// Of what is in a store: that its container is not there any more is not that the store has no such file.
@@ -144,15 +239,13 @@ impl Overlay {
             (
                 Err(Error::NotFound),
                 What::Face { view, .. } | What::Inside { view } | What::Directory { view },
-            ) if view.makes_directories() => Err(self.gone(&node.name)),
+            ) if view.makes_directories() => Err(self.gone(&node.name, GONE)),
             (answer, _) => answer,
         }
     }
 
-    fn gone(&self, path: &[u8]) -> Error {
-        let path = String::from_utf8_lossy(path);
-        let error =
-            Error::Other(format!("{path}: it was there, and is not any more: open again what is in it"));
+    fn gone(&self, path: &[u8], why: &str) -> Error {
+        let error = Error::Other(format!("{}: {why}", String::from_utf8_lossy(path)));
         self.tell(&error);
         error
     }
@@ -169,20 +262,39 @@ mod tests {
     #[test]
     fn what_leads_to_a_store_was_there_too() {
         let stores = Stores::new();
+        stores.seen(b"sub/x.npz", None);
         assert!(stores.is_empty());
-        stores.entered(ROOT, b"x.npz", 7);
-        stores.entered(7, b"sub", 9);
-        let path = stores.path(9, None, b"a").unwrap();
-        assert_eq!(path, b"x.npz/sub/a");
-        stores.put(path);
-        for had in ["x.npz", "x.npz/sub", "x.npz/sub/a"] {
+        stores.seen(b"sub/x.npz", Some(7));
+        stores.seen(b"sub/x.npz", Some(7));
+        for had in ["sub", "sub/x.npz"] {
             assert!(stores.had(had.as_bytes()), "{had}");
         }
-        assert!(!stores.had(b"x") && !stores.had(b"x.npz/sub/b") && !stores.had(b"sub"));
-        // The same directory, found again under another name.
+        assert!(!stores.had(b"x.npz") && !stores.had(b"sub/x.npz/a") && !stores.had(b"s"));
+        // The same container has what it had.
+        assert!(!stores.lost(b"sub/x.npz/a/b", false) && stores.lost(b"sub/x.npz/a/b", true));
+        assert!(!stores.lost(b"sub/y.npz", true));
+    }
+
+    #[test]
+    fn a_store_that_was_replaced_once_may_be_missed_ever_after() {
+        for other in [None, Some(8)] {
+            let stores = Stores::new();
+            for container in [Some(7), other, Some(7)] {
+                stores.seen(b"x.npz", container);
+            }
+            assert!(stores.lost(b"x.npz/a", false) && stores.lost(b"x.npz/a/0", false), "{other:?}");
+            assert!(!stores.lost(b"y.npz/a", false));
+        }
+    }
+
+    #[test]
+    fn ways_are_known_as_long_as_the_kernel_remembers_them() {
+        let stores = Stores::new();
+        stores.entered(ROOT, b"x.npz", 7);
         stores.entered(ROOT, b"y.npz", 7);
-        assert_eq!(stores.path(9, None, b"a").unwrap(), b"y.npz/sub/a");
-        assert_eq!(stores.path(8, None, b"a"), None);
-        assert_eq!(stores.path(9, None, &[b'a'; LONGEST]), None);
+        stores.left(7, 1);
+        assert_eq!(stores.way(7), Some((ROOT, Box::from(&b"y.npz"[..]))));
+        stores.left(7, 1);
+        assert_eq!(stores.way(7), None);
     }
 }

@@ -79,8 +79,8 @@ impl Tree for Overlay {
         if !is_view(dir) && !is_view(entry.node) && name != NAME {
             let meant = self.shown.map_or(name.into(), |view| view.meant(name));
             let found = self.tree.listed(dir, &meant, entry)?;
-            if let Some((id, ..)) = found.filter(|(.., stat)| self.can_change && stat.kind != Kind::File) {
-                self.stores.entered(dir, name, id);
+            if let Some((id, _, stat)) = found.filter(|_| self.can_change) {
+                self.there(dir, None, name, id, stat.kind).inspect_err(|_| self.forget(id, 1))?;
             }
             if found.is_some() || self.shown.is_none() {
                 return Ok(found);
@@ -165,6 +165,7 @@ impl Tree for Overlay {
 
     fn forget(&self, id: NodeId, lookups: u64) {
         if !is_view(id) {
+            self.stores.left(id, lookups);
             return self.tree.forget(id, lookups);
         }
         if self.nodes.forget(id, lookups) {

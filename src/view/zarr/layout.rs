@@ -122,6 +122,11 @@ impl Layout {
     }
 }
 
+/// Is it the name of a chunk of some array?
+pub fn is_name(name: &[u8]) -> bool {
+    name.split(|byte| *byte == b'.').all(|place| !place.is_empty() && place.iter().all(u8::is_ascii_digit))
+}
+
 /// Sizes of a chunk of an array with these sizes, both from the axis on that runs slowest.
 fn cut(sizes: &[u64], element: u64) -> Vec<u64> {
     let mut chunk = whole(sizes);

@@ -89,6 +89,14 @@ impl View for Zarr {
         [ARRAY, CONSOLIDATED].iter().any(|own| own.as_bytes() == name)
     }
 
+    fn is_own(&self, name: &[u8]) -> bool {
+        names::RESERVED.contains(&name)
+    }
+
+    fn is_piece(&self, name: &[u8]) -> bool {
+        layout::is_name(name)
+    }
+
     fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content> {
         match name {
             CONSOLIDATED => Ok(consolidated::of(directory.clone())),

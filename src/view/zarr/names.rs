@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-const RESERVED: [&[u8]; 5] = [b".zarray", b".zattrs", b".zgroup", b".zmetadata", b"zarr.json"];
+/// What Zarr's programs call their own files.
+pub const RESERVED: [&[u8]; 5] = [b".zarray", b".zattrs", b".zgroup", b".zmetadata", b"zarr.json"];
 const DOT: Escape = Escape { of: b'.', digits: b"2E" };
 const BACKSLASH: Escape = Escape { of: b'\\', digits: b"5C" };
 
