@@ -58,7 +58,8 @@ impl Known {
         Ok(sum)
     }
 
-    /// `name` is that of the dataset that is asked about. What cannot be read may be another time.
+    /// `name` is that of the dataset that is asked about: errors have it, whoever asked first. What cannot be read may be
+    /// another time.
     pub fn decoded(&self, of: Identity, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
         if let Some(found) = get(&self.decoded, &of) {
             return found.map_err(|error| called(error, name));
@@ -67,11 +68,11 @@ impl Known {
         if let Ok(()) | Err(Error::Damaged { .. } | Error::Unsupported { .. }) = &made {
             put(&self.decoded, of, made.clone());
         }
-        made
+        made.map_err(|error| called(error, name))
     }
 }
 
-/// An error of another dataset with the same bytes.
+/// An error of bytes that several datasets have.
 fn called(error: Error, name: &str) -> Error {
     match error {
         Error::Damaged { place, problem } => Error::Damaged { place: place.dataset(name), problem },

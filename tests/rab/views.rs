@@ -334,6 +334,17 @@ fn unpack_writes_what_only_a_format_has() {
     assert_eq!(unpacked(&[&onda, &"tables/*", &"--as", &"jsonl"]), [table]);
     // What is below a directory of which nothing else is wanted.
     assert_eq!(unpacked(&[&onda, &"tables/test.onda.signal", &"--as", &"jsonl"]), [table]);
+    for (file, name, kind) in [
+        ("ffrecord/text_lines.ffr", "records", "csv"),
+        ("awkward/multi_names.awkd", "one", "jsonl"),
+        ("onda/test.onda.signal.arrow", "tables/test.onda.signal", "csv"),
+    ] {
+        let (get, cat) = (
+            good(&[&"get", &sample(file), &name, &"--as", &kind]),
+            good(&[&"cat", &sample(file), &name, &"--as", &kind]),
+        );
+        assert!(!get.is_empty() && get == cat, "{file}: {get} {cat}");
+    }
     let dir = scratch();
     let none = rab(&[&"unpack", &onda, &dir.path().join("x"), &"nothing*", &"--as", &"jsonl"]);
     assert!(none.code == 3 && none.err.contains("has no dataset \"nothing*\""), "{none:?}");

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -56,14 +56,12 @@ impl Cat {
             (None, Some(kind)) => only_own(&archive, kind)?,
             (name, _) => name.clone().unwrap_or_default(),
         };
-        let found = select::select_linked(&archive, &name);
         if let Some(kind) = &self.kind
-            && !found.as_ref().is_ok_and(|found| face::shows(&archive, found, kind).unwrap_or(false))
-            && let Some(own) = face::own(&archive, name.as_bytes(), kind)?
+            && let Some(own) = face::own(&archive, &name, kind)?
         {
             return self.print(|each| own.pass(each), out);
         }
-        for number in found? {
+        for number in select::select_linked(&archive, &name)? {
             let dataset = archive.dataset_at(number)?;
             self.print(|each| self.pass(&dataset, each), out)?;
         }

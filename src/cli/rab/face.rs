@@ -1,7 +1,11 @@
 //! `--as KIND`: a dataset in the form of a view.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use clap::builder::PossibleValuesParser;
 
+use super::select;
 use crate::content::Content;
 use crate::view::{self, Face, View};
 use crate::{Archive, Dataset, Error, Result};
@@ -59,8 +63,12 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// The face that only the container's format has: of what is no dataset, or has no such face as one.
-pub fn own(archive: &Archive, name: &[u8], kind: &str) -> Result<Option<Content>> {
+/// The face that only the container's format has of what is called so: it is no dataset, or has no such face as one.
+pub fn own(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
+    let found = select::select_linked(archive, name);
+    if found.is_ok_and(|found| shows(archive, &found, kind).unwrap_or(false)) {
+        return Ok(None);
+    }
     of_files(kind)?;
-    archive.own_face(name, kind)
+    archive.own_face(name.as_bytes(), kind)
 }

@@ -15,6 +15,7 @@ use super::{face, items, numbers, opaque, print, select};
 use crate::array::{self, Meaning, Slab};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
+use crate::content::Content;
 use crate::tree::Items;
 use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 
@@ -70,6 +71,10 @@ fn kinds() -> PossibleValuesParser {
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
+        let is_face = ![TEXT, RAW].contains(&&*self.kind);
+        if is_face && let Some(own) = face::own(&archive, &self.what, &self.kind)? {
+            return write(&own, out);
+        }
         let (number, mut index) = self.chosen(&archive)?;
         let dataset = archive.dataset_at(number)?;
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
@@ -94,14 +99,7 @@ impl Get {
                     part?.write(described.dtype.endian, out)?;
                 }
             }
-            kind => {
-                let mut written = Ok(());
-                face::content(&dataset, index.as_deref(), kind)?.pass(&mut |piece| {
-                    written = out.write_all(piece);
-                    if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                })?;
-                written?;
-            }
+            kind => write(&face::content(&dataset, index.as_deref(), kind)?, out)?,
         }
         Ok(())
     }
@@ -123,6 +121,15 @@ impl Get {
             None => Ok((only(&select::select_linked(archive, &self.what)?, what)?, None)),
         }
     }
+}
+
+fn write(content: &Content, out: &mut Output) -> Done {
+    let mut written = Ok(());
+    content.pass(&mut |piece| {
+        written = out.write_all(piece);
+        if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(written?)
 }
 
 fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {

@@ -70,8 +70,8 @@ fn one_length_is_right_whoever_asked_before() {
                 .arg(dir.path().join(format!("{name}.awkd"))),
         );
         assert_eq!(said.code, 12, "{said:?}");
-        assert!(said.out.contains("\"contents/17\": decodes"), "{said:?}");
-        assert!(!said.out.contains("\"contents/18\""), "{said:?}");
+        assert!(said.out.contains("\"contents/17/data\": decodes"), "{said:?}");
+        assert!(!said.out.contains("\"contents/18/data\""), "{said:?}");
     }
 }
 
@@ -108,13 +108,23 @@ fn nothing_takes_the_square_of_what_is_there() {
             "lengths",
             &["verify"],
             12,
-            "dataset \"contents/998\": decodes to more bytes, its description needs 999",
+            "dataset \"contents/998/data\": decodes to more bytes, its description needs 999",
         ),
         // The right one is right, whoever asked before.
         ("asked", &["get", "contents/18"], 0, "7 7 7]\n"),
-        ("asked", &["verify"], 12, "dataset \"contents/19\": decodes to 19 bytes, its description needs 20"),
+        (
+            "asked",
+            &["verify"],
+            12,
+            "dataset \"contents/19/data\": decodes to 19 bytes, its description needs 20",
+        ),
         ("asked", &["cat", "contents/17/data"], 12, "its description needs 18"),
-        ("xz", &["verify"], 12, "dataset \"contents/19\": decodes to 19 bytes, its description needs 20"),
+        (
+            "xz",
+            &["verify"],
+            12,
+            "dataset \"contents/19/data\": decodes to 19 bytes, its description needs 20",
+        ),
         // What the ZIP file compresses is decoded once, however long the arrays are that it is of.
         ("torn", &["verify"], 12, "dataset \"columns/b/data\": at byte 46: the deflate stream is damaged"),
         ("unions", &["verify"], 1, "sums of counts and tags to be kept, which is the limit"),
@@ -177,7 +187,12 @@ fn what_is_refused_makes_nothing_empty() {
         ("place_beside_none", &["verify"], 12, "item 2 is item 1 of content 1, which has 1"),
         ("index_of_none", &["verify"], 12, "item 1 has the index -9"),
         ("good_of_none", &["verify"], 1, "dataset \"content\": system is a call that is not known"),
-        ("good_of_none", &["convert", "copy.awkd"], 0, ""),
+        (
+            "good_of_none",
+            &["convert", "copy.awkd"],
+            1,
+            "dataset \"content\": system is a call that is not known",
+        ),
         ("step", &["verify"], 12, "its view has the step 0"),
         ("step", &["get", "[0]", "--json"], 12, "its view has the step 0"),
         ("rows", &["verify"], 1, "numbers are the limit"),
