@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
@@ -14,13 +14,16 @@ use crate::{Error, Result};
 
 const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
+/// What came out of decoding, once somebody has; the lock is held by who is at it.
+type Asked = Mutex<Option<Result<()>>>;
+
 pub struct Known {
     /// Checksums of ranges of the container, by algorithm.
     sums: Mutex<LruCache<(Range<u64>, String), String>>,
     /// Ranges of files, the container or others, that could be read.
     read: Mutex<LruCache<(PathBuf, Range<u64>), ()>>,
-    /// Whether bytes can be decoded.
-    decoded: Mutex<LruCache<Identity, Result<()>>>,
+    /// Whether bytes can be decoded. Who asks while somebody is at it waits for that.
+    decoded: Mutex<LruCache<Identity, Arc<Asked>>>,
 }
 
 impl Known {
@@ -61,12 +64,14 @@ impl Known {
     /// `name` is that of the dataset that is asked about: errors have it, whoever asked first. What cannot be read may be
     /// another time.
     pub fn decoded(&self, of: Identity, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
-        if let Some(found) = get(&self.decoded, &of) {
-            return found.map_err(|error| called(error, name));
-        }
-        let made = make();
+        let known = lock(&self.decoded).get_or_insert(of, Arc::default).clone();
+        let mut known = lock(&known);
+        let made = match &*known {
+            Some(found) => found.clone(),
+            None => make(),
+        };
         if let Ok(()) | Err(Error::Damaged { .. } | Error::Unsupported { .. }) = &made {
-            put(&self.decoded, of, made.clone());
+            *known = Some(made.clone());
         }
         made.map_err(|error| called(error, name))
     }
@@ -81,12 +86,16 @@ fn called(error: Error, name: &str) -> Error {
     }
 }
 
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn get<K: Hash + Eq, V: Clone>(known: &Mutex<LruCache<K, V>>, key: &K) -> Option<V> {
-    known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    lock(known).get(key).cloned()
 }
 
 fn put<K: Hash + Eq, V>(known: &Mutex<LruCache<K, V>>, key: K, value: V) {
-    known.lock().unwrap_or_else(PoisonError::into_inner).put(key, value);
+    lock(known).put(key, value);
 }
 
 #[cfg(test)]
