@@ -207,7 +207,10 @@ impl Judge {
                 Errno::NOENT => Error::NotFound,
                 errno => Error::read(Place::file(&node.path()), errno.into()),
             })?;
-            return Ok(Judged::new(What::Directory, &stat).stat());
+            return match identity(&stat).same_file(&node.found.identity) {
+                true => Ok(Judged::new(What::Directory, &stat).stat()),
+                false => Err(Error::NotFound),
+            };
         };
         if let What::Link = node.what {
             return Ok(node.found.stat());

@@ -9,6 +9,7 @@
 //! the tree for descriptions, so no directory of a view is ready at once.
 
 mod listing;
+mod members;
 mod names;
 mod nodes;
 mod stores;
@@ -24,7 +25,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use self::names::{Faces, Found, find_other};
-use self::nodes::{Node, Nodes, Parent, What, id_of, is_view};
+use self::nodes::{Node, Nodes, Parent, What, is_view};
 use self::stores::Stores;
 use super::{Dataset, Directory, Face as Made, Folder, VIEWS, View};
 use crate::content::Content;
@@ -314,6 +315,7 @@ impl Overlay {
                 }
             }
             (What::Inside { view }, _) => {
+                self.told_all(node, *view);
                 let directory = Directory::new(node.of.clone());
                 Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
             }
