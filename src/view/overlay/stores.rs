@@ -109,18 +109,18 @@ impl Stores {
 
     /// A program knows what is at a path: an array, or a group.
     fn know(&self, path: &[u8], is_array: bool) {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         let is_in_store = above(path).any(|path| found.get(path).is_some_and(Option::is_some));
         drop(found);
         if is_in_store {
-            lock(&self.members).add(path, is_array);
+            self.members.lock().add(path, is_array);
         }
     }
 
     /// Does what is at a path stand where a store had something else that was replaced with its container? What is no
     /// directory where it had one (then nothing is below it, to programs), and what is called as a piece of an array is.
     fn covers(&self, path: &[u8], is_directory: bool, is_piece: bool) -> bool {
-        let members = lock(&self.members);
+        let members = self.members.lock();
         let was_directory = || members.has(path, true) || members.has(path, false);
         let was_piece = || above(path).last().is_some_and(|array| members.has(array, true));
         let covers = !is_directory && was_directory() || is_piece && was_piece();
