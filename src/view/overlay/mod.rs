@@ -19,9 +19,10 @@ mod tree;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use self::names::{Faces, Found, find_other};
 use self::nodes::{Node, Nodes, Parent, What, is_view};
@@ -252,7 +253,7 @@ impl Overlay {
     /// Says once in the log why a name is no file; one program asks for it several times.
     fn tell(&self, error: &Error) {
         let said = error.to_string();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         if told.put(said.clone(), ()).is_none() {
             drop(told);
             log::warn!("{said}");
@@ -367,7 +368,7 @@ impl Overlay {
             return open.made.get_or_insert(made).clone();
         }
         drop(open);
-        let mut all = self.lately();
+        let mut all = self.made.lock();
         if let Some(made) = all.get(&node.id) {
             return made.clone();
         }
@@ -380,11 +381,7 @@ impl Overlay {
 
     fn kept(&self, node: &Node) -> Option<Made> {
         let open = node.open().made.clone();
-        open.or_else(|| self.lately().get(&node.id).cloned())
-    }
-
-    fn lately(&self) -> MutexGuard<'_, LruCache<NodeId, Made>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        open.or_else(|| self.made.lock().get(&node.id).cloned())
     }
 
     fn content_of(&self, node: &Node) -> Result<Content> {

@@ -165,7 +165,7 @@ impl Tree for Overlay {
             return self.tree.forget(id, lookups);
         }
         if self.nodes.forget(id, lookups) {
-            let made = self.lately().pop(&id);
+            let made = self.made.lock().pop(&id);
             // Dropping it may close a container: not under the lock.
             drop(made);
         }
