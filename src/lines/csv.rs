@@ -56,12 +56,8 @@ impl<C: Cells> Rows for Records<C> {
         self.cells.each(rows, &mut |column, value| {
             match value {
                 Cell::Null if self.columns == 1 => text.made.extend_from_slice(b"\"\""),
-                Cell::Null => {}
-                Cell::Truth(value) => text.made.extend_from_slice(if value { b"True" } else { b"False" }),
-                Cell::Number(number) => text.made.extend_from_slice(number),
-                Cell::Text(of) | Cell::Nested(of) => cell(of, &mut text.made),
-                Cell::Bytes(0, _) => cell(b"", &mut text.made),
-                Cell::Bytes(len, content) => text.bytes(len, content)?,
+                Cell::Bytes(len, content) if len > 0 => text.bytes(len, content)?,
+                other => self::value(&other, &mut text.made),
             }
             if column + 1 == self.columns {
                 text.made.push(b'\n');
@@ -73,6 +69,17 @@ impl<C: Cells> Rows for Records<C> {
         })?;
         text.hand_on();
         Ok(())
+    }
+}
+
+/// A value as one cell. Bytes are written by who has read them, unless there are none.
+pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
+    match value {
+        Cell::Null => {}
+        Cell::Truth(value) => line.extend_from_slice(if *value { b"True" } else { b"False" }),
+        Cell::Number(number) => line.extend_from_slice(number),
+        Cell::Text(of) | Cell::Nested(of) => cell(of, line),
+        Cell::Bytes(..) => cell(b"", line),
     }
 }
 
