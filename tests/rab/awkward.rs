@@ -1,5 +1,6 @@
 //! The verbs on Awkward Array 0.x.
 
+mod back;
 mod hostile;
 
 use std::path::{Path, PathBuf};

@@ -40,6 +40,8 @@ pub struct Array {
     pub ordered: Vec<OnceLock<Result<()>>>,
     /// Where the parts are that have a place of their own.
     pub places: Vec<Option<Way>>,
+    /// Is it called by the paths of its files, as its name is something else's too?
+    pub is_by_path: bool,
 }
 
 impl Array {
@@ -64,6 +66,7 @@ impl Array {
             sums: (0..count).map(|_| Mutex::default()).collect(),
             ordered: (0..count).map(|_| OnceLock::new()).collect(),
             places: vec![None; count],
+            is_by_path: false,
             graph,
         }
     }

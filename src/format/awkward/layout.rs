@@ -20,6 +20,7 @@ use super::array::Array;
 use super::budget::{Budget, Of};
 use super::faces::Face;
 use super::graph::{Column, Edge, Encoding, Ix, Kind, Lists, Rows};
+use super::index;
 use super::picked::Pick;
 use super::way::Way;
 use crate::codec::zip::Fault;
@@ -72,7 +73,9 @@ pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
             }
         }
     };
-    let arrays = arrays.into_iter().enumerate().map(place).collect();
+    let mut arrays: Vec<Array> = arrays.into_iter().enumerate().map(place).collect();
+    let by_path = index::by_path(arrays.len(), &layout);
+    arrays.iter_mut().zip(by_path).for_each(|(array, is_by_path)| array.is_by_path = is_by_path);
     (arrays, layout)
 }
 
