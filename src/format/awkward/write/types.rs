@@ -18,7 +18,7 @@ pub fn dtype(array: &Array) -> Result<String, String> {
     let text = if inner.is_empty() { of } else { shaped(&of, inner) };
     // What is written can be read: no types nested too deep, no two fields of one name.
     let json = json::parse(&text, &Budget::new(text.len() as u64)).map_err(|fault| fault.problem)?;
-    dtype::parse(&json)?;
+    dtype::parse(&json).map_err(|fault| fault.problem)?;
     Ok(text)
 }
 
