@@ -5,9 +5,10 @@ use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use crate::tree::Identity;
 use crate::{Error, Result};
@@ -64,8 +65,8 @@ impl Known {
     /// `name` is that of the dataset that is asked about: errors have it, whoever asked first. What cannot be read may be
     /// another time.
     pub fn decoded(&self, of: Identity, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
-        let known = lock(&self.decoded).get_or_insert(of, Arc::default).clone();
-        let mut known = lock(&known);
+        let known = self.decoded.lock().get_or_insert(of, Arc::default).clone();
+        let mut known = known.lock();
         let made = match &*known {
             Some(found) => found.clone(),
             None => make(),
@@ -86,16 +87,12 @@ fn called(error: Error, name: &str) -> Error {
     }
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn get<K: Hash + Eq, V: Clone>(known: &Mutex<LruCache<K, V>>, key: &K) -> Option<V> {
-    lock(known).get(key).cloned()
+    known.lock().get(key).cloned()
 }
 
 fn put<K: Hash + Eq, V>(known: &Mutex<LruCache<K, V>>, key: K, value: V) {
-    lock(known).put(key, value);
+    known.lock().put(key, value);
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 mod base64;
 mod csv;
 mod json;
+mod part;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use crate::error::Place;
 
 pub use csv::{cell, csv, end, field};
 pub use json::jsonl;
+pub use part::Part;
 
 /// So much text is made before it is handed on.
 const HANDED_ON: usize = 1 << 20;

@@ -343,6 +343,193 @@ for other in whole[:100], whole.reshape(1000, 3000), whole[:0], whole[0]:
     }
 }
 
+/// The directory that is mounted may be moved away, with all that programs have open of it.
+#[test]
+fn a_store_is_missed_when_what_is_mounted_is_gone() {
+    let script = r#"
+import os, sys, time, numpy as np, xarray, zarr
+source, mount, below = sys.argv[1:]
+path = os.path.join(mount, below)
+group = zarr.open_group(path, zarr_format=2, mode="r", use_consolidated=False)
+consolidated = zarr.open_consolidated(path, zarr_format=2, mode="r")
+stores = {
+    "xarray": lambda: xarray_store["a"].values,
+    "array": lambda: array[:],
+    "group": lambda: group["a"][:],
+    "consolidated": lambda: consolidated["g/b"][:],
+}
+xarray_store = xarray.open_zarr(path, consolidated=True, chunks=None)
+array = group["g/b"]
+def check(is_there):
+    for name, values in stores.items():
+        try:
+            found = np.asarray(values())
+        except Exception as error:
+            assert not is_there, (name, error)
+            continue
+        # What xarray has read once it keeps.
+        assert found.tolist() == list(range(1, 101)), (name, found[:4])
+def wait(is_there):
+    for _ in range(100):
+        try:
+            there = bool(os.listdir(mount))
+        except OSError as error:
+            assert error.errno == 5, error
+            there = False
+        if there == is_there:
+            return
+        check(is_there=False)
+        time.sleep(0.1)
+    raise SystemExit(f"not there: {is_there}")
+os.rename(source, source + "-away")
+wait(is_there=False)
+check(is_there=False)
+for name in "notes.txt", "nothing", below:
+    try:
+        os.stat(os.path.join(mount, name))
+    except OSError as error:
+        assert error.errno == 5, (name, error)
+# Another directory is not what was mounted.
+os.mkdir(source)
+time.sleep(1.5)
+check(is_there=False)
+os.rmdir(source)
+os.rename(source + "-away", source)
+wait(is_there=True)
+check(is_there=True)
+"#;
+    let write =
+        "import sys, numpy as np; np.savez(sys.argv[1], **dict.fromkeys(['a', 'g/b'], np.arange(1, 101)))";
+    for (below, options) in [
+        (".views/zarr/x.npz", &["--refresh", "1"][..]),
+        ("x.npz/.views/zarr", &["--refresh", "1"]),
+        ("x.npz", &["--refresh", "1", "--as", "zarr"]),
+    ] {
+        let dir = scratch();
+        let source = dir.path().join("source");
+        std::fs::create_dir(&source).unwrap();
+        python(&[&"-c", &write, &source.join("x.npz")]);
+        std::fs::write(source.join("notes.txt"), "more than one file").unwrap();
+        let mount = Mount::with(&source, options);
+        python(&[&"-c", &script, &source, &mount.path, &below]);
+        assert!(mount.log().contains("what is mounted is not there any more"), "{}", mount.log());
+    }
+}
+
+/// Who looks for a chunk asks for each directory on its way, and any of them may go meanwhile.
+#[test]
+fn a_store_that_comes_and_goes_is_never_just_not_there() {
+    let script = r#"
+import os, sys, shutil, threading, time, numpy as np
+source, mount, below = sys.argv[1:]
+folder, kept = os.path.join(source, "sub"), os.path.join(source, "kept.npz")
+np.savez(kept, a=np.arange(1, 101))
+def put():
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(kept, os.path.join(folder, "new"))
+    os.rename(os.path.join(folder, "new"), os.path.join(folder, "x.npz"))
+def read():
+    try:
+        with open(os.path.join(mount, below), "rb") as file:
+            return len(file.read())
+    except OSError as error:
+        return -error.errno
+put()
+assert read() == 800
+found, over = set(), False
+def reads():
+    while not over:
+        found.add(read())
+threads = [threading.Thread(target=reads) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(200):
+    shutil.rmtree(folder)
+    time.sleep(0.003)
+    put()
+    time.sleep(0.01)
+over = True
+for thread in threads:
+    thread.join()
+assert found <= {800, -5}, found
+"#;
+    for (below, options) in
+        [("sub/x.npz/.views/zarr/a/0", &["--refresh", "1"][..]), ("sub/x.npz/a/0", &["--as", "zarr"])]
+    {
+        let dir = scratch();
+        std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
+        let mount = Mount::with(dir.path(), options);
+        python(&[&"-c", &script, &dir.path(), &mount.path, &below]);
+    }
+}
+
+/// Where an array was there may be other things, called like its chunks.
+#[test]
+fn what_stands_where_a_chunk_was_is_an_error_and_not_zeros() {
+    let script = r#"
+import os, sys, time, numpy as np, xarray, zarr
+source, mount, below = sys.argv[1:]
+sys.path.insert(0, os.getcwd())
+from rab_oracle import Writer
+whole = np.arange(1, 101)
+def write(name, texts=(), **arrays):
+    rab = Writer()
+    for at in arrays:
+        rab.array(at, arrays[at])
+    for at in texts:
+        rab.text(at, "x" * 400)
+    rab.write(os.path.join(source, "new"))
+    os.rename(os.path.join(source, "new"), os.path.join(source, name))
+openers = {
+    "xarray": lambda path: xarray.open_zarr(path, consolidated=True, chunks=None),
+    "zarr": lambda path: zarr.open_consolidated(path, zarr_format=2, mode="r"),
+    "as it is": lambda path: zarr.open_group(path, zarr_format=2, mode="r", use_consolidated=False),
+}
+others = {
+    "array": lambda name: write(name, **{"x/0": whole, "g/y/0/z": whole, "n/0": whole}),
+    "texts": lambda name: write(name, ["x/0", "g", "n/0"], z=whole),
+    "text": lambda name: write(name, ["x", "g/y/0", "n/0"], z=whole),
+}
+def at(name):
+    return os.path.join(mount, below.replace("NAME", name))
+opened = {}
+for opener in openers:
+    for other in others:
+        name = (opener + "-" + other + ".rab").replace(" ", "-")
+        write(name, x=whole, **{"g/y": whole, "n/0": whole})
+        store = openers[opener](at(name))
+        # Who has the descriptions only knows nothing of the data.
+        known = {key: store[key] for key in (["x", "g/y"] if opener != "xarray" else ["x"])}
+        opened[name] = (other, known)
+for name, (other, _) in opened.items():
+    others[other](name)
+time.sleep(3)
+for again in range(2):
+    for name, (_, known) in opened.items():
+        for key, array in known.items():
+            try:
+                values = np.asarray(array[:4])
+            except Exception:
+                continue
+            raise SystemExit(f"{name}: {key} was read: {values}")
+    os.system("ls -lR " + mount + " > /dev/null 2>&1")
+# What was a group is one still, with arrays that are called like chunks.
+new = zarr.open_group(at("as-it-is-array.rab"), zarr_format=2, mode="r", use_consolidated=False)
+assert new["n"]["0"][:4].tolist() == [1, 2, 3, 4]
+"#;
+    for (below, options) in [
+        (".views/zarr/NAME", &["--refresh", "1"][..]),
+        ("NAME/.views/zarr", &["--refresh", "1"]),
+        ("NAME", &["--refresh", "1", "--as", "zarr"]),
+    ] {
+        let dir = scratch();
+        std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
+        let mount = Mount::with(dir.path(), options);
+        python(&[&"-c", &script, &dir.path(), &mount.path, &below]);
+        assert!(mount.log().contains("its container was replaced"), "{}", mount.log());
+    }
+}
+
 /// A `find` enters more directories than anybody wants to remember.
 #[test]
 fn a_store_is_missed_also_after_many_directories() {

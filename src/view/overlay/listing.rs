@@ -2,10 +2,10 @@
 
 use super::super::{Directory, View};
 use super::names::Faces;
-use super::nodes::{Node, id_of};
+use super::nodes::{Node, What, id_of};
 use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
-use crate::Result;
 use crate::tree::{Entry, Face, Held, Kind, NodeId};
+use crate::{Error, Result};
 
 type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
 
@@ -17,13 +17,20 @@ pub enum Listed {
 }
 
 impl Overlay {
-    pub(super) fn list_kinds(
-        &self,
-        dir: &Node,
-        own: Option<&Held>,
-        cursor: u64,
-        each: Each<'_>,
-    ) -> Result<()> {
+    /// In a directory of a view.
+    pub(super) fn list_view(&self, node: &Node, cursor: u64, each: Each<'_>) -> Result<()> {
+        match &node.what {
+            What::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
+            What::Directory { view } => self.list_faces(node, *view, cursor, each),
+            What::Face { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
+                let node = id_of(node.id, name, node.of.node());
+                each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
+            }),
+            What::Inside { .. } | What::Rows { .. } => Err(Error::NotADirectory),
+        }
+    }
+
+    fn list_kinds(&self, dir: &Node, own: Option<&Held>, cursor: u64, each: Each<'_>) -> Result<()> {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let is_hidden = match own {
@@ -47,13 +54,7 @@ impl Overlay {
         })
     }
 
-    pub(super) fn list_faces(
-        &self,
-        dir: &Node,
-        view: &'static dyn View,
-        cursor: u64,
-        each: Each<'_>,
-    ) -> Result<()> {
+    fn list_faces(&self, dir: &Node, view: &'static dyn View, cursor: u64, each: Each<'_>) -> Result<()> {
         let of = dir.of.node();
         let own = self.own_beside(of, view)?;
         let is_own =

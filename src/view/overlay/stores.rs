@@ -4,14 +4,15 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::Overlay;
+use super::members::{Members, each_member};
 use super::nodes::{LONGEST, Node, Parent, What, is_view};
 use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
-use crate::view::View;
+use crate::view::{Directory, View};
 use crate::{Error, Result};
 
 /// Paths that are kept.
@@ -19,6 +20,7 @@ const FOUND: NonZeroUsize = NonZeroUsize::new(16 << 10).unwrap();
 
 const GONE: &str = "it was there, and is not any more: open again what is in it";
 const REPLACED: &str = "its container was replaced, and what is there now has it not: open the store again";
+const ROOT_GONE: &str = "what is mounted is not there any more: mount it again, or put it back";
 const NO_PIECE: &str = "it has all of its pieces, and none of that name: open it again";
 
 /// Where something is, from the root on, as who looked for it called it.
@@ -27,6 +29,8 @@ pub type Path = Vec<u8>;
 pub struct Stores {
     /// Where containers are stores, and the directories that lead there.
     found: Mutex<LruCache<Path, Option<Store>>>,
+    /// What programs know to be in them.
+    members: Mutex<Members>,
     /// Where the directories of the tree are that the kernel remembers.
     ways: Mutex<HashMap<NodeId, Way>>,
 }
@@ -46,19 +50,20 @@ struct Way {
 
 impl Stores {
     pub fn new() -> Stores {
-        Stores { found: Mutex::new(LruCache::new(FOUND)), ways: Mutex::default() }
+        let found = Mutex::new(LruCache::new(FOUND));
+        Stores { found, members: Mutex::default(), ways: Mutex::default() }
     }
 
     /// A directory of the tree was looked up.
     pub fn entered(&self, dir: NodeId, name: &[u8], id: NodeId) {
-        let mut ways = lock(&self.ways);
+        let mut ways = self.ways.lock();
         let lookups = ways.get(&id).map_or(1, |way| way.lookups + 1);
         ways.insert(id, Way { dir, name: name.into(), lookups });
     }
 
     /// So many look-ups of a node are forgotten.
     pub fn left(&self, id: NodeId, lookups: u64) {
-        let mut ways = lock(&self.ways);
+        let mut ways = self.ways.lock();
         let Some(way) = ways.get_mut(&id) else { return };
         way.lookups = way.lookups.saturating_sub(lookups);
         if way.lookups == 0 {
@@ -67,12 +72,12 @@ impl Stores {
     }
 
     fn way(&self, id: NodeId) -> Option<(NodeId, Box<[u8]>)> {
-        lock(&self.ways).get(&id).map(|way| (way.dir, way.name.clone()))
+        self.ways.lock().get(&id).map(|way| (way.dir, way.name.clone()))
     }
 
     /// There is a directory where a store can be: this container's, if it is one.
     pub fn seen(&self, path: &[u8], container: Option<NodeId>) {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         if let Some(Some(store)) = found.get_mut(path) {
             store.was_replaced |= container != Some(store.container);
         } else if let Some(container) = container {
@@ -90,21 +95,42 @@ impl Stores {
 
     /// Was a store there, or behind it?
     pub fn had(&self, path: &[u8]) -> bool {
-        lock(&self.found).get(path).is_some()
+        self.found.lock().get(path).is_some()
     }
 
     /// Is it in a store, and in one whose container was replaced, or `is_gone`?
     pub fn lost(&self, path: &[u8], is_gone: bool) -> bool {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         let is_lost = |path: &[u8]| {
             found.get(path).is_some_and(|store| store.as_ref().is_some_and(|it| is_gone || it.was_replaced))
         };
         above(path).any(is_lost)
     }
 
+    /// A program knows what is at a path: an array, or a group.
+    fn know(&self, path: &[u8], is_array: bool) {
+        let mut found = self.found.lock();
+        let is_in_store = above(path).any(|path| found.get(path).is_some_and(Option::is_some));
+        drop(found);
+        if is_in_store {
+            self.members.lock().add(path, is_array);
+        }
+    }
+
+    /// Does what is at a path stand where a store had something else that was replaced with its container? What is no
+    /// directory where it had one (then nothing is below it, to programs), and what is called as a piece of an array is.
+    fn covers(&self, path: &[u8], is_directory: bool, is_piece: bool) -> bool {
+        let members = self.members.lock();
+        let was_directory = || members.has(path, true) || members.has(path, false);
+        let was_piece = || above(path).last().is_some_and(|array| members.has(array, true));
+        let covers = !is_directory && was_directory() || is_piece && was_piece();
+        drop(members);
+        covers && self.lost(path, false)
+    }
+
     /// No store was found yet.
     pub fn is_empty(&self) -> bool {
-        lock(&self.found).is_empty()
+        self.found.lock().is_empty()
     }
 }
 
@@ -132,11 +158,12 @@ impl Overlay {
             },
             _ => return found,
         }
-        found
+        self.of_node(dir, found)
     }
 
     /// There is something of that name. What is no directory and called as what led to a store is an error: so is then,
-    /// to the kernel, all that was below it, and a program takes "not a directory" for "no such file".
+    /// to the kernel, all that was below it, and a program takes "not a directory" for "no such file". So is what stands
+    /// where an array of a store was that was replaced.
     pub(super) fn there(
         &self,
         dir: NodeId,
@@ -152,28 +179,82 @@ impl Overlay {
         if is_directory && !is_view(id) {
             self.stores.entered(dir, name, id);
         }
-        match self.can_be_store(id) {
-            Some(of) if is_directory => {
-                let container = Some(of).filter(|of| self.tree.is_container(*of));
-                self.path(dir, node, name).into_iter().for_each(|path| self.stores.seen(&path, container));
-                Ok(())
-            }
-            _ if is_directory || self.stores.is_empty() => Ok(()),
-            _ => self
-                .path(dir, node, name)
-                .filter(|path| self.stores.had(path))
-                .map_or(Ok(()), |path| Err(self.gone(&path, GONE))),
+        let store = self.can_be_store(id).filter(|_| is_directory);
+        if store.is_none() && self.stores.is_empty() {
+            return Ok(());
         }
+        let Some(path) = self.path(dir, node, name) else { return Ok(()) };
+        if !is_directory && self.stores.had(&path) {
+            return Err(self.gone(&path, GONE));
+        }
+        if let Some(of) = store {
+            self.stores.seen(&path, Some(of).filter(|of| self.tree.is_container(*of)));
+        }
+        let Some(view) = self.view_in(node).filter(|view| view.makes_directories()) else { return Ok(()) };
+        if self.stores.covers(&path, is_directory, view.is_piece(name)) {
+            return Err(self.gone(&path, REPLACED));
+        }
+        if is_directory {
+            self.stores.know(&path, self.is_face(id));
+        }
+        Ok(())
+    }
+
+    fn is_face(&self, id: NodeId) -> bool {
+        self.nodes.get(id).is_some_and(|node| matches!(node.what, What::Face { .. }))
+    }
+
+    /// Who is given a file that says all that is in a store knows it all.
+    pub(super) fn told_all(&self, node: &Node, view: &dyn View) {
+        if !self.can_change || !view.announces(&node.name) {
+            return;
+        }
+        let Some(mut path) = self.path_of(node) else { return };
+        path.truncate(path.len().saturating_sub(node.name.len()));
+        each_member(view, &Directory::new(node.of.clone()), &mut path, &mut |path, is_array| {
+            self.stores.know(path, is_array);
+        });
+    }
+
+    /// The view whose faces are in a directory.
+    fn view_in(&self, node: Option<&Node>) -> Option<&'static dyn View> {
+        match node.map(|node| &node.what) {
+            None => self.shown,
+            Some(What::Views { .. } | What::Rows { .. }) => None,
+            Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
+        }
+    }
+
+    /// What was asked of a node that was found before. Were it "no such file" now, all that was below it would be missing
+    /// and not lost.
+    pub(super) fn of_node<T>(&self, id: NodeId, answer: Result<T>) -> Result<T> {
+        match answer {
+            Err(Error::NotFound) => Err(self.why_gone(id).unwrap_or(Error::NotFound)),
+            answer => answer,
+        }
+    }
+
+    fn why_gone(&self, id: NodeId) -> Option<Error> {
+        if matches!(self.tree.stat(ROOT, Face::Data), Err(Error::NotFound)) {
+            return Some(self.gone(b"/", ROOT_GONE));
+        }
+        if !self.can_change || self.stores.is_empty() {
+            return None;
+        }
+        let path = match self.nodes.get(id) {
+            Some(node) => self.path_of(&node)?,
+            None => {
+                let (dir, name) = self.stores.way(id)?;
+                self.path(dir, self.nodes.get(dir).as_deref(), &name)?
+            }
+        };
+        let was_there = self.stores.had(&path) || self.stores.lost(&path, true);
+        was_there.then(|| self.gone(&path, GONE))
     }
 
     /// There is nothing of that name; `is_gone` if the directory itself is not there any more.
     fn missing(&self, dir: NodeId, node: Option<&Node>, name: &[u8], is_gone: bool) -> Result<()> {
-        let view = match node.map(|node| &node.what) {
-            None => self.shown,
-            Some(What::Views { .. }) => None,
-            Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
-        };
-        let view = view.filter(|view| view.makes_directories());
+        let view = self.view_in(node).filter(|view| view.makes_directories());
         if let Some(node) = node.filter(|node| matches!(node.what, What::Face { .. })) {
             return match view.is_some_and(|view| view.is_piece(name)) {
                 true => Err(self.gone(&node.name, NO_PIECE)),
@@ -203,6 +284,13 @@ impl Overlay {
         match &node.what {
             What::Directory { view } if view.makes_directories() => Some(node.of.node()),
             _ => None,
+        }
+    }
+
+    fn path_of(&self, node: &Node) -> Option<Path> {
+        match &node.parent {
+            Parent::View(above) => self.path(above.id, Some(above), &node.name),
+            Parent::Tree(dir) => self.path(*dir, None, &node.name),
         }
     }
 
@@ -249,10 +337,6 @@ impl Overlay {
         self.tell(&error);
         error
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

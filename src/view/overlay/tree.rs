@@ -25,7 +25,7 @@ impl Overlay {
     /// The dataset whose container has to stay open while this is read.
     fn held_for(&self, node: &Node) -> Option<NodeId> {
         match (&node.what, &node.parent) {
-            (What::Face { .. }, _) => Some(node.of.node()),
+            (What::Face { .. } | What::Rows { .. }, _) => Some(node.of.node()),
             (What::Inside { .. }, Parent::View(parent)) => self.held_for(parent),
             _ => None,
         }
@@ -37,7 +37,7 @@ impl Tree for Overlay {
         match self.node(id)? {
             Some(node) if node.what.is_directory() => Ok(DIRECTORY),
             Some(_) => Ok(Kind::File),
-            None => self.tree.kind(id),
+            None => self.of_node(id, self.tree.kind(id)),
         }
     }
 
@@ -59,19 +59,14 @@ impl Tree for Overlay {
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
-        let Some(node) = self.node(dir)? else {
-            let Some(faces) = self.shown_in(dir) else { return self.tree.list(dir, cursor, each) };
-            return self.list_shown(dir, &faces, cursor, each);
+        let listed = match self.node(dir)? {
+            Some(node) => self.list_view(&node, cursor, each),
+            None => match self.shown_in(dir) {
+                Some(faces) => self.list_shown(dir, &faces, cursor, each),
+                None => self.tree.list(dir, cursor, each),
+            },
         };
-        match &node.what {
-            What::Views { own } => self.list_kinds(&node, own.as_ref(), cursor, each),
-            What::Directory { view } => self.list_faces(&node, *view, cursor, each),
-            What::Face { .. } => self.folder(&node)?.list(cursor, &mut |name, cursor| {
-                let node = id_of(dir, name, node.of.node());
-                each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
-            }),
-            What::Inside { .. } => Err(Error::NotADirectory),
-        }
+        self.of_node(dir, listed)
     }
 
     fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Listed>> {
@@ -92,10 +87,11 @@ impl Tree for Overlay {
     }
 
     fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
-        match self.node(id)? {
+        let stat = match self.node(id)? {
             Some(node) => self.of_store(&node, self.stat_of(&node)),
             None => self.tree.stat(id, face),
-        }
+        };
+        self.of_node(id, stat)
     }
 
     fn size(&self, id: NodeId, face: Face) -> Result<Size> {
@@ -169,7 +165,7 @@ impl Tree for Overlay {
             return self.tree.forget(id, lookups);
         }
         if self.nodes.forget(id, lookups) {
-            let made = self.lately().pop(&id);
+            let made = self.made.lock().pop(&id);
             // Dropping it may close a container: not under the lock.
             drop(made);
         }
