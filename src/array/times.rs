@@ -116,8 +116,8 @@ impl Times {
     }
 
     /// What numbers of so many steps are of, and how many of that a step has.
-    pub fn unit(&self) -> (&'static str, f64) {
-        (self.name, self.step as f64)
+    pub fn unit(&self) -> (&'static str, u64) {
+        (self.name, self.step as u64)
     }
 }
 

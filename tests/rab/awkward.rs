@@ -751,7 +751,20 @@ fn a_directory_of_blobs_and_schemas_is_a_container() {
     unzipped("flat_uint8.awkd", dir.path());
     std::fs::remove_file(dir.path().join("0.raw")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", dir.path().join("0.raw")).unwrap();
-    assert_eq!(rab(&[&"get", &dir.path().join(".json"), &""]).code, 12);
+    let said = rab(&[&"get", &dir.path().join(".json"), &""]);
+    assert!(
+        said.code == 12 && said.err.contains("outside of the container's directory (--follow-outside"),
+        "{said:?}"
+    );
+    // Of several schemas the one is named whose array it is.
+    let dir = kit::scratch();
+    unzipped("multi_names.awkd", dir.path());
+    std::fs::write(dir.path().join("two-0.raw"), "short").unwrap();
+    let said = rab(&[&"get", &dir.path(), &"two"]);
+    let want = format!("{}: dataset \"two/data\": 4 elements", dir.path().join("two.json").display());
+    assert!(said.code == 12 && said.err.contains(&want), "{said:?}");
+    let said = rab(&[&"verify", &dir.path()]);
+    assert!(said.code == 12 && said.out.contains(&want), "{said:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::SCHEMA;
 use super::budget::Of;
 use super::document::{self, Document};
 use super::dtype::Cell;
@@ -118,8 +119,13 @@ impl Array {
         }
     }
 
+    /// The name of its schema member.
+    pub fn schema(&self) -> String {
+        format!("{}{SCHEMA}", self.name)
+    }
+
     pub fn place(&self, ix: Ix) -> Place {
-        self.store.place(&self.path(ix))
+        self.store.place(&self.schema(), &self.path(ix))
     }
 
     /// Takes room to keep so many numbers.
@@ -181,7 +187,7 @@ impl Array {
         let node = self.node(ix)?;
         let flat = node.flat().ok_or(Error::NotFound)?;
         let need = node.len.saturating_mul(flat.of.size());
-        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, &self.path(ix))) {
+        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, self.place(ix))) {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
                 log::error!("{error}; reads of it give that error");
                 Content::Broken { claimed: self.claimed(ix), error }
