@@ -101,6 +101,10 @@ impl Format for Awkward {
         is_zip || (candidate.asked_for && is_document(head))
     }
 
+    fn own_views(&self) -> &'static [&'static str] {
+        &["blobs"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["awkd"]
     }
