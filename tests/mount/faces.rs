@@ -162,8 +162,6 @@ fn damaged_datasets_are_input_errors_in_their_views() {
     // Text that is none is no damage, but none for Arrow.
     let error = mount.read(".views/arrow/table.arrow").unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
-    let log = mount.log();
-    assert_eq!(log.matches("row 0 of column \"t\" is not Unicode").count(), 1, "{log}");
     let line = *b"{\"t\":{\"__bytes_hex__\":\"ffffffffff\"}}\n";
     assert_eq!(mount.read(".views/jsonl/table.jsonl").unwrap(), line.repeat(8));
     assert_eq!(mount.read(".views/csv/table.csv").unwrap()[..8], *b"t\n\xff\xff\xff\xff\xff\n");
