@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Cell, Cells, Text};
-use crate::Result;
+use crate::array::{to_utf8, trimmed};
 use crate::content::{Content, Lines, Rows, Window};
 use crate::error::Place;
+use crate::{Error, Result};
 
 pub fn csv(cells: impl Cells + 'static) -> Content {
     let mut header = Vec::new();
@@ -52,16 +53,23 @@ impl<C: Cells> Rows for Records<C> {
     }
 
     fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
-        let mut text = Text::new(window);
+        let (mut text, mut row, mut utf8) = (Text::new(window), rows.start, Vec::new());
         self.cells.each(rows, &mut |column, value| {
             match value {
                 Cell::Null if self.columns == 1 => text.made.extend_from_slice(b"\"\""),
+                Cell::Unicode(of, endian) => {
+                    utf8.clear();
+                    utf8.extend_from_slice(of);
+                    to_utf8(&mut utf8, endian).ok_or_else(|| self.no_text(column, row))?;
+                    cell(trimmed(&utf8), &mut text.made);
+                }
                 Cell::Bytes(len, content) if len > 0 => text.bytes(len, content)?,
                 other => self::value(&other, &mut text.made),
             }
             if column + 1 == self.columns {
                 text.made.push(b'\n');
                 text.end_row();
+                row += 1;
             } else {
                 text.made.push(b',');
             }
@@ -72,14 +80,22 @@ impl<C: Cells> Rows for Records<C> {
     }
 }
 
-/// A value as one cell. Bytes are written by who has read them, unless there are none.
+impl<C: Cells> Records<C> {
+    fn no_text(&self, column: usize, row: u64) -> Error {
+        let name = self.cells.names().get(column).map_or_else(String::new, |name| (*name).to_owned());
+        let problem = format!("row {row} of column {name:?} is not Unicode");
+        Error::Unsupported { place: self.place(), problem }
+    }
+}
+
+/// A value as one cell. Bytes, and texts in other encodings, are written by who has read them.
 pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
     match value {
         Cell::Null => {}
         Cell::Truth(value) => line.extend_from_slice(if *value { b"True" } else { b"False" }),
         Cell::Number(number) => line.extend_from_slice(number),
         Cell::Text(of) | Cell::Nested(of) => cell(of, line),
-        Cell::Bytes(..) => cell(b"", line),
+        Cell::Unicode(..) | Cell::Bytes(..) => cell(b"", line),
     }
 }
 

@@ -8,7 +8,8 @@ use super::set::{Recording, Set, nests};
 use super::table::{OndaTable, shown};
 use super::tables::with_cell;
 use crate::Result;
-use crate::lines::{self, distinct};
+use crate::array::names::distinct;
+use crate::lines;
 use crate::yaml::{Node, to_json};
 
 /// No recording has more text of annotations: a short file can say a long text many times over.
