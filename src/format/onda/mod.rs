@@ -7,7 +7,7 @@
 //! | `schema` | which of Onda's tables a table is |
 //! | `table` | its rows, typed |
 //! | `rules` | what rows have to be |
-//! | `data` | the file of a signal: where it is, and what its bytes are |
+//! | `data`, `decoded` | the file of a signal: where it is, and what its bytes are |
 //! | `faces`, `spans` | channels, values in the unit, and parts of a signal |
 //! | `set` | all tables that were opened together, as datasets |
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
@@ -23,6 +23,7 @@ mod canonical;
 mod choice;
 mod custom;
 mod data;
+mod decoded;
 mod encode;
 mod faces;
 mod rewrite;
