@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use liblzma::stream::{Action, Status, Stream};
 
-use super::spill::{PIECE, Refused, Spilled, Writer};
+use super::spill::{ADVICE, PIECE, Refused, Spilled, Writer};
 use super::{BLOCK, Engine, from_blocks};
 use crate::error::Place;
 use crate::source::Source;
@@ -253,7 +253,7 @@ impl Xz {
             Refused::Failed(error) => error,
             Refused::TooLarge { limit } => {
                 let problem = format!(
-                    "decodes to {} bytes, for which the spill of {limit} has no room (--spill-size)",
+                    "decodes to {} bytes, for which the spill of {limit} has no room: {ADVICE}",
                     self.len
                 );
                 Error::Unsupported { place: self.place.clone(), problem }

@@ -75,17 +75,21 @@ print(count)
 "#;
     let table = sample("test.onda.signal.arrow");
     let unit = |mount: &Mount, name: &str| {
-        python(&[
-            &"-c",
-            &"import os, sys; print(os.getxattr(sys.argv[1], 'user.units').decode())",
-            &mount.join(name),
-        ])
+        let script = "import os, sys\n\
+            said = 'user.units' in os.listxattr(sys.argv[1])\n\
+            print(os.getxattr(sys.argv[1], 'user.units').decode() if said else 'none')";
+        python(&[&"-c", &script, &mount.join(name)]).trim().to_owned()
     };
     for options in [&["--xattr"][..], &["--xattr", "--as", "npy"]] {
         let mount = Mount::with(&table, options);
         assert!(python(&[&"-c", &script, &mount.path]).trim().parse::<u32>().unwrap() > 20);
         let face = format!(".views/decoded/{EEG}/eeg.npy");
-        assert_eq!(unit(&mount, &face), unit(&mount, &format!("{EEG}/eeg")));
+        assert_eq!(unit(&mount, &face), "microvolt");
+        // Stored values that are to be scaled are none of the unit.
+        for stored in [format!("{EEG}/eeg"), format!(".views/channels/{EEG}/eeg/00_fp1.npy")] {
+            assert_eq!(unit(&mount, &stored), "none", "{stored}");
+        }
+        assert_eq!(unit(&mount, "625fa5ea-dfb2-4252-b58d-1eb350fa7df6/audio"), "scalar");
         // Who goes by what is said of values in the unit does not scale them once more.
         let info = |name: &str| String::from_utf8(mount.read(name).unwrap()).unwrap();
         let said = info(&format!(".views/decoded/{EEG}/eeg.info.txt"));
