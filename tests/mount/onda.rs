@@ -565,3 +565,35 @@ fn formats_that_are_not_known_and_programs_for_them() {
     let said = run(program().args(["--decoder", "nothing"]).arg(&table).arg(scratch.path().join("mnt")));
     assert_eq!(said.code, 2, "{said:?}");
 }
+
+#[test]
+fn a_file_of_several_rows_is_decoded_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = copied();
+    let mut bytes = std::fs::read(bad("duplicate_file_path")).unwrap();
+    let at = bytes.windows(8).position(|part| part == b"lpcmlpcm").unwrap();
+    bytes[at..at + 8].copy_from_slice(b"xyzzxyzz");
+    let table = dir.path().join("bad/x.onda.signal.arrow");
+    std::fs::write(&table, bytes).unwrap();
+    let (program, runs) = (dir.path().join("decode"), dir.path().join("runs"));
+    std::fs::write(&program, format!("#!/bin/sh\necho run >> {}\nexec cat\n", runs.display())).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mount = Mount::with(&table, &["--decoder", &format!("xyzz={}", program.display())]);
+    let rows = || files(&mount).into_iter().filter(|file| file.starts_with(EEG) && !file.contains(".meta"));
+    let whole: Vec<_> = rows().map(|file| mount.read(file).unwrap()).collect();
+    assert!(whole.len() == 2 && whole[0] == whole[1], "{:?}", files(&mount));
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
+    let said = all_sidecars(&mount);
+    let at = dir.path().canonicalize().unwrap();
+    assert_eq!(
+        said.matches(&format!("table: '{}/bad/x.onda.signal.arrow'\n", at.display())).count(),
+        2,
+        "{said}"
+    );
+    drop(mount);
+
+    let mount = Mount::with(&table, &["--decoder", "xyzz=false"]);
+    let damaged = files(&mount).into_iter().filter(|file| file.starts_with(EEG) && !file.contains(".meta"));
+    assert_eq!(damaged.map(|file| mount.read(file).unwrap_err()).count(), 2);
+    assert_eq!(mount.log().matches("ended with exit status").count(), 1, "{}", mount.log());
+}
