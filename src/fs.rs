@@ -9,7 +9,7 @@ mod xattr;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use self::sizing::Sizing;
@@ -17,6 +17,7 @@ use crate::content::Bytes;
 use crate::source::Source;
 use crate::tree::{Entry, Face, Kind, Lifetime, NodeId, Stat, Tree};
 use crate::{Error, Result};
+use parking_lot::Mutex;
 
 /// Who owns the files and what is left of 0444 and 0555.
 #[derive(Clone, Copy, Debug)]
@@ -248,7 +249,7 @@ impl FileSystem {
     /// found.)
     fn noted<T>(&self, inode: u64, answer: Result<T>) -> Result<T> {
         if let Err(error @ Error::Read { .. }) = &answer {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = self.told.lock();
             if told.len() < MOST_TOLD && told.insert(inode) {
                 log::error!("{error}; reads of it give that error");
             }

@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -46,7 +48,7 @@ impl Pool {
     }
 
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         queue.jobs.push_back(Box::new(job));
         if queue.jobs.len() > queue.idle && queue.threads < self.most {
             queue.threads += 1;
@@ -58,7 +60,7 @@ impl Pool {
 
     /// As [`Pool::submit`] if a thread can take it at once; says whether it did.
     pub fn offer(&self, job: impl FnOnce() + Send + 'static) -> bool {
-        let queue = self.shared.lock();
+        let queue = self.shared.queue.lock();
         let has_room = queue.jobs.len() < queue.idle + (self.most - queue.threads);
         drop(queue);
         if has_room {
@@ -78,7 +80,7 @@ impl Pool {
             shared.work();
         };
         if let Err(cause) = thread.spawn(work) {
-            let mut queue = self.shared.lock();
+            let mut queue = self.shared.queue.lock();
             queue.threads -= 1;
             log::warn!("a thread cannot be started, {} go on: {cause}", queue.threads);
             if queue.threads == 0 {
@@ -99,15 +101,13 @@ impl Shared {
 
     /// The next job; None when this thread is to end.
     fn next(&self) -> Option<Job> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {
                 return Some(job);
             }
             queue.idle += 1;
-            let (woken, waited) =
-                self.arrived.wait_timeout(queue, IDLE).unwrap_or_else(PoisonError::into_inner);
-            queue = woken;
+            let waited = self.arrived.wait_for(&mut queue, IDLE);
             queue.idle -= 1;
             if queue.closed || (waited.timed_out() && queue.jobs.is_empty()) {
                 queue.threads -= 1;
@@ -115,15 +115,11 @@ impl Shared {
             }
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         queue.closed = true;
         let forgotten = std::mem::take(&mut queue.jobs);
         drop(queue);
@@ -154,7 +150,7 @@ mod tests {
         for _ in 0..2 {
             let released = released.clone();
             pool.submit(move || {
-                let _ = released.lock().unwrap().recv();
+                let _ = released.lock().recv();
             });
         }
         let (tell, told) = mpsc::channel();
@@ -164,7 +160,7 @@ mod tests {
         }
         drop(tell);
         assert_eq!(told.iter().count(), 50);
-        assert!(pool.shared.lock().threads <= 3);
+        assert!(pool.shared.queue.lock().threads <= 3);
         drop(release);
     }
 }

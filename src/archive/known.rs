@@ -5,9 +5,10 @@ use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use crate::error::Place;
 use crate::tree::Identity;
@@ -67,8 +68,8 @@ impl<K: Hash + Eq, T: Clone> Once<K, T> {
     }
 
     fn get(&self, key: K, make: impl FnOnce() -> Result<T>) -> Result<T> {
-        let asked = lock(&self.0).get_or_insert(key, Arc::default).clone();
-        let mut known = lock(&asked);
+        let asked = self.0.lock().get_or_insert(key, Arc::default).clone();
+        let mut known = asked.lock();
         if let Some(found) = &*known {
             return found.clone();
         }
@@ -78,10 +79,6 @@ impl<K: Hash + Eq, T: Clone> Once<K, T> {
         }
         made
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -112,13 +109,13 @@ mod tests {
                     start.wait();
                     let make = || {
                         thread::yield_now();
-                        *lock(&made) += 1;
+                        *made.lock() += 1;
                         Ok(())
                     };
                     (0..100).for_each(|key| once.get(key, make).unwrap());
                 });
             }
         });
-        assert_eq!(*lock(&made), 100);
+        assert_eq!(*made.lock(), 100);
     }
 }

@@ -3,10 +3,11 @@
 //! A key is (stream, block number); streams get their numbers from [`BlockCache::new_stream`], so two
 //! streams never share a key. The lock is held for a look-up or an insertion only, never while decoding.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 pub type Block = Arc<[u8]>;
 type Key = (u64, u64);
@@ -35,7 +36,7 @@ impl BlockCache {
     }
 
     pub fn get(&self, stream: u64, block: u64) -> Option<Block> {
-        self.lock().blocks.get(&(stream, block)).cloned()
+        self.held.lock().blocks.get(&(stream, block)).cloned()
     }
 
     /// `len` bytes from `offset` of a stream that is kept in blocks of `block` bytes; None unless all are there.
@@ -52,14 +53,14 @@ impl BlockCache {
 
     /// Is the block there? Does not count as a use.
     pub fn contains(&self, stream: u64, block: u64) -> bool {
-        self.lock().blocks.contains(&(stream, block))
+        self.held.lock().blocks.contains(&(stream, block))
     }
 
     /// Takes a copy of `bytes` as that block, and returns it. In a full cache a block goes for each that comes, so
     /// its memory goes round, which keeps the heap whole.
     pub fn insert(&self, stream: u64, number: u64, bytes: &[u8]) -> Block {
         let block = filled(self.make_room(cost(bytes.len())), bytes);
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         held.bytes += cost(bytes.len());
         let old = held.blocks.put((stream, number), block.clone());
         held.bytes -= old.map_or(0, |old| cost(old.len()));
@@ -71,18 +72,13 @@ impl BlockCache {
     /// Drops the least recently used until something of that cost fits; returns the last.
     fn make_room(&self, cost_of_new: usize) -> Option<Block> {
         let mut dropped = None;
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         while held.bytes + cost_of_new > self.limit {
             let Some((_, old)) = held.blocks.pop_lru() else { break };
             held.bytes -= cost(old.len());
             dropped = Some(old);
         }
         dropped
-    }
-
-    /// A poisoned lock is used on: each critical section leaves the cache consistent.
-    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::block_cache::BlockCache;
@@ -175,7 +176,7 @@ impl Engine {
 
     /// Keeps a decoder for whoever reads on from its position; the oldest goes when there are too many.
     pub fn park(&self, stream: u64, decoder: Inflater) {
-        let mut parked = lock(&self.parked);
+        let mut parked = self.parked.lock();
         parked.push_back((stream, decoder));
         let oldest = if parked.len() > PARKED { parked.pop_front() } else { None };
         drop(parked);
@@ -190,14 +191,14 @@ impl Engine {
     }
 
     pub fn parts(&self) -> Parts {
-        let spare = lock(&self.spare).pop();
+        let spare = self.spare.lock().pop();
         spare.unwrap_or_else(Parts::new)
     }
 
     /// Room for the blocks of a span and the rest of one before it, full of anything, to be given back. The
     /// engine is faster the more of what it refers to lies in one piece.
     pub fn scratch(&self) -> Vec<u8> {
-        let used = lock(&self.scratch).pop();
+        let used = self.scratch.lock().pop();
         used.unwrap_or_else(|| vec![0; (SPAN + BLOCK) as usize])
     }
 
@@ -207,14 +208,14 @@ impl Engine {
 
     /// Takes the decoder of `stream` that stopped last before or at `position` and not before `from`.
     pub fn resume(&self, stream: u64, from: u64, position: u64) -> Option<Inflater> {
-        let mut parked = lock(&self.parked);
+        let mut parked = self.parked.lock();
         let (index, _) = nearest(&parked, stream, position).filter(|(_, at)| *at >= from)?;
         parked.remove(index).map(|(_, decoder)| decoder)
     }
 
     /// The position of the decoder that stopped last before or at `position`, or 0.
     pub fn parked_before(&self, stream: u64, position: u64) -> u64 {
-        nearest(&lock(&self.parked), stream, position).map_or(0, |(_, position)| position)
+        nearest(&self.parked.lock(), stream, position).map_or(0, |(_, position)| position)
     }
 }
 
@@ -222,13 +223,13 @@ impl Packing {
     fn pack(&self, index: &Index, position: u64, source: &Arc<dyn Source>, end: u64) {
         let is_over = self.is_over.load(Ordering::Relaxed);
         if let Some(point) = index.unpacked(position).filter(|_| !is_over) {
-            let spare = lock(&self.packer).take();
+            let spare = self.packer.lock().take();
             let mut packer = spare.unwrap_or_else(Packer::new);
             // Where the source fails the window stays as it is; readers will be told.
             if let Ok(window) = packer.pack(&point, source, end) {
                 index.set_window(position, window);
             }
-            *lock(&self.packer) = Some(packer);
+            *self.packer.lock() = Some(packer);
         }
     }
 }
@@ -253,13 +254,8 @@ impl Drop for Waiting {
     }
 }
 
-/// A poisoned lock is used on: nothing here is ever half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn give_back<T>(to: &Mutex<Vec<T>>, thing: T) {
-    let mut kept = lock(to);
+    let mut kept = to.lock();
     if kept.len() < SPARE {
         kept.push(thing);
     }

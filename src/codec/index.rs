@@ -8,7 +8,7 @@ mod record;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Once, Weak};
 
 use self::record::Ends;
 use super::index_store::IndexFile;
@@ -16,6 +16,7 @@ use super::inflate::Point;
 use super::window::Window;
 use super::{BLOCK, SPAN};
 use crate::source::Source;
+use parking_lot::Mutex;
 
 /// The memory that the seek points of all streams take, and how it is kept bounded. (Check values come on top of
 /// that, 128 KiB for a GiB decoded.)
@@ -75,7 +76,7 @@ impl Account {
     }
 
     fn register(&self, index: &Arc<Index>) {
-        let mut indexes = lock(&self.indexes);
+        let mut indexes = self.indexes.lock();
         if indexes.len() == indexes.capacity() {
             indexes.retain(|index| index.strong_count() > 0);
         }
@@ -98,7 +99,7 @@ impl Account {
 
     /// Those that have, or had, seek points.
     fn indexes(&self) -> Vec<Arc<Index>> {
-        lock(&self.indexes).iter().filter_map(Weak::upgrade).collect()
+        self.indexes.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     fn changed(&self, before: u64, after: u64) {
@@ -192,18 +193,18 @@ pub enum Seen {
 impl Index {
     /// The decoded length, once the end of the stream was seen and was right.
     pub fn len(&self) -> Option<u64> {
-        self.lock().len
+        self.known.lock().len
     }
 
     /// To be given back with what is learned by a decoder that starts now.
     pub fn version(&self) -> u64 {
-        self.lock().version
+        self.known.lock().version
     }
 
     /// The end was seen after `len` bytes, and was right; the trailer of the only member ends at `trailer`. Says
     /// whether that is new.
     pub fn finish(&self, version: u64, len: u64, trailer: Option<u64>) -> bool {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if known.version != version || known.len == Some(len) {
             return false;
         }
@@ -215,26 +216,26 @@ impl Index {
 
     /// All blocks before this one are known.
     pub fn frontier(&self) -> u64 {
-        self.lock().checks.len() as u64
+        self.known.lock().checks.len() as u64
     }
 
     /// The last point before or at `position`.
     pub fn point_before(&self, position: u64) -> Option<Point> {
-        let known = self.lock();
+        let known = self.known.lock();
         let after = known.points.partition_point(|point| point.position <= position);
         known.points.get(after.checked_sub(1)?).cloned()
     }
 
     /// As [`Index::point_before`], its position alone.
     pub fn position_before(&self, position: u64) -> u64 {
-        let known = self.lock();
+        let known = self.known.lock();
         let after = known.points.partition_point(|point| point.position <= position);
         after.checked_sub(1).and_then(|at| known.points.get(at)).map_or(0, |point| point.position)
     }
 
     /// Compares the check value of a block with the one it had, or remembers it.
     pub fn see(&self, version: u64, block: u64, check: u32) -> Seen {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if known.version != version {
             return Seen::Stale;
         }
@@ -252,13 +253,13 @@ impl Index {
 
     /// Is a point missing in the `spacing` bytes that end at or after `position`?
     pub fn lacks_point(&self, position: u64, spacing: u64) -> bool {
-        self.lock().lacks_point(position, spacing)
+        self.known.lock().lacks_point(position, spacing)
     }
 
     /// Takes a point where one is missing; says whether it did.
     pub fn add(self: &Arc<Index>, version: u64, point: Point, spacing: u64) -> bool {
         let spacing = spacing.max(self.account.spacing());
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if known.version != version || point.position == 0 || !known.lacks_point(point.position, spacing) {
             return false;
         }
@@ -274,13 +275,13 @@ impl Index {
 
     /// The point at `position`, if it is still there and its window is not packed.
     pub fn unpacked(&self, position: u64) -> Option<Point> {
-        let known = self.lock();
+        let known = self.known.lock();
         let at = known.points.binary_search_by_key(&position, |point| point.position).ok()?;
         known.points.get(at).filter(|point| !point.window.is_packed()).cloned()
     }
 
     pub fn set_window(&self, position: u64, window: Window) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let Ok(at) = known.points.binary_search_by_key(&position, |point| point.position) else { return };
         let Some(point) = known.points.get_mut(at) else { return };
         let before = cost(point);
@@ -292,7 +293,7 @@ impl Index {
 
     /// Forgets what an earlier mount has left, which turned out to be of other data. Was there something?
     pub fn distrust(&self) -> bool {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let was_loaded = known.is_loaded;
         if was_loaded {
             self.account.changed(known.bytes, 0);
@@ -303,14 +304,14 @@ impl Index {
 
     /// Of a damaged stream nothing is kept.
     pub fn condemn(&self) {
-        self.lock().trailer = None;
+        self.known.lock().trailer = None;
     }
 
     /// Keeps what was learned since it was kept last, if the stream's end was right.
     pub fn save(&self) {
         let Some(kept) = &self.kept else { return };
-        let Some(ends) = self.lock().trailer.and_then(|trailer| kept.ends(trailer)) else { return };
-        let mut known = self.lock();
+        let Some(ends) = self.known.lock().trailer.and_then(|trailer| kept.ends(trailer)) else { return };
+        let mut known = self.known.lock();
         let is_worth_it = !known.points.is_empty() || !kept.len_is_told;
         if !std::mem::take(&mut known.is_new) || !is_worth_it {
             return;
@@ -327,18 +328,18 @@ impl Index {
     }
 
     fn count_all(&self) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let bytes = known.points.iter().map(cost).sum();
         self.count(&mut known, 0, bytes);
     }
 
     fn points(&self) -> usize {
-        self.lock().points.len()
+        self.known.lock().points.len()
     }
 
     /// Seek points, the bytes that they and the check values take, and bytes decoded.
     fn size(&self) -> (usize, u64, u64) {
-        let known = self.lock();
+        let known = self.known.lock();
         let bytes = known.bytes + size_of_val(known.checks.as_slice()) as u64;
         (known.points.len(), bytes, known.len.unwrap_or(known.checks.len() as u64 * BLOCK))
     }
@@ -346,7 +347,7 @@ impl Index {
     /// Keeps the last point before each multiple of `spacing`.
     fn thin(&self, spacing: u64) {
         let sum = |known: &Known| known.points.iter().map(cost).sum();
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let before = sum(&known);
         known.points.reverse();
         known.points.dedup_by_key(|point| point.position.div_ceil(spacing));
@@ -361,16 +362,12 @@ impl Index {
         known.bytes = known.bytes + after as u64 - before as u64;
         self.account.changed(before as u64, after as u64);
     }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        lock(&self.known)
-    }
 }
 
 impl Drop for Index {
     fn drop(&mut self) {
         self.save();
-        let bytes = self.lock().bytes;
+        let bytes = self.known.lock().bytes;
         self.account.changed(bytes, 0);
     }
 }
@@ -386,11 +383,6 @@ impl Known {
 /// Memory that a point takes.
 fn cost(point: &Point) -> usize {
     size_of::<Point>() + point.window.bytes()
-}
-
-/// A poisoned lock is used on: nothing here is ever half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The block in which decoding from `position` gives the first whole block.

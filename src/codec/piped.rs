@@ -7,10 +7,11 @@
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Engine;
@@ -59,7 +60,7 @@ impl Piped {
     }
 
     pub fn known_len(&self) -> Option<u64> {
-        self.lock().len
+        self.state.lock().len
     }
 
     pub fn len(&self) -> Result<u64> {
@@ -88,7 +89,7 @@ impl Piped {
 
     /// What came out, from the spill or now; who comes meanwhile waits.
     fn decoded(&self) -> Result<Arc<Spilled>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(error) = &state.damage {
                 return Err(error.clone());
@@ -99,13 +100,13 @@ impl Piped {
             if !state.is_running {
                 break;
             }
-            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.done.wait(&mut state);
         }
         state.is_running = true;
         drop(state);
         let _running = Running(self);
         let decoded = self.run();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match &decoded {
             Ok(decoded) => state.len = Some(decoded.len()),
             Err(error) if error.lasts() => {
@@ -220,10 +221,6 @@ impl Piped {
     fn damaged(&self, problem: String) -> Error {
         Error::damaged(self.place.clone(), problem)
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The run of a program; over when it ends, however it ends.
@@ -231,7 +228,7 @@ struct Running<'a>(&'a Piped);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.lock().is_running = false;
+        self.0.state.lock().is_running = false;
         self.0.done.notify_all();
     }
 }

@@ -16,8 +16,8 @@ mod pass;
 mod run;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::ahead::Readers;
 use self::damage::Damage;
@@ -30,6 +30,7 @@ use super::{BLOCK, Block, Described, Engine};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Streams up to this many decoded bytes are verified before a byte is served.
 const VERIFY_FIRST: u64 = 1 << 20;
@@ -221,7 +222,7 @@ impl Stream {
             if let Some(len) = self.index.len() {
                 return Ok(len);
             }
-            let state = self.lock();
+            let state = self.state.lock();
             if let Some(damage) = &state.damage {
                 return Err(damage.error.clone());
             }
@@ -240,7 +241,7 @@ impl Stream {
     /// that the reader wants too, and it sleeps until all are there.
     fn block(self: &Arc<Stream>, number: u64, last: u64) -> Result<Block> {
         loop {
-            let state = self.lock();
+            let state = self.state.lock();
             if let Some(damage) = state.damage.as_ref().filter(|d| d.from <= number * BLOCK) {
                 return Err(damage.error.clone());
             }
@@ -263,15 +264,10 @@ impl Stream {
     /// Waits until a run passes `block`, or ends.
     fn wait(&self, mut state: MutexGuard<'_, State>, block: u64) {
         state.waiting.push(block);
-        let mut state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        self.progress.wait(&mut state);
         if let Some(at) = state.waiting.iter().position(|waiting| *waiting == block) {
             state.waiting.swap_remove(at);
         }
-    }
-
-    /// A poisoned lock is used on: no critical section leaves the state half changed.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

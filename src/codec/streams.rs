@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::index_store::IndexFile;
 use super::wrapper::Wrapper;
@@ -54,14 +55,14 @@ impl Streams {
     }
 
     pub fn get(&self, number: u32) -> Option<Arc<Stream>> {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         let recent = held.recent.get(&number).cloned();
         recent.or_else(|| held.damaged.get(&number).cloned())
     }
 
     /// The decoded length of a stream that was decoded before.
     pub fn known_len(&self, number: u32) -> Option<u64> {
-        let held = self.lock();
+        let held = self.held.lock();
         let stream = held.recent.peek(&number).or(held.damaged.get(&number));
         stream.and_then(|stream| stream.known_len()).or(held.lengths.get(&number).copied())
     }
@@ -79,7 +80,7 @@ impl Streams {
         let described = describe()?;
         let (engine, source) = (self.engine.clone(), self.source.clone());
         let new = Stream::kept_in(self.file(), engine, source, described);
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         if let Some(first) = held.recent.get(&number) {
             return Ok(first.clone());
         }
@@ -95,10 +96,6 @@ impl Streams {
     fn file(&self) -> Option<Arc<IndexFile>> {
         let open = || self.engine.index_file(&*self.source, self.header.clone()).map(Arc::new);
         self.file.get_or_init(open).clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,12 +3,13 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
 use std::time::SystemTime;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use parking_lot::RwLock;
 
 use super::*;
 use crate::Result;
@@ -202,7 +203,7 @@ impl Source for Rotting {
     }
 
     fn len(&self) -> u64 {
-        self.0.read().unwrap().len() as u64
+        self.0.read().len() as u64
     }
 
     fn modified(&self) -> SystemTime {
@@ -210,7 +211,7 @@ impl Source for Rotting {
     }
 
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        buf.copy_from_slice(&self.0.read().unwrap()[offset as usize..][..buf.len()]);
+        buf.copy_from_slice(&self.0.read()[offset as usize..][..buf.len()]);
         Ok(())
     }
 
@@ -228,7 +229,7 @@ fn what_rots_after_it_was_verified_is_an_error_and_never_other_bytes() {
         let source = Arc::new(Rotting(RwLock::new(case.stored.clone())));
         let stream = case.open(source.clone());
         assert!(whole(&stream).unwrap() == case.plain);
-        source.0.write().unwrap()[scatter.below(case.stored.len())] ^= 1 << scatter.below(8);
+        source.0.write()[scatter.below(case.stored.len())] ^= 1 << scatter.below(8);
         let mut failed = false;
         for _ in 0..20 {
             let (from, read) = case.read_some(&stream, &mut scatter);

@@ -10,7 +10,9 @@
 //!   reads that end before p are served, all others fail; a wrong end condemns all of it (p = 0). Said once in the log.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::index::Room;
 use super::{BLOCK, Engine, SPAN};
@@ -122,7 +124,7 @@ impl<D: Decoder> Walk<D> {
 
     /// As far as it is not known to be damaged.
     pub fn sound_len(&self) -> u64 {
-        self.lock().damage.as_ref().map_or(self.len, |(from, _)| *from)
+        self.state.lock().damage.as_ref().map_or(self.len, |(from, _)| *from)
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
@@ -160,7 +162,7 @@ impl<D: Decoder> Walk<D> {
 
     /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
     pub fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.damage.is_none() {
             state.listener.get_or_insert(listener);
         } else if !std::mem::replace(&mut state.is_told, true) {
@@ -171,7 +173,7 @@ impl<D: Decoder> Walk<D> {
 
     /// The error of damage before the end of these bytes.
     fn check(&self, offset: u64, len: usize) -> Result<()> {
-        match &self.lock().damage {
+        match &self.state.lock().damage {
             Some((from, error)) if offset + len as u64 > *from => Err(error.clone()),
             _ => Ok(()),
         }
@@ -179,9 +181,9 @@ impl<D: Decoder> Walk<D> {
 
     /// The bytes of a span, decoded now; None if another reader did it meanwhile.
     fn span(&self, number: u64) -> Result<Option<Arc<[u8]>>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.running.contains(&number) {
-            drop(self.progress.wait(state).unwrap_or_else(PoisonError::into_inner));
+            self.progress.wait(&mut state);
             return Ok(None);
         }
         let (from, decoder) = state.nearest(number).unwrap_or_else(|| (0, self.start.clone()));
@@ -228,14 +230,14 @@ impl<D: Decoder> Walk<D> {
     }
 
     fn keep(&self, span: u64, decoder: &D) {
-        let is_known = self.lock().points.contains_key(&span);
+        let is_known = self.state.lock().points.contains_key(&span);
         if is_known {
             return;
         }
         let Some(room) = self.engine.account.room(D::MEMORY) else { return };
         let mut kept = decoder.clone();
         kept.rest();
-        self.lock().points.insert(span, (kept, room));
+        self.state.lock().points.insert(span, (kept, room));
     }
 
     fn park(&self, span: u64, mut decoder: D) {
@@ -247,7 +249,7 @@ impl<D: Decoder> Walk<D> {
         }
         decoder.rest();
         let room = self.engine.account.room(D::MEMORY);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // One waits always, or reading on would begin anew.
         let most = if room.is_some() { PARKED } else { 1 };
         state.parked.push_back((span, decoder, room));
@@ -258,7 +260,7 @@ impl<D: Decoder> Walk<D> {
     }
 
     fn condemn(&self, position: u64, error: Error) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_first = state.damage.is_none();
         if state.damage.as_ref().is_none_or(|(known, _)| position < *known) {
             state.damage = Some((position, error.clone()));
@@ -280,11 +282,6 @@ impl<D: Decoder> Walk<D> {
 
     fn start_of_data(&self) -> u64 {
         self.place.offset.unwrap_or(0)
-    }
-
-    /// A poisoned lock is used on: no critical section leaves the state half changed.
-    fn lock(&self) -> MutexGuard<'_, State<D>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -311,7 +308,7 @@ struct Running<'w, D: Decoder> {
 
 impl<D: Decoder> Drop for Running<'_, D> {
     fn drop(&mut self) {
-        self.walk.lock().running.retain(|number| *number != self.number);
+        self.walk.state.lock().running.retain(|number| *number != self.number);
         self.walk.progress.notify_all();
     }
 }

@@ -7,9 +7,10 @@
 //! and no lock is held while it does. Bytes after the last file are ignored, as Python's `lzma.decompress` does.
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use liblzma::stream::{Action, Status, Stream};
+use parking_lot::{Condvar, Mutex};
 
 use super::spill::{ADVICE, PIECE, Refused, Spilled, Writer};
 use super::{BLOCK, Engine, from_blocks};
@@ -73,7 +74,7 @@ impl Xz {
 
     /// As far as it is not known to be damaged: all of it or nothing.
     pub fn sound_len(&self) -> u64 {
-        if self.lock().damage.is_some() { 0 } else { self.len }
+        if self.state.lock().damage.is_some() { 0 } else { self.len }
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
@@ -85,7 +86,7 @@ impl Xz {
 
     /// As [`Xz::read_exact_at`] if nothing has to be decoded for it, or None.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
-        if let Some(error) = self.lock().damage.clone() {
+        if let Some(error) = self.state.lock().damage.clone() {
             return Err(error);
         }
         let Some(bytes) = self.engine.cache.bytes(self.id, BLOCK, len, offset) else { return Ok(None) };
@@ -115,7 +116,7 @@ impl Xz {
 
     /// Decoded now, or found in the spill.
     fn whole(&self) -> Result<Whole> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(error) = &state.damage {
                 return Err(error.clone());
@@ -126,7 +127,7 @@ impl Xz {
             if !state.is_running {
                 break;
             }
-            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.progress.wait(&mut state);
         }
         state.is_running = true;
         drop(state);
@@ -136,7 +137,7 @@ impl Xz {
         self.source.check().inspect_err(|_| self.engine.spill.forget((self.id, 0)))?;
         if let Err(error @ Error::Damaged { .. }) = &decoded {
             log::error!("{error}; reads of it give an input/output error");
-            self.lock().damage = Some(error.clone());
+            self.state.lock().damage = Some(error.clone());
         }
         drop(running);
         decoded
@@ -261,11 +262,6 @@ impl Xz {
             Refused::Busy => Error::Other("the spill is busy".into()),
         }
     }
-
-    /// A poisoned lock is used on: no critical section leaves the state half changed.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// It is being decoded; also when that panics, those who wait are woken.
@@ -275,7 +271,7 @@ struct Running<'x> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.xz.lock().is_running = false;
+        self.xz.state.lock().is_running = false;
         self.xz.progress.notify_all();
     }
 }

@@ -2,7 +2,9 @@
 //! once. Of that the places of blocks of rows are kept, and reads write only the blocks they need.
 
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use super::{Bytes, Computed, Window, in_pieces};
 use crate::error::Place;
@@ -63,7 +65,7 @@ impl<R: Rows> Lines<R> {
         if let Some(known) = self.known() {
             return known;
         }
-        let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _finding = self.finding.lock();
         if let Some(known) = self.known() {
             return known;
         }

@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use crate::tree::{Face, Kind, NodeId, Tree};
 
@@ -49,7 +49,7 @@ impl Sizing {
         if known && !self.active.load(Ordering::Relaxed) {
             return 0;
         }
-        let mut passes = self.lock();
+        let mut passes = self.passes.lock();
         let pass = match passes.get_mut(&dir) {
             Some(pass) => pass,
             None if known => return 0,
@@ -82,7 +82,7 @@ impl Sizing {
 
     /// What a worker is to do next. The lock is held for a piece of a listing at most.
     fn next(&self, dir: NodeId, tree: &dyn Tree) -> Next {
-        let mut passes = self.lock();
+        let mut passes = self.passes.lock();
         let Some(pass) = passes.get_mut(&dir) else { return Next::Enough };
         let next = pass.next(dir, tree);
         if let Next::Enough = next {
@@ -92,10 +92,6 @@ impl Sizing {
             self.active.store(is_active, Ordering::Relaxed);
         }
         next
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LruCache<NodeId, Pass>> {
-        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,10 @@
 //! that. So the kernel is told to forget each listing after a while.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// The kernel has what it was answered after so long.
 const AT_LEAST: Duration = Duration::from_millis(100);
@@ -30,7 +31,7 @@ impl Listed {
 
     /// Something of the directory is being listed.
     pub fn note(&self, inode: u64) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         // Who keeps listings longer than there is time keeps them for ever.
         let Some(due) = Instant::now().checked_add(self.keep) else { return };
         if queue.waiting.insert(inode) {
@@ -45,22 +46,18 @@ impl Listed {
             let (due, inode) = self.next();
             thread::sleep(due.saturating_duration_since(Instant::now()));
             // What is listed from now on is noted again.
-            self.lock().waiting.remove(&inode);
+            self.queue.lock().waiting.remove(&inode);
             forget(inode);
         }
     }
 
     fn next(&self) -> (Instant, u64) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             match queue.due.pop_front() {
                 Some(next) => return next,
-                None => queue = self.added.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                None => self.added.wait(&mut queue),
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

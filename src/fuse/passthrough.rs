@@ -2,10 +2,11 @@
 //! copy in memory. Only root may ask it to (since Linux 6.9); for others reads come to us as all others do.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use fuser::{BackingId, FileHandle, FopenFlags, InitFlags, KernelConfig, ReplyOpen};
+use parking_lot::Mutex;
 
 use crate::source::Source;
 
@@ -43,7 +44,7 @@ impl Passthrough {
     }
 
     fn backing(&self, inode: u64, source: &dyn Source, reply: &ReplyOpen) -> Option<Arc<BackingId>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some((backing, count)) = open.get_mut(&inode) {
             *count += 1;
             return Some(backing.clone());
@@ -66,7 +67,7 @@ impl Passthrough {
     }
 
     pub fn release(&self, inode: u64) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some((_, count)) = open.get_mut(&inode) {
             *count -= 1;
             if *count == 0 {

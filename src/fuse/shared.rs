@@ -6,12 +6,13 @@ use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fuser::{
     Errno, FileAttr, FileType, Generation, INodeNo, Notifier, ReplyDirectory, ReplyDirectoryPlus, ReplyEntry,
 };
+use parking_lot::Mutex;
 
 use super::listed::Listed;
 use super::passthrough::Passthrough;
@@ -98,7 +99,7 @@ impl Shared {
     /// The container of `inode` changed: the kernel has to forget all that it was given of it.
     fn invalidate(&self, inode: u64) {
         let all = self.fs.siblings(inode);
-        let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forgotten = self.forgotten.lock();
         if all.first().is_some_and(|first| forgotten.insert(first.start)) {
             drop(forgotten);
             self.forget(all);

@@ -7,10 +7,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::{fs, io};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::{Errno, pread};
 
@@ -156,7 +157,7 @@ impl Judge {
         if identity.len == 0 {
             return Ok(None);
         }
-        if let Some(known) = self.verdicts().get(&key(identity, name)).copied() {
+        if let Some(known) = self.verdicts.lock().get(&key(identity, name)).copied() {
             return Ok(known);
         }
         match open_to_look(fd, path) {
@@ -192,12 +193,8 @@ impl Judge {
             Some(name) => Some(format::named(name)?).filter(|format| format.detect(&candidate)),
             None => format::detect(&candidate),
         };
-        self.verdicts().put(key(identity, name), format);
+        self.verdicts.lock().put(key(identity, name), format);
         Ok(format)
-    }
-
-    fn verdicts(&self) -> MutexGuard<'_, LruCache<(Identity, u64), Verdict>> {
-        self.verdicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a node is now, for who looks at it again.

@@ -9,10 +9,11 @@ use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use rustix::fs::{Dir, FileType};
 
 use super::judge::{self, Judge};
@@ -75,7 +76,7 @@ impl Listings {
     pub fn get(&self, dir: &Arc<Node>, cursor: u64, judge: &Judge) -> Result<Arc<Listing>> {
         // Who begins gets what is there now: the kernel may keep it for as long as the directory has the time of
         // modification that it had before.
-        let kept = if cursor > 0 { self.lock().get(&dir.id).cloned() } else { None };
+        let kept = if cursor > 0 { self.kept.lock().get(&dir.id).cloned() } else { None };
         kept.map_or_else(|| self.read(dir, judge), Ok)
     }
 
@@ -84,12 +85,12 @@ impl Listings {
         let (modified, lines) = match &fd {
             None => (None, self.of_root(dir, judge)?),
             Some(fd) => {
-                let is_new = !self.lock().contains(&dir.id);
+                let is_new = !self.kept.lock().contains(&dir.id);
                 (judge::modified(fd), read(dir, fd, judge, is_new)?)
             }
         };
         let listing = Arc::new(Listing { modified, lines: in_order(lines) });
-        self.lock().put(dir.id, listing.clone());
+        self.kept.lock().put(dir.id, listing.clone());
         Ok(listing)
     }
 
@@ -121,7 +122,7 @@ impl Listings {
 
     /// A listing that nothing has been added to or taken from since.
     fn of_now(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Arc<Listing>> {
-        let kept = self.lock().get(&dir.id).cloned();
+        let kept = self.kept.lock().get(&dir.id).cloned();
         if let Some(listing) = kept
             && let Some(fd) = judge::open_directory(dir)?
             && listing.modified.is_some()
@@ -130,10 +131,6 @@ impl Listings {
             return Ok(listing);
         }
         self.read(dir, judge)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LruCache<NodeId, Arc<Listing>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -242,7 +239,7 @@ fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) ->
 
 fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)) -> Vec<T> {
     let rest = Mutex::new(raw.into_iter());
-    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || rest.lock().next();
     let work = || std::iter::from_fn(next).filter_map(look).collect::<Vec<T>>();
     thread::scope(|scope| {
         // One that cannot be started leaves its share to the others.

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use parking_lot::RwLock;
 
 use super::judged::{Judged, What};
 use crate::tree::{NodeId, ROOT};
@@ -125,21 +127,21 @@ impl Nodes {
     }
 
     pub fn get(&self, id: NodeId) -> Option<Arc<Node>> {
-        self.read().by_id.get(&id).cloned()
+        self.table.read().by_id.get(&id).cloned()
     }
 
     pub fn of_slot(&self, slot: u32) -> Option<Arc<Node>> {
-        self.read().by_slot.get(&slot).cloned()
+        self.table.read().by_slot.get(&slot).cloned()
     }
 
     pub fn len(&self) -> u64 {
-        self.read().by_id.len() as u64
+        self.table.read().by_id.len() as u64
     }
 
     /// The node of what was found, once more remembered.
     pub fn remember(&self, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
         let first = id_of(parent.id, &name, &found);
-        let mut table = self.write();
+        let mut table = self.table.write();
         let mut id = first;
         // Two names of one number are as good as impossible, and then the second takes the next one.
         while let Some(node) = table.by_id.get(&id) {
@@ -156,9 +158,9 @@ impl Nodes {
     pub fn remember_again(&self, node: &Arc<Node>) {
         node.lookups.fetch_add(1, Ordering::Relaxed);
         // Between finding the node and counting, it may have been dropped.
-        let is_there = self.read().by_id.contains_key(&node.id);
+        let is_there = self.table.read().by_id.contains_key(&node.id);
         if !is_there {
-            let mut table = self.write();
+            let mut table = self.table.write();
             table.by_id.insert(node.id, node.clone());
             if node.slot != 0 {
                 table.by_slot.insert(node.slot, node.clone());
@@ -168,7 +170,7 @@ impl Nodes {
 
     /// Takes back look-ups; true if the node is dropped.
     pub fn forget(&self, node: &Arc<Node>, lookups: u64) -> bool {
-        let mut table = self.write();
+        let mut table = self.table.write();
         let less = |before: u64| Some(before.saturating_sub(lookups));
         let before = node.lookups.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         if before.is_ok_and(|before| before > lookups) || node.id == ROOT {
@@ -176,14 +178,6 @@ impl Nodes {
         }
         table.by_slot.remove(&node.slot);
         table.by_id.remove(&node.id).is_some()
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Table> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

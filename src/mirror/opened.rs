@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::failed::Failed;
 use super::judged::What;
@@ -129,7 +130,7 @@ impl Opened {
     /// Opens it for one more who keeps it open.
     pub fn hold(&self, node: &Node) -> Result<Option<Arc<dyn Source>>> {
         let open = self.open(node)?;
-        *self.lock().held.entry(node.id).or_default() += 1;
+        *self.table.lock().held.entry(node.id).or_default() += 1;
         match open {
             Open::File(source) => Ok(Some(source)),
             Open::Tree(_) => Ok(None),
@@ -138,7 +139,7 @@ impl Opened {
 
     /// One who kept it open does not any more.
     pub fn release(&self, node: &Node) {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if let Some(count) = table.held.get_mut(&node.id) {
             *count -= 1;
             if *count == 0 {
@@ -149,7 +150,7 @@ impl Opened {
 
     /// Nobody knows it any more.
     pub fn close(&self, node: &Node) {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         table.held.remove(&node.id);
         let slot = table.take(node.id);
         // Closing may write an index: not under the lock.
@@ -158,19 +159,19 @@ impl Opened {
     }
 
     fn opened(&self, node: &Node) -> Option<Open> {
-        let slot = self.lock().slots.get(&node.id)?.0.clone();
+        let slot = self.table.lock().slots.get(&node.id)?.0.clone();
         slot.open.get()?.clone().ok()
     }
 
     fn open(&self, node: &Node) -> Result<Open> {
-        let slot = self.lock().slots.get_or_insert(node.id, <(Arc<Slot>, u64)>::default).0.clone();
+        let slot = self.table.lock().slots.get_or_insert(node.id, <(Arc<Slot>, u64)>::default).0.clone();
         if let Some(open) = slot.open.get() {
             return open.clone();
         }
         let open = slot.open.get_or_init(|| self.open_anew(node)).clone();
         if open.is_err() {
             // It may be different the next time.
-            self.lock().take(node.id);
+            self.table.lock().take(node.id);
         }
         self.close_some(node.id, &slot);
         open
@@ -194,9 +195,9 @@ impl Opened {
 
     /// Closes what is too much once `new` is open.
     fn close_some(&self, new: NodeId, slot: &Arc<Slot>) {
-        self.lock().count(new, slot);
+        self.table.lock().count(new, slot);
         loop {
-            let mut table = self.lock();
+            let mut table = self.table.lock();
             let (count, memory) = (table.slots.len(), table.memory);
             if count <= self.most && (memory <= MEMORY || count == 1) {
                 return;
@@ -206,10 +207,6 @@ impl Opened {
             drop(table);
             drop(slot);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,7 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::content::Content;
 use crate::source::Source;
@@ -67,7 +69,7 @@ impl Union {
 
     /// The directories that a node stands for; of any other node the one that it is.
     fn parts(&self, id: NodeId) -> Result<Arc<[Part]>> {
-        if let Some(directory) = self.lock().by_id.get(&id) {
+        if let Some(directory) = self.merged.lock().by_id.get(&id) {
             return Ok(directory.parts.clone());
         }
         match ((id >> OWN) as usize).checked_sub(1).filter(|tree| *tree < self.trees.len()) {
@@ -121,7 +123,7 @@ impl Union {
     }
 
     fn tell(&self, tree: usize, name: &[u8]) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         let Some((path, _)) = self.trees.get(tree) else { return };
         if told.len() < MOST_TOLD && told.insert([path.as_os_str().as_encoded_bytes(), b"\0", name].concat())
         {
@@ -138,7 +140,7 @@ impl Union {
         let mut hasher = DefaultHasher::new();
         found.hash(&mut hasher);
         let mut id = (MERGED << OWN) | (hasher.finish() & ((1 << OWN) - 1));
-        let mut merged = self.lock();
+        let mut merged = self.merged.lock();
         while let Some(known) = merged.by_id.get_mut(&id) {
             if *known.parts == *found {
                 known.lookups += 1;
@@ -160,10 +162,6 @@ impl Union {
         }
         Ok(false)
     }
-
-    fn lock(&self) -> MutexGuard<'_, Merged> {
-        lock(&self.merged)
-    }
 }
 
 /// A directory that is gone from one tree has nothing there; the others do not suffer.
@@ -172,10 +170,6 @@ fn or_gone<T>(answer: Result<T>, nothing: T) -> Result<T> {
         Err(Error::NotFound) => Ok(nothing),
         other => other,
     }
-}
-
-fn lock(merged: &Mutex<Merged>) -> MutexGuard<'_, Merged> {
-    merged.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A cursor is the place among the trees of a directory, above the cursor there.
@@ -189,12 +183,12 @@ impl Tree for Union {
     }
 
     fn parent(&self, id: NodeId) -> NodeId {
-        if let Some(directory) = self.lock().by_id.get(&id) {
+        if let Some(directory) = self.merged.lock().by_id.get(&id) {
             return directory.parent;
         }
         let Ok((tree, node)) = self.first(id) else { return ROOT };
         let above = self.tree(tree).map_or(ROOT, |trees| trees.parent(node));
-        let merged = self.lock();
+        let merged = self.merged.lock();
         let of_several = merged.by_id.iter().find(|(_, directory)| directory.parts.contains(&(tree, above)));
         of_several.map_or(Union::own(tree, above), |(id, _)| *id)
     }
@@ -308,7 +302,7 @@ impl Tree for Union {
     fn forget(&self, id: NodeId, lookups: u64) {
         let Ok(parts) = self.parts(id) else { return };
         parts.iter().for_each(|(tree, node)| self.forget_in(*tree, *node, lookups));
-        let mut merged = self.lock();
+        let mut merged = self.merged.lock();
         if let Some(directory) = merged.by_id.get_mut(&id).filter(|_| id != ROOT) {
             directory.lookups = directory.lookups.saturating_sub(lookups);
             if directory.lookups == 0 {
@@ -356,6 +350,11 @@ impl Tree for Union {
         self.tree(tree)?.describe_made(node)
     }
 
+    fn rows_of_made(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.rows_of_made(node, expression)
+    }
+
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {
         let (tree, node) = self.first(id)?;
         self.tree(tree)?.brief(node)
@@ -366,7 +365,7 @@ impl Tree for Union {
             let (changed, merged) = (changed.clone(), self.merged.clone());
             tree.watch(Arc::new(move |node, name| {
                 let has = |directory: &Directory| directory.parts.contains(&(number, node));
-                let all = lock(&merged);
+                let all = merged.lock();
                 let ids: Vec<_> = all.by_id.iter().filter(|(_, it)| has(it)).map(|(id, _)| *id).collect();
                 drop(all);
                 ids.into_iter().chain([Union::own(number, node)]).for_each(|id| changed(id, name.clone()));

@@ -4,11 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
+use parking_lot::Mutex;
 
 use super::nodes::Node;
 use crate::tree::{Changed, NodeId};
@@ -52,7 +53,7 @@ impl Watch {
             Err(cause) => return log::info!("changes on disk show after a while, as inotify fails: {cause}"),
         };
         let shared = Arc::new(Shared { inotify, watched: Mutex::default() });
-        *lock(&self.shared) = Some(shared.clone());
+        *self.shared.lock() = Some(shared.clone());
         let work = move || shared.work(&*changed);
         if let Err(cause) = thread::Builder::new().name("rab-watch".into()).spawn(work) {
             log::info!("changes on disk show after a while, as a thread cannot be started: {cause}");
@@ -61,8 +62,8 @@ impl Watch {
 
     /// Watches a directory.
     pub fn add(&self, dir: &Node) {
-        let Some(shared) = lock(&self.shared).clone() else { return };
-        if !lock(&shared.watched).wants(dir.id) {
+        let Some(shared) = self.shared.lock().clone() else { return };
+        if !shared.watched.lock().wants(dir.id) {
             return;
         }
         let flags = AddWatchFlags::IN_CREATE
@@ -74,7 +75,7 @@ impl Watch {
         // Not under the lock: a file system that does not answer holds up nobody elsewhere. Of two who add a directory at
         // a time each gets the same descriptor.
         if let Ok(descriptor) = shared.inotify.add_watch(&dir.path(), flags) {
-            let mut watched = lock(&shared.watched);
+            let mut watched = shared.watched.lock();
             watched.nodes.insert(descriptor, dir.id);
             watched.descriptors.insert(dir.id, descriptor);
         }
@@ -82,8 +83,8 @@ impl Watch {
 
     /// The kernel does not know the directory any more.
     pub fn remove(&self, dir: &Node) {
-        let Some(shared) = lock(&self.shared).clone() else { return };
-        let mut watched = lock(&shared.watched);
+        let Some(shared) = self.shared.lock().clone() else { return };
+        let mut watched = shared.watched.lock();
         if let Some(descriptor) = watched.descriptors.remove(&dir.id) {
             watched.nodes.remove(&descriptor);
             // It may be gone with the directory.
@@ -101,7 +102,7 @@ impl Shared {
                 Err(cause) => return log::info!("changes on disk show after a while: inotify: {cause}"),
             };
             let told: HashSet<_> = {
-                let watched = lock(&self.watched);
+                let watched = self.watched.lock();
                 let dir = |descriptor| watched.nodes.get(&descriptor).copied();
                 let events = events.into_iter().filter(|event| !is_of_directory_itself(event));
                 events.filter_map(|event| Some((dir(event.wd)?, event.name))).collect()
@@ -116,8 +117,4 @@ impl Shared {
 /// processes in it. Its own watch, if it has one, tells the same.
 fn is_of_directory_itself(event: &InotifyEvent) -> bool {
     event.name.is_some() && event.mask.contains(AddWatchFlags::IN_ATTRIB | AddWatchFlags::IN_ISDIR)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,10 +9,11 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use rustix::fs::FileType;
 
 use super::{FileSource, Mapped, Source, resolve};
@@ -128,7 +129,7 @@ impl Named {
         if self.changed.load(Ordering::Relaxed) {
             return Err(Error::Changed { file: self.path.clone() });
         }
-        if let Some(open) = self.lock().get(&self.number) {
+        if let Some(open) = self.files.held.lock().get(&self.number) {
             return Ok(open.clone());
         }
         let source = Arc::new(FileSource::open(&self.path)?);
@@ -137,13 +138,9 @@ impl Named {
             return Err(self.mark_changed());
         }
         // Closing is not done under the lock.
-        let closed = self.lock().push(self.number, source.clone());
+        let closed = self.files.held.lock().push(self.number, source.clone());
         drop(closed);
         Ok(source)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<u64, Arc<FileSource>>> {
-        self.files.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The first to notice says so in the log.
@@ -158,7 +155,7 @@ impl Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
-        let closed = self.lock().pop(&self.number);
+        let closed = self.files.held.lock().pop(&self.number);
         drop(closed);
     }
 }
@@ -276,8 +273,8 @@ mod tests {
         for (number, file) in found.iter().enumerate() {
             assert_eq!(file.read_range(0..file.len()).unwrap(), number.to_string().into_bytes());
         }
-        assert!(siblings.files.held.lock().unwrap().len() <= MOST_OPEN.get());
+        assert!(siblings.files.held.lock().len() <= MOST_OPEN.get());
         drop(found);
-        assert!(siblings.files.held.lock().unwrap().is_empty());
+        assert!(siblings.files.held.lock().is_empty());
     }
 }

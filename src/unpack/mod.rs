@@ -20,10 +20,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FileType, Stat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
@@ -183,7 +184,7 @@ impl Unpacking<'_> {
     fn write_all(&self) -> Result<()> {
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let keep = |error| {
-            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            failure.lock().get_or_insert(error);
         };
         let (over, mut stores) = (AtomicBool::new(false), Stores::default());
         thread::scope(|scope| {
@@ -223,7 +224,7 @@ impl Unpacking<'_> {
                 }
             }
         });
-        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)?;
+        failure.into_inner().map_or(Ok(()), Err)?;
         stores.last.map_or(Ok(()), |last| self.announce(&last, self.are_whole.load(Ordering::Relaxed)))
     }
 
@@ -355,5 +356,5 @@ fn failed(dir: &Path, name: &[u8], cause: io::Error) -> Error {
 }
 
 fn next(jobs: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
-    jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+    jobs.lock().recv().ok()
 }

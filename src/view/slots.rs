@@ -1,7 +1,9 @@
 //! Bytes that consist of slots of one size, each of them made by itself: any range is made of the slots it meets.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::Result;
 use crate::content::{Bytes, Computed, Content, Units};
@@ -37,20 +39,16 @@ struct Whole<S> {
 impl<S: Slots> Whole<S> {
     /// One slot, of which a part is wanted.
     fn slot(&self, number: u64) -> Result<Arc<[u8]>> {
-        if let Some((_, slot)) = self.last().as_ref().filter(|(last, _)| *last == number) {
+        if let Some((_, slot)) = self.last.lock().as_ref().filter(|(last, _)| *last == number) {
             return Ok(slot.clone());
         }
         let mut slot = vec![0; self.size as usize];
         self.slots.make(&mut slot, number)?;
         let slot: Arc<[u8]> = slot.into();
         if self.size >= LARGE {
-            *self.last() = Some((number, slot.clone()));
+            *self.last.lock() = Some((number, slot.clone()));
         }
         Ok(slot)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<(u64, Arc<[u8]>)>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -594,6 +594,6 @@ fn a_file_of_several_rows_is_decoded_once() {
 
     let mount = Mount::with(&table, &["--decoder", "xyzz=false"]);
     let damaged = files(&mount).into_iter().filter(|file| file.starts_with(EEG) && !file.contains(".meta"));
-    assert_eq!(damaged.map(|file| mount.read(file).unwrap_err()).count(), 2);
+    assert_eq!(damaged.filter(|file| mount.read(file).is_err()).count(), 2);
     assert_eq!(mount.log().matches("ended with exit status").count(), 1, "{}", mount.log());
 }

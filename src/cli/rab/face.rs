@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use clap::builder::PossibleValuesParser;
 
 use super::select;
+use crate::array;
 use crate::content::Content;
 use crate::view::{self, Face, View};
 use crate::{Archive, Dataset, Error, Result};
@@ -60,6 +61,16 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     match view.face(&seen)? {
         Face::File(content) => Ok(content),
         Face::Directory(_) => Err(Error::IsADirectory),
+    }
+}
+
+/// As [`own`], of some rows of a table: `records[2:5]`.
+pub fn own_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
+    match array::indexed(what.as_bytes()) {
+        Some((name, index)) if own(archive, OsStr::from_bytes(name), kind)?.is_some() => {
+            archive.rows_of_own(name, kind, index)
+        }
+        _ => Ok(None),
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::output::{Done, Failure};
 use crate::Error;
@@ -22,7 +23,7 @@ impl Told {
     pub fn is_new(&self, error: &Error) -> bool {
         self.note(error.exit_code());
         let hash = self.hasher.hash_one(error.to_string());
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+        self.hashes.lock().insert(hash)
     }
 
     /// Damage (12) says more than what could not be read (10), and that more than what is refused (1).

@@ -8,10 +8,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use log::Level;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::Key;
 use super::directory::{self, Directory, Temporary};
@@ -85,7 +86,7 @@ impl IndexFile {
         let Some(head) = Head::new(start, end, payload, self.key.len) else {
             return log::debug!("{}: {start}..{end} is no range of the container", self.path.display());
         };
-        let mut writer = locked(&self.writer);
+        let mut writer = self.writer.lock();
         if let Writer::Waiting = *writer {
             *writer = self.begin();
         }
@@ -103,7 +104,7 @@ impl IndexFile {
     }
 
     fn known(&self) -> MutexGuard<'_, Option<Known>> {
-        locked(self.known.get_or_init(|| Mutex::new(self.load())))
+        self.known.get_or_init(|| Mutex::new(self.load())).lock()
     }
 
     /// Reads what an earlier mount left.
@@ -267,15 +268,10 @@ impl IndexFile {
 impl Drop for IndexFile {
     /// Closing alone would do, but for a child that was forked a moment ago: it holds the file until its exec.
     fn drop(&mut self) {
-        if let Writer::Appending { .. } = *locked(&self.writer)
+        if let Writer::Appending { .. } = *self.writer.lock()
             && let Some(known) = self.known().as_ref()
         {
             directory::unlock(&known.file);
         }
     }
-}
-
-/// A poisoned lock is used on: nothing here is ever half changed.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,8 +7,9 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::PIECE;
@@ -54,14 +55,13 @@ impl Disk {
         Disk { file, most, room: Mutex::default(), given_back: Condvar::new() }
     }
 
-    /// A poisoned lock is used on: no critical section leaves the room half changed.
     pub fn lock(&self) -> MutexGuard<'_, Room> {
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+        self.room.lock()
     }
 
     /// Waits until a writer ends or pieces are given back.
-    pub fn wait<'a>(&self, room: MutexGuard<'a, Room>) -> MutexGuard<'a, Room> {
-        self.given_back.wait(room).unwrap_or_else(PoisonError::into_inner)
+    pub fn wait(&self, room: &mut MutexGuard<'_, Room>) {
+        self.given_back.wait(room);
     }
 
     pub fn end_of_writer(&self, counted: bool) {

@@ -13,9 +13,10 @@ mod disk;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::BLOCK;
 use crate::{Error, Result};
@@ -65,7 +66,7 @@ impl Spill {
 
     /// Waits until nobody else decodes a frame that needs much memory.
     pub fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turn.lock()
     }
 
     fn in_directory(directory: PathBuf, wanted: Option<u64>) -> Spill {
@@ -85,12 +86,12 @@ impl Spill {
     }
 
     pub fn get(&self, key: Key) -> Option<Arc<Spilled>> {
-        self.lock().get(&key).cloned()
+        self.frames.lock().get(&key).cloned()
     }
 
     /// Drops a frame before its time.
     pub fn forget(&self, key: Key) {
-        let old = self.lock().pop(&key);
+        let old = self.frames.lock().pop(&key);
         drop(old);
     }
 
@@ -106,7 +107,7 @@ impl Spill {
         let mut room = disk.lock();
         let seen = room.ended;
         while room.writers > 0 && room.ended == seen {
-            room = disk.wait(room);
+            disk.wait(&mut room);
         }
     }
 
@@ -141,13 +142,13 @@ impl Spill {
                 return Err(Refused::Busy);
             }
             // What is missing is with readers, or with writers that gave up: it comes soon.
-            room = disk.wait(room);
+            disk.wait(&mut room);
         }
     }
 
     /// Gives up the frame that was used least recently. Was there one?
     fn evict(&self) -> bool {
-        let oldest = self.lock().pop_lru();
+        let oldest = self.frames.lock().pop_lru();
         oldest.is_some()
     }
 
@@ -166,11 +167,6 @@ impl Spill {
             log::error!("{error}");
         }
         error
-    }
-
-    /// A poisoned lock is used on: the list is never half changed.
-    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Arc<Spilled>>> {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -198,7 +194,7 @@ impl Writer<'_> {
         let none = Pieces::none(self.pieces.disk.clone());
         let pieces = std::mem::replace(&mut self.pieces, none);
         let frame = Arc::new(Spilled { pieces, len: self.len });
-        let old = self.spill.lock().put(key, frame.clone());
+        let old = self.spill.frames.lock().put(key, frame.clone());
         drop(old);
         // Only now does this writer end: who waits for that finds a frame that can make room.
         frame

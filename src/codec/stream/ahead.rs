@@ -57,7 +57,7 @@ impl Stream {
     pub(super) fn decode_ahead(self: &Arc<Stream>, offset: u64, len: usize) {
         let Some(total) = self.known_len() else { return };
         let most = AHEAD.min(self.engine.limits.cache / 4);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(reader) = state.readers.note(offset, offset.saturating_add(len as u64)) else { return };
         let until = reader.end.saturating_add(most).min(total).next_multiple_of(SPAN).min(total);
         let from = reader.ahead.max(reader.end);

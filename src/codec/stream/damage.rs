@@ -13,12 +13,12 @@ pub struct Damage {
 
 impl Stream {
     pub fn is_damaged(&self) -> bool {
-        self.lock().damage.is_some()
+        self.state.lock().damage.is_some()
     }
 
     /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.damage.is_none() {
             if state.listener.is_none() {
                 state.listener = Some(Box::new(listener));
@@ -37,7 +37,7 @@ impl Stream {
         if !matches!(error, Error::Damaged { .. }) {
             return error;
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if self.index.version() != version {
             return error;
         }
@@ -74,7 +74,7 @@ impl Stream {
     }
 
     pub(super) fn damage_in(&self, offset: u64, len: usize) -> Option<Error> {
-        damage_in(&self.lock(), offset, len)
+        damage_in(&self.state.lock(), offset, len)
     }
 
     pub(super) fn error_at(&self, position: u64) -> Error {

@@ -5,7 +5,9 @@
 //! block that a run will pass soon, or to which it comes nearer than anything else, waits for it.
 
 use std::ops::Range;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
+
+use parking_lot::MutexGuard;
 
 use super::super::index::{Seen, first_whole_block};
 use super::super::inflate::Inflater;
@@ -46,13 +48,13 @@ pub struct Announced {
 impl Announced {
     /// The last block that the run is to pass.
     fn last(&self) -> u64 {
-        let state = self.stream.lock();
+        let state = self.stream.state.lock();
         state.running.iter().find(|run| run.number == self.number).map_or(0, |run| run.last)
     }
 
     /// The run has passed the blocks from `at` up to `next`; returns the last block it is to pass.
     fn passed(&self, at: u64, next: u64) -> u64 {
-        let mut state = self.stream.lock();
+        let mut state = self.stream.state.lock();
         let run = state.running.iter_mut().find(|run| run.number == self.number);
         let (from, last) = run.map_or((at, 0), |run| (std::mem::replace(&mut run.next, next), run.last));
         // It may have been announced to start earlier than it did.
@@ -66,7 +68,7 @@ impl Announced {
 
 impl Drop for Announced {
     fn drop(&mut self) {
-        self.stream.lock().running.retain(|run| run.number != self.number);
+        self.stream.state.lock().running.retain(|run| run.number != self.number);
         self.stream.progress.notify_all();
     }
 }

@@ -88,7 +88,7 @@ fn without_memory_for_seek_points_one_decoder_waits() {
     }
     assert_eq!(engine.decoded(), bytes.len() as u64);
     let counted = |walk: &Walk<Lz4>| {
-        let state = walk.lock();
+        let state = walk.state.lock();
         state.points.len() + state.parked.iter().filter(|(.., room)| room.is_some()).count()
     };
     assert_eq!(counted(&walk), 3);
@@ -129,8 +129,8 @@ fn numbers_have_few_decoders_of_a_few_bytes() {
     let walk = Walk::new(Arc::new(Engine::new(1 << 20)), source, start, 2 * count as u64, Place::default());
     let last = read(&walk, 2 * count - 4, 4).unwrap();
     assert_eq!(last, [7, 0, 7, 0]);
-    assert_eq!(walk.lock().points.len(), 5);
-    assert!(walk.lock().points.values().all(|kept| std::mem::size_of_val(kept) < 100));
+    assert_eq!(walk.state.lock().points.len(), 5);
+    assert!(walk.state.lock().points.values().all(|kept| std::mem::size_of_val(kept) < 100));
 }
 
 #[test]

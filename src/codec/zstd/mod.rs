@@ -17,7 +17,9 @@ mod state;
 mod table;
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::spill::{PIECE, Spilled};
 use super::{Block, Engine};
@@ -81,12 +83,12 @@ impl ZstdStream {
 
     /// The decoded length if it is known without reading anything.
     pub fn known_len(&self) -> Option<u64> {
-        self.expected.or_else(|| self.lock().total())
+        self.expected.or_else(|| self.state.lock().total())
     }
 
     #[cfg(test)]
     pub fn is_damaged(&self) -> bool {
-        self.lock().is_damaged()
+        self.state.lock().is_damaged()
     }
 
     /// The decoded length: recorded in the headers of all frames, or found by decoding those where it is not.
@@ -99,13 +101,13 @@ impl ZstdStream {
 
     /// As [`ZstdStream::read_exact_at`] if nothing has to be read or decoded for it, or None.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
-        if self.is_last(offset, len) && self.lock().total().is_none() {
+        if self.is_last(offset, len) && self.state.lock().total().is_none() {
             return Ok(None);
         }
         let mut bytes = Vec::with_capacity(len);
         while bytes.len() < len {
             let at = offset + bytes.len() as u64;
-            let Some(here) = self.lock().locate(at)? else { return Ok(None) };
+            let Some(here) = self.state.lock().locate(at)? else { return Ok(None) };
             let Some(block) = self.engine.cache.get(self.id, here.block()) else { return Ok(None) };
             let from = here.within(&block);
             if from.is_empty() {
@@ -149,7 +151,7 @@ impl ZstdStream {
     fn total(&self) -> Result<u64> {
         let table = self.table()?;
         loop {
-            let state = self.lock();
+            let state = self.state.lock();
             if let Some(total) = state.total() {
                 return Ok(total);
             }
@@ -163,7 +165,7 @@ impl ZstdStream {
     fn locate(&self, at: u64) -> Result<Here> {
         let table = self.table()?;
         loop {
-            let state = self.lock();
+            let state = self.state.lock();
             if let Some(here) = state.locate(at)? {
                 return Ok(here);
             }
@@ -194,7 +196,7 @@ impl ZstdStream {
                 self.source.check()?;
                 let table = Arc::new(table);
                 let cut = table.cut.clone();
-                self.lock().set_table(table.clone());
+                self.state.lock().set_table(table.clone());
                 if let Some(error) = cut {
                     self.condemn_from(table.frames.len(), error);
                 }
@@ -258,14 +260,14 @@ impl ZstdStream {
         if let Decoded::Small(block) = &decoded {
             self.engine.cache.insert(self.id, state::block_number(index, 0), block);
         }
-        self.lock().learned(index, decoded.len());
+        self.state.lock().learned(index, decoded.len());
         self.check_total()?;
         Ok(decoded)
     }
 
     /// All lengths may be known now: they have to be what the container says.
     fn check_total(&self) -> Result<()> {
-        let total = self.lock().total();
+        let total = self.state.lock().total();
         match (self.expected, total) {
             (Some(needed), Some(total)) if needed != total => {
                 let problem = format!("decodes to {total} bytes, its description needs {needed}");
@@ -279,7 +281,7 @@ impl ZstdStream {
     /// may be of another cause next time.
     fn condemn(&self, index: usize, error: Error) -> Error {
         if error.lasts() {
-            let is_first = self.lock().condemn(index, &error);
+            let is_first = self.state.lock().condemn(index, &error);
             say(is_first, &error);
         }
         error
@@ -287,7 +289,7 @@ impl ZstdStream {
 
     /// Records that nothing from frame `index` on can be trusted.
     fn condemn_from(&self, index: usize, error: Error) -> Error {
-        let is_first = self.lock().condemn_from(index, &error);
+        let is_first = self.state.lock().condemn_from(index, &error);
         say(is_first, &error);
         error
     }
@@ -299,7 +301,7 @@ impl ZstdStream {
         found: impl Fn(&State) -> Option<Result<T>>,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(found) = found(&state) {
                 return found;
@@ -307,7 +309,7 @@ impl ZstdStream {
             if state.announce(work) {
                 break;
             }
-            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.progress.wait(&mut state);
         }
         drop(state);
         let _announced = Announced { stream: self, work };
@@ -316,11 +318,6 @@ impl ZstdStream {
 
     fn nothing_at(&self, position: u64) -> Error {
         Error::damaged(self.place.clone(), format!("nothing decodes to byte {position}"))
-    }
-
-    /// A poisoned lock is used on: no critical section leaves the state half changed.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -342,7 +339,7 @@ struct Announced<'a> {
 
 impl Drop for Announced<'_> {
     fn drop(&mut self) {
-        self.stream.lock().withdraw(self.work);
+        self.stream.state.lock().withdraw(self.work);
         self.stream.progress.notify_all();
     }
 }

@@ -5,7 +5,9 @@
 //! and each number is looked at once for them. What is kept is taken from the container's budget.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use super::budget::Of;
 use super::document::{self, Document};
@@ -334,7 +336,7 @@ impl Array {
         width: usize,
     ) -> Result<Arc<[u64]>> {
         let kept = self.sums.get(ix).ok_or(Error::NotFound)?;
-        let lock = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || kept.lock();
         let (mut at, mut sums) = {
             let kept = lock();
             if let Some(known) = kept.get(block as usize) {
@@ -365,7 +367,7 @@ impl Array {
     /// Where each chunk ends among the items.
     pub fn chunk_ends(&self, ix: Ix, chunks: &[(Edge, Option<u64>)]) -> Result<Arc<[u64]>> {
         let kept = self.sums.get(ix).ok_or(Error::NotFound)?;
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.lock();
         if let Some(known) = kept.first() {
             return Ok(known.clone());
         }

@@ -2,7 +2,8 @@
 //! they tell of as far as that is read: what is wrong with them by themselves is damage whatever they tell of.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::array::{Array, BLOCK};
 use super::graph::{Edge, Ix, Kind, Lists};
@@ -17,7 +18,7 @@ impl Checked {
     pub fn check(&self, number: usize, array: &Array, ix: Ix) -> Result<()> {
         let checked = check(array, ix);
         if let Ok(()) | Err(Error::Unsupported { .. }) = &checked {
-            self.lock().insert((number, ix));
+            self.0.lock().insert((number, ix));
         }
         checked
     }
@@ -25,17 +26,13 @@ impl Checked {
     /// Of a dataset that follows from the numbers of a part: they are looked at once for all that do, and the error is
     /// that of the part. It is there, whatever the numbers tell of.
     pub fn follows(&self, number: usize, array: &Array, ix: Ix) -> Result<()> {
-        if self.lock().contains(&(number, ix)) {
+        if self.0.lock().contains(&(number, ix)) {
             return Ok(());
         }
         match self.check(number, array, ix) {
             Err(Error::Unsupported { .. }) => Ok(()),
             checked => checked,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<(usize, Ix)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,8 @@
 //! decoded for it is a few times the longest that anybody asks for, however many ask.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::error::Place;
 use crate::{Error, Result};
@@ -57,7 +58,7 @@ impl Lengths {
     }
 
     fn with<T>(&self, member: usize, need: u64, of: impl FnOnce(&mut Known) -> T) -> T {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         of(known.entry(member).or_insert(Known { first: need, more: 0, whole: None }))
     }
 }

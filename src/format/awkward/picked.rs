@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use super::array::{Array, BLOCK};
 use super::faces;
@@ -113,7 +115,7 @@ impl Picked {
 
     /// Where the lists of a block begin and end in the whole content.
     fn bounds(&self, block: u64) -> Result<Bounds> {
-        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = || self.last.lock();
         if let Some((_, bounds)) = last().as_ref().filter(|(last, _)| *last == block) {
             return Ok(bounds.clone());
         }

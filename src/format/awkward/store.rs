@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 use std::path::{Component, Path};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use super::super::Context;
 use super::budget::{Budget, Of};
@@ -121,7 +123,7 @@ impl Store {
 
     /// So many bytes of numbers of a member are about to be looked at.
     pub fn look(&self, member: &str, len: u64) -> Result<(), Fault> {
-        let is_new = self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(member.into());
+        let is_new = self.looked.lock().insert(member.into());
         if is_new { Ok(()) } else { self.budget.take(Of::Again, len) }
     }
 

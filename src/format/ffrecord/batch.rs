@@ -3,8 +3,9 @@
 //! for, so that a disk or a network works on many of them at a time. Large batches are read by several threads.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::records::Records;
 use super::shard::Shard;
@@ -143,7 +144,7 @@ fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
     let threads = cores.min(MOST_THREADS).min(runs.len());
     let share = runs.len().div_ceil(threads);
     let rest = Mutex::new(runs.chunks_mut(share));
-    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || rest.lock().next();
     let work = || std::iter::from_fn(next).try_for_each(|part| fill_here(records, part));
     thread::scope(|scope| {
         // One that cannot be started leaves its share to the others.

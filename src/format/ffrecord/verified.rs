@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::{Error, Result};
 
@@ -46,7 +47,7 @@ impl Verified {
 
     /// Compares by `compare`, unless that has been done. Damage is remembered; what could not be read is not.
     pub fn once(&self, number: u64, compare: impl FnOnce() -> Result<()>) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if self.is_right(number) {
                 return Ok(());
@@ -57,7 +58,7 @@ impl Verified {
             if state.busy.insert(number) {
                 break;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         drop(state);
         let _busy = Busy { all: self, number };
@@ -71,14 +72,10 @@ impl Verified {
     }
 
     fn note(&self, number: u64, error: &Error) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.damaged.len() < MOST_DAMAGED && state.damaged.insert(number, error.clone()).is_none() {
             log::error!("{error}; reads of it give an input/output error");
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,7 +87,7 @@ struct Busy<'a> {
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.all.lock().busy.remove(&self.number);
+        self.all.state.lock().busy.remove(&self.number);
         self.all.changed.notify_all();
     }
 }

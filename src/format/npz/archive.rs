@@ -3,9 +3,10 @@
 //! not change.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::super::Context;
 use super::member::{self, Body, Member, Record};
@@ -68,20 +69,16 @@ impl Archive {
         self.source.place().dataset(&self.name(number))
     }
 
-    fn recent(&self) -> MutexGuard<'_, LruCache<u32, Arc<Member>>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The member, looked at if it was not lately; without the lock.
     fn member(&self, number: u32) -> Result<Arc<Member>> {
-        if let Some(known) = self.recent().get(&number) {
+        if let Some(known) = self.recent.lock().get(&number) {
             return Ok(known.clone());
         }
         let (record, place) = (self.record(number)?, self.place(number));
         let found = member::read(record, self.raw_name(number), &self.source, &self.engine, &place)?;
         self.remember(number, record, &found);
         let found = Arc::new(found);
-        self.recent().put(number, found.clone());
+        self.recent.lock().put(number, found.clone());
         Ok(found)
     }
 
@@ -169,7 +166,7 @@ impl Datasets for Archive {
     }
 
     fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
-        let Some(member) = self.recent().get(&number).cloned() else { return Ok(None) };
+        let Some(member) = self.recent.lock().get(&number).cloned() else { return Ok(None) };
         match &member.body {
             Ok(body) => self.elements(number, self.record(number)?, &member, body).map(Some),
             Err(_) => Ok(None),

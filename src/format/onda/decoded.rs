@@ -4,10 +4,11 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::data::Encoding;
 use crate::Result;
@@ -60,7 +61,7 @@ impl DecodedFiles {
             (encoding, _) => return (encoding, None),
         };
         let key = (source.path().to_owned(), source.seen(), way);
-        let known = self.recent().get(&key).cloned();
+        let known = self.recent.lock().get(&key).cloned();
         let file = known.unwrap_or_else(|| self.keep(key, self.new_file(source, way, place)));
         let bytes = Arc::new(OfRow { bytes: file.bytes.clone(), place: place.clone() });
         (encoding, Some(DecodedFile { number: file.number, bytes }))
@@ -68,7 +69,7 @@ impl DecodedFiles {
 
     /// Of two that were made at once the first is kept.
     fn keep(&self, key: Key, new: DecodedFile) -> DecodedFile {
-        let mut recent = self.recent();
+        let mut recent = self.recent.lock();
         if let Some(first) = recent.get(&key) {
             return first.clone();
         }
@@ -77,10 +78,6 @@ impl DecodedFiles {
         drop(recent);
         drop(old);
         new
-    }
-
-    fn recent(&self) -> MutexGuard<'_, LruCache<Key, DecodedFile>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing is read yet.

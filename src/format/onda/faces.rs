@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::data::Layout;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, npy};
+use crate::codec::Scratch;
 use crate::content::{Bytes, Computed, Content, Units, joined};
 use crate::{Error, Result};
 
@@ -92,11 +93,12 @@ impl Channel {
     fn values(&self, out: &mut [u8], first: u64) -> Result<()> {
         let (size, frame) = (self.layout.element.size as usize, self.layout.frame());
         let per_piece = (FRAMES / frame).max(1) as usize;
-        let (mut first, mut frames, skip) = (first, Vec::new(), self.number as usize * size);
+        let (mut first, skip) = (first, self.number as usize * size);
+        let mut frames = Scratch::take();
         for piece in out.chunks_mut(per_piece * size) {
             let count = (piece.len() / size) as u64;
-            frames.resize((count * frame) as usize, 0);
-            self.samples.fill(&mut frames, first * frame)?;
+            let frames = frames.bytes((count * frame) as usize);
+            self.samples.fill(frames, first * frame)?;
             let from = frames.get(skip..).unwrap_or_default();
             match size {
                 1 => gather::<1>(from, frame as usize, piece),
@@ -152,12 +154,12 @@ impl Computed for Decoded {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let size = u64::from(self.element.size);
         aligned((8, 8 * self.values), buf, offset, &|out, first| {
-            let (mut first, mut stored) = (first, Vec::new());
+            let (mut first, mut stored) = (first, Scratch::take());
             for piece in out.chunks_mut(PIECE as usize) {
                 let count = (piece.len() / 8) as u64;
-                stored.resize((count * size) as usize, 0);
-                self.samples.fill(&mut stored, first * size)?;
-                decode(&stored, self.element, self.scale, piece);
+                let stored = stored.bytes((count * size) as usize);
+                self.samples.fill(stored, first * size)?;
+                decode(stored, self.element, self.scale, piece);
                 first += count;
             }
             Ok(())

@@ -9,9 +9,10 @@
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::super::Context;
 use super::arrow::{Budget, Kind};
@@ -252,22 +253,18 @@ impl Set {
 
     /// A signal's data, found now if it was not lately. What is not there is looked for again the next time.
     pub fn data(&self, number: u32) -> Result<Arc<Data>> {
-        if let Some(known) = self.recent().get(&number) {
+        if let Some(known) = self.recent.lock().get(&number) {
             return Ok(known.clone());
         }
         let place = self.signals.get(number as usize).ok_or(Error::NotFound)?;
         let siblings = self.siblings.get(place.table as usize).ok_or(Error::NotFound)?;
         let found = Arc::new(Data::find(&self.row(number)?, siblings, &self.decoded, &self.place(number))?);
         // Of two that were found at once the first is kept.
-        Ok(self.recent().get_or_insert(number, || found).clone())
+        Ok(self.recent.lock().get_or_insert(number, || found).clone())
     }
 
     pub fn data_if_known(&self, number: u32) -> Option<Arc<Data>> {
-        self.recent().get(&number).cloned()
-    }
-
-    fn recent(&self) -> std::sync::MutexGuard<'_, LruCache<u32, Arc<Data>>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recent.lock().get(&number).cloned()
     }
 
     pub fn memory(&self) -> u64 {

@@ -19,9 +19,10 @@ mod tree;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use self::names::{Faces, Found, find_other};
 use self::nodes::{Node, Nodes, Parent, What, is_view};
@@ -144,13 +145,29 @@ impl Overlay {
         if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) }
     }
 
-    /// Parts and other faces of what the container has made of a dataset, beside that.
+    /// Parts and other faces of what the container has made of a dataset, and rows of its tables, beside those.
     fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let parent = Parent::Tree(dir);
         match names::find_made(&self.tree, dir, self.views, name)? {
             Some((view, Found::There(found, part))) => {
-                Ok(Some(self.remember(&Parent::Tree(dir), name, found, What::Face { view, part })))
+                Ok(Some(self.remember(&parent, name, found, What::Face { view, part })))
             }
             Some((_, Found::Wrong(error))) => {
+                self.tell(&error);
+                Ok(None)
+            }
+            None => self.look_up_rows(dir, &parent, name),
+        }
+    }
+
+    /// Rows of a table that the container has as a file in its own directory `own`: `records[2:5].csv`.
+    fn look_up_rows(&self, own: NodeId, parent: &Parent, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        match names::find_rows(&self.tree, own, name)? {
+            Some(Found::There(found, index)) => {
+                let what = What::Rows { index: index.unwrap_or_default() };
+                Ok(Some(self.remember(parent, name, found, what)))
+            }
+            Some(Found::Wrong(error)) => {
                 self.tell(&error);
                 Ok(None)
             }
@@ -168,7 +185,7 @@ impl Overlay {
                 return Ok(Some((found.into_node(), face)));
             }
         }
-        Ok(None)
+        self.look_up_rows(own.node(), &Parent::Tree(dir), name)
     }
 
     /// The directory that a container itself has for a view, or the one in that which stands for `dir`.
@@ -236,7 +253,7 @@ impl Overlay {
     /// Says once in the log why a name is no file; one program asks for it several times.
     fn tell(&self, error: &Error) {
         let said = error.to_string();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         if told.put(said.clone(), ()).is_none() {
             drop(told);
             log::warn!("{said}");
@@ -282,9 +299,12 @@ impl Overlay {
                 }
                 let faces = faces_of(&self.tree, of.node(), *view, beside);
                 let what = What::Face { view: *view, part: None };
-                match faces.find(name)? {
-                    Some(found) => Ok(Some(self.remember(&parent, name, found, what))),
-                    None => self.look_up_part(&faces, &parent, name),
+                if let Some(found) = faces.find(name)? {
+                    return Ok(Some(self.remember(&parent, name, found, what)));
+                }
+                match (self.look_up_part(&faces, &parent, name)?, own) {
+                    (None, Some(own)) => self.look_up_rows(own.node(), &parent, name),
+                    (found, _) => Ok(found),
                 }
             }
             What::Face { view, .. } => {
@@ -292,7 +312,7 @@ impl Overlay {
                 let what = What::Inside { view: *view };
                 Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
             }
-            What::Inside { .. } => Err(Error::NotADirectory),
+            What::Inside { .. } | What::Rows { .. } => Err(Error::NotADirectory),
         }
     }
 
@@ -306,6 +326,10 @@ impl Overlay {
             (What::Face { view, .. }, _) => {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
                 dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
+            }
+            (What::Rows { index }, _) => {
+                let rows = self.tree.rows_of_made(node.of.node(), index)?;
+                Made::File(rows.ok_or(Error::NotFound)?)
             }
             (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
                 match self.made(face)? {
@@ -344,7 +368,7 @@ impl Overlay {
             return open.made.get_or_insert(made).clone();
         }
         drop(open);
-        let mut all = self.lately();
+        let mut all = self.made.lock();
         if let Some(made) = all.get(&node.id) {
             return made.clone();
         }
@@ -357,11 +381,7 @@ impl Overlay {
 
     fn kept(&self, node: &Node) -> Option<Made> {
         let open = node.open().made.clone();
-        open.or_else(|| self.lately().get(&node.id).cloned())
-    }
-
-    fn lately(&self) -> MutexGuard<'_, LruCache<NodeId, Made>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        open.or_else(|| self.made.lock().get(&node.id).cloned())
     }
 
     fn content_of(&self, node: &Node) -> Result<Content> {

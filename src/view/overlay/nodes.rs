@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::super::{Face as Made, View};
 use crate::tree::{Held, NodeId};
@@ -26,6 +28,8 @@ pub enum What {
     Directory { view: &'static dyn View },
     /// A dataset in a view, or the part of it that an index says.
     Face { view: &'static dyn View, part: Option<Box<str>> },
+    /// Rows of a table that the container has as a file, as an index says.
+    Rows { index: Box<str> },
     /// A file in a face, or beside faces, of the parent.
     Inside { view: &'static dyn View },
 }
@@ -35,7 +39,7 @@ impl What {
         match self {
             What::Views { .. } | What::Directory { .. } => true,
             What::Face { view, .. } => view.makes_directories(),
-            What::Inside { .. } => false,
+            What::Inside { .. } | What::Rows { .. } => false,
         }
     }
 }
@@ -76,7 +80,7 @@ pub struct Open {
 
 impl Node {
     pub fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     fn is(&self, parent: NodeId, name: &[u8], of: NodeId) -> bool {
@@ -99,13 +103,13 @@ pub struct Nodes {
 
 impl Nodes {
     pub fn get(&self, id: NodeId) -> Option<Arc<Node>> {
-        self.read().get(&id).map(|(node, _)| node.clone())
+        self.by_id.read().get(&id).map(|(node, _)| node.clone())
     }
 
     /// The node of what was found, once more remembered.
     pub fn remember(&self, parent: Parent, name: &[u8], of: Arc<Held>, what: What) -> Arc<Node> {
         let mut id = id_of(parent.id(), name, of.node());
-        let mut nodes = self.write();
+        let mut nodes = self.by_id.write();
         // Two nodes of one number are as good as impossible, and then the second takes the next one.
         while let Some((node, lookups)) = nodes.get_mut(&id) {
             if node.is(parent.id(), name, of.node()) {
@@ -124,7 +128,7 @@ impl Nodes {
 
     /// Takes back look-ups; true if the node is dropped.
     pub fn forget(&self, id: NodeId, lookups: u64) -> bool {
-        let mut nodes = self.write();
+        let mut nodes = self.by_id.write();
         let Some((_, known)) = nodes.get_mut(&id) else { return false };
         *known = known.saturating_sub(lookups);
         let dropped = if *known == 0 { nodes.remove(&id) } else { None };
@@ -134,15 +138,7 @@ impl Nodes {
 
     /// Those that `is_wanted`.
     pub fn filter(&self, is_wanted: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
-        let nodes = self.read();
+        let nodes = self.by_id.read();
         nodes.values().map(|(node, _)| node).filter(|node| is_wanted(node)).cloned().collect()
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, HashMap<NodeId, (Arc<Node>, u64)>> {
-        self.by_id.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, HashMap<NodeId, (Arc<Node>, u64)>> {
-        self.by_id.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::Overlay;
 use super::members::{Members, each_member};
@@ -56,14 +56,14 @@ impl Stores {
 
     /// A directory of the tree was looked up.
     pub fn entered(&self, dir: NodeId, name: &[u8], id: NodeId) {
-        let mut ways = lock(&self.ways);
+        let mut ways = self.ways.lock();
         let lookups = ways.get(&id).map_or(1, |way| way.lookups + 1);
         ways.insert(id, Way { dir, name: name.into(), lookups });
     }
 
     /// So many look-ups of a node are forgotten.
     pub fn left(&self, id: NodeId, lookups: u64) {
-        let mut ways = lock(&self.ways);
+        let mut ways = self.ways.lock();
         let Some(way) = ways.get_mut(&id) else { return };
         way.lookups = way.lookups.saturating_sub(lookups);
         if way.lookups == 0 {
@@ -72,12 +72,12 @@ impl Stores {
     }
 
     fn way(&self, id: NodeId) -> Option<(NodeId, Box<[u8]>)> {
-        lock(&self.ways).get(&id).map(|way| (way.dir, way.name.clone()))
+        self.ways.lock().get(&id).map(|way| (way.dir, way.name.clone()))
     }
 
     /// There is a directory where a store can be: this container's, if it is one.
     pub fn seen(&self, path: &[u8], container: Option<NodeId>) {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         if let Some(Some(store)) = found.get_mut(path) {
             store.was_replaced |= container != Some(store.container);
         } else if let Some(container) = container {
@@ -95,12 +95,12 @@ impl Stores {
 
     /// Was a store there, or behind it?
     pub fn had(&self, path: &[u8]) -> bool {
-        lock(&self.found).get(path).is_some()
+        self.found.lock().get(path).is_some()
     }
 
     /// Is it in a store, and in one whose container was replaced, or `is_gone`?
     pub fn lost(&self, path: &[u8], is_gone: bool) -> bool {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         let is_lost = |path: &[u8]| {
             found.get(path).is_some_and(|store| store.as_ref().is_some_and(|it| is_gone || it.was_replaced))
         };
@@ -109,18 +109,18 @@ impl Stores {
 
     /// A program knows what is at a path: an array, or a group.
     fn know(&self, path: &[u8], is_array: bool) {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         let is_in_store = above(path).any(|path| found.get(path).is_some_and(Option::is_some));
         drop(found);
         if is_in_store {
-            lock(&self.members).add(path, is_array);
+            self.members.lock().add(path, is_array);
         }
     }
 
     /// Does what is at a path stand where a store had something else that was replaced with its container? What is no
     /// directory where it had one (then nothing is below it, to programs), and what is called as a piece of an array is.
     fn covers(&self, path: &[u8], is_directory: bool, is_piece: bool) -> bool {
-        let members = lock(&self.members);
+        let members = self.members.lock();
         let was_directory = || members.has(path, true) || members.has(path, false);
         let was_piece = || above(path).last().is_some_and(|array| members.has(array, true));
         let covers = !is_directory && was_directory() || is_piece && was_piece();
@@ -130,7 +130,7 @@ impl Stores {
 
     /// No store was found yet.
     pub fn is_empty(&self) -> bool {
-        lock(&self.found).is_empty()
+        self.found.lock().is_empty()
     }
 }
 
@@ -220,7 +220,7 @@ impl Overlay {
     fn view_in(&self, node: Option<&Node>) -> Option<&'static dyn View> {
         match node.map(|node| &node.what) {
             None => self.shown,
-            Some(What::Views { .. }) => None,
+            Some(What::Views { .. } | What::Rows { .. }) => None,
             Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
         }
     }
@@ -337,10 +337,6 @@ impl Overlay {
         self.tell(&error);
         error
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

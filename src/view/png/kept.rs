@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::plan::{Plan, What};
 use super::signal::Signal;
@@ -40,7 +41,7 @@ impl Rendered {
         if let Some(file) = kept().files.get(&self.id) {
             return Ok(file.clone());
         }
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         if let Some(file) = kept().files.get(&self.id) {
             return Ok(file.clone());
         }
@@ -119,5 +120,5 @@ impl Kept {
 fn kept() -> MutexGuard<'static, Kept> {
     static KEPT: LazyLock<Mutex<Kept>> =
         LazyLock::new(|| Mutex::new(Kept { files: LruCache::unbounded(), bytes: 0 }));
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+    KEPT.lock()
 }

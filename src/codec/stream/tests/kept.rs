@@ -58,17 +58,17 @@ impl Source for Hooked {
         std::path::Path::new("hooked")
     }
     fn len(&self) -> u64 {
-        self.bytes.lock().unwrap().len() as u64
+        self.bytes.lock().len() as u64
     }
     fn modified(&self) -> std::time::SystemTime {
         std::time::SystemTime::UNIX_EPOCH
     }
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let action = self.action.lock().unwrap().take();
+        let action = self.action.lock().take();
         if let Some(action) = action {
             action();
         }
-        buf.copy_from_slice(&self.bytes.lock().unwrap()[offset as usize..][..buf.len()]);
+        buf.copy_from_slice(&self.bytes.lock()[offset as usize..][..buf.len()]);
         Ok(())
     }
     fn check(&self) -> Result<()> {
@@ -127,7 +127,7 @@ fn rot_that_the_kept_index_shows_is_an_error() {
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
     an_earlier_mount_read(dir.path(), &source, &bytes);
-    source.bytes.lock().unwrap()[2 << 20] ^= 1;
+    source.bytes.lock()[2 << 20] ^= 1;
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, Some(EVEN));
     assert_eq!(stream.index.len(), Some(EVEN as u64));
@@ -147,7 +147,7 @@ fn rot_after_a_whole_verified_read_in_this_mount_is_an_error() {
     let engine = Arc::new(Engine::with(limits, Some(store)));
     let stream = kept(&engine, &source, Some(EVEN));
     assert!(get(&stream, 0, EVEN).unwrap() == bytes);
-    source.bytes.lock().unwrap()[2 << 20] ^= 1;
+    source.bytes.lock()[2 << 20] ^= 1;
     let at = (2 << 20) - 8192;
     let got = get(&stream, at, 16384);
     assert!(
@@ -164,7 +164,7 @@ fn a_stale_index_does_not_condemn_what_is_right() {
     let (_engine, stream) = kept_of_earlier(dir.path(), &source, &bytes);
     // While a run decodes, another one finds that the kept index does not fit.
     let other = stream.clone();
-    *source.action.lock().unwrap() = Some(Box::new(move || {
+    *source.action.lock() = Some(Box::new(move || {
         other.condemn(other.index.version(), 0, Error::damaged(other.place.clone(), "as another run would"));
     }));
     let at = 3 << 20;
@@ -185,9 +185,9 @@ fn readers_do_not_wait_for_runs_that_no_thread_makes() {
     for _ in 0..32 {
         let hold = hold.clone();
         kit.stream.engine.beside(move || {
-            let mut held = hold.0.lock().unwrap();
+            let mut held = hold.0.lock();
             while *held {
-                held = hold.1.wait(held).unwrap();
+                hold.1.wait(&mut held);
             }
         });
     }
@@ -202,12 +202,12 @@ fn readers_do_not_wait_for_runs_that_no_thread_makes() {
     for at in 0..8 {
         let waited = told.recv_timeout(std::time::Duration::from_secs(10));
         if waited.is_err() {
-            *hold.0.lock().unwrap() = false;
+            *hold.0.lock() = false;
             hold.1.notify_all();
         }
         assert_eq!(waited, Ok(at), "32 other runs keep the threads");
     }
-    *hold.0.lock().unwrap() = false;
+    *hold.0.lock() = false;
     hold.1.notify_all();
 }
 
@@ -218,7 +218,7 @@ fn no_kept_record_hangs_a_reader() {
     let source = Hooked::new(zlib(&bytes));
     let engine = with_store(dir.path());
     {
-        let stored = source.bytes.lock().unwrap().clone();
+        let stored = source.bytes.lock().clone();
         let mut record = Vec::new();
         record.extend(20_000u64.to_le_bytes());
         record.extend((stored.len() as u64).to_le_bytes());
@@ -284,7 +284,7 @@ fn a_stale_index_and_many_readers() {
             assert!(get(&stream, 0, EVEN).unwrap() == others);
             engine.close();
         }
-        *source.bytes.lock().unwrap() = stream_of(&bytes);
+        *source.bytes.lock() = stream_of(&bytes);
         let engine = with_store(dir.path());
         let stream = kept(&engine, &source, Some(EVEN));
         assert_eq!(stream.index.len(), Some(EVEN as u64));
@@ -317,7 +317,7 @@ fn a_size_that_was_kept_of_other_data_is_not_told() {
         assert_eq!(stream.len().unwrap(), 40_000);
         engine.close();
     }
-    *source.bytes.lock().unwrap() = pad(&long);
+    *source.bytes.lock() = pad(&long);
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, None);
     let told = stream.len().unwrap() as usize;
