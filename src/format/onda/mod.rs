@@ -87,6 +87,10 @@ impl Format for Onda {
         candidate.asked_for || schema::tells_of_onda(candidate.head)
     }
 
+    fn own_views(&self) -> &'static [&'static str] {
+        &["channels", "decoded", "spans"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &[EXTENSION]
     }

@@ -1,4 +1,4 @@
-//! Names for columns that have none of their own.
+//! Names for columns and fields that have none of their own.
 
 use std::collections::{HashMap, HashSet};
 
