@@ -4,7 +4,6 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::Archive;
-use crate::array::byte_len;
 use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::source::Source;
@@ -195,14 +194,11 @@ impl<'a> Dataset<'a> {
 
     /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
     pub fn decoded(self) -> Result<Dataset<'a>> {
-        let decoded = self.archive.datasets.decoded(self.number)?;
-        let Some((array, content)) = decoded else {
+        let decoded = self.archive.datasets.decoded(self.number, &self.description)?;
+        let Some((description, content)) = decoded else {
             let none = || Error::Usage(format!("{}: its values have no unit to be decoded to", self.place()));
             return Err(self.no_array().unwrap_or_else(none));
         };
-        let kind = array.dtype.element.name().map_or(self.description.kind.clone(), Into::into);
-        let decoded_len = byte_len(array.dtype.element, &array.shape);
-        let description = Description { kind, decoded_len, array: Some(array), ..self.description };
         Ok(Dataset { description, instead: Some(content), ..self })
     }
 

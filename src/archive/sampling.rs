@@ -237,7 +237,7 @@ fn times(term: &str) -> Result<Option<Times>, String> {
     let range = match term.split_once(':') {
         None => match nanoseconds(term)? {
             None => return Ok(None),
-            // A moment is the nanosecond after it.
+            // A moment is the nanosecond after it, as is a range that ends where it begins.
             Some(start) => (Some(start), Some(start + 1)),
         },
         Some((start, stop)) => {
@@ -246,7 +246,12 @@ fn times(term: &str) -> Result<Option<Times>, String> {
                 (None, None) => return Ok(None),
                 (None, to) if start.trim().is_empty() => (None, to),
                 (from, None) if stop.trim().is_empty() => (from, None),
-                (Some(from), Some(to)) if from < to => (Some(from), Some(to)),
+                (Some(from), Some(to)) if from <= to => (Some(from), Some(to.max(from + 1))),
+                (Some(_), Some(_)) => {
+                    return Err(format!(
+                        "{term:?} ends before it begins: the times are the wrong way around"
+                    ));
+                }
                 _ => return Err(format!("{term:?} is no range of time such as 10s:12.5s, 10s: or :500ms")),
             }
         }
@@ -309,6 +314,8 @@ mod tests {
             ("'7', 1s:2s", "100:200, 3"),
             ("1s:2s,\"10s\" ", "100:200, 4"),
             ("10s", "1000:1001"),
+            ("10s:10s", "1000:1001"),
+            ("0s:0s, c3", "0:1, 0"),
             ("it's, 0", "0, 5"),
             ("\"it's\"", ":, 5"),
             ("-", ":, 6"),
@@ -332,6 +339,7 @@ mod tests {
         ] {
             assert!(numbers(wrong).is_err(), "{wrong}");
         }
+        assert!(numbers("2s:1s").unwrap_err().contains("\"2s:1s\" ends before it begins"));
         assert!(in_numbers("1s", &Sampling { rate: f64::NAN, channels: Vec::new() }, 7).is_err());
     }
 

@@ -82,6 +82,11 @@ impl Siblings {
         if !self.policy.follow_outside && !target.path.starts_with(root) {
             return refused("it lies outside of the container's directory (--follow-outside permits that)");
         }
+        let is_same =
+            |own: rustix::fs::Stat| (own.st_dev, own.st_ino) == (target.stat.st_dev, target.stat.st_ino);
+        if rustix::fs::stat(&self.container).is_ok_and(is_same) {
+            return refused("it is the container itself, which has no data for itself");
+        }
         match FileType::from_raw_mode(target.stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Directory => return refused("it is a directory, not a regular file"),
@@ -225,6 +230,7 @@ mod tests {
         fs::write(root.join("sub/a"), "abc").unwrap();
         fs::write(root.join("mnt/b"), "abc").unwrap();
         fs::write(root.join("../out"), "out").unwrap();
+        fs::write(root.join("table"), "table").unwrap();
         symlink("../out", root.join("link")).unwrap();
         symlink("sub/a", root.join("inside")).unwrap();
         let absolute = root.join("sub/a");
@@ -235,7 +241,7 @@ mod tests {
                 let found = siblings.find(Path::new(name)).unwrap();
                 assert_eq!(found.read_range(1..3).unwrap(), b"bc", "{name}");
             }
-            for name in ["", "sub", "/dev/zero", "none", "a\0b", "mnt/b"] {
+            for name in ["", "sub", "/dev/zero", "none", "a\0b", "mnt/b", "table", "./sub/../table"] {
                 assert!(siblings.find(Path::new(name)).is_err(), "{name:?}");
             }
             for name in ["../out", "link", "/etc/hostname"] {

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Description, Items, Names, Sampling, Size};
-use crate::array::Array;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
@@ -123,9 +122,9 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
-    /// Its values in their unit, if they are stored otherwise or can be.
-    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
-        let _ = dataset;
+    /// Its values in their unit, if they are stored otherwise or can be. `stored` is what is said of it.
+    fn decoded(&self, dataset: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
+        let _ = (dataset, stored);
         Ok(None)
     }
     /// What is against the format's rules in what is said of it, though it can be read. An error: that is not looked at.
@@ -271,8 +270,8 @@ impl Datasets for Arc<dyn Datasets> {
     fn follows(&self, dataset: u32) -> bool {
         (**self).follows(dataset)
     }
-    fn decoded(&self, dataset: u32) -> Result<Option<(Array, Content)>> {
-        (**self).decoded(dataset)
+    fn decoded(&self, dataset: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
+        (**self).decoded(dataset, stored)
     }
     fn violations(&self, dataset: u32) -> Result<Vec<String>> {
         (**self).violations(dataset)

@@ -15,7 +15,6 @@ use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
 use super::table::OndaTable;
 use super::tables::Tables;
-use crate::array::Array;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
@@ -191,14 +190,17 @@ impl Datasets for Archive {
         names.iter().filter_map(name).collect()
     }
 
-    fn decoded(&self, number: u32) -> Result<Option<(Array, Content)>> {
+    fn decoded(&self, number: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
         if self.set.text(number).is_some() {
             return Ok(None);
         }
         let (data, scale) = (self.set.data(number)?, self.set.row(number)?.scale());
         match (data.layout, scale, data.content()?) {
             (_, _, Content::Broken { error, .. }) => Err(error),
-            (Some(layout), Some(scale), samples) => faces::decoded(samples, layout, scale).map(Some),
+            (Some(layout), Some(scale), samples) => {
+                let (array, content) = faces::decoded(samples, layout, scale)?;
+                Ok(Some((sidecar::of_decoded(stored.clone(), array), content)))
+            }
             _ => Ok(None),
         }
     }

@@ -53,7 +53,8 @@ pub fn rewrite(table: &OndaTable, rows: &[u32], path: &Path, file: &File) -> Res
         new.add(arrays).map_err(failed)?;
     }
     new.finish().map_err(failed)?;
-    Ok(rewriting.notes())
+    let lasting = rules::lasting(table, rows.iter().map(|row| *row as usize));
+    Ok(lasting.iter().map(|problem| problem.text().to_owned()).chain(rewriting.notes()).collect())
 }
 
 fn in_column(column: &Column<'_>, problem: Problem) -> Problem {
@@ -85,8 +86,7 @@ impl<'t> Rewriting<'t> {
         let back = way(&real(path)?, &real(table.source.path())?);
         let most = table.source.len().saturating_mul(RATIO).max(ALWAYS);
         let budget = Budget::new("Onda's own columns take", most);
-        let notes = rules::lasting(table).iter().map(|problem| problem.text().to_owned()).collect();
-        Ok(Rewriting { table, back, moved: 0, notes, budget })
+        Ok(Rewriting { table, back, moved: 0, notes: Vec::new(), budget })
     }
 
     fn is_signals(&self) -> bool {

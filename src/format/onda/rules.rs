@@ -195,40 +195,42 @@ pub fn sources(table: &OndaTable, row: usize, budget: &mut Budget) -> Result<Vec
 /// Everything that is wrong with a table that is not said of its signals: its schema, rows of annotations, and
 /// what comes twice though it should be one.
 pub fn table(table: &OndaTable) -> Vec<Problem> {
-    damaged(table.identity.mended.clone()).chain(lasting(table)).collect()
+    let rows = 0..table.arrow.rows();
+    damaged(table.identity.mended.clone()).chain(lasting(table, rows)).collect()
 }
 
-/// As `table`, without what is mended when it is written anew.
-pub fn lasting(table: &OndaTable) -> Vec<Problem> {
+/// As `table`, without what is mended when it is written anew, of a table that has only these rows: their numbers are
+/// those that they have there.
+pub fn lasting(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> Vec<Problem> {
     let (mut wrong, mut limit) = (table.identity.warnings.clone(), None);
     match table.identity.sort {
         Sort::Signals { .. } => {
-            let paths = |row| table.text("file_path", row).ok().flatten();
-            match looked_at(table, paths) {
-                Ok(()) => twice(table, "file_path", &mut wrong, paths, quoted),
+            let paths = rows.map(|row| table.text("file_path", row).ok().flatten());
+            match looked_at(table, paths.clone()) {
+                Ok(()) => twice("file_path", &mut wrong, paths, quoted),
                 Err(problem) => limit = Some(problem),
             }
         }
         Sort::Annotations => {
             let mut budget = Budget::of_file("the lists in its column from take", table.source.len());
-            for row in 0..table.arrow.rows() {
+            for (number, row) in rows.clone().enumerate() {
                 if wrong.len() >= MOST_SAID {
                     break;
                 }
                 wrong.extend(
-                    annotation(table, row).into_iter().map(|problem| format!("row {row}: {problem}")),
+                    annotation(table, row).into_iter().map(|problem| format!("row {number}: {problem}")),
                 );
                 if !table.has_sources() || limit.is_some() {
                     continue;
                 }
                 match sources(table, row, &mut budget) {
                     Ok(_) => {}
-                    Err(Problem::Damaged(problem)) => wrong.push(format!("row {row}: {problem}")),
+                    Err(Problem::Damaged(problem)) => wrong.push(format!("row {number}: {problem}")),
                     Err(problem) => limit = Some(problem),
                 }
             }
-            let ids = |row| table.id("id", row).ok().flatten();
-            twice(table, "id", &mut wrong, ids, |id| shown(Some(id)));
+            let ids = rows.map(|row| table.id("id", row).ok().flatten());
+            twice("id", &mut wrong, ids, |id| shown(Some(id)));
         }
         Sort::Other => {}
     }
@@ -240,21 +242,21 @@ pub fn lasting(table: &OndaTable) -> Vec<Problem> {
 }
 
 /// A short file can say a long text in every row, and looking at all of them would not end.
-fn looked_at<'t>(table: &'t OndaTable, text: impl Fn(usize) -> Option<&'t str>) -> Result<(), Problem> {
+fn looked_at<'t>(table: &OndaTable, mut texts: impl Iterator<Item = Option<&'t str>>) -> Result<(), Problem> {
     let mut budget = Budget::of_file("the texts in its file_path have", table.source.len());
-    (0..table.arrow.rows()).try_for_each(|row| budget.take(text(row).map_or(0, str::len)))
+    texts.try_for_each(|text| budget.take(text.map_or(0, str::len)))
 }
 
+/// What has the value of a row before it.
 fn twice<T: Copy + Eq + Hash>(
-    table: &OndaTable,
     column: &str,
     wrong: &mut Vec<String>,
-    value: impl Fn(usize) -> Option<T>,
+    values: impl Iterator<Item = Option<T>>,
     said: impl Fn(T) -> String,
 ) {
     let mut seen: HashMap<T, usize> = HashMap::new();
-    for row in 0..table.arrow.rows() {
-        let Some(value) = value(row) else { continue };
+    for (row, value) in values.enumerate() {
+        let Some(value) = value else { continue };
         if let Some(first) = seen.get(&value) {
             wrong.push(format!("row {row}: {column} {} is that of row {first} too", said(value)));
             if wrong.len() >= MOST_SAID {

@@ -236,17 +236,22 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The span that samples take, as Onda.jl counts it: each of them `1e9 / rate` nanoseconds.
+/// The span that samples take, as Onda.jl counts it: each of them `1e9 / rate` nanoseconds, and no less than one in all.
 fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
     let start = start.ok_or("its start has to be a whole number of nanoseconds of 64 bits")?;
-    let length = (samples as f64 * (1e9 / rate)).ceil();
+    let length = (samples as f64 * (1e9 / rate)).ceil().max(1.0);
     let stop = (length.is_finite() && length.abs() < 9e18).then(|| start.checked_add(length as i128));
     let stop = stop.flatten().filter(|stop| *stop <= i64::MAX.into());
     let stop = stop.ok_or_else(|| {
         format!(
-            "{samples} samples at {rate} a second from {start} ns on do not fit into 64 bits of nanoseconds"
+            "{samples} samples at {rate:?} a second from {start} ns on do not fit into 64 bits of nanoseconds"
         )
     })?;
+    if ((length / 1e9 * rate).floor() as u64).abs_diff(samples) > 1 {
+        return Err(format!(
+            "its sample_rate is {rate:?}, which is too high: a span of whole nanoseconds cannot tell of {samples} samples"
+        ));
+    }
     Ok(Span { start, stop })
 }
 

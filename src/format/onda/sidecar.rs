@@ -13,6 +13,8 @@ use super::spans::from_span;
 use super::table::{OndaTable, Signal};
 use super::typed;
 use crate::array::numpy::Parts;
+use crate::array::{Array, byte_len};
+use crate::tree::Description;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -152,20 +154,35 @@ fn decoding(signal: &Signal) -> Node {
     ])
 }
 
-/// The row and the facts of a signal as they are of its decoded values, which are `kind` and have nothing left to be scaled.
-pub fn of_decoded(row: &Node, facts: &Node, kind: &str) -> (Node, Node) {
-    let row = with(
-        row,
-        &[
-            ("sample_type", Node::text(kind)),
-            ("sample_resolution_in_unit", Node::Float(1.0)),
-            ("sample_offset_in_unit", Node::Float(0.0)),
-        ],
-    );
+/// What is said of a signal's decoded values, which have nothing left to be scaled.
+pub fn of_decoded(stored: Description, array: Array) -> Description {
+    let kind = array.dtype.element.name().unwrap_or("bytes");
+    let row = [
+        ("sample_type", Node::text(kind)),
+        ("sample_resolution_in_unit", Node::Float(1.0)),
+        ("sample_offset_in_unit", Node::Float(0.0)),
+    ];
     let same =
         [("value", Node::text(STORED)), ("resolution", Node::Float(1.0)), ("offset", Node::Float(0.0))];
-    let decoding = facts.get("decoding").map_or(Node::Null, |decoding| with(decoding, &same));
-    (row, with(facts, &[("decoding", decoding)]))
+    let decoding = stored.codec.get("decoding").map_or(Node::Null, |decoding| with(decoding, &same));
+    Description {
+        metadata: Arc::new(with(&stored.metadata, &row)),
+        codec: Arc::new(with(&stored.codec, &[("decoding", decoding)])),
+        ..made(stored, array)
+    }
+}
+
+/// What is said of an array that is made of a signal's samples: that which is said of these, but for where the bytes are.
+pub fn made(stored: Description, array: Array) -> Description {
+    Description {
+        kind: array.dtype.element.name().unwrap_or("bytes").into(),
+        decoded_len: byte_len(array.dtype.element, &array.shape),
+        array: Some(array),
+        compression: None,
+        stored: None,
+        fault: None,
+        ..stored
+    }
 }
 
 /// A map with other values of those of these keys that it has.

@@ -6,9 +6,13 @@ use std::ops::Range;
 use super::table::{Signal, Span};
 
 /// The samples of a signal that a span of its recording covers, as far as the signal's own span reaches; None if
-/// there are none. Whether so many samples are there is not asked.
+/// there are none. One that ends where it starts has the nanosecond after it, one that ends before has no meaning.
+/// Whether so many samples are there is not asked.
 pub fn samples_of(signal: &Signal, wanted: Span) -> Option<Range<u64>> {
     let own = signal.span.filter(|own| own.stop > own.start)?;
+    if wanted.stop < wanted.start {
+        return None;
+    }
     let start = wanted.start.max(own.start);
     let stop = wanted.stop.max(wanted.start + 1).min(own.stop);
     if start >= stop {
@@ -54,6 +58,8 @@ mod tests {
         assert_eq!(samples(100.0, (10 * S, 20 * S), (19 * S, 99 * S)), Some(900..1000));
         assert_eq!(samples(0.5, (0, 20 * S), (3 * S, 3 * S)), Some(1..2));
         assert_eq!(samples(128.3, (0, 3_117_692_908), (0, 3_117_692_908)), Some(0..400));
+        assert_eq!(samples(1.0, (0, 20 * S), (5 * S, S)), None);
+        assert_eq!(samples(1.0, (0, 20 * S), (5 * S, 5 * S - 1)), None);
         assert_eq!(samples(f64::NAN, (0, S), (0, S)), None);
         assert_eq!(samples(1.0, (S, 0), (0, S)), None);
     }

@@ -56,3 +56,120 @@ signals('far.arrow', [row('far', 20, stop=22 * S // 10)])
     let said = rab(&[&"verify", &to("far.arrow")]);
     assert!(said.code == 12 && said.out.contains("row 0: the data has 20 samples"), "{said:?}");
 }
+
+/// Equal ends are the nanosecond after them, as in Onda.jl.
+#[test]
+fn a_range_of_time_that_ends_where_it_begins_is_one_sample() {
+    let dir = made("samples('eeg.lpcm', 20)\nsignals('x.arrow', [row('eeg', 20)])");
+    let get = |index: &str| rab(&[&"get", &in_dir(&dir)("x.arrow"), &format!("*/eeg[{index}]")]);
+    assert_eq!(get("0.1s:0.1s").out.trim(), "[[2 3]]");
+    let said = get("1s:0.5s");
+    assert!(said.code == 2 && said.err.contains("\"1s:0.5s\" ends before it begins"), "{said:?}");
+}
+
+#[test]
+fn what_is_said_of_rows_is_of_those_that_were_chosen() {
+    let dir = made(
+        "
+samples('a.lpcm', 20)
+labels = {'one': 'a', 'two': 'a', 'three': 'b', 'four': 'b'}
+signals('x.arrow', [row(label, 20, file_path=file + '.lpcm') for label, file in labels.items()])
+",
+    );
+    let to = in_dir(&dir);
+    let notes = |out: &str, globs: &[&str]| {
+        let (table, out) = (to("x.arrow"), to(out));
+        let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &table, &out];
+        words.extend(globs.iter().map(|glob| glob as &dyn AsRef<std::ffi::OsStr>));
+        let said = rab(&words);
+        assert_eq!(said.code, 0, "{said:?}");
+        said.err
+    };
+    assert_eq!(notes("none.arrow", &["*/one", "*/four"]), "");
+    let note = |out: &str, row: u64, file: &str, first: u64| {
+        let out = to(out);
+        format!("note: {}: row {row}: file_path \"{file}.lpcm\" is that of row {first} too\n", out.display())
+    };
+    assert_eq!(notes("some.arrow", &["*/two", "*/three", "*/four"]), note("some.arrow", 2, "b", 1));
+    let both = [note("all.arrow", 1, "a", 0), note("all.arrow", 3, "b", 2)].concat();
+    assert_eq!(notes("all.arrow", &[]), both);
+}
+
+#[test]
+fn what_info_says_of_decoded_values_is_of_them() {
+    let dir = made("samples('eeg.lpcm', 20)\nsignals('x.arrow', [row('eeg', 20)])");
+    let info = |options: &[&str]| {
+        let table = in_dir(&dir)("x.arrow");
+        let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"get", &"--as", &"info", &table];
+        words.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        good(&words)
+    };
+    for index in ["*/eeg", "*/eeg[0:2]"] {
+        let said = info(&[index, "--decoded"]);
+        for of_them in
+            ["type: float64", "sample_type: float64", "sample_resolution_in_unit: 1.0", "offset: 0.0"]
+        {
+            assert!(said.contains(of_them), "{index}: {of_them}: {said}");
+        }
+        assert!(!said.contains("int16") && !said.contains("fma("), "{index}: {said}");
+    }
+    assert!(info(&["*/eeg[0:2]"]).contains("sample_type: int16"));
+}
+
+/// Their span is the nanosecond that Onda.jl makes of none.
+#[test]
+fn signals_without_a_sample_are_packed() {
+    let dir = made(
+        "
+samples('eeg.lpcm', 0)
+signals('x.arrow', [row('eeg', 0, stop=1)])
+np.save('ecg.npy', np.zeros((0, 2), '<i2'))
+open('row.yaml', 'w').write('{channels: [a, b], sample_unit: volt, sample_rate: 10, recording: %s}' % ('0' * 8 + '-0000' * 3 + '-' + '0' * 12))
+",
+    );
+    let to = in_dir(&dir);
+    good(&[&"unpack", &to("x.arrow"), &to("files")]);
+    let said = rab(&[&"pack", &to("again.arrow"), &to("files")]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for compress in [false, true] {
+        let out = to(if compress { "new.zst.arrow" } else { "new.arrow" });
+        let (npy, row) = (to("ecg.npy"), to("row.yaml"));
+        let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"pack", &out, &npy, &"--meta", &row];
+        if compress {
+            words.push(&"--compress");
+        }
+        good(&words);
+        good(&[&"verify", &out]);
+        let said = good(&[&"info", &out, &"*/ecg"]);
+        assert!(said.contains("stop: 1\n") && said.contains("samples: 0\n"), "{said}");
+    }
+    assert!(good(&[&"info", &to("again.arrow"), &"*/eeg"]).contains("stop: 1\n"));
+}
+
+#[test]
+fn rates_that_no_span_can_tell_are_not_packed() {
+    let dir = made(
+        "
+np.save('ecg.npy', np.zeros((10, 1), '<i2'))
+for rate in '1.0e+300', '1.0e-300':
+    open(rate, 'w').write('{channels: [a], sample_unit: volt, sample_rate: %s, recording: %s}' % (rate, '0' * 8 + '-0000' * 3 + '-' + '0' * 12))
+",
+    );
+    let to = in_dir(&dir);
+    for (rate, why) in [
+        ("1.0e+300", "its sample_rate is 1e300, which is too high"),
+        ("1.0e-300", "10 samples at 1e-300 a second from 0 ns on do not fit into 64 bits"),
+    ] {
+        let said = rab(&[&"pack", &to("x.arrow"), &to("ecg.npy"), &"--meta", &to(rate)]);
+        assert!(said.code != 0 && said.err.contains(why), "{said:?}");
+    }
+}
+
+#[test]
+fn a_table_is_no_file_of_samples_of_its_own() {
+    let dir = made("signals('x.arrow', [row('eeg', 20, file_path='./x.arrow')])");
+    let table = in_dir(&dir)("x.arrow");
+    let said = rab(&[&"verify", &table]);
+    assert!(said.code == 10 && said.err.contains("it is the container itself"), "{said:?}");
+    assert!(good(&[&"info", &table, &"*/eeg"]).contains("noData: "));
+}

@@ -10,7 +10,6 @@ use super::super::spans::samples_of;
 use super::OndaTree;
 use super::places::{NAMES, Place};
 use super::spans::SpanNames;
-use crate::array::byte_len;
 use crate::content::Content;
 use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Tree, naming};
 use crate::{Error, Result};
@@ -234,22 +233,12 @@ impl OndaTree {
             _ => return Ok(None),
         };
         let node = self.arena.node_of(signal).ok_or(Error::NotFound)?;
-        let Some(mut about) = self.arena.describe(node)? else { return Ok(None) };
-        let kind = array.dtype.element.name().unwrap_or("bytes");
-        if let Place::Decoded(_) = place {
-            let (metadata, codec) = sidecar::of_decoded(&about.metadata, &about.codec, kind);
-            (about.metadata, about.codec) = (Arc::new(metadata), Arc::new(codec));
-        }
-        Ok(Some(Description {
-            name: String::from_utf8_lossy(&name).as_ref().into(),
-            kind: kind.into(),
-            decoded_len: byte_len(array.dtype.element, &array.shape),
-            array: Some(array),
-            compression: None,
-            stored: None,
-            fault: None,
-            ..about
-        }))
+        let Some(about) = self.arena.describe(node)? else { return Ok(None) };
+        let about = match place {
+            Place::Decoded(_) => sidecar::of_decoded(about, array),
+            _ => sidecar::made(about, array),
+        };
+        Ok(Some(Description { name: String::from_utf8_lossy(&name).as_ref().into(), ..about }))
     }
 
     /// Lists `count` entries from `cursor` on, those that are there.
