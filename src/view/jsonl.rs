@@ -59,8 +59,8 @@ mod tests {
         let found = face(&Jsonl, about(None, Some(table(2, &columns))), &bytes.concat()[..]).unwrap();
         assert_eq!(found.known_len(), None);
         assert!(found.len().is_ok());
-        let want = "{\"a\\\"b\":7,\"yes\":true,\"x\":0.5,\"x~2\":\"é\\n\",\"~2\":\"1.0-2.0j\"}\n\
-                    {\"a\\\"b\":255,\"yes\":false,\"x\":null,\"x~2\":\"tab\",\"~2\":\"nan+0.0j\"}\n";
+        let want = "{\"a\\\"b\":7,\"yes\":true,\"x\":0.5,\"x~2\":\"é\\n\",\"%\":\"1.0-2.0j\"}\n\
+                    {\"a\\\"b\":255,\"yes\":false,\"x\":null,\"x~2\":\"tab\",\"%\":\"nan+0.0j\"}\n";
         assert_eq!(String::from_utf8(read(&found)).unwrap(), want);
     }
 

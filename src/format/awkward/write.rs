@@ -337,7 +337,7 @@ impl NewFile for Writer {
         let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
         // Where lists begin and end is read again.
         let is_read_again = matches!(name.rsplit('/').next(), Some("starts" | "stops"));
-        let compression = if is_read_again { Compression::None } else { dataset.compression };
+        let compression = dataset.compression.filter(|_| !is_read_again).unwrap_or_default();
         let written = self.written(&member, &mut watched, compression)?;
         let numbers = watched.numbers();
         if let Some(why) = self.follows(name, numbers.as_ref()) {
