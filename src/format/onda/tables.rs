@@ -191,14 +191,15 @@ impl Cells for TableRows {
         for row in rows {
             let values = table.whole_row(row as usize).map_err(|problem| problem.at(table.source.place()))?;
             for (column, value) in values.iter().enumerate() {
-                one(value, &mut |value| cell(column, value))?;
+                with_cell(value, &mut |value| cell(column, value))?;
             }
         }
         Ok(())
     }
 }
 
-fn one(value: &Node, each: &mut dyn FnMut(Cell<'_>) -> Result<()>) -> Result<()> {
+/// Hands out a value as text has it.
+pub fn with_cell(value: &Node, each: &mut dyn FnMut(Cell<'_>) -> Result<()>) -> Result<()> {
     match value {
         Node::Bool(value) => each(Cell::Truth(*value)),
         Node::Float(value) if !value.is_finite() => each(Cell::Number(match value {
