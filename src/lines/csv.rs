@@ -121,11 +121,11 @@ pub fn cell(text: &[u8], line: &mut Vec<u8>) {
         return line.extend_from_slice(text);
     }
     line.push(b'"');
-    for byte in text {
-        if *byte == b'"' {
+    for run in text.split_inclusive(|byte| *byte == b'"') {
+        line.extend_from_slice(run);
+        if run.ends_with(b"\"") {
             line.push(b'"');
         }
-        line.push(*byte);
     }
     line.push(b'"');
 }

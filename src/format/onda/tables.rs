@@ -190,7 +190,7 @@ impl Cells for TableRows {
         let table = self.table()?;
         for row in rows {
             let values = table.whole_row(row as usize).map_err(|problem| problem.at(table.source.place()))?;
-            for (column, (_, value)) in values.as_map().unwrap_or_default().iter().enumerate() {
+            for (column, value) in values.iter().enumerate() {
                 with_cell(value, &mut |value| cell(column, value))?;
             }
         }
