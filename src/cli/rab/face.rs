@@ -63,12 +63,9 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// The face that only the container's format has of what is called so: it is no dataset, or has no such face as one.
+/// The face that the container's format itself has of what is called so. It wins over that of a dataset of the name, as in a
+/// mount.
 pub fn own(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
-    let found = select::select_linked(archive, name);
-    if found.is_ok_and(|found| shows(archive, &found, kind).unwrap_or(false)) {
-        return Ok(None);
-    }
     of_files(kind)?;
     archive.own_face(name.as_bytes(), kind)
 }

@@ -193,7 +193,7 @@ impl Overlay {
 
     /// What a format has of a view beside the faces of datasets, in the directory that stands for `dir`.
     fn own_beside(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
-        if view.is_of_numbers() { self.own(dir, view) } else { Ok(None) }
+        if view.is_of_containers() { Ok(None) } else { self.own(dir, view) }
     }
 
     /// What is called so in `own`, which stands for `dir`. Directories that datasets are in too are shown with what is in
@@ -253,7 +253,7 @@ impl Overlay {
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
                 if let Some(own) = own
                     && let Some((found, face)) = Held::find(&self.tree, own.node(), name)?
-                    && !(view.is_some_and(|view| view.is_of_numbers()) && found.is_directory()?)
+                    && !(view.is_some_and(|view| !view.is_of_containers()) && found.is_directory()?)
                 {
                     return Ok(Some((found.into_node(), face)));
                 }
@@ -275,7 +275,7 @@ impl Overlay {
                 if let Some((found, _)) = find_other(&self.tree, of.node(), *view, name)?
                     && found.is_directory()?
                 {
-                    if let Some(own) = self.own(found.node(), *view)?.filter(|_| !view.is_of_numbers()) {
+                    if let Some(own) = self.own(found.node(), *view)?.filter(|_| view.is_of_containers()) {
                         return Ok(Some((own.into_node(), Face::Data)));
                     }
                     let what = What::Directory { view: *view };
