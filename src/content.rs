@@ -6,6 +6,7 @@ mod as_source;
 mod computed;
 mod extent;
 mod hyperslab;
+mod late;
 mod lines;
 mod window;
 
@@ -17,6 +18,7 @@ pub use as_source::AsSource;
 pub use computed::{Computed, joined};
 pub use extent::Coding;
 pub use hyperslab::hyperslab;
+pub use late::late;
 pub use lines::{Lines, Rows};
 pub use window::Window;
 

@@ -133,6 +133,11 @@ impl Archive {
         self.datasets.own_face(name, kind)
     }
 
+    /// Some rows of it, where it is a table.
+    pub(crate) fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
+        self.datasets.rows_of_own(name, kind, expression)
+    }
+
     /// The names of all faces of this kind that only the format has: of the whole container, or of what is no dataset.
     pub(crate) fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
         self.datasets.own_faces(kind)

@@ -70,6 +70,21 @@ impl Slab {
         Ok(Slab { axes })
     }
 
+    /// Rows of a table that has so many.
+    pub(crate) fn of_rows(expression: &str, count: u64) -> Result<Slab, String> {
+        let rows = Slab::parse(expression, &[count])?;
+        match rows.shape().is_empty() {
+            true => Err("a row by itself is no table: one of one row is [3:4]".into()),
+            false => Ok(rows),
+        }
+    }
+
+    /// The position along its first axis that is the one of this number in the part.
+    pub(crate) fn position(&self, number: u64) -> u64 {
+        let all = i128::from(number);
+        self.axes.first().map_or(0, |axis| (i128::from(axis.start) + all * i128::from(axis.step)) as u64)
+    }
+
     /// The sizes of the part.
     pub fn shape(&self) -> Vec<u64> {
         self.axes.iter().filter(|axis| !axis.single).map(|axis| axis.count).collect()

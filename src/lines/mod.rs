@@ -6,6 +6,7 @@ mod base64;
 mod csv;
 mod json;
 mod names;
+mod part;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use crate::error::Place;
 pub use csv::{cell, csv, end, field};
 pub use json::jsonl;
 pub use names::distinct;
+pub use part::Part;
 
 /// So much text is made before it is handed on.
 const HANDED_ON: usize = 1 << 20;

@@ -355,6 +355,13 @@ impl Tree for Mirror {
         }
     }
 
+    fn rows_of_made(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
+        match self.in_container(id)? {
+            Some((container, node)) => self.opened.tree(&container)?.rows_of_made(node, expression),
+            None => Ok(None),
+        }
+    }
+
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {
         match self.in_container(id)? {
             Some((container, node)) => self.opened.tree(&container)?.brief(node),

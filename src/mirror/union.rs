@@ -350,6 +350,11 @@ impl Tree for Union {
         self.tree(tree)?.describe_made(node)
     }
 
+    fn rows_of_made(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
+        let (tree, node) = self.first(id)?;
+        self.tree(tree)?.rows_of_made(node, expression)
+    }
+
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {
         let (tree, node) = self.first(id)?;
         self.tree(tree)?.brief(node)

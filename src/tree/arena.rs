@@ -283,6 +283,10 @@ impl<D: Datasets> Tree for Arena<D> {
         self.with_file(node).map(|dataset| self.datasets.describe(dataset)).transpose()
     }
 
+    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        self.with_file(node).map_or(Ok(None), |dataset| self.datasets.rows_of_made(dataset, expression))
+    }
+
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         self.with_file(node).map(|dataset| self.datasets.brief(dataset)).transpose()
     }

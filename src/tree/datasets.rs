@@ -76,6 +76,16 @@ pub trait Datasets: Send + Sync {
         let _ = (name, kind);
         Ok(None)
     }
+    /// Some rows of what [`Datasets::own_face`] gives, see [`super::Tree::rows_of_made`].
+    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
+        let _ = (name, kind, expression);
+        Ok(None)
+    }
+    /// The same of a table that is a file by itself.
+    fn rows_of_made(&self, dataset: u32, expression: &str) -> Result<Option<Content>> {
+        let _ = (dataset, expression);
+        Ok(None)
+    }
     /// What all of these are called.
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
         let _ = kind;
@@ -234,6 +244,12 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
         (**self).own_face(name, kind)
+    }
+    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
+        (**self).rows_of_own(name, kind, expression)
+    }
+    fn rows_of_made(&self, dataset: u32, expression: &str) -> Result<Option<Content>> {
+        (**self).rows_of_made(dataset, expression)
     }
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
         (**self).own_faces(kind)

@@ -233,6 +233,12 @@ pub trait Tree: Send + Sync {
         Ok(None)
     }
 
+    /// Some rows of a table that a container has as a file below its own `.views`, in the same form: `2:10`. None of what
+    /// is no table; [`Error::Usage`] says what is wrong with the expression. It is made when it is read.
+    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        let _ = (node, expression);
+        Ok(None)
+    }
     /// What users call the format of the container that a node is in.
     fn format(&self, node: NodeId) -> Option<&'static str> {
         let _ = node;

@@ -112,13 +112,7 @@ impl Dataset {
         }
         let part = match (&self.about.array, &self.about.table) {
             (Some(array), _) => Part::Elements(array.clone(), Slab::parse(expression, &array.shape)?),
-            (None, Some(table)) => {
-                let slab = Slab::parse(expression, &[table.rows])?;
-                if slab.shape().is_empty() {
-                    return Err("a row by itself is no table: one of one row is [3:4]".into());
-                }
-                Part::Rows(table.clone(), slab)
-            }
+            (None, Some(table)) => Part::Rows(table.clone(), Slab::of_rows(expression, table.rows)?),
             (None, None) => {
                 return Err(format!("it is {}, not an array of a known layout", self.about.kind));
             }

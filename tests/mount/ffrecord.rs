@@ -107,6 +107,13 @@ fn text_of_records_reads_only_those_that_are_in_it() {
             assert!(number != 0 || part == *b"AAAA", "{name}: {part:?}");
         }
     }
+    // Of rows only theirs are read: none where it is damaged.
+    for (index, is_right) in [("[4:]", true), ("[:3]", true), ("[5:3:-1]", true), ("[3:4]", false)] {
+        for kind in ["csv", "jsonl"] {
+            let read = mount.read(format!(".views/{kind}/records{index}.{kind}"));
+            assert_eq!(read.is_ok(), is_right, "{index} {kind}");
+        }
+    }
     let said = mount.log();
     assert!(said.lines().all(|line| line.contains("record") && line.contains("its CRC-32 is 0x")), "{said}");
 }

@@ -420,6 +420,18 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
     let shown = Mount::with(&dir.path().join("text_lines.ffr"), &["--as", "arrow"]);
     assert_eq!(files(&shown, ""), ["./records.arrow"]);
     assert_eq!(shown.read("records.arrow").unwrap(), records);
+    // Rows of them are parts there too, in each place.
+    let part = mount.read("text_lines.ffr/.views/arrow/records[2:5].arrow").unwrap();
+    assert!(part.starts_with(b"ARROW1") && part.len() < records.len());
+    for place in [".views/arrow/text_lines.ffr", "text_lines.ffr/.views/arrow"] {
+        assert_eq!(mount.read(format!("{place}/records[2:5].arrow")).unwrap(), part);
+    }
+    assert_eq!(shown.read("records[2:5].arrow").unwrap(), part);
+    let whole = mount.read(".views/csv/text_lines.ffr/records.csv").unwrap();
+    let last = mount.read(".views/csv/text_lines.ffr/records[-1:].csv").unwrap();
+    assert!(last.starts_with(b"data,crc32\n") && whole.ends_with(&last[11..]), "{last:?}");
+    assert!(shown.read("records[2].arrow").is_err());
+    assert!(shown.log().contains("[2]: a row by itself is no table"), "{}", shown.log());
     assert!(shown.read("records/0").is_ok() && shown.read("other.arrow").is_err());
     // Also in directories that datasets have.
     let table = samples.join("onda/test.onda.signal.arrow");

@@ -76,6 +76,17 @@ fn verbs() {
     assert_eq!(rab(&[&"cat", &file, &"records/10"]).code, 3);
     assert!(good(&[&"info", &file]).contains("format: FFRecord\n"));
     assert!(good(&[&"info", &file, &"records/3"]).contains("crc32: c7299d0b"));
+    for kind in ["csv", "jsonl"] {
+        let whole = good(&[&"get", &file, &"records", &"--as", &kind]);
+        let head = usize::from(kind == "csv");
+        let want: Vec<&str> = whole.lines().take(head).chain(whole.lines().skip(head + 2).take(3)).collect();
+        let part = good(&[&"get", &file, &"records[2:5]", &"--as", &kind]);
+        assert_eq!(part.lines().collect::<Vec<_>>(), want);
+    }
+    let said = rab(&[&"get", &file, &"records[2]", &"--as", &"csv"]);
+    assert!(said.code == 2 && said.err.contains("[2]: a row by itself is no table"), "{said:?}");
+    assert_eq!(rab(&[&"get", &file, &"recs[2:5]", &"--as", &"csv"]).code, 3);
+    assert_eq!(rab(&[&"get", &file, &"records[2:5]"]).code, 3);
     let folder = sample("packed_readme_example_py37_proto3.ffr");
     assert_eq!(good(&[&"cat", &folder, &"just_another_folder/*.txt"]).len(), 10);
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::builder::PossibleValuesParser;
 
-use super::select;
+use crate::array;
 use crate::content::Content;
 use crate::view::{self, Face, View};
 use crate::{Archive, Dataset, Error, Result};
@@ -24,17 +24,6 @@ fn of_files(kind: &str) -> Result<&'static dyn View> {
         ))),
         false => Ok(view),
     }
-}
-
-/// Have these datasets all this face?
-pub fn shows(archive: &Archive, numbers: &[usize], kind: &str) -> Result<bool> {
-    let view = view::named(kind)?;
-    for number in numbers {
-        if !view.shows(archive.dataset_at(*number)?.seen().about()) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The face of a dataset, or of a part of it that an index says.
@@ -60,6 +49,16 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     match view.face(&seen)? {
         Face::File(content) => Ok(content),
         Face::Directory(_) => Err(Error::IsADirectory),
+    }
+}
+
+/// As [`own`], of some rows of a table or items of an array: `records[2:5]`.
+pub fn own_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
+    match array::indexed(what.as_bytes()) {
+        Some((name, index)) if own(archive, OsStr::from_bytes(name), kind)?.is_some() => {
+            archive.rows_of_own(name, kind, index)
+        }
+        _ => Ok(None),
     }
 }
 

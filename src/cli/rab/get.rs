@@ -72,8 +72,13 @@ impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
         let is_face = ![TEXT, RAW].contains(&&*self.kind);
-        if is_face && let Some(own) = face::own(&archive, &self.what, &self.kind)? {
-            return write(&own, out);
+        if is_face {
+            let own = face::own(&archive, &self.what, &self.kind)?;
+            let own =
+                own.map_or_else(|| face::own_rows(&archive, &self.what, &self.kind), |own| Ok(Some(own)))?;
+            if let Some(own) = own {
+                return write(&own, out);
+            }
         }
         let (number, mut index) = self.chosen(&archive)?;
         let dataset = archive.dataset_at(number)?;

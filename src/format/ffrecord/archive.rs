@@ -87,6 +87,13 @@ impl Datasets for Archive {
         if name == FOLDER.as_bytes() { faces::table(&self.records, kind) } else { Ok(None) }
     }
 
+    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
+        match name == FOLDER.as_bytes() {
+            true => faces::rows(&self.records, kind, expression),
+            false => Ok(None),
+        }
+    }
+
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
         let is_known = faces::table(&self.records, kind).is_ok_and(|table| table.is_some());
         is_known.then(|| FOLDER.as_bytes().to_vec()).into_iter().collect()

@@ -4,11 +4,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::records::Records;
-use super::rows;
-use crate::array::{Array, Dtype, Element, Endian, Kind, Order, byte_len, npy};
+use super::chosen;
+use super::records::{FOLDER, Records};
+use super::rows::Rows;
+use crate::array::{Array, Dtype, Element, Endian, Kind, Order, Slab, byte_len, npy};
 use crate::arrow::{self, Column, Of};
 use crate::content::{Bytes, Computed, Content, in_pieces, joined};
+use crate::lines::{self, Part};
 use crate::tree::Description;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
@@ -31,7 +33,7 @@ pub fn all(records: &Arc<Records>) -> Vec<Content> {
 }
 
 /// What the files are, each twice there.
-fn arrays(records: &Records) -> [Array; 3] {
+pub fn arrays(records: &Records) -> [Array; 3] {
     let count = u64::from(records.count());
     let of = [(Kind::Uint, 1, records.data_len()), (Kind::Int, 8, count + 1), (Kind::Uint, 4, count)];
     of.map(|(kind, size, len)| {
@@ -63,8 +65,24 @@ pub const KINDS: [(&str, &str); 3] =
 pub fn table(records: &Arc<Records>, kind: &str) -> Result<Option<Content>> {
     Ok(match kind {
         "arrow" => arrow(records),
-        "jsonl" => Some(rows::jsonl(records)?),
-        "csv" => Some(rows::csv(records)),
+        "jsonl" => Some(lines::jsonl(Rows(records.clone()))?),
+        "csv" => Some(lines::csv(Rows(records.clone()))),
+        _ => None,
+    })
+}
+
+/// Some records as such a table.
+pub fn rows(records: &Arc<Records>, kind: &str, expression: &str) -> Result<Option<Content>> {
+    let wrong = |problem| {
+        let file = records.shards().next().map(|shard| shard.source.place()).unwrap_or_default();
+        Error::Usage(format!("{}: [{expression}]: {problem}", file.dataset(FOLDER)))
+    };
+    let chosen = Slab::of_rows(expression, records.count().into()).map_err(wrong)?;
+    let cells = || Part { of: Rows(records.clone()), rows: chosen.clone() };
+    Ok(match kind {
+        "arrow" => Some(chosen::arrow(records, &chosen)),
+        "jsonl" => Some(lines::jsonl(cells())?),
+        "csv" => Some(lines::csv(cells())),
         _ => None,
     })
 }
@@ -72,16 +90,19 @@ pub fn table(records: &Arc<Records>, kind: &str) -> Result<Option<Content>> {
 /// The records as the rows of an Arrow file: `data`, which is their bytes where they are, and `crc32`. Nothing is compared.
 fn arrow(records: &Arc<Records>) -> Option<Content> {
     let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
+    arrow_of(records.count().into(), offsets, joined(records.data()), joined(records.checksums()))
+}
+
+/// An Arrow file of so many records: where each begins, their bytes and their CRCs.
+pub fn arrow_of(count: u64, offsets: Content, data: Content, checksums: Content) -> Option<Content> {
     let column = |name: &str, of, buffers: Vec<Content>| {
         let buffers = [vec![joined(Vec::new())], buffers].concat();
         Column { name: name.into(), of, buffers }
     };
     let crc = Of::Int { size: 4, is_signed: false };
-    let columns = vec![
-        column("data", Of::Binary, vec![offsets, joined(records.data())]),
-        column("crc32", crc, vec![joined(records.checksums())]),
-    ];
-    arrow::file(records.count().into(), columns)
+    let columns =
+        vec![column("data", Of::Binary, vec![offsets, data]), column("crc32", crc, vec![checksums])];
+    arrow::file(count, columns)
 }
 
 /// N + 1 numbers: where each record begins, counted from the first one's beginning and across files, and the end.

@@ -22,6 +22,7 @@
 
 mod archive;
 mod batch;
+mod chosen;
 mod faces;
 mod folder;
 mod head;

@@ -6,22 +6,13 @@ use std::sync::Arc;
 
 use super::records::Records;
 use crate::Result;
-use crate::content::Content;
 use crate::error::Place;
-use crate::lines::{self, Cell, Cells};
+use crate::lines::{Cell, Cells};
 
 /// Records whose lengths are looked at to find one.
 const AT_ONCE: u64 = 256;
 
-pub fn csv(records: &Arc<Records>) -> Content {
-    lines::csv(Rows(records.clone()))
-}
-
-pub fn jsonl(records: &Arc<Records>) -> Result<Content> {
-    lines::jsonl(Rows(records.clone()))
-}
-
-struct Rows(Arc<Records>);
+pub struct Rows(pub Arc<Records>);
 
 impl Cells for Rows {
     fn count(&self) -> u64 {

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 
+use super::faces;
 use super::folder::{self, Folder, MAGIC};
 use super::records::Records;
-use super::rows;
 use super::tree::RecordTree;
 use super::write::Writer;
 use crate::codec::Check;
@@ -219,6 +219,10 @@ fn a_damaged_record_fails_alone() {
     }
 }
 
+fn text(records: &Arc<Records>, kind: &str) -> Content {
+    faces::table(records, kind).unwrap().unwrap()
+}
+
 #[test]
 fn a_damaged_empty_record_is_no_text() {
     let mut bytes = file(&[b"one", b"", b"", b"three"]);
@@ -228,7 +232,7 @@ fn a_damaged_empty_record_is_no_text() {
         0 => format!("{text},{crc}\n"),
         _ => format!("{{\"data\":\"{text}\",\"crc32\":{crc}}}\n"),
     };
-    for (number, face) in [(0, rows::csv(&records)), (1, rows::jsonl(&records).unwrap())] {
+    for (number, face) in [(0, text(&records, "csv")), (1, text(&records, "jsonl"))] {
         let said = all(&face).unwrap_err();
         assert!(matches!(&said, Error::Damaged { place, .. } if place.to_string().contains("records/1")));
         // What is around it can be read, as with other damage.
@@ -241,7 +245,7 @@ fn a_damaged_empty_record_is_no_text() {
     }
     let unverified =
         Arc::new(Records::open(records.shards().map(|shard| shard.source.clone()).collect(), false).unwrap());
-    let text = String::from_utf8(all(&rows::csv(&unverified)).unwrap()).unwrap();
+    let text = String::from_utf8(all(&text(&unverified, "csv")).unwrap()).unwrap();
     assert!(text.contains("\n\"\",1\n"), "{text}");
 }
 

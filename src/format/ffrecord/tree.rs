@@ -272,6 +272,11 @@ impl Tree for RecordTree {
         })
     }
 
+    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        let kind = node.checked_sub(KIND_FILES).and_then(|at| faces::KINDS.get(at as usize));
+        kind.map_or(Ok(None), |(kind, _)| faces::rows(&self.records, kind, expression))
+    }
+
     fn memory(&self) -> u64 {
         self.records.memory() + self.folder.as_ref().map_or(0, |folder| folder.memory())
     }

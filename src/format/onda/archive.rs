@@ -19,7 +19,7 @@ use crate::array::Array;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Names, Rewrite, Sampling, Size};
+use crate::tree::{Datasets, Description, NameList, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -171,9 +171,12 @@ impl Datasets for Archive {
 
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
         let (names, tables) = Tables::new(&self.set);
-        let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
-        let found = (0..).zip(names.iter()).find(|(_, own)| *own == wanted);
-        found.map(|(number, _)| tables.content(number)).transpose()
+        own(&names, name, kind).map(|number| tables.content(number)).transpose()
+    }
+
+    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
+        let (names, tables) = Tables::new(&self.set);
+        own(&names, name, kind).map_or(Ok(None), |number| tables.rows_of_made(number, expression))
     }
 
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
@@ -244,6 +247,12 @@ impl Rewrite for Archive {
         }
         rewrite::rewrite(table, &rows, path, file)
     }
+}
+
+/// The number of a table's file of one kind.
+fn own(names: &NameList, name: &[u8], kind: &str) -> Option<u32> {
+    let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
+    (0..).zip(names.iter()).find(|(_, own)| *own == wanted).map(|(number, _)| number)
 }
 
 /// What to do about several tables.

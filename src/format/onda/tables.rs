@@ -6,17 +6,22 @@
 //! ```
 //! UUIDs, times and what nests are in the text as sidecars have them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, Schema};
 use serde_json::Value;
 
-use super::arrow;
+use super::arrow::{self, Budget};
 use super::set::Set;
 use super::table::OndaTable;
-use crate::content::Content;
+use crate::array::Slab;
+use crate::content::{Content, late};
 use crate::error::Place;
-use crate::lines::{self, Cell, Cells};
+use crate::lines::{self, Cell, Cells, Part};
 use crate::tree::{Datasets, Description, NameList, Size};
 use crate::yaml::{Node, to_json};
 use crate::{Error, Result};
@@ -102,9 +107,50 @@ impl Datasets for Tables {
         Err(Error::NotFound)
     }
 
+    fn rows_of_made(&self, number: u32, expression: &str) -> Result<Option<Content>> {
+        let (at, kind) = self.table(number).ok_or(Error::NotFound)?;
+        let table = self.set.tables.get(at as usize).ok_or(Error::NotFound)?;
+        let wrong = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
+        let rows = Slab::of_rows(expression, table.arrow.rows() as u64).map_err(wrong)?;
+        let set = self.set.clone();
+        let cells = || Part { of: TableRows { set: set.clone(), table: at }, rows: rows.clone() };
+        Ok(Some(match kind {
+            "arrow" => late(move || {
+                let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
+                arrow_of(table, &rows)
+            }),
+            "csv" => lines::csv(cells()),
+            _ => lines::jsonl(cells())?,
+        }))
+    }
+
     fn remains(&self, number: u32) -> Result<Content> {
         self.content(number)
     }
+}
+
+/// Rows of a table as an Arrow file of one batch: of dictionaries, views and runs the values that they stand for.
+fn arrow_of(table: &OndaTable, rows: &Slab) -> Result<Content> {
+    let failed = |error: ArrowError| Error::damaged(table.source.place(), error.to_string());
+    let numbers: Vec<_> = (0..rows.len()).map(|number| rows.position(number) as u32).collect();
+    let mut budget = Budget::of_file("the chosen rows take", table.source.len());
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+    for column in table.arrow.columns() {
+        let gathered = arrow::new_field(column.field)
+            .and_then(|field| Ok((field, arrow::gathered(column, &numbers, &mut budget)?)));
+        let (field, array) = gathered.map_err(|problem| {
+            problem.within(format_args!("column {}", column.field.name)).at(table.source.place())
+        })?;
+        fields.push(field);
+        arrays.push(array);
+    }
+    let metadata: HashMap<_, _> = table.arrow.schema.metadata.iter().cloned().collect();
+    let schema = Arc::new(Schema::new(fields).with_metadata(metadata));
+    let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
+    let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(failed)?;
+    let mut writer = FileWriter::try_new(Vec::new(), &schema).map_err(failed)?;
+    writer.write(&batch).and_then(|()| writer.finish()).map_err(failed)?;
+    Ok(Content::Inline(writer.into_inner().map_err(failed)?.into()))
 }
 
 struct TableRows {

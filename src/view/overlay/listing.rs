@@ -26,7 +26,7 @@ impl Overlay {
                 let node = id_of(node.id, name, node.of.node());
                 each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
             }),
-            What::Inside { .. } => Err(Error::NotADirectory),
+            What::Inside { .. } | What::Rows { .. } => Err(Error::NotADirectory),
         }
     }
 

@@ -145,13 +145,29 @@ impl Overlay {
         if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) }
     }
 
-    /// Parts and other faces of what the container has made of a dataset, beside that.
+    /// Parts and other faces of what the container has made of a dataset, and rows of its tables, beside those.
     fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let parent = Parent::Tree(dir);
         match names::find_made(&self.tree, dir, self.views, name)? {
             Some((view, Found::There(found, part))) => {
-                Ok(Some(self.remember(&Parent::Tree(dir), name, found, What::Face { view, part })))
+                Ok(Some(self.remember(&parent, name, found, What::Face { view, part })))
             }
             Some((_, Found::Wrong(error))) => {
+                self.tell(&error);
+                Ok(None)
+            }
+            None => self.look_up_rows(dir, &parent, name),
+        }
+    }
+
+    /// Rows of a table that the container has as a file in its own directory `own`: `records[2:5].csv`.
+    fn look_up_rows(&self, own: NodeId, parent: &Parent, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        match names::find_rows(&self.tree, own, name)? {
+            Some(Found::There(found, index)) => {
+                let what = What::Rows { index: index.unwrap_or_default() };
+                Ok(Some(self.remember(parent, name, found, what)))
+            }
+            Some(Found::Wrong(error)) => {
                 self.tell(&error);
                 Ok(None)
             }
@@ -169,7 +185,7 @@ impl Overlay {
                 return Ok(Some((found.into_node(), face)));
             }
         }
-        Ok(None)
+        self.look_up_rows(own.node(), &Parent::Tree(dir), name)
     }
 
     /// The directory that a container itself has for a view, or the one in that which stands for `dir`.
@@ -283,9 +299,12 @@ impl Overlay {
                 }
                 let faces = faces_of(&self.tree, of.node(), *view, beside);
                 let what = What::Face { view: *view, part: None };
-                match faces.find(name)? {
-                    Some(found) => Ok(Some(self.remember(&parent, name, found, what))),
-                    None => self.look_up_part(&faces, &parent, name),
+                if let Some(found) = faces.find(name)? {
+                    return Ok(Some(self.remember(&parent, name, found, what)));
+                }
+                match (self.look_up_part(&faces, &parent, name)?, own) {
+                    (None, Some(own)) => self.look_up_rows(own.node(), &parent, name),
+                    (found, _) => Ok(found),
                 }
             }
             What::Face { view, .. } => {
@@ -293,7 +312,7 @@ impl Overlay {
                 let what = What::Inside { view: *view };
                 Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
             }
-            What::Inside { .. } => Err(Error::NotADirectory),
+            What::Inside { .. } | What::Rows { .. } => Err(Error::NotADirectory),
         }
     }
 
@@ -307,6 +326,10 @@ impl Overlay {
             (What::Face { view, .. }, _) => {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
                 dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
+            }
+            (What::Rows { index }, _) => {
+                let rows = self.tree.rows_of_made(node.of.node(), index)?;
+                Made::File(rows.ok_or(Error::NotFound)?)
             }
             (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
                 match self.made(face)? {

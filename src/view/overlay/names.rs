@@ -171,6 +171,21 @@ pub fn find_made(
     Ok(None)
 }
 
+/// Rows of a table that a container has as a file in a directory of its own: `NAME[INDEX].EXT` where there is `NAME.EXT`.
+pub fn find_rows(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<Found>> {
+    let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return Ok(None) };
+    let (stem, extension) = name.split_at(dot);
+    let Some((table, index)) = indexed(stem) else { return Ok(None) };
+    let Some((held, Face::Data)) = Held::find(tree, dir, &[table, extension].concat())? else {
+        return Ok(None);
+    };
+    match tree.rows_of_made(held.node(), index) {
+        Ok(rows) => Ok(rows.map(|_| Found::There(Arc::new(held), Some(index.into())))),
+        Err(error @ Error::Usage(_)) => Ok(Some(Found::Wrong(error))),
+        Err(error) => Err(error),
+    }
+}
+
 /// What is no face and called so in a view. Names that it keeps for itself are nothing's.
 pub fn find_other(
     tree: &Arc<dyn Tree>,

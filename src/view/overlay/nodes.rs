@@ -28,6 +28,8 @@ pub enum What {
     Directory { view: &'static dyn View },
     /// A dataset in a view, or the part of it that an index says.
     Face { view: &'static dyn View, part: Option<Box<str>> },
+    /// Rows of a table that the container has as a file, as an index says.
+    Rows { index: Box<str> },
     /// A file in a face, or beside faces, of the parent.
     Inside { view: &'static dyn View },
 }
@@ -37,7 +39,7 @@ impl What {
         match self {
             What::Views { .. } | What::Directory { .. } => true,
             What::Face { view, .. } => view.makes_directories(),
-            What::Inside { .. } => false,
+            What::Inside { .. } | What::Rows { .. } => false,
         }
     }
 }

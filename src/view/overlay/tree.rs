@@ -25,7 +25,7 @@ impl Overlay {
     /// The dataset whose container has to stay open while this is read.
     fn held_for(&self, node: &Node) -> Option<NodeId> {
         match (&node.what, &node.parent) {
-            (What::Face { .. }, _) => Some(node.of.node()),
+            (What::Face { .. } | What::Rows { .. }, _) => Some(node.of.node()),
             (What::Inside { .. }, Parent::View(parent)) => self.held_for(parent),
             _ => None,
         }

@@ -1,38 +1,23 @@
 //! `.zmetadata`: what all descriptions and attributes of a container say, in one file, so that a program opens it with
 //! one read. It is made when it is first read or its size is asked for.
 
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
-
 use serde_json::{Map, Value, json};
 
 use super::store::Store;
 use super::{ARRAY, ATTRIBUTES, DEEPEST, GROUP, description, key, too_deep};
-use crate::content::{Bytes, Computed, Content};
+use crate::content::{Content, late};
 use crate::view::directory::Child;
 use crate::view::{Dataset, Directory};
 use crate::{Error, Result};
 
 /// Of all datasets of `directory` and below.
 pub fn of(directory: Directory) -> Content {
-    Content::Computed(Arc::new(Consolidated { directory, text: OnceLock::new() }))
-}
-
-struct Consolidated {
-    directory: Directory,
-    text: OnceLock<Content>,
-}
-
-impl Consolidated {
-    fn text(&self) -> Result<&Content> {
-        if let Some(text) = self.text.get() {
-            return Ok(text);
-        }
+    late(move || {
         let mut all = Map::new();
-        group(&self.directory, "", 0, &mut all)?;
+        group(&directory, "", 0, &mut all)?;
         let text = json!({"metadata": all, "zarr_consolidated_format": 1}).to_string();
-        Ok(self.text.get_or_init(|| Content::Inline(text.into_bytes().into())))
-    }
+        Ok(Content::Inline(text.into_bytes().into()))
+    })
 }
 
 fn group(directory: &Directory, path: &str, depth: usize, all: &mut Map<String, Value>) -> Result<()> {
@@ -61,25 +46,4 @@ fn array(dataset: &Dataset, path: &str, all: &mut Map<String, Value>) -> Result<
 fn left_out(error: &Error) -> Result<()> {
     log::error!("{error}; it is left out of {}", super::CONSOLIDATED);
     Ok(())
-}
-
-impl Computed for Consolidated {
-    fn known_len(&self) -> Option<u64> {
-        self.text.get().and_then(Content::known_len)
-    }
-
-    fn len(&self) -> Result<u64> {
-        self.text()?.len()
-    }
-
-    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.text()?.fill(buf, offset)
-    }
-
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        match self.text.get() {
-            Some(text) => text.read_at_once(range.start, (range.end - range.start) as usize),
-            None => Ok(None),
-        }
-    }
 }

@@ -156,6 +156,13 @@ impl Tree for OndaTree {
         self.places.of(node).map_or(Ok(None), |place| self.describe_face(place))
     }
 
+    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        match self.places.of(node) {
+            Some(Place::Tables(node)) => self.tables.rows_of_made(node, expression),
+            _ => Ok(None),
+        }
+    }
+
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         match self.places.of(node) {
             Some(Place::Own(node)) => self.arena.brief(node),
