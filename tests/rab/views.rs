@@ -42,6 +42,22 @@ fn what_has_no_such_face_is_said() {
     assert!(said.contains("index 9 is out of bounds"), "{said}");
     let said = refused(&[&"cat", &file, &"Some text", &"--as", &"tiff"]);
     assert!(said.contains("npy"), "{said}");
+    // With the file; of a table also how it is printed.
+    let said = rab(&[&"get", &data("dataframe.rab"), &"table[0:2]"]).err;
+    let want = "dataframe.rab: dataset \"table\": is dataframe, not an array of a known layout; as a table it has \
+                --as npy, --as csv, --as arrow, --as jsonl";
+    assert!(said.contains(want), "{said}");
+    let of_none = sample("npz/small.npz");
+    let said = refused(&[&"get", &of_none, &"grid[0, 0]", &"--as", &"csv"]);
+    assert!(said.contains("small.npz: dataset \"grid\": ") && said.contains("of shape [], which"), "{said}");
+    let jagged = sample("awkward/multi_names.awkd");
+    for (what, want) in [
+        ("one[0,1]", "multi_names.awkd: dataset \"one/meta.yaml\": the index has 2 axes, the array 1"),
+        ("one[5]", "multi_names.awkd: dataset \"one/meta.yaml\": index 5 is out of bounds (0 to 3)"),
+    ] {
+        let said = refused(&[&"get", &jagged, &what]);
+        assert!(said.contains(want), "{said}");
+    }
     // What has such a face but for its size says that.
     let dir = scratch();
     let wide = dir.path().join("x.npz");

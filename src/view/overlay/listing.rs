@@ -34,7 +34,9 @@ impl Overlay {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let is_hidden = match own {
-                Some(own) if view.is_of_containers() && Held::find(&self.tree, own.node(), name)?.is_some() => {
+                Some(own)
+                    if view.is_of_containers() && Held::find(&self.tree, own.node(), name)?.is_some() =>
+                {
                     true
                 }
                 _ => self.lacks(dir.of.node(), *view)?,
