@@ -121,6 +121,16 @@ impl Error {
         Error::Read { place, cause: Arc::new(cause) }
     }
 
+    /// As an error of another dataset that has the same bytes.
+    pub fn of(self, dataset: &Place) -> Error {
+        let of = |place: Place| Place { file: place.file, offset: place.offset, ..dataset.clone() };
+        match self {
+            Error::Damaged { place, problem } => Error::Damaged { place: of(place), problem },
+            Error::Unsupported { place, problem } => Error::Unsupported { place: of(place), problem },
+            other => other,
+        }
+    }
+
     /// Will it be the same the next time? What the operating system says may not be.
     pub fn lasts(&self) -> bool {
         matches!(self, Error::Damaged { .. } | Error::Unsupported { .. })

@@ -104,6 +104,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// The directories that only its containers have below `.views`; kinds of views are not among them.
+    fn own_views(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Several files can make one container, in their order.
     fn takes_several(&self) -> bool {
         false

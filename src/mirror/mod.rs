@@ -43,6 +43,7 @@ pub use union::Union;
 
 use crate::codec::Engine;
 use crate::content::Content;
+use crate::format::FORMATS;
 use crate::source::Source;
 use crate::tree::{Changed, Description, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
@@ -338,6 +339,16 @@ impl Tree for Mirror {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
+        match self.at(dir) {
+            Ok(At::Outer(node)) => match node.what {
+                What::Container(format) => format.own_views().to_vec(),
+                _ => FORMATS.iter().flat_map(|format| format.own_views()).copied().collect(),
+            },
+            _ => Vec::new(),
         }
     }
 

@@ -97,8 +97,11 @@ fn group(
         }
         error => left_out(error),
     };
+    let urls = writer.urls.clone();
+    let findable = |source: &dyn Source| urls.of(source.path()).map(drop);
     let mut each = |key: &str, reference: Reference| writer.add(key, &reference);
-    let mut references = References { each: &mut each, left_out: &mut named, others: Others::default() };
+    let others = Others::default();
+    let mut references = References { each: &mut each, findable: &findable, left_out: &mut named, others };
     references.group(root, key)?;
     if let Some(told) = references.others.told() {
         (references.left_out)(&Error::Other(told));

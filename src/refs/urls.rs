@@ -1,9 +1,11 @@
 //! What the files of a container are called by who reads them without us.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
+#[derive(Clone)]
 pub struct Urls<'a> {
     /// The container or the directory.
     source: &'a Path,
@@ -29,8 +31,7 @@ impl<'a> Urls<'a> {
                 self.source.parent().unwrap_or(Path::new("")),
             ),
         };
-        let below = file.strip_prefix(folder).ok().and_then(Path::to_str);
-        let below = below.ok_or_else(|| {
+        let below = below(file, folder).ok_or_else(|| {
             let (file, folder) = (file.display(), folder.display());
             Error::Usage(format!(
                 "{file}: what it is called below {url} is not known, as it is not in {folder}, or no Unicode"
@@ -38,9 +39,19 @@ impl<'a> Urls<'a> {
         })?;
         // Of addresses only those of the web are percent-encoded.
         let is_web = url.starts_with("http://") || url.starts_with("https://");
-        let below = if is_web { encoded(below) } else { below.to_owned() };
+        let below = if is_web { encoded(&below) } else { below };
         Ok(if base.is_empty() { below } else { format!("{base}/{below}") })
     }
+}
+
+/// The path of `file` in `folder`, as they are called, or else where they really are.
+fn below(file: &Path, folder: &Path) -> Option<String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let within = |whole: fn(&Path) -> io::Result<PathBuf>| {
+        let (file, folder) = (whole(file).ok()?, whole(folder).ok()?);
+        file.strip_prefix(folder).ok()?.to_str().map(str::to_owned)
+    };
+    within(|path| std::path::absolute(path)).or_else(|| within(|path| path.canonicalize()))
 }
 
 fn absolute(file: &Path) -> Result<String> {

@@ -239,6 +239,11 @@ pub trait Tree: Send + Sync {
         let _ = (node, expression);
         Ok(None)
     }
+    /// What the container at `dir`, or any container below this directory, may have below its own `.views` that no other has.
+    fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
+        let _ = dir;
+        Vec::new()
+    }
     /// What users call the format of the container that a node is in.
     fn format(&self, node: NodeId) -> Option<&'static str> {
         let _ = node;

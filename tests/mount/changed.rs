@@ -26,6 +26,8 @@ fn notices(change: impl FnOnce(&std::path::Path)) {
     fails(&mount, "array zlib");
     fails(&mount, "said gzip, uncompressed key null");
     fails(&mount, "gzip");
+    // A store that says that it has no arrays would be one.
+    fails(&mount, ".views/zarr/.zmetadata");
     // What was served before is forgotten: it may not go on looking alive.
     eventually("the kernel has forgotten the pages", || mount.read("zlib 6").is_err());
     let log = mount.log();

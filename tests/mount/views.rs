@@ -87,6 +87,66 @@ fn directories_have_views_at_their_root_and_in_each_container() {
 }
 
 #[test]
+fn what_only_a_format_has_is_below_the_root_of_a_directory_too() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let dir = scratch();
+    std::fs::create_dir_all(dir.path().join("sub/deep")).unwrap();
+    std::fs::create_dir(dir.path().join("nothing")).unwrap();
+    for (from, to) in [
+        ("ffrecord/text_lines.ffr", "x.ffr"),
+        ("ffrecord/packed_one_file.ffr", "sub/folder.ffr"),
+        ("awkward/named_single.awkd", "sub/y.awkd"),
+        ("onda/test.onda.signal.arrow", "sub/deep/z.onda.signal.arrow"),
+        ("rab/readme.rab", "sub/r.rab"),
+    ] {
+        std::fs::copy(samples.join(from), dir.path().join(to)).unwrap();
+    }
+    let onda = samples.join("onda/samples");
+    sh(r#"cp -r "$1" "$2""#, &[&onda, &dir.path().join("sub/deep/")]);
+    let own = [
+        ("x.ffr", "table"),
+        ("sub/folder.ffr", "table"),
+        ("sub/y.awkd", "blobs"),
+        ("sub/deep/z.onda.signal.arrow", "decoded"),
+        ("sub/deep/z.onda.signal.arrow", "channels"),
+        ("sub/deep/z.onda.signal.arrow", "spans"),
+    ];
+    for options in [&[][..], &["--union"], &["--max-open", "1"]] {
+        let mount = Mount::with(dir.path(), options);
+        for (container, name) in own {
+            let there = mount.join(container).join(".views").join(name);
+            let below = mount.join(".views").join(name).join(container);
+            let said = sh(r#"diff -r "$1" "$2" && find "$2" -type f | wc -l"#, &[&there, &below]);
+            let files: usize = said.trim().parse().unwrap();
+            assert!(files > 0 || name == "spans", "{container} {name}");
+        }
+        let listed = names(&mount.join(".views"));
+        for name in ["table", "blobs", "decoded", "channels", "spans", "npy"] {
+            assert_eq!(listed.iter().filter(|other| *other == name).count(), 1, "{name}: {listed:?}");
+        }
+        // What leads to nothing is not there.
+        assert_eq!(names(&mount.join(".views/table")), ["nothing", "sub", "x.ffr"]);
+        assert_eq!(names(&mount.join(".views/table/sub")), ["deep", "folder.ffr"]);
+        for missing in ["other", "table/sub/r.rab", "blobs/x.ffr", "table/x.ffr/other", "sub/.views/table"] {
+            assert!(!mount.join(".views").join(missing).exists(), "{missing}");
+        }
+        assert!(!mount.join("sub/r.rab/.views/table").exists() && !mount.join("sub/.views").exists());
+        // Beside them are parts and other faces, and the header is where it is called as one.
+        let part = mount.read(".views/table/x.ffr/offsets[:3].csv").unwrap();
+        assert_eq!(part.iter().filter(|byte| **byte == b'\n').count(), 4);
+        let header = mount.read(".views/header/sub/r.rab/header.yaml").unwrap();
+        assert_eq!(header, mount.read("sub/r.rab/.views/header.yaml").unwrap());
+    }
+    // One that comes and goes.
+    let mount = Mount::with(dir.path(), &["--refresh", "1"]);
+    assert!(mount.join(".views/table/x.ffr/data").is_file());
+    std::fs::remove_file(dir.path().join("x.ffr")).unwrap();
+    eventually("it is gone", || !mount.join(".views/table/x.ffr").exists());
+    std::fs::copy(samples.join("ffrecord/text_lines.ffr"), dir.path().join("sub/new.ffr")).unwrap();
+    eventually("it is there", || names(&mount.join(".views/table/sub")).contains(&"new.ffr".to_owned()));
+}
+
+#[test]
 fn a_replaced_container_has_new_views() {
     let dir = scratch();
     let path = dir.path().join("x.rab");

@@ -127,6 +127,45 @@ fn a_directory_of_containers() {
     assert!(at("s3://bucket").to_string().contains("s3://bucket/sub/é/z.rab"));
 }
 
+/// An Onda table's samples, however the table is called.
+#[test]
+fn files_beside_a_container_are_found_by_its_address() {
+    let (base, folder) = (data("../onda"), data(".."));
+    let table = base.join("test.onda.signal.arrow");
+    for (from, source, url) in [
+        (&base, Path::new("test.onda.signal.arrow"), "https://h/d/onda/test.onda.signal.arrow"),
+        (&folder, Path::new("onda/test.onda.signal.arrow"), "https://h/d/onda/test.onda.signal.arrow"),
+        (&base, &table, "https://h/d/onda/test.onda.signal.arrow"),
+        (&folder, Path::new("."), "https://h/d"),
+    ] {
+        let mut command = std::process::Command::new(RAB);
+        let said = run(command.args(["refs", "--url", url]).arg(source).current_dir(from));
+        let refs: Value = serde_json::from_str(&said.out).expect(&said.err);
+        let mut ranges = refs["refs"].as_object().unwrap().values().filter_map(|value| value[0].as_str());
+        assert!(ranges.any(|url| url == "https://h/d/onda/samples/int16_eeg.lpcm"), "{said:?}");
+        assert!(ranges.all(|url| url.starts_with("https://h/d/") && !url.contains("//d")), "{said:?}");
+    }
+    assert_eq!(rab(&[&"refs", &table, &"--url", &""]).code, 2);
+}
+
+/// What readers could not find is left out, with its description.
+#[test]
+fn what_has_no_address_is_left_out() {
+    let dir = scratch();
+    let inner = dir.path().join("in");
+    sh(
+        r#"mkdir "$2" && cp "$1/test.onda.signal.arrow" "$2/t.onda.signal.arrow" && cp -r "$1/samples" "$2/.." &&
+            ln -s ../samples "$2/samples""#,
+        &[&data("../onda"), &inner],
+    );
+    let table = inner.join("t.onda.signal.arrow");
+    let said = rab(&[&"refs", &table, &"--follow-outside", &"--url", &"https://h/t"]);
+    let refs: Value = serde_json::from_str(&said.out).unwrap();
+    let mut keys = refs["refs"].as_object().unwrap().keys();
+    assert!(said.code == 2 && said.err.contains("is not known, as it is not in"), "{said:?}");
+    assert!(keys.all(|key| !key.ends_with(".zarray") && !key.ends_with("/0.0")), "{said:?}");
+}
+
 #[test]
 fn several_files_are_one_container() {
     let tables = ["test.onda.signal.arrow", "v1_integer_numbers.onda.signal.arrow"];
@@ -177,12 +216,15 @@ fn what_is_damaged_is_left_out_whole_and_told() {
     let header = [
         entry("good", &[&codec("byteLength: 40", &[])]),
         entry("short", &[&codec("byteLength: 39", &[])]),
+        entry("no shape", &[&codec("byteLength: 40", &[]).replace("[10]", "[-1]")]),
         entry("no stream", &[&codec("byteLength: 40", &["compression: gzip"])]),
     ];
     let (dir, file) = crate::kit::rab(&format!("\n{}\n", header.concat()), &[7; 40]);
     let said = rab(&[&"refs", &file]);
     assert_eq!(said.code, 12, "{said:?}");
-    assert!(said.err.contains("dataset \"short\"") && said.err.contains("dataset \"no stream\""), "{said:?}");
+    for name in ["short", "no stream", "no shape"] {
+        assert!(said.err.contains(&format!("dataset {name:?}")), "{said:?}");
+    }
     let refs: Value = serde_json::from_str(&said.out).unwrap();
     let keys: Vec<&String> = refs["refs"].as_object().unwrap().keys().collect();
     assert_eq!(keys, [".zgroup", "good/.zarray", "good/.zattrs", "good/0", ".zmetadata"]);

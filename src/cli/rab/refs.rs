@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::complain;
 use super::output::{Done, Failure, Output};
@@ -22,7 +23,7 @@ pub struct Refs {
     source: PathBuf,
 
     /// The address that readers will find SOURCE at [default: its path]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     url: Option<String>,
 
     #[command(flatten)]

@@ -102,6 +102,10 @@ impl Format for Awkward {
         is_zip || (candidate.asked_for && is_document(head))
     }
 
+    fn own_views(&self) -> &'static [&'static str] {
+        &["blobs"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["awkd"]
     }
@@ -201,7 +205,8 @@ fn read(context: &Context) -> Result<Read> {
         return damaged("it has no arrays: no member is called .json at its end".into());
     }
     if schemas.len() > MOST_ARRAYS {
-        return damaged(format!("it has {} arrays, {MOST_ARRAYS} are the limit", schemas.len()));
+        let problem = format!("it has {} arrays, {MOST_ARRAYS} are the limit", schemas.len());
+        return Err(Error::Unsupported { place: store.source().place(), problem });
     }
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));
     let (arrays, layout) = layout::layout(arrays.collect::<Result<Vec<_>>>()?);

@@ -78,6 +78,10 @@ impl Format for FFRecord {
             && ["records", "bytes", "files", "parts"].iter().all(|key| node.get(key).is_some())
     }
 
+    fn own_views(&self) -> &'static [&'static str] {
+        &["table"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &[EXTENSION]
     }

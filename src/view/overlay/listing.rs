@@ -7,7 +7,7 @@ use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
 use crate::tree::{Entry, Face, Held, Kind, NodeId};
 use crate::{Error, Result};
 
-type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
+pub type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
 
 /// What a directory of the tree has.
 pub enum Listed {
@@ -22,6 +22,7 @@ impl Overlay {
         match &node.what {
             What::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
             What::Directory { view } => self.list_faces(node, *view, cursor, each),
+            What::Own { name } => self.list_in_own(node, name, cursor, each),
             What::Face { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
                 let node = id_of(node.id, name, node.of.node());
                 each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
@@ -47,7 +48,10 @@ impl Overlay {
                 return Ok(());
             }
         }
-        let Some(own) = own else { return Ok(()) };
+        let Some(own) = own else {
+            self.list_own_views(dir, cursor, each);
+            return Ok(());
+        };
         let is_listed = |name: &[u8]| {
             self.views.iter().any(|view| !view.is_of_containers() && view.kind().as_bytes() == name)
         };

@@ -12,6 +12,7 @@ mod listing;
 mod members;
 mod names;
 mod nodes;
+mod own;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -175,62 +176,6 @@ impl Overlay {
         }
     }
 
-    /// What the container has of the shown view itself. Its name is another one where something else is called so.
-    fn look_up_own(&self, dir: NodeId, faces: &Faces<'_>, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
-        let Some(own) = self.own(dir, faces.view)? else { return Ok(None) };
-        for plain in [Some(name), names::unnumbered(name)].into_iter().flatten() {
-            if let Some((found, face)) = Held::find(&self.tree, own.node(), plain)?
-                && faces.name_of_own(plain)? == name
-            {
-                return Ok(Some((found.into_node(), face)));
-            }
-        }
-        self.look_up_rows(own.node(), &Parent::Tree(dir), name)
-    }
-
-    /// The directory that a container itself has for a view, or the one in that which stands for `dir`.
-    fn own(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
-        let (mut root, mut way) = (dir, Vec::new());
-        while !self.has_views(root) {
-            let Some(name) = self.tree.name(root) else { return Ok(None) };
-            way.push(name);
-            root = self.tree.parent(root);
-        }
-        let mut own = Held::borrowed(&self.tree, root);
-        let names = way.iter().rev().map(|name| name.as_slice());
-        for name in [NAME, view.kind().as_bytes()].into_iter().chain(names) {
-            match Held::find(&self.tree, own.node(), name)? {
-                Some((next, _)) if next.is_directory()? => own = next,
-                _ => return Ok(None),
-            }
-        }
-        Ok(Some(own))
-    }
-
-    /// What a format has of a view beside the faces of datasets, in the directory that stands for `dir`.
-    fn own_beside(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
-        if view.is_of_containers() { Ok(None) } else { self.own(dir, view) }
-    }
-
-    /// What is called so in `own`, which stands for `dir`. Directories that datasets are in too are shown with what is in
-    /// both.
-    fn find_beside(
-        &self,
-        own: Option<&Held>,
-        dir: NodeId,
-        view: &dyn View,
-        name: &[u8],
-    ) -> Result<Option<Held>> {
-        let Some(own) = own else { return Ok(None) };
-        let Some((found, _)) = Held::find(&self.tree, own.node(), name)? else { return Ok(None) };
-        let is_in_both = found.is_directory()?
-            && match find_other(&self.tree, dir, view, name)? {
-                Some((other, _)) => other.is_directory()?,
-                None => false,
-            };
-        Ok(Some(found).filter(|_| !is_in_both))
-    }
-
     fn look_up_part(
         &self,
         faces: &Faces<'_>,
@@ -273,12 +218,13 @@ impl Overlay {
                 {
                     return Ok(Some((found.into_node(), face)));
                 }
-                let Some(view) = view else { return Ok(None) };
+                let Some(view) = view else { return Ok(self.look_up_own_views(&parent, name)) };
                 if self.lacks(of.node(), *view)? {
                     return Ok(None);
                 }
                 Ok(Some(self.remember(&parent, name, of.clone(), What::Directory { view: *view })))
             }
+            What::Own { name: own } => self.look_up_in_own(&parent, own, name),
             What::Directory { view } => {
                 let own = self.own_beside(of.node(), *view)?;
                 if let Some(found) = self.find_beside(own.as_ref(), of.node(), *view, name)? {
@@ -322,7 +268,9 @@ impl Overlay {
             return Ok(made);
         }
         let made = match (&node.what, &node.parent) {
-            (What::Views { .. } | What::Directory { .. }, _) => return Err(Error::IsADirectory),
+            (What::Views { .. } | What::Directory { .. } | What::Own { .. }, _) => {
+                return Err(Error::IsADirectory);
+            }
             (What::Face { view, .. }, _) => {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
                 dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?

@@ -220,7 +220,7 @@ impl Overlay {
     fn view_in(&self, node: Option<&Node>) -> Option<&'static dyn View> {
         match node.map(|node| &node.what) {
             None => self.shown,
-            Some(What::Views { .. } | What::Rows { .. }) => None,
+            Some(What::Views { .. } | What::Own { .. } | What::Rows { .. }) => None,
             Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
         }
     }

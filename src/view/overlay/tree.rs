@@ -244,7 +244,9 @@ impl Tree for Overlay {
     fn watch(&self, changed: Changed) {
         let nodes = self.nodes.clone();
         self.tree.watch(Arc::new(move |dir, name| {
-            let of_it = |node: &Node| matches!(node.what, What::Directory { .. }) && node.of.node() == dir;
+            let of_it = |node: &Node| {
+                matches!(node.what, What::Directory { .. } | What::Own { .. }) && node.of.node() == dir
+            };
             for node in nodes.filter(of_it) {
                 changed(node.id, name.clone());
             }

@@ -42,8 +42,12 @@ fn array(dataset: &Dataset, path: &str, all: &mut Map<String, Value>) -> Result<
     Ok(())
 }
 
-/// What is damaged is not listed, as in a directory; who asks for it by its name is told why.
+/// What is damaged is not listed, as in a directory; who asks for it by its name is told why. Of a container that is not
+/// the same any more nothing is known.
 fn left_out(error: &Error) -> Result<()> {
+    if let Error::Changed { .. } = error {
+        return Err(error.clone());
+    }
     log::error!("{error}; it is left out of {}", super::CONSOLIDATED);
     Ok(())
 }

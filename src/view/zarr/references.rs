@@ -37,6 +37,8 @@ fn json(value: &Value) -> Reference {
 /// Who is told.
 pub struct References<'a> {
     pub each: &'a mut dyn FnMut(&str, Reference) -> Result<()>,
+    /// The error is why readers could not find the source.
+    pub findable: &'a dyn Fn(&dyn Source) -> Result<()>,
     /// What is left out, as an error that says why.
     pub left_out: &'a mut dyn FnMut(&Error),
     /// What is no array.
@@ -90,7 +92,10 @@ impl References<'_> {
                     self.array_or_none(&dataset, &path)
                 }
                 Ok(Child::Dataset(dataset)) => {
-                    self.others.add(&dataset);
+                    match damage(&dataset) {
+                        Some(error) => (self.left_out)(&error),
+                        None => self.others.add(&dataset),
+                    }
                     Ok(())
                 }
                 Err(error) => {
@@ -104,6 +109,9 @@ impl References<'_> {
     fn array_or_none(&mut self, dataset: &Dataset, path: &str) -> Result<()> {
         let all = Store::as_stored(dataset).and_then(|store| {
             let chunks = Chunks::of(&store, dataset)?;
+            if let Chunks::Stored(source, _) = &chunks {
+                (self.findable)(&**source)?;
+            }
             Ok((store.description(), store.attributes()?, chunks, store))
         });
         let (array, attributes, chunks, store) = match all {
@@ -120,6 +128,16 @@ impl References<'_> {
             (self.each)(&key, chunks.get(&store, number)?)?;
         }
         Ok(())
+    }
+}
+
+/// Why a dataset is not known to be an array, if it may be one.
+fn damage(dataset: &Dataset) -> Option<Error> {
+    match dataset.content() {
+        Ok(Content::Broken { error, .. }) | Err(error) if matches!(error, Error::Damaged { .. }) => {
+            Some(error)
+        }
+        _ => None,
     }
 }
 

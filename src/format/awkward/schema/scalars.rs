@@ -7,7 +7,6 @@ use super::super::graph::{Blob, Codec};
 use super::super::json::Json;
 use super::calls::{arguments, names};
 use super::{Found, MOST_REFS, Reader, identified, unsupported, what_of, wrong};
-use crate::codec::zip::Fault;
 
 impl<'j> Reader<'j> {
     /// What an expression is that has to be a value.
@@ -63,7 +62,7 @@ impl<'j> Reader<'j> {
 
     pub(super) fn dtype(&self, json: &'j Json) -> Found<dtype::Type> {
         let found = self.value(json)?.get("dtype").ok_or("an element type is needed here")?;
-        dtype::parse(found).map_err(Fault::from)
+        dtype::parse(found)
     }
 
     /// Bytes: a member, maybe compressed.
