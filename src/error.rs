@@ -113,6 +113,17 @@ impl Error {
         Error::Damaged { place, problem: problem.into() }
     }
 
+    /// The same of a dataset: of bytes that several have, or that are called otherwise where they were looked at.
+    pub fn of_dataset(self, name: &str) -> Error {
+        match self {
+            Error::Damaged { place, problem } => Error::Damaged { place: place.dataset(name), problem },
+            Error::Unsupported { place, problem } => {
+                Error::Unsupported { place: place.dataset(name), problem }
+            }
+            other => other,
+        }
+    }
+
     pub fn open(file: &Path, cause: io::Error) -> Error {
         Error::Open { file: file.to_owned(), cause: Arc::new(cause) }
     }

@@ -74,16 +74,7 @@ impl Known {
         if let Ok(()) | Err(Error::Damaged { .. } | Error::Unsupported { .. }) = &made {
             *known = Some(made.clone());
         }
-        made.map_err(|error| called(error, name))
-    }
-}
-
-/// An error of bytes that several datasets have.
-fn called(error: Error, name: &str) -> Error {
-    match error {
-        Error::Damaged { place, problem } => Error::Damaged { place: place.dataset(name), problem },
-        Error::Unsupported { place, problem } => Error::Unsupported { place: place.dataset(name), problem },
-        other => other,
+        made.map_err(|error| error.of_dataset(name))
     }
 }
 

@@ -60,7 +60,15 @@ impl Archive {
         let (file, array) = self.file(number)?;
         let made = match &file.what {
             What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
-            What::Data => return array.content(file.ix),
+            // As in its description: the part may be called otherwise than its file.
+            What::Data => {
+                return Ok(match array.content(file.ix)? {
+                    Content::Broken { claimed, error } => {
+                        Content::Broken { claimed, error: error.of_dataset(&self.name(number)) }
+                    }
+                    content => content,
+                });
+            }
             What::Face(face) => {
                 Numbers::new(array, file.ix, *face).map(|face| Content::Computed(Arc::new(face)))
             }
