@@ -6,6 +6,7 @@ mod cells;
 mod index;
 pub mod json;
 pub(crate) mod meaning;
+pub mod names;
 pub mod npy;
 pub mod numpy;
 mod opaque;

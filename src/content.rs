@@ -147,7 +147,7 @@ impl Content {
                 };
                 pass_pieces(range.clone(), &fill, each)
             }
-            Content::Computed(computed) => pass_computed(&**computed, each),
+            Content::Computed(computed) => computed.pass(each),
             Content::Decoded(stream) => stream.pass(each),
             Content::Part { whole, range } => pass_part(whole, range, each),
             Content::Broken { error, .. } => Err(error.clone()),
@@ -300,7 +300,10 @@ fn pass_part(
     })
 }
 
-fn pass_computed(computed: &dyn Computed, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+fn pass_computed<C: Computed + ?Sized>(
+    computed: &C,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
     let fill = |piece: &mut [u8], at| computed.fill(piece, at);
     let mut passed = 0;
     let whole = pass_pieces(0..computed.len()?, &fill, &mut |piece| {

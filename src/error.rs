@@ -113,23 +113,22 @@ impl Error {
         Error::Damaged { place, problem: problem.into() }
     }
 
-    /// The same of a dataset: of bytes that several have, or that are called otherwise where they were looked at.
-    pub fn of_dataset(self, name: &str) -> Error {
-        match self {
-            Error::Damaged { place, problem } => Error::Damaged { place: place.dataset(name), problem },
-            Error::Unsupported { place, problem } => {
-                Error::Unsupported { place: place.dataset(name), problem }
-            }
-            other => other,
-        }
-    }
-
     pub fn open(file: &Path, cause: io::Error) -> Error {
         Error::Open { file: file.to_owned(), cause: Arc::new(cause) }
     }
 
     pub fn read(place: Place, cause: io::Error) -> Error {
         Error::Read { place, cause: Arc::new(cause) }
+    }
+
+    /// As an error of another dataset that has the same bytes, or of one that is called otherwise where they are looked at.
+    pub fn of(self, dataset: &Place) -> Error {
+        let of = |place: Place| Place { file: place.file, offset: place.offset, ..dataset.clone() };
+        match self {
+            Error::Damaged { place, problem } => Error::Damaged { place: of(place), problem },
+            Error::Unsupported { place, problem } => Error::Unsupported { place: of(place), problem },
+            other => other,
+        }
     }
 
     /// Will it be the same the next time? What the operating system says may not be.

@@ -10,41 +10,34 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use crate::error::Place;
 use crate::tree::Identity;
 use crate::{Error, Result};
 
 const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
-/// What came out of decoding, once somebody has; the lock is held by who is at it.
-type Asked = Mutex<Option<Result<()>>>;
-
 pub struct Known {
     /// Checksums of ranges of the container, by algorithm.
-    sums: Mutex<LruCache<(Range<u64>, String), String>>,
+    sums: Once<(Range<u64>, String), String>,
     /// Ranges of files, the container or others, that could be read.
-    read: Mutex<LruCache<(PathBuf, Range<u64>), ()>>,
-    /// Whether bytes can be decoded. Who asks while somebody is at it waits for that.
-    decoded: Mutex<LruCache<Identity, Arc<Asked>>>,
+    read: Once<(PathBuf, Range<u64>), ()>,
+    /// Whether bytes can be decoded.
+    decoded: Once<Identity, ()>,
 }
 
 impl Known {
     pub fn new() -> Known {
-        Known {
-            sums: Mutex::new(LruCache::new(RECENT)),
-            read: Mutex::new(LruCache::new(RECENT)),
-            decoded: Mutex::new(LruCache::new(RECENT)),
-        }
+        Known { sums: Once::new(), read: Once::new(), decoded: Once::new() }
     }
 
-    /// Has `make` read a range of a file, if nobody has. What could not be read may be another time.
+    /// Has `make` read a range of a file, if nobody has.
     pub fn read(&self, file: &Path, range: &Range<u64>, make: impl FnOnce() -> Result<()>) -> Result<bool> {
-        let key = (file.to_owned(), range.clone());
-        if get(&self.read, &key).is_some() {
-            return Ok(false);
-        }
-        make()?;
-        put(&self.read, key, ());
-        Ok(true)
+        let mut is_made = false;
+        self.read.get((file.to_owned(), range.clone()), || {
+            is_made = true;
+            make()
+        })?;
+        Ok(is_made)
     }
 
     pub fn sum(
@@ -53,41 +46,46 @@ impl Known {
         algorithm: &str,
         make: impl FnOnce() -> Result<String>,
     ) -> Result<String> {
-        let key = (range.clone(), algorithm.to_owned());
-        if let Some(sum) = get(&self.sums, &key) {
-            return Ok(sum);
-        }
-        let sum = make()?;
-        put(&self.sums, key, sum.clone());
-        Ok(sum)
+        self.sums.get((range.clone(), algorithm.to_owned()), make)
     }
 
-    /// `name` is that of the dataset that is asked about: errors have it, whoever asked first. What cannot be read may be
-    /// another time.
-    pub fn decoded(&self, of: Identity, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
-        let known = self.decoded.lock().get_or_insert(of, Arc::default).clone();
-        let mut known = known.lock();
-        let made = match &*known {
-            Some(found) => found.clone(),
-            None => make(),
-        };
-        if let Ok(()) | Err(Error::Damaged { .. } | Error::Unsupported { .. }) = &made {
+    /// `dataset` is the one that is asked about: errors name it, whoever asked first.
+    pub fn decoded(&self, of: Identity, dataset: &Place, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.decoded.get(of, make).map_err(|error| error.of(dataset))
+    }
+}
+
+/// What is found out once. Who asks while somebody is at it waits for that, and for nothing else. What cannot be read may be
+/// another time.
+struct Once<K, T>(Mutex<LruCache<K, Arc<Asked<T>>>>);
+
+/// What came out, once somebody has; the lock is held by who is at it.
+type Asked<T> = Mutex<Option<Result<T>>>;
+
+impl<K: Hash + Eq, T: Clone> Once<K, T> {
+    fn new() -> Once<K, T> {
+        Once(Mutex::new(LruCache::new(RECENT)))
+    }
+
+    fn get(&self, key: K, make: impl FnOnce() -> Result<T>) -> Result<T> {
+        let asked = self.0.lock().get_or_insert(key, Arc::default).clone();
+        let mut known = asked.lock();
+        if let Some(found) = &*known {
+            return found.clone();
+        }
+        let made = make();
+        if made.as_ref().map_or_else(Error::lasts, |_| true) {
             *known = Some(made.clone());
         }
-        made.map_err(|error| error.of_dataset(name))
+        made
     }
-}
-
-fn get<K: Hash + Eq, V: Clone>(known: &Mutex<LruCache<K, V>>, key: &K) -> Option<V> {
-    known.lock().get(key).cloned()
-}
-
-fn put<K: Hash + Eq, V>(known: &Mutex<LruCache<K, V>>, key: K, value: V) {
-    known.lock().put(key, value);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -100,5 +98,24 @@ mod tests {
         for (file, range) in [("y", 0..5), ("x", 0..6)] {
             assert!(known.read(Path::new(file), &range, || Ok(())).unwrap());
         }
+    }
+
+    #[test]
+    fn who_asks_meanwhile_waits() {
+        let (once, made, start) = (Once::new(), Mutex::new(0), Barrier::new(8));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    let make = || {
+                        thread::yield_now();
+                        *made.lock() += 1;
+                        Ok(())
+                    };
+                    (0..100).for_each(|key| once.get(key, make).unwrap());
+                });
+            }
+        });
+        assert_eq!(*made.lock(), 100);
     }
 }

@@ -79,7 +79,7 @@ impl Dataset<'_> {
                 content.fill(&mut cell, offset + row * column.width)?;
             }
             let text = std::str::from_utf8(trimmed(&cell));
-            let wrong = |_| self.damaged(format!("row {row} of column {:?} is not UTF-8", column.name));
+            let wrong = |_| self.other(&format!("row {row} of column {:?} is not UTF-8", column.name));
             texts.push(text.map_err(wrong)?.to_owned());
         }
         Ok(texts)

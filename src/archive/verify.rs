@@ -108,9 +108,7 @@ impl Dataset<'_> {
     /// Once for all that have the same bytes.
     fn verify_decoded(&self) -> Result<()> {
         match self.archive.datasets.identity(self.number) {
-            Some(of) => {
-                self.archive.known.decoded(of, &self.description().name.lossy(), || self.verify_all_decoded())
-            }
+            Some(of) => self.archive.known.decoded(of, &self.place(), || self.verify_all_decoded()),
             None => self.verify_all_decoded(),
         }
     }

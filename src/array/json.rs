@@ -1,10 +1,12 @@
 //! Elements as JSON. What JSON has no form for is an object with one key that says what it is: `__float__` (nan, inf,
 //! -inf), `__complex__` (real and imaginary part), `__bytes_hex__`. Texts and dates are texts; bytes that are no UTF-8,
-//! and characters that are none, are `__bytes_hex__`.
+//! and characters that are none, are `__bytes_hex__`. Records are objects.
 
 use std::io;
 
-use super::{AnyArray, Cell, Record, Scalar, Times, to_utf8, trimmed};
+use super::meaning::{Part, elements};
+use super::names::distinct;
+use super::{AnyArray, Cell, Endian, Meaning, Record, Scalar, Times, to_utf8, trimmed};
 
 /// A number or bool.
 pub fn scalar(number: Scalar, out: &mut Vec<u8>) {
@@ -51,44 +53,117 @@ pub fn time(times: Times, item: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn string(text: &str, out: &mut Vec<u8>) {
+pub fn string(text: &str, out: &mut Vec<u8>) {
     out.extend(serde_json::Value::from(text).to_string().into_bytes());
 }
 
-/// What elements are that are no numbers.
-#[derive(Clone, Copy)]
+/// How elements are written that are no numbers.
 enum Of {
+    Cell(Cell),
     Times(Times),
-    Text(Cell),
     Bytes,
+    Fields(Vec<Field>),
+    /// In lists inside each other, of this shape.
+    List(Vec<u64>, Box<Of>),
+}
+
+struct Field {
+    /// What stands before its value: a brace or a comma, its name and a colon.
+    key: Vec<u8>,
+    part: Part,
+    of: Of,
 }
 
 impl Of {
     fn record(record: Option<&Record>) -> Of {
-        let times = || record.and_then(Times::of).map(Of::Times);
-        match record.and_then(Record::cell) {
-            Some(cell @ (Cell::Text(_) | Cell::Unicode(..))) => Of::Text(cell),
-            _ => times().unwrap_or(Of::Bytes),
+        record.map_or(Of::Bytes, |record| Of::meaning(Meaning::of(record)))
+    }
+
+    fn meaning(meaning: Meaning) -> Of {
+        match meaning {
+            Meaning::Cell(cell) => Of::Cell(cell),
+            Meaning::Times(times) => Of::Times(times),
+            Meaning::Other(..) => Of::Bytes,
+            Meaning::List(shape, of) => Of::List(shape, Of::meaning(*of).into()),
+            Meaning::Fields(parts) => {
+                let names = distinct(parts.iter().map(|part| part.name.as_str()));
+                Of::Fields(parts.into_iter().zip(names).enumerate().map(Field::new).collect())
+            }
         }
     }
 
-    fn write(self, item: &[u8], out: &mut Vec<u8>) {
+    fn write(&self, item: &[u8], out: &mut Vec<u8>) {
         match self {
-            Of::Times(times) => time(times, item, out),
-            Of::Text(cell) => {
-                let mut bytes = item.to_vec();
-                let is_text = match cell {
-                    Cell::Unicode(_, endian) => to_utf8(&mut bytes, endian).is_some(),
-                    _ => true,
-                };
-                match std::str::from_utf8(trimmed(&bytes)).ok().filter(|_| is_text) {
-                    Some(text) => string(text, out),
-                    None if is_text => hex(trimmed(item), out),
-                    None => hex(item, out),
+            Of::Cell(Cell::Number(dtype)) => match Scalar::from_bytes(item, *dtype) {
+                Some(number) => scalar(number, out),
+                None => hex(item, out),
+            },
+            Of::Cell(Cell::Text(_)) => text(trimmed(item), out),
+            Of::Cell(Cell::Unicode(_, endian)) => unicode(item, *endian, out),
+            Of::Times(times) => time(*times, item, out),
+            Of::Cell(Cell::Void(_)) | Of::Bytes => hex(item, out),
+            Of::Fields(fields) if fields.is_empty() => out.extend(b"{}"),
+            Of::Fields(fields) => {
+                for Field { key, part, of } in fields {
+                    out.extend(key);
+                    of.write(part.of_item(item), out);
                 }
+                out.push(b'}');
             }
-            Of::Bytes => hex(item, out),
+            Of::List(shape, of) => list(shape, item, of, out),
         }
+    }
+
+    /// Bytes that names take in each element, at least.
+    fn around(&self) -> u64 {
+        match self {
+            Of::Fields(fields) => fields.iter().fold(0, |sum: u64, field| sum.saturating_add(field.around())),
+            Of::List(shape, of) => shape.iter().fold(of.around(), |all, size| all.saturating_mul(*size)),
+            _ => 0,
+        }
+    }
+}
+
+impl Field {
+    fn new((place, (part, name)): (usize, (Part, String))) -> Field {
+        let mut key = vec![if place == 0 { b'{' } else { b',' }];
+        string(&name, &mut key);
+        key.push(b':');
+        let of = Of::meaning(part.of.clone());
+        Field { key, part, of }
+    }
+
+    fn around(&self) -> u64 {
+        (self.key.len() as u64).saturating_add(self.of.around())
+    }
+}
+
+fn list(shape: &[u64], item: &[u8], of: &Of, out: &mut Vec<u8>) {
+    let Some((size, inner)) = shape.split_first() else { return of.write(item, out) };
+    out.push(b'[');
+    for (place, item) in elements(&[*size], item).enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        list(inner, item, of, out);
+    }
+    out.push(b']');
+}
+
+/// UTF-8 as a string, other bytes as such.
+pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => string(text, out),
+        Err(_) => hex(bytes, out),
+    }
+}
+
+/// Characters of four bytes as a string, or as bytes where one of them is none.
+pub fn unicode(item: &[u8], endian: Endian, out: &mut Vec<u8>) {
+    let mut bytes = item.to_vec();
+    match to_utf8(&mut bytes, endian) {
+        Some(()) => text(trimmed(&bytes), out),
+        None => hex(item, out),
     }
 }
 
@@ -100,29 +175,36 @@ pub struct Lists {
     shape: Vec<u64>,
     /// Where the next element is.
     at: Vec<u64>,
+    /// Of elements that are no numbers.
+    of: Of,
 }
 
 impl Lists {
-    pub fn new(shape: Vec<u64>) -> Lists {
-        Lists { at: vec![0; shape.len()], shape }
+    /// `record` is what elements consist of that are no numbers, where that is known.
+    pub fn new(shape: Vec<u64>, record: Option<&Record>) -> Lists {
+        Lists { at: vec![0; shape.len()], shape, of: Of::record(record) }
+    }
+
+    /// Bytes that names take in each element, at least.
+    pub fn around(&self) -> u64 {
+        self.of.around()
     }
 
     /// The next elements.
     pub fn add(&mut self, array: &AnyArray, to: &mut dyn io::Write) -> io::Result<()> {
         let mut text = Vec::new();
-        let mut add = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut add = |write: &dyn Fn(&Of, &mut Vec<u8>)| {
             text.clear();
             self.open(&mut text);
-            write(&mut text);
+            write(&self.of, &mut text);
             self.close(&mut text);
             to.write_all(&text)
         };
         match array {
             AnyArray::Opaque(opaque) => {
-                let of = Of::record(opaque.record());
-                opaque.items().try_for_each(|item| add(&|text| of.write(item, text)))
+                opaque.items().try_for_each(|item| add(&|of, text| of.write(item, text)))
             }
-            array => array.try_each(&mut |number| add(&|text| scalar(number, text))),
+            array => array.try_each(&mut |number| add(&|_, text| scalar(number, text))),
         }
     }
 
@@ -192,7 +274,7 @@ mod tests {
         };
         let slab = Slab::parse("::-1, 0, :", &[2, 1, 3]).unwrap();
         for most in [1, 2, 3, 4, 100] {
-            let (mut lists, mut out) = (Lists::new(slab.shape()), Vec::new());
+            let (mut lists, mut out) = (Lists::new(slab.shape(), None), Vec::new());
             slab.blocks(most).for_each(|part| lists.add(&read(&part), &mut out).unwrap());
             assert_eq!(String::from_utf8(out).unwrap(), "[[3,4,5],[0,1,2]]", "{most}");
         }
@@ -219,7 +301,33 @@ mod tests {
         assert_eq!(written("<U2", &[0, 0xf6, 1, 0, 0, 0, 0, 0]), "\"\u{1f600}\"");
         assert_eq!(written(">U2", &[0, 0, 0, 65, 0, 0, 0, 66]), r#""AB""#);
         assert_eq!(written("<U1", &[0, 0xd8, 0, 0]), r#"{"__bytes_hex__":"00d80000"}"#);
-        assert_eq!(written("S1,", b"a"), r#"{"__bytes_hex__":"61"}"#);
+    }
+
+    #[test]
+    fn records_are_objects() {
+        let written = |text: &str, item: &[u8]| {
+            let record = Record::foreign(text, item.len() as u64).unwrap();
+            let mut out = Vec::new();
+            Of::record(Some(&record)).write(item, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let named = Record::parse("S1,2<u2,", Endian::Little).unwrap();
+        let mut out = Vec::new();
+        Of::record(Some(&named)).write(b"a\x01\0\0\x01", &mut out);
+        assert_eq!(out, br#"{"f0":"a","f1":[1,256]}"#);
+        assert_eq!(
+            written(
+                "[('in', [('d', '<M8[D]'), ('', '|V1')]), ('\"', '|u1', (2, 2)), ('f', '>f2'), ('l', '<f10')]",
+                b"\x01\0\0\0\0\0\0\0x\x01\x02\x03\x04\x7e\0\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a"
+            ),
+            r#"{"in":{"d":"1970-01-02"},"\"":[[1,2],[3,4]],"f":{"__float__":"nan"},"l":{"__bytes_hex__":"0102030405060708090a"}}"#
+        );
+        assert_eq!(
+            written("[('a', '|b1'), ('a', '|V1')]", b"\x01\x02"),
+            r#"{"a":true,"a~2":{"__bytes_hex__":"02"}}"#
+        );
+        assert_eq!(written("[('', '|V2')]", b"ab"), "{}");
+        assert_eq!(written("[(('a title', 'b'), '|i1')]", b"\xff"), r#"{"b":-1}"#);
     }
 
     #[test]

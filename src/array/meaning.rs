@@ -4,6 +4,9 @@
 use super::npy::{Literal, descr, parse_literal};
 use super::{Cell, Record, Times};
 
+/// Of numpy's arrays.
+const MOST_AXES: usize = 64;
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meaning {
     Cell(Cell),
@@ -19,8 +22,9 @@ pub enum Meaning {
 /// A field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Or what stands for title and name, if it has both.
     pub name: String,
+    /// Another name that it has with numpy.
+    pub title: Option<String>,
     /// Where it begins, in bytes.
     pub offset: u64,
     /// How many it takes.
@@ -48,7 +52,7 @@ impl Meaning {
         let parts = record.fields().iter().map(|field| {
             let cell = Meaning::Cell(field.cell);
             let of = field.repeat.map_or(cell.clone(), |count| list(vec![count], cell, field.size()));
-            Part { name: field.name.clone(), offset: field.offset, size: field.size(), of }
+            Part { name: field.name.clone(), title: None, offset: field.offset, size: field.size(), of }
         });
         Meaning::fields(parts)
     }
@@ -70,7 +74,9 @@ impl Meaning {
             },
             (Meaning::Times(a), Meaning::Times(b)) => a.is_like(b),
             (Meaning::Fields(a), Meaning::Fields(b)) => {
-                let is_like = |(a, b): (&Part, &Part)| a.name == b.name && a.of.is_like(&b.of);
+                let is_like = |(a, b): (&Part, &Part)| {
+                    (&a.name, &a.title) == (&b.name, &b.title) && a.of.is_like(&b.of)
+                };
                 a.len() == b.len() && a.iter().zip(b).all(is_like)
             }
             (Meaning::List(a, of_a), Meaning::List(b, of_b)) => a == b && of_a.is_like(of_b),
@@ -105,10 +111,9 @@ fn of_literal(literal: &Literal) -> Result<Meaning, String> {
         Literal::List(fields) => {
             let mut offset = 0u64;
             let parts = fields.iter().map(|field| {
-                let (name, size, of) = part(field)?;
-                let start = offset;
-                offset = offset.checked_add(size).ok_or("it is too large")?;
-                Ok(Part { name, offset: start, size, of })
+                let part = part(field, offset)?;
+                offset = offset.checked_add(part.size).ok_or("it is too large")?;
+                Ok(part)
             });
             let parts: Vec<Part> = parts.collect::<Result<_, String>>()?;
             Ok(Meaning::fields(parts.into_iter()))
@@ -127,8 +132,8 @@ fn of_literal(literal: &Literal) -> Result<Meaning, String> {
     }
 }
 
-/// The name of a field, its size and its meaning.
-fn part(field: &Literal) -> Result<(String, u64, Meaning), String> {
+/// A field that begins there.
+fn part(field: &Literal, offset: u64) -> Result<Part, String> {
     // A structure of this field alone tells its size.
     let size = descr(&Literal::List(vec![field.clone()]))?.size;
     let Literal::Tuple(items) = field else { return Err("it is not a tuple".into()) };
@@ -137,11 +142,15 @@ fn part(field: &Literal) -> Result<(String, u64, Meaning), String> {
         [name, of, sizes] => (name, shaped(of, sizes, size)?),
         _ => return Err("it has neither two nor three items".into()),
     };
-    let name = match name {
-        Literal::Str(name) => name.clone(),
-        titled => format!("{titled:?}"),
+    let (title, name) = match name {
+        Literal::Str(name) => (None, name),
+        Literal::Tuple(names) => match names.as_slice() {
+            [Literal::Str(title), Literal::Str(name)] => (Some(title.clone()), name),
+            _ => return Err("its name is other than a title and a name".into()),
+        },
+        _ => return Err("its name is not a text".into()),
     };
-    Ok((name, size, of))
+    Ok(Part { name: name.clone(), title, offset, size, of })
 }
 
 fn shaped(of: &Literal, sizes: &Literal, size: u64) -> Result<Meaning, String> {
@@ -153,6 +162,9 @@ fn shaped(of: &Literal, sizes: &Literal, size: u64) -> Result<Meaning, String> {
         Literal::Int(size) => u64::try_from(*size).map_err(|_| "a size is negative".to_owned()),
         _ => Err("a size is not a number".into()),
     });
+    if shape.len() > MOST_AXES {
+        return Err(format!("a shape has more than {MOST_AXES} sizes"));
+    }
     let (shape, of) = (shape.collect::<Result<Vec<_>, _>>()?, of_literal(of)?);
     Ok(if shape.is_empty() { of } else { list(shape, of, size) })
 }
@@ -188,6 +200,12 @@ mod tests {
         assert_eq!(elements(&[2, 1], &[1, 2, 3, 4]).collect::<Vec<_>>(), [[1, 2], [3, 4]]);
         let named = Meaning::of(&Record::parse("S3,2u2", Endian::Little).unwrap());
         assert_eq!(named, of("[('f0', 'S3'), ('f1', '<u2', (2,))]"));
+    }
+
+    #[test]
+    fn axes_are_not_without_end() {
+        let of_axes = |count: usize| of(&format!("[('a', '|u1', ({}))]", "1, ".repeat(count)));
+        assert!(matches!(of_axes(64), Meaning::Fields(_)) && matches!(of_axes(65), Meaning::Other(..)));
     }
 
     #[test]

@@ -98,6 +98,14 @@ impl Times {
         }))
     }
 
+    /// As numpy calls the type: `<M8[ms]`, `>m8[25s]`.
+    pub fn numpy(&self) -> String {
+        let order = if self.endian == Endian::Big { '>' } else { '<' };
+        let kind = if self.is_span { "m8" } else { "M8" };
+        let step = if self.step == 1 { String::new() } else { self.step.to_string() };
+        format!("{order}{kind}[{step}{}]", self.name)
+    }
+
     /// A number as text.
     pub fn said(&self, value: i64) -> String {
         match value {
@@ -108,8 +116,8 @@ impl Times {
     }
 
     /// What numbers of so many steps are of, and how many of that a step has.
-    pub fn unit(&self) -> (&'static str, f64) {
-        (self.name, self.step as f64)
+    pub fn unit(&self) -> (&'static str, u64) {
+        (self.name, self.step as u64)
     }
 }
 
@@ -218,6 +226,13 @@ mod tests {
             assert_eq!(day_of(year, month, day), None, "{year}-{month}-{day}");
         }
         assert!(day_of(i64::MIN, 1, 1).is_some() && day_of(i64::MAX, 255, 255).is_none());
+    }
+
+    #[test]
+    fn types_have_numpys_names() {
+        for of in ["<M8[ns]", ">m8[25s]", "<m8[Y]"] {
+            assert_eq!(Times::named(of).unwrap().numpy(), of);
+        }
     }
 
     #[test]

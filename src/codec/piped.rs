@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Engine;
-use super::spill::{PIECE, Refused, Spilled};
+use super::spill::{ADVICE, PIECE, Refused, Spilled};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -126,8 +126,7 @@ impl Piped {
                 Err(Refused::Busy) => self.engine.spill.wait(),
                 Err(Refused::TooLarge { limit }) => {
                     let problem = format!(
-                        "the decoder {:?} writes more than {limit} bytes, which is what may be used on disk for that: \
-                         mount with a larger --spill-size",
+                        "the decoder {:?} writes more than {limit} bytes, which is what may be used on disk for that: {ADVICE}",
                         self.program()
                     );
                     return Err(self.unsupported(problem));
@@ -196,8 +195,11 @@ impl Piped {
         passed?;
         match child.end(end) {
             _ if Instant::now() >= end => {
-                let problem =
-                    format!("the decoder {:?} took longer than {} s", self.program(), self.longest.as_secs());
+                let problem = format!(
+                    "the decoder {:?} took longer than {} s, which is the most: decode the file beforehand",
+                    self.program(),
+                    self.longest.as_secs()
+                );
                 Err(self.unsupported(problem).into())
             }
             Ok(status) if status.success() => {
@@ -332,7 +334,7 @@ mod tests {
         assert!(said(&piped(b"x", "no-such-program-here")).contains("cannot be started"));
         assert!(said(&piped(b"x", "")).contains("cannot be started"));
         let much = piped(b"x", "cat /dev/zero");
-        assert!(said(&much).contains("writes more than"));
+        assert!(said(&much).contains("writes more than") && said(&much).contains("set TMPDIR"));
         assert!(matches!(much.len(), Err(Error::Unsupported { .. })), "a limit is no damage");
         let slow = Piped { longest: Duration::from_millis(300), ..piped(b"x", "sleep 1000") };
         assert!(matches!(slow.len(), Err(Error::Unsupported { .. })), "a limit is no damage");

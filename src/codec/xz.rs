@@ -12,7 +12,7 @@ use std::sync::Arc;
 use liblzma::stream::{Action, Status, Stream};
 use parking_lot::{Condvar, Mutex};
 
-use super::spill::{PIECE, Refused, Spilled, Writer};
+use super::spill::{ADVICE, PIECE, Refused, Spilled, Writer};
 use super::{BLOCK, Engine, from_blocks};
 use crate::error::Place;
 use crate::source::Source;
@@ -254,7 +254,7 @@ impl Xz {
             Refused::Failed(error) => error,
             Refused::TooLarge { limit } => {
                 let problem = format!(
-                    "decodes to {} bytes, for which the spill of {limit} has no room (--spill-size)",
+                    "decodes to {} bytes, for which the spill of {limit} has no room: {ADVICE}",
                     self.len
                 );
                 Error::Unsupported { place: self.place.clone(), problem }

@@ -1,9 +1,9 @@
 //! Contents that are nowhere as they are read: made for each range that is asked for, or joined from others.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::{Bytes, Content, in_pieces};
+use super::{Bytes, Content, in_pieces, pass_computed};
 use crate::codec::{Bits, Decoder, Piped, Walk, Xz, ZstdStream};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -44,6 +44,11 @@ pub trait Computed: Send + Sync {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         self.fill(&mut bytes, range.start)?;
         Ok(Bytes::Owned(bytes))
+    }
+
+    /// As [`Content::pass`].
+    fn pass(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+        pass_computed(self, each)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Text of rows whose lengths are found by writing them: the first one who asks for the length has all of it written
 //! once. Of that the places of blocks of rows are kept, and reads write only the blocks they need.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
-use super::{Bytes, Computed, Window, in_pieces};
+use super::{Bytes, Computed, PIECE, Window, in_pieces};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -81,24 +81,34 @@ impl<R: Rows> Lines<R> {
     }
 
     fn find(&self) -> Result<Vec<u64>> {
+        let (mut ends, mut end) = (Vec::new(), self.head.len() as u64);
+        self.each_block(&mut |rows| {
+            let mut text = Window::measuring();
+            self.rows.write(rows, &mut text)?;
+            end = end.saturating_add(text.len());
+            ends.push(end);
+            Ok(Some(text.len()))
+        })?;
+        Ok(ends)
+    }
+
+    /// `block` writes the rows of one and says how long they are, or that it is enough.
+    fn each_block(&self, block: &mut dyn FnMut(Range<u64>) -> Result<Option<u64>>) -> Result<()> {
         let count = self.rows.count();
         if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MOST_EMPTY {
             return Err(Error::damaged(self.rows.place(), format!("it has {count} rows without a byte")));
         }
-        let (mut ends, mut end) = (Vec::new(), self.head.len() as u64);
-        let blocks = count.div_ceil(self.block);
-        for block in 0..blocks {
-            let mut text = Window::measuring();
-            self.rows.write(self.rows_of(block), &mut text)?;
-            end = end.saturating_add(text.len());
+        let (blocks, mut end) = (count.div_ceil(self.block), self.head.len() as u64);
+        for number in 0..blocks {
+            let Some(len) = block(self.rows_of(number))? else { return Ok(()) };
+            end = end.saturating_add(len);
             if end > self.rows.most() {
                 let most = self.rows.most();
                 let problem = format!("as text it has more than {most} bytes, which is the limit");
                 return Err(Error::Unsupported { place: self.rows.place(), problem });
             }
-            ends.push(end);
         }
-        Ok(ends)
+        Ok(())
     }
 
     fn rows_of(&self, block: u64) -> Range<u64> {
@@ -147,6 +157,28 @@ impl<R: Rows> Computed for Lines<R> {
 
     fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
         Ok(None)
+    }
+
+    /// Needs no lengths, so the first rows come at once.
+    fn pass(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+        if each(&self.head).is_break() {
+            return Ok(());
+        }
+        let mut room = vec![0; PIECE];
+        self.each_block(&mut |rows| {
+            let mut passed = 0;
+            loop {
+                let mut text = Window::new(&mut room, passed);
+                let written = self.rows.write(rows.clone(), &mut text);
+                let (len, filled) = (text.len(), text.filled());
+                let is_enough = each(room.get(..filled).unwrap_or_default()).is_break();
+                written?;
+                passed += filled as u64;
+                if is_enough || passed >= len {
+                    return Ok((!is_enough).then_some(len));
+                }
+            }
+        })
     }
 }
 
@@ -210,6 +242,56 @@ mod tests {
         let later = lines(false, 1);
         assert!(later.len().is_err());
         assert_eq!((later.len().unwrap(), later.known_len()), (12, Some(12)));
+    }
+
+    /// Rows of which the second is longer than a piece.
+    struct Long;
+
+    impl Rows for Long {
+        fn count(&self) -> u64 {
+            3
+        }
+        fn place(&self) -> Place {
+            Place::default()
+        }
+        fn stored(&self) -> u64 {
+            BLOCK
+        }
+        fn around(&self) -> u64 {
+            0
+        }
+        fn write(&self, rows: Range<u64>, text: &mut Window<'_>) -> Result<()> {
+            rows.for_each(|row| text.put(&vec![row as u8; if row == 1 { 2 * PIECE + 5 } else { 7 }]));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn passing_is_reading_but_begins_at_once() {
+        let long = Lines::new(b"names\n".to_vec(), Long);
+        let mut passed = Vec::new();
+        let mut keep = |piece: &[u8]| {
+            passed.extend_from_slice(piece);
+            ControlFlow::Continue(())
+        };
+        long.pass(&mut keep).unwrap();
+        assert!(long.known_len().is_none());
+        let mut read = vec![0; long.len().unwrap() as usize];
+        long.fill(&mut read, 0).unwrap();
+        assert!(passed == read && read.len() == 6 + 7 + 2 * PIECE + 5 + 7);
+
+        let (damaged, mut passed) = (lines(true, 1), 0);
+        let mut count = |piece: &[u8]| {
+            passed += piece.len();
+            ControlFlow::Continue(())
+        };
+        assert!(damaged.pass(&mut count).is_err());
+        assert_eq!((passed, damaged.rows.written.load(Ordering::Relaxed)), (8, 3));
+        let sound = lines(true, 0);
+        let mut enough =
+            |piece: &[u8]| if piece.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        assert!(sound.pass(&mut enough).is_ok());
+        assert_eq!(sound.rows.written.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -101,10 +101,8 @@ pub fn convert(
                 described.kind
             ));
         }
-        let compression = options.compression.unwrap_or(match described.compression {
-            Some(_) => Compression::Zlib(LEVEL),
-            None => Compression::None,
-        });
+        let was_compressed = described.compression.is_some();
+        let compression = options.compression.or(was_compressed.then_some(Compression::Zlib(LEVEL)));
         let origin = is_same_format.then_some(&*described.codec);
         let mut new_dataset = NewDataset {
             name: &described.name,
@@ -191,7 +189,7 @@ pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch:
         stop: watch.stop,
         failed: None,
     };
-    let compression = options.compression.unwrap_or_default();
+    let compression = options.compression;
     let order = target::order_of(out);
     let (ordered, turned) =
         (in_order(&array, order), order.and_then(|order| transpose::needed(&array, order)));

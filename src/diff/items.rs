@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tally::{Tally, apart, is_nat};
+use super::tally::{Tally, UNTOLD, apart, further, is_nat};
 use super::{Cell, Options};
 use crate::array::meaning::elements;
 use crate::array::{self, Array, Meaning, Record, Scalar};
@@ -62,9 +62,9 @@ impl Tally {
 /// A meaning and the bytes that have it.
 type Item<'i> = (&'i Meaning, &'i [u8]);
 
-/// The largest distance of their numbers, NaN for none; None if nothing differs. Both are alike.
-fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<f64> {
-    let bytes = |x: &[u8], y: &[u8]| (x != y).then_some(f64::NAN);
+/// The largest distance of their numbers, if there are some; None if nothing differs. Both are alike.
+fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<Scalar> {
+    let bytes = |x: &[u8], y: &[u8]| (x != y).then_some(UNTOLD);
     match (a, b) {
         ((Meaning::Cell(of_x), x), (Meaning::Cell(of_y), y)) => match (*of_x, *of_y) {
             (array::Cell::Number(of_x), array::Cell::Number(of_y)) => {
@@ -76,17 +76,17 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<f64> {
             (array::Cell::Unicode(_, of_x), array::Cell::Unicode(_, of_y)) if of_x != of_y => {
                 let (x, y) = (x.chunks_exact(4), y.chunks_exact(4));
                 let is_same = x.zip(y).all(|(x, y)| x.iter().eq(y.iter().rev()));
-                (!is_same).then_some(f64::NAN)
+                (!is_same).then_some(UNTOLD)
             }
             _ => bytes(x, y),
         },
         ((Meaning::Times(of_x), x), (Meaning::Times(of_y), y)) => {
             match (Scalar::from_bytes(x, of_x.dtype()), Scalar::from_bytes(y, of_y.dtype())) {
-                (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(f64::NAN),
+                (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(UNTOLD),
                 // How far, is not told: the unit may be that of one field only.
                 (Some(x), Some(y)) => {
-                    let options = Options { atol: options.atol / of_x.unit().1, ..options };
-                    apart(x, y, options).map(|_| f64::NAN)
+                    let options = Options { atol: options.atol / of_x.unit().1 as f64, ..options };
+                    apart(x, y, options).map(|_| UNTOLD)
                 }
                 _ => bytes(x, y),
             }
@@ -94,11 +94,11 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<f64> {
         ((Meaning::Fields(of_x), x), (Meaning::Fields(of_y), y)) => {
             let pairs = of_x.iter().zip(of_y);
             let found = pairs.map(|(p, q)| differs((&p.of, p.of_item(x)), (&q.of, q.of_item(y)), options));
-            found.flatten().reduce(f64::max)
+            found.flatten().reduce(further)
         }
         ((Meaning::List(shape, of_x), x), (Meaning::List(_, of_y), y)) => {
             let pairs = elements(shape, x).zip(elements(shape, y));
-            pairs.filter_map(|(x, y)| differs((of_x, x), (of_y, y), options)).reduce(f64::max)
+            pairs.filter_map(|(x, y)| differs((of_x, x), (of_y, y), options)).reduce(further)
         }
         ((_, x), (_, y)) => bytes(x, y),
     }

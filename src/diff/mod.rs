@@ -78,8 +78,8 @@ pub struct Values {
     /// The position of the first one; in F order if both containers have the array so.
     pub first: Vec<u64>,
     pub cells: (Cell, Cell),
-    /// The largest absolute difference of numbers.
-    pub largest: Option<f64>,
+    /// The largest absolute difference of numbers; of whole ones exactly.
+    pub largest: Option<Scalar>,
     /// The unit of that, of times; else empty.
     pub unit: &'static str,
 }

@@ -1,7 +1,7 @@
 //! Elements compared one by one, and what is counted of those that differ.
 
 use super::{Cell, Options, Values};
-use crate::array::{Dtype, Scalar, Times};
+use crate::array::{Dtype, Scalar, Times, Width};
 
 /// What was found so far.
 #[derive(Default)]
@@ -10,7 +10,7 @@ pub struct Tally {
     differing: u64,
     /// With its rank; the lowest one counts.
     first: Option<(u64, Cell, Cell)>,
-    largest: Option<f64>,
+    largest: Option<Scalar>,
     /// What the numbers mean, if they are times.
     times: Option<Times>,
 }
@@ -34,7 +34,7 @@ impl Tally {
         }
         let of_b = if is_same { of_a } else { of_b };
         // What may be between two is in the unit of times, and their numbers are steps.
-        let options = Options { atol: options.atol / self.unit().1, ..options };
+        let options = Options { atol: options.atol / self.unit().1 as f64, ..options };
         let (size, other) = (of_a.element.size as usize, of_b.element.size as usize);
         if size == 0 || other == 0 {
             return;
@@ -53,7 +53,7 @@ impl Tally {
                 continue;
             };
             let times = self.times;
-            let found = if times.is_some() && is_nat(x, y) { Some(f64::NAN) } else { apart(x, y, options) };
+            let found = if times.is_some() && is_nat(x, y) { Some(UNTOLD) } else { apart(x, y, options) };
             if let Some(apart) = found {
                 let shown = |value| cell(value, times);
                 self.differs(rank(number), || (shown(x), shown(y)));
@@ -62,16 +62,16 @@ impl Tally {
         }
     }
 
-    /// Notes how far two cells are apart, which NaN does not say.
-    pub fn far(&mut self, apart: f64) {
-        if !apart.is_nan() {
-            self.largest = Some(self.largest.map_or(apart, |most| most.max(apart)));
+    /// Notes how far two cells are apart.
+    pub fn far(&mut self, apart: Scalar) {
+        if !is_untold(apart) {
+            self.largest = Some(self.largest.map_or(apart, |most| further(most, apart)));
         }
     }
 
     /// That of the largest difference, and how many of it a step has.
-    fn unit(&self) -> (&'static str, f64) {
-        self.times.map_or(("", 1.0), |times| times.unit())
+    fn unit(&self) -> (&'static str, u64) {
+        self.times.map_or(("", 1), |times| times.unit())
     }
 
     /// Notes two cells that differ.
@@ -92,9 +92,37 @@ impl Tally {
             compared: self.compared,
             first: position(rank),
             cells: (a, b),
-            largest: self.largest.map(|largest| largest * step),
+            largest: self.largest.map(|largest| times(largest, step)),
             unit,
         })
+    }
+}
+
+/// A distance that is not told: of what is no number.
+pub const UNTOLD: Scalar = Scalar::Float(f64::NAN, Width::W64);
+
+fn is_untold(distance: Scalar) -> bool {
+    matches!(distance, Scalar::Float(number, _) if number.is_nan())
+}
+
+/// The larger one of two distances.
+pub fn further(a: Scalar, b: Scalar) -> Scalar {
+    let is_second = match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => b > a,
+        _ => is_untold(a) || b.parts().0 > a.parts().0,
+    };
+    if is_second { b } else { a }
+}
+
+fn whole(distance: Scalar) -> Option<u128> {
+    distance.try_into().ok()
+}
+
+/// A distance in units, of which a step has so many.
+fn times(distance: Scalar, step: u64) -> Scalar {
+    match whole(distance).and_then(|whole| whole.checked_mul(step.into())) {
+        Some(whole) => whole.into(),
+        None => Scalar::Float(distance.parts().0 * step as f64, Width::W64),
     }
 }
 
@@ -119,22 +147,22 @@ fn turn(bytes: &mut [u8], dtype: Dtype) {
 }
 
 /// How far two values are apart; None if they are the same, or near enough.
-pub fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
-    let (distance, size) = match (a, b) {
-        (Scalar::Int(a), Scalar::Int(b)) => {
-            if a == b {
-                return None;
-            }
-            (a.abs_diff(b) as f64, (b as f64).abs())
+pub fn apart(a: Scalar, b: Scalar, options: Options) -> Option<Scalar> {
+    let between = |big: u128, int: i128| match u128::try_from(int) {
+        Ok(int) => big.abs_diff(int),
+        Err(_) => big.saturating_add(int.unsigned_abs()),
+    };
+    let whole = match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => Some(a.abs_diff(b)),
+        (Scalar::Int(int), Scalar::Big(big)) | (Scalar::Big(big), Scalar::Int(int)) => {
+            Some(between(big, int))
         }
-        (Scalar::Int(a), Scalar::Big(b)) => (b.saturating_sub(a.max(0) as u128) as f64, b as f64),
-        (Scalar::Big(a), Scalar::Int(b)) => (a.saturating_sub(b.max(0) as u128) as f64, b as f64),
-        (Scalar::Big(a), Scalar::Big(b)) => {
-            if a == b {
-                return None;
-            }
-            (a.abs_diff(b) as f64, b as f64)
-        }
+        (Scalar::Big(a), Scalar::Big(b)) => Some(a.abs_diff(b)),
+        _ => None,
+    };
+    let (distance, size) = match whole {
+        Some(0) => return None,
+        Some(whole) => (whole as f64, b.parts().0.abs()),
         _ => {
             let ((re, im), (to_re, to_im)) = (a.parts(), b.parts());
             let same = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan();
@@ -146,13 +174,27 @@ pub fn apart(a: Scalar, b: Scalar, options: Options) -> Option<f64> {
         }
     };
     let is_near = distance.is_finite() && distance <= options.atol + options.rtol * size;
-    (!is_near).then_some(distance)
+    (!is_near).then(|| whole.map_or(Scalar::Float(distance, Width::W64), Scalar::from))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::array::Width::W64;
+
+    #[test]
+    fn whole_distances_are_exact() {
+        let exact = Options::default();
+        let int = |number: i128| Scalar::Int(number);
+        assert_eq!(apart(int(i64::MIN.into()), int(i64::MAX.into()), exact), Some(int((1 << 64) - 1)));
+        assert_eq!(apart(Scalar::Big(u128::MAX), int(1), exact), Some(Scalar::Big(u128::MAX - 1)));
+        assert_eq!(apart(int(-1), Scalar::Big(1 << 127), exact), Some(Scalar::Big((1 << 127) + 1)));
+        assert_eq!(times(int((1 << 64) - 1), 25), int(25 * ((1 << 64) - 1)));
+        assert_eq!(further(int((1 << 63) + 1), int(1 << 63)), int((1 << 63) + 1));
+        assert_eq!(further(UNTOLD, int(1)), int(1));
+        assert_eq!(further(int(1), UNTOLD), int(1));
+        assert_eq!(further(Scalar::Float(0.5, W64), int(2)), int(2));
+    }
 
     #[test]
     fn when_two_values_are_the_same() {
@@ -167,11 +209,11 @@ mod tests {
         assert!(!same(float(0.0), float(f64::INFINITY), near));
         assert!(same(float(f64::INFINITY), float(f64::INFINITY), exact));
         let complex = |re, im| Scalar::Complex(re, im, W64);
-        assert_eq!(apart(complex(3.0, 4.0), complex(0.0, 0.0), near), Some(5.0));
+        assert_eq!(apart(complex(3.0, 4.0), complex(0.0, 0.0), near), Some(Scalar::Float(5.0, W64)));
         assert!(same(complex(f64::NAN, 1.0), complex(f64::NAN, 1.0), exact));
         assert_eq!(
             apart(Scalar::Int(i64::MIN.into()), Scalar::Int(u64::MAX.into()), exact),
-            Some(27670116110564327423.0)
+            Some(Scalar::Int(27_670_116_110_564_327_423))
         );
     }
 }

@@ -36,7 +36,8 @@ pub struct NewDataset<'a> {
     /// A mapping, or null.
     pub metadata: &'a Node,
     pub what: What<'a>,
-    pub compression: Compression,
+    /// None: nothing is said of it.
+    pub compression: Option<Compression>,
     /// Its description in a container of the same format that it comes from: what there is no other place for in
     /// here is taken over from it.
     pub origin: Option<&'a Node>,

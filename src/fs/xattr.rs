@@ -24,9 +24,21 @@ pub fn of(about: &Description, format: Option<&str>) -> Attributes {
     all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
-/// What the metadata says.
+/// What the metadata says of the values as they are: `sample_unit` is that of values that are scaled.
 fn units(metadata: &Node) -> Option<String> {
-    let found =
-        ["units", "unit", "Units", "Unit", "sample_unit"].iter().find_map(|key| metadata.get(key)?.as_text());
+    let mut keys = vec!["units", "unit", "Units", "Unit"];
+    if is(metadata, "sample_resolution_in_unit", 1) && is(metadata, "sample_offset_in_unit", 0) {
+        keys.push("sample_unit");
+    }
+    let found = keys.iter().find_map(|key| metadata.get(key)?.as_text());
     found.map(|text| text.lossy().into_owned())
+}
+
+/// Is this number so, if it is said at all?
+fn is(metadata: &Node, key: &str, number: i32) -> bool {
+    match metadata.get(key) {
+        None => true,
+        Some(Node::Float(said)) => *said == f64::from(number),
+        Some(said) => said.as_i128() == Some(number.into()),
+    }
 }

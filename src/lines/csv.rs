@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Cell, Cells, Text};
-use crate::Result;
+use crate::array::{to_utf8, trimmed};
 use crate::content::{Content, Lines, Rows, Window};
 use crate::error::Place;
+use crate::{Error, Result};
 
 pub fn csv(cells: impl Cells + 'static) -> Content {
     let mut header = Vec::new();
@@ -52,7 +53,7 @@ impl<C: Cells> Rows for Records<C> {
     }
 
     fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
-        let mut text = Text::new(window);
+        let (mut text, mut row, mut utf8) = (Text::new(window), rows.start, Vec::new());
         self.cells.each(rows, &mut |column, value| {
             match value {
                 Cell::Null if self.columns == 1 => text.made.extend_from_slice(b"\"\""),
@@ -60,12 +61,19 @@ impl<C: Cells> Rows for Records<C> {
                 Cell::Truth(value) => text.made.extend_from_slice(if value { b"True" } else { b"False" }),
                 Cell::Number(number) => text.made.extend_from_slice(number),
                 Cell::Text(of) | Cell::Nested(of) => cell(of, &mut text.made),
+                Cell::Unicode(of, endian) => {
+                    utf8.clear();
+                    utf8.extend_from_slice(of);
+                    to_utf8(&mut utf8, endian).ok_or_else(|| self.no_text(column, row))?;
+                    cell(trimmed(&utf8), &mut text.made);
+                }
                 Cell::Bytes(0, _) => cell(b"", &mut text.made),
                 Cell::Bytes(len, content) => text.bytes(len, content)?,
             }
             if column + 1 == self.columns {
                 text.made.push(b'\n');
                 text.end_row();
+                row += 1;
             } else {
                 text.made.push(b',');
             }
@@ -73,6 +81,14 @@ impl<C: Cells> Rows for Records<C> {
         })?;
         text.hand_on();
         Ok(())
+    }
+}
+
+impl<C: Cells> Records<C> {
+    fn no_text(&self, column: usize, row: u64) -> Error {
+        let name = self.cells.names().get(column).map_or_else(String::new, |name| (*name).to_owned());
+        let problem = format!("row {row} of column {name:?} is not Unicode");
+        Error::Unsupported { place: self.place(), problem }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Each row as an object of JSON on a line of its own. JSON has no NaN and no infinities: they are null, as pandas and
-//! polars write them.
+//! polars write them. Texts that are none are bytes, as [`json`] writes them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cell, Cells, Text, distinct};
+use super::{Cell, Cells, Text};
+use crate::array::json;
+use crate::array::names::distinct;
 use crate::content::{Content, Lines, Rows, Window};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -16,22 +18,21 @@ pub fn jsonl(cells: impl Cells + 'static) -> Result<Content> {
     let names = distinct(cells.names());
     let key = |(place, name): (usize, &String)| {
         let mut key = vec![if place == 0 { b'{' } else { b',' }];
-        string(name, &mut key)?;
+        json::string(name, &mut key);
         key.push(b':');
-        Ok(key)
+        key
     };
-    let keys = names.iter().enumerate().map(key).collect::<Result<Vec<_>>>()?;
+    let keys = names.iter().enumerate().map(key).collect::<Vec<_>>();
     if keys.iter().map(Vec::len).sum::<usize>() > MOST_KEYS {
         let problem =
             format!("names of columns of more than {MOST_KEYS} bytes are too many to be written in each row");
         return Err(Error::Other(format!("{}: {problem}", cells.place())));
     }
-    Ok(Content::Computed(Arc::new(Lines::new(Vec::new(), Objects { cells, names, keys }))))
+    Ok(Content::Computed(Arc::new(Lines::new(Vec::new(), Objects { cells, keys }))))
 }
 
 struct Objects<C> {
     cells: C,
-    names: Vec<String>,
     /// Of each column what stands before its value.
     keys: Vec<Vec<u8>>,
 }
@@ -62,17 +63,15 @@ impl<C: Cells> Rows for Objects<C> {
     }
 
     fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
-        let (mut text, mut row) = (Text::new(window), rows.start);
+        let mut text = Text::new(window);
         self.cells.each(rows, &mut |column, value| {
             text.made.extend_from_slice(self.keys.get(column).map_or(b"", |key| key));
             match value {
                 Cell::Null | Cell::Number(b"nan" | b"inf" | b"-inf") => text.made.extend_from_slice(b"null"),
                 Cell::Truth(value) => text.made.extend_from_slice(if value { b"true" } else { b"false" }),
                 Cell::Number(json) | Cell::Nested(json) => text.made.extend_from_slice(json),
-                Cell::Text(of) => {
-                    let of = std::str::from_utf8(of).map_err(|_| self.no_text(column, row))?;
-                    string(of, &mut text.made)?;
-                }
+                Cell::Text(of) => json::text(of, &mut text.made),
+                Cell::Unicode(of, endian) => json::unicode(of, endian, &mut text.made),
                 Cell::Bytes(len, content) => {
                     text.made.push(b'"');
                     text.bytes(len, content)?;
@@ -82,22 +81,10 @@ impl<C: Cells> Rows for Objects<C> {
             if column + 1 == self.keys.len() {
                 text.made.extend_from_slice(b"}\n");
                 text.end_row();
-                row += 1;
             }
             Ok(())
         })?;
         text.hand_on();
         Ok(())
     }
-}
-
-impl<C: Cells> Objects<C> {
-    fn no_text(&self, column: usize, row: u64) -> Error {
-        let name = self.names.get(column).map_or("", String::as_str);
-        Error::damaged(self.place(), format!("row {row} of column {name:?} is not Unicode"))
-    }
-}
-
-fn string(value: &str, text: &mut Vec<u8>) -> Result<()> {
-    serde_json::to_writer(text, value).map_err(|error| Error::Other(error.to_string()))
 }

@@ -5,7 +5,6 @@
 mod base64;
 mod csv;
 mod json;
-mod names;
 mod part;
 #[cfg(test)]
 mod tests;
@@ -13,12 +12,12 @@ mod tests;
 use std::ops::Range;
 
 use crate::Result;
+use crate::array::Endian;
 use crate::content::{Content, Window};
 use crate::error::Place;
 
 pub use csv::{cell, csv, end, field};
 pub use json::jsonl;
-pub use names::distinct;
 pub use part::Part;
 
 /// So much text is made before it is handed on.
@@ -30,7 +29,10 @@ pub enum Cell<'a> {
     Truth(bool),
     /// As Python writes it: `-1`, `0.5`, `nan`, `-inf`.
     Number(&'a [u8]),
+    /// Should be UTF-8, and may be any bytes.
     Text(&'a [u8]),
+    /// Characters of four bytes, filled up with NULs.
+    Unicode(&'a [u8], Endian),
     /// Lists and maps, as JSON.
     Nested(&'a [u8]),
     /// So many bytes, which are text in base64.

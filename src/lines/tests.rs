@@ -89,9 +89,9 @@ fn lines_of_json_have_every_value() {
     for (row, line) in (0..).zip(text.lines()) {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
         let keys: Vec<_> = value.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["a,b", "~2", "x", "x~2", "list", "bytes", "missing"]);
+        assert_eq!(keys, ["a,b", "%", "x", "x~2", "list", "bytes", "missing"]);
         assert_eq!(value["a,b"], ["", "a \"b\"", " edge", "é\n,"][row as usize % 4]);
-        assert_eq!((&value["~2"], &value["x~2"]), (&(row % 2 == 0).into(), &row.into()));
+        assert_eq!((&value["%"], &value["x~2"]), (&(row % 2 == 0).into(), &row.into()));
         assert_eq!(value["x"], if row % 3 == 0 { serde_json::json!(-1.5) } else { serde_json::Value::Null });
         assert_eq!(value["list"], serde_json::json!(["a,b", {"c": null}]));
         assert_eq!(value["bytes"], crate::yaml::base64_of(&bytes(row)));

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::error::Place;
 use crate::tree::Table;
 use crate::{Error, Result};
 
@@ -78,6 +80,20 @@ impl Input {
             | Input::Made { origin, .. }
             | Input::Member { origin, .. }
             | Input::Csv { origin, .. } => Some(origin),
+        }
+    }
+
+    /// The error of bytes that cannot be read.
+    pub fn unread(&self, cause: io::Error) -> Error {
+        match self {
+            Input::Member { origin, name, .. } if cause.raw_os_error().is_none() => {
+                Error::damaged(Place::file(&origin.path), format!("member {name:?} cannot be read: {cause}"))
+            }
+            Input::Stdin => Error::read(Place::file(Path::new("standard input")), cause),
+            Input::File { origin, .. }
+            | Input::Made { origin, .. }
+            | Input::Member { origin, .. }
+            | Input::Csv { origin, .. } => Error::read(Place::file(&origin.path), cause),
         }
     }
 

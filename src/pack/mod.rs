@@ -8,13 +8,14 @@
 //! | `sidecar` | files that a mount's sidecars describe |
 //! | `walk` | the files of a directory |
 //! | `write` | the plan carried out |
-//! | `input` | where a dataset's bytes come from |
+//! | `input`, `opened` | where a dataset's bytes come from |
 //! | `npz`, `dataframe` | archives of arrays; tables of text |
 //! | `transpose` | arrays in the other order, larger than memory |
 
 mod dataframe;
 mod input;
 mod npz;
+mod opened;
 mod plan;
 mod rules;
 mod sidecar;

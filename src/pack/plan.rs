@@ -34,11 +34,13 @@ pub struct Planned {
     /// As it will be.
     pub what: Described,
     pub metadata: Arc<Node>,
-    pub compression: Compression,
+    pub compression: Option<Compression>,
     /// The description that it had in a container.
     pub origin: Option<Arc<Node>>,
     /// What the sidecar of its format said of it beside its metadata.
     pub facts: Option<Arc<Node>>,
+    /// The sidecar that says so.
+    pub sidecar: Option<PathBuf>,
     pub input: Input,
     /// The array as the input has it, if its elements are to come in the other order.
     pub turned: Option<Array>,
@@ -125,9 +127,10 @@ fn stdin(options: &Options) -> Planned {
         name: options.name.clone().unwrap_or_else(|| "stdin".into()),
         what: rules::other(options),
         metadata: options.metadata.clone(),
-        compression: options.compression.unwrap_or_default(),
+        compression: options.compression,
         origin: None,
         facts: None,
+        sidecar: None,
         input: Input::Stdin,
         turned: None,
     }
@@ -212,17 +215,18 @@ fn from_sidecar(
         let shown = file.path.display();
         return Err(wrong(format!("describes {need} bytes, {shown} has {}", origin.len)));
     }
-    let kept = if was_compressed { Compression::Zlib(LEVEL) } else { Compression::None };
+    let kept = was_compressed.then_some(Compression::Zlib(LEVEL));
     Ok(Planned {
         name: options.name.clone().unwrap_or_else(|| sidecar.name.clone()),
         what,
         metadata: sidecar.metadata.clone(),
-        compression: options.compression.unwrap_or(kept),
+        compression: options.compression.or(kept),
         origin: match &sidecar.says {
             Says::Codec(codec) => Some(codec.clone()),
             _ => None,
         },
         facts: sidecar.facts.clone(),
+        sidecar: Some(path.to_owned()),
         input: Input::File { origin, from: 0 },
         turned: None,
     })

@@ -55,9 +55,10 @@ pub fn planned(name: Text, what: Described, input: Input, options: &Options) -> 
         name,
         what,
         metadata: options.metadata.clone(),
-        compression: options.compression.unwrap_or_default(),
+        compression: options.compression,
         origin: None,
         facts: None,
+        sidecar: None,
         input,
         turned: None,
     }

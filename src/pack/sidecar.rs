@@ -116,9 +116,7 @@ pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
     let orphans = orphans.into_iter().filter(|number| matches!(roles.get(*number), Some(Role::Plain)));
     for file in orphans.filter_map(|number| files.get(number)) {
         let shown = file.path.display();
-        notes.push(format!(
-            "{shown}: is the sidecar of a file that is not there: it is taken for a file by itself"
-        ));
+        notes.push(format!("{shown}: is the sidecar of a file that is not there, and describes nothing"));
     }
     Ok(roles)
 }
@@ -297,8 +295,7 @@ mod tests {
         assert_eq!(shown, ["3", "2", "sidecar", "sidecar", "plain", "plain", "plain", "plain", "plain"]);
         assert_eq!(notes.len(), 2);
         assert!(notes[0].contains(r#"b.meta.yaml: looks like a sidecar, but of "c""#), "{notes:?}");
-        let orphan =
-            "c.meta.yaml: is the sidecar of a file that is not there: it is taken for a file by itself";
+        let orphan = "c.meta.yaml: is the sidecar of a file that is not there, and describes nothing";
         assert!(notes[1].ends_with(orphan), "{notes:?}");
     }
 }

@@ -1,16 +1,15 @@
 //! The plan carried out: each dataset's bytes streamed from its input into the container.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::Path;
 
-use super::input::Input;
-use super::npz::Npz;
+use super::opened::Opened;
 use super::plan::{Plan, Planned};
-use super::{dataframe, transpose};
+use super::transpose;
 use crate::error::Place;
-use crate::format::target::{NewContainer, NewDataset};
+use crate::format::target::input::Utf8;
+use crate::format::target::{NewContainer, NewDataset, What};
 use crate::{Error, Result};
 
 /// Gets the numbers of bytes that were read, and may end it.
@@ -19,52 +18,92 @@ pub type Step<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 /// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
 /// `step` is told how many bytes were read, and may end it. Returns what the container cannot hold.
 pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<'_>) -> Result<Vec<String>> {
-    let mut npz = None;
+    let mut opened = Opened::new(scratch);
     let mut notes = Vec::new();
     for dataset in &plan.datasets {
-        let said = add(dataset, to, scratch, step, &mut npz);
+        let said = add(dataset, to, &mut opened, step);
         // If the input changed, that is what went wrong.
         dataset.input.origin().map_or(Ok(()), |origin| origin.check())?;
-        notes.extend(said?.into_iter().map(|note| format!("{}: {note}", dataset.input)));
+        let said = said.map_err(|error| described_by(dataset, error))?;
+        notes.extend(said.into_iter().map(|note| format!("{}: {note}", dataset.input)));
     }
     Ok(notes)
 }
 
-fn add(
-    dataset: &Planned,
-    to: &mut dyn NewContainer,
-    scratch: &Path,
-    step: Step<'_>,
-    npz: &mut Option<Npz>,
-) -> Result<Vec<String>> {
-    let failure = RefCell::new(None);
-    let bytes = open(&dataset.input, scratch, npz)?;
-    let mut watched = Watched { input: bytes, failure: &failure, step };
-    let added = match &dataset.turned {
-        None => to.add(&described(dataset), &mut watched),
-        Some(array) => transpose::turned(&mut watched, array, scratch)
-            .map_err(|cause| match cause.raw_os_error() {
-                Some(_) => Error::write(Place::file(scratch), cause),
-                None => unread(&dataset.input, cause),
-            })
-            .and_then(|mut turned| to.add(&described(dataset), &mut turned)),
-    };
-    match failure.take() {
-        Some(cause) => Err(Error::inside(&cause).cloned().unwrap_or_else(|| unread(&dataset.input, cause))),
-        None => added,
+/// What the container refuses may be wrong in the sidecar.
+fn described_by(dataset: &Planned, error: Error) -> Error {
+    match (&dataset.sidecar, error) {
+        (Some(sidecar), Error::Write { place, cause }) if cause.raw_os_error().is_none() => {
+            let problem = format!("{cause} (it is described by {})", sidecar.display());
+            Error::write(place, io::Error::other(problem))
+        }
+        (_, error) => error,
     }
 }
 
-fn unread(input: &Input, cause: io::Error) -> Error {
-    match input {
-        Input::Member { origin, name, .. } if cause.raw_os_error().is_none() => {
-            Error::damaged(Place::file(&origin.path), format!("member {name:?} cannot be read: {cause}"))
+/// Text that is not UTF-8 is added as bytes.
+fn add(
+    dataset: &Planned,
+    to: &mut dyn NewContainer,
+    opened: &mut Opened<'_>,
+    step: Step<'_>,
+) -> Result<Vec<String>> {
+    let new = described(dataset);
+    let is_text = matches!(new.what, What::Text | What::Object);
+    if is_text {
+        opened.keep(&dataset.input, step)?;
+    }
+    match add_as(&new, dataset, to, opened, step)? {
+        Added::All(notes) => Ok(notes),
+        Added::NotUtf8(at) => {
+            let new = NewDataset { what: What::Bytes, origin: None, ..new };
+            let mut notes = vec![format!("its text is not UTF-8 at byte {at}: it is written as bytes")];
+            if let Added::All(more) = add_as(&new, dataset, to, opened, step)? {
+                notes.extend(more);
+            }
+            Ok(notes)
         }
-        Input::Stdin => Error::read(Place::file(Path::new("standard input")), cause),
-        Input::File { origin, .. }
-        | Input::Made { origin, .. }
-        | Input::Member { origin, .. }
-        | Input::Csv { origin, .. } => Error::read(Place::file(&origin.path), cause),
+    }
+}
+
+enum Added {
+    /// With what the container cannot hold.
+    All(Vec<String>),
+    /// Nothing, as what should be text is none from this byte on.
+    NotUtf8(u64),
+}
+
+fn add_as(
+    new: &NewDataset<'_>,
+    dataset: &Planned,
+    to: &mut dyn NewContainer,
+    opened: &mut Opened<'_>,
+    step: Step<'_>,
+) -> Result<Added> {
+    let (failure, scratch) = (RefCell::new(None), opened.scratch());
+    let mut watched = Watched { input: opened.open(&dataset.input)?, failure: &failure, step };
+    let mut bad_at = None;
+    let added = match (&dataset.turned, new.what) {
+        (Some(array), _) => transpose::turned(&mut watched, array, scratch)
+            .map_err(|cause| match cause.raw_os_error() {
+                Some(_) => Error::write(Place::file(scratch), cause),
+                None => dataset.input.unread(cause),
+            })
+            .and_then(|mut turned| to.add(new, &mut turned)),
+        (None, What::Text | What::Object) => {
+            let mut text = Utf8::new(&mut watched);
+            let added = to.add(new, &mut text);
+            bad_at = text.bad_at();
+            added
+        }
+        (None, _) => to.add(new, &mut watched),
+    };
+    match (failure.take(), bad_at) {
+        (Some(cause), _) => {
+            Err(Error::inside(&cause).cloned().unwrap_or_else(|| dataset.input.unread(cause)))
+        }
+        (None, Some(at)) if added.is_err() => Ok(Added::NotUtf8(at)),
+        _ => added.map(Added::All),
     }
 }
 
@@ -79,35 +118,11 @@ fn described(dataset: &Planned) -> NewDataset<'_> {
     }
 }
 
-/// The bytes of an input. An archive stays open for its next member.
-fn open<'a>(input: &'a Input, scratch: &Path, npz: &'a mut Option<Npz>) -> Result<Box<dyn Read + 'a>> {
-    match input {
-        Input::Stdin => Ok(Box::new(io::stdin().lock())),
-        Input::File { origin, from } => {
-            let mut file = File::open(&origin.path).map_err(|cause| Error::open(&origin.path, cause))?;
-            let sought = file.seek(SeekFrom::Start(*from));
-            sought.map_err(|cause| Error::read(Place::file(&origin.path), cause))?;
-            Ok(Box::new(file))
-        }
-        Input::Made { text, .. } => Ok(Box::new(text.as_bytes())),
-        Input::Member { origin, number, from, .. } => {
-            if !npz.as_ref().is_some_and(|open| open.is_of(origin)) {
-                *npz = Some(Npz::open(origin)?);
-            }
-            match npz {
-                Some(open) => Ok(Box::new(open.read(*number, *from)?)),
-                None => Ok(Box::new(io::empty())),
-            }
-        }
-        Input::Csv { origin, table } => Ok(Box::new(dataframe::bytes(&origin.path, table, scratch)?)),
-    }
-}
-
 /// Remembers its error, which is not the container's, and counts.
-struct Watched<'a> {
-    input: Box<dyn Read + 'a>,
-    failure: &'a RefCell<Option<io::Error>>,
-    step: Step<'a>,
+pub struct Watched<'a> {
+    pub input: Box<dyn Read + 'a>,
+    pub failure: &'a RefCell<Option<io::Error>>,
+    pub step: Step<'a>,
 }
 
 impl Read for Watched<'_> {

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 pub use file::FileSource;
 pub use mapped::Mapped;
-pub use named::{OpenFiles, Policy, Siblings};
+pub use named::{Named, OpenFiles, Policy, Seen, Siblings};
 pub use resolve::resolve;
 
 use crate::Result;

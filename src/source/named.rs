@@ -89,9 +89,11 @@ impl Siblings {
         }
         Ok(Named {
             path: target.path,
-            len: target.stat.st_size as u64,
-            stamp: (target.stat.st_mtime, target.stat.st_mtime_nsec as i64),
-            file_id: (target.stat.st_dev, target.stat.st_ino),
+            seen: Seen {
+                file_id: (target.stat.st_dev, target.stat.st_ino),
+                stamp: (target.stat.st_mtime, target.stat.st_mtime_nsec as i64),
+                len: target.stat.st_size as u64,
+            },
             changed: AtomicBool::new(false),
             number: self.files.next.fetch_add(1, Ordering::Relaxed),
             files: self.files.clone(),
@@ -99,20 +101,30 @@ impl Siblings {
     }
 }
 
+/// What a file was when it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seen {
+    /// Device and inode number.
+    file_id: (u64, u64),
+    /// When it was modified, in seconds and nanoseconds.
+    stamp: (i64, i64),
+    len: u64,
+}
+
 /// A file that was found. Its length and its bytes are those it had then, or reads fail.
 pub struct Named {
     path: PathBuf,
-    len: u64,
-    /// When it was modified, in seconds and nanoseconds.
-    stamp: (i64, i64),
-    /// Device and inode number.
-    file_id: (u64, u64),
+    seen: Seen,
     changed: AtomicBool,
     number: u64,
     files: Arc<OpenFiles>,
 }
 
 impl Named {
+    pub fn seen(&self) -> Seen {
+        self.seen
+    }
+
     fn open(&self) -> Result<Arc<FileSource>> {
         if self.changed.load(Ordering::Relaxed) {
             return Err(Error::Changed { file: self.path.clone() });
@@ -121,8 +133,8 @@ impl Named {
             return Ok(open.clone());
         }
         let source = Arc::new(FileSource::open(&self.path)?);
-        let found = (source.file_id(), source.stamp(), source.len());
-        if found != (self.file_id, self.stamp, self.len) {
+        let now = Seen { file_id: source.file_id(), stamp: source.stamp(), len: source.len() };
+        if now != self.seen {
             return Err(self.mark_changed());
         }
         // Closing is not done under the lock.
@@ -154,11 +166,11 @@ impl Source for Named {
     }
 
     fn len(&self) -> u64 {
-        self.len
+        self.seen.len
     }
 
     fn modified(&self) -> SystemTime {
-        let (seconds, nanoseconds) = self.stamp;
+        let (seconds, nanoseconds) = self.seen.stamp;
         let whole = Duration::from_secs(seconds.unsigned_abs());
         let base = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
         base.unwrap_or(UNIX_EPOCH) + Duration::from_nanos(nanoseconds.clamp(0, 999_999_999) as u64)

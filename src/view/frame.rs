@@ -43,7 +43,7 @@ pub enum Cells {
     Truth,
     /// UTF-8, filled up with NULs.
     Text,
-    /// Characters of four bytes, filled up with NULs; they are handed out as UTF-8, which takes no more.
+    /// Characters of four bytes, filled up with NULs. As UTF-8 they take no more.
     Unicode(Endian),
 }
 
@@ -106,7 +106,7 @@ impl Frame {
         self.place.clone()
     }
 
-    /// The bytes of a column's cells, those of numbers in the machine's byte order.
+    /// The bytes of a column's cells, those of numbers in the machine's byte order, characters as UTF-8.
     pub fn cells(&self, column: &Column, rows: &Range<u64>) -> Result<Vec<u8>> {
         let mut cells = self.bytes(column, rows.start, rows.end - rows.start)?;
         match column.cells {
@@ -145,16 +145,13 @@ impl Frame {
     }
 
     fn no_text(&self, column: &Column, row: u64) -> Error {
-        Error::damaged(self.place(), format!("row {row} of column {:?} is not Unicode", column.name))
+        let problem = format!("row {row} of column {:?} is not Unicode", column.name);
+        Error::Unsupported { place: self.place(), problem }
     }
 
     /// Hands out all cells of some rows, row by row, each with the number of its column: numbers as text, texts as
-    /// they are.
-    pub fn each_cell(
-        &self,
-        rows: &Range<u64>,
-        each: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    /// they are stored.
+    fn each_cell(&self, rows: &Range<u64>, each: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let columns = self.columns.iter().map(|column| self.written(column, rows));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for _ in rows.clone() {
@@ -166,7 +163,10 @@ impl Frame {
     }
 
     fn written(&self, column: &Column, rows: &Range<u64>) -> Result<Written> {
-        let cells = self.cells(column, rows)?;
+        let cells = match column.cells {
+            Cells::Unicode(_) => self.bytes(column, rows.start, rows.end - rows.start)?,
+            _ => self.cells(column, rows)?,
+        };
         let Some(texts) = column.texts() else {
             return Ok(Written {
                 bytes: cells,
@@ -222,6 +222,7 @@ impl lines::Cells for Frame {
             Some(Cells::Number(dtype)) if dtype.element.kind != Kind::Complex => {
                 cell(column, lines::Cell::Number(written))
             }
+            Some(Cells::Unicode(endian)) => cell(column, lines::Cell::Unicode(written, *endian)),
             _ => cell(column, lines::Cell::Text(trimmed(written))),
         })
     }

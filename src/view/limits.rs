@@ -11,6 +11,12 @@ const ALWAYS: u64 = 1 << 30;
 /// ... or so many times as many as the dataset takes in its file.
 const TIMES: u64 = 64;
 
+/// Bytes that may be around all values of a dataset.
+pub fn most_around(about: &Description) -> u64 {
+    let stored = about.stored_range().map(|range| range.end - range.start);
+    stored.or(about.decoded_len).unwrap_or(0).saturating_mul(TIMES).max(ALWAYS)
+}
+
 /// Why such a dataset is not written as text, if it has rows. A row has so many bytes `around` the value of a column of
 /// this name, at least.
 pub fn too_much(about: &Description, around: impl Fn(&str) -> u64) -> Option<String> {
@@ -19,8 +25,7 @@ pub fn too_much(about: &Description, around: impl Fn(&str) -> u64) -> Option<Str
     if row > MOST_ROW {
         return Some(format!("a row has {row} bytes, more than {MOST_ROW} are not written as text"));
     }
-    let stored = about.stored_range().map(|range| range.end - range.start);
-    let most = stored.or(about.decoded_len).unwrap_or(0).saturating_mul(TIMES).max(ALWAYS);
+    let most = most_around(about);
     let of_row = columns.iter().fold(0, |sum: u64, column| sum.saturating_add(around(&column.name)));
     (rows.saturating_mul(of_row) > most).then(|| {
         format!("as text its {rows} rows have more than {most} bytes around their values, which is the limit")

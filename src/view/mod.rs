@@ -22,7 +22,7 @@ mod info;
 mod jsonl;
 #[cfg(test)]
 mod kit;
-mod limits;
+pub mod limits;
 mod npy;
 mod overlay;
 mod png;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::frame::is_truth;
 use super::rows::Rows;
 use super::{Dataset, Face, View};
+use crate::array::names::distinct;
 use crate::array::numpy::python_literal;
 use crate::array::{Dtype, Endian, Order, byte_len, npy};
 use crate::content::{Content, joined};
-use crate::lines::distinct;
 use crate::tree::{ColumnInfo, Description, Table};
 use crate::{Error, Result};
 

@@ -75,17 +75,21 @@ print(count)
 "#;
     let table = sample("test.onda.signal.arrow");
     let unit = |mount: &Mount, name: &str| {
-        python(&[
-            &"-c",
-            &"import os, sys; print(os.getxattr(sys.argv[1], 'user.units').decode())",
-            &mount.join(name),
-        ])
+        let script = "import os, sys\n\
+            said = 'user.units' in os.listxattr(sys.argv[1])\n\
+            print(os.getxattr(sys.argv[1], 'user.units').decode() if said else 'none')";
+        python(&[&"-c", &script, &mount.join(name)]).trim().to_owned()
     };
     for options in [&["--xattr"][..], &["--xattr", "--as", "npy"]] {
         let mount = Mount::with(&table, options);
         assert!(python(&[&"-c", &script, &mount.path]).trim().parse::<u32>().unwrap() > 20);
         let face = format!(".views/decoded/{EEG}/eeg.npy");
-        assert_eq!(unit(&mount, &face), unit(&mount, &format!("{EEG}/eeg")));
+        assert_eq!(unit(&mount, &face), "microvolt");
+        // Stored values that are to be scaled are none of the unit.
+        for stored in [format!("{EEG}/eeg"), format!(".views/channels/{EEG}/eeg/00_fp1.npy")] {
+            assert_eq!(unit(&mount, &stored), "none", "{stored}");
+        }
+        assert_eq!(unit(&mount, "625fa5ea-dfb2-4252-b58d-1eb350fa7df6/audio"), "scalar");
         // Who goes by what is said of values in the unit does not scale them once more.
         let info = |name: &str| String::from_utf8(mount.read(name).unwrap()).unwrap();
         let said = info(&format!(".views/decoded/{EEG}/eeg.info.txt"));
@@ -560,4 +564,36 @@ fn formats_that_are_not_known_and_programs_for_them() {
     let scratch = scratch();
     let said = run(program().args(["--decoder", "nothing"]).arg(&table).arg(scratch.path().join("mnt")));
     assert_eq!(said.code, 2, "{said:?}");
+}
+
+#[test]
+fn a_file_of_several_rows_is_decoded_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = copied();
+    let mut bytes = std::fs::read(bad("duplicate_file_path")).unwrap();
+    let at = bytes.windows(8).position(|part| part == b"lpcmlpcm").unwrap();
+    bytes[at..at + 8].copy_from_slice(b"xyzzxyzz");
+    let table = dir.path().join("bad/x.onda.signal.arrow");
+    std::fs::write(&table, bytes).unwrap();
+    let (program, runs) = (dir.path().join("decode"), dir.path().join("runs"));
+    std::fs::write(&program, format!("#!/bin/sh\necho run >> {}\nexec cat\n", runs.display())).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mount = Mount::with(&table, &["--decoder", &format!("xyzz={}", program.display())]);
+    let rows = || files(&mount).into_iter().filter(|file| file.starts_with(EEG) && !file.contains(".meta"));
+    let whole: Vec<_> = rows().map(|file| mount.read(file).unwrap()).collect();
+    assert!(whole.len() == 2 && whole[0] == whole[1], "{:?}", files(&mount));
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
+    let said = all_sidecars(&mount);
+    let at = dir.path().canonicalize().unwrap();
+    assert_eq!(
+        said.matches(&format!("table: '{}/bad/x.onda.signal.arrow'\n", at.display())).count(),
+        2,
+        "{said}"
+    );
+    drop(mount);
+
+    let mount = Mount::with(&table, &["--decoder", "xyzz=false"]);
+    let damaged = files(&mount).into_iter().filter(|file| file.starts_with(EEG) && !file.contains(".meta"));
+    assert_eq!(damaged.filter(|file| mount.read(file).is_err()).count(), 2);
+    assert_eq!(mount.log().matches("ended with exit status").count(), 1, "{}", mount.log());
 }

@@ -110,7 +110,7 @@ def check_csv_table(file, array):
     FOUND["csv"] += 1
     text = open(file, newline="").read()
     rows = list(csv.reader(io.StringIO(text), skipinitialspace=True))
-    assert [name or "~2" for name in rows[0]] == list(array.dtype.names), (file, rows[0])
+    assert [name or "%" for name in rows[0]] == list(array.dtype.names), (file, rows[0])
     assert len(rows) == len(array) + 1, file
     for number, name in enumerate(array.dtype.names):
         found, wanted = [row[number] for row in rows[1:]], cells(array[name])

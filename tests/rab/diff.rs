@@ -238,7 +238,8 @@ day, none = np.datetime64("2024-05-17"), np.datetime64("NaT")
 span = np.array([1, 2, "NaT", 4], "m8[25s]")
 for path, days, spans in (sys.argv[1], [none, day, none, day], span), (sys.argv[2], [none, none, day, day], span[[0, 3, 2, 3]]):
     days = np.array(days, "M8[D]")
-    np.savez(path, days=days, turned=np.asfortranarray(days.reshape(2, 2)) if path == sys.argv[1] else days.reshape(2, 2), spans=spans)
+    far = np.array([0, 9223372036854775807 if path == sys.argv[1] else 1, 2], "m8[25s]")
+    np.savez(path, days=days, far=far, turned=np.asfortranarray(days.reshape(2, 2)) if path == sys.argv[1] else days.reshape(2, 2), spans=spans)
 "#;
     python(&[&"-c", &script, &a, &b]);
     let found = |options: &[&str]| {
@@ -249,11 +250,13 @@ for path, days, spans in (sys.argv[1], [none, day, none, day], span), (sys.argv[
     let days = "days: values: 2 of 4 differ, first [1]: 2024-05-17 -> NaT";
     let turned = "turned: values: 2 of 4 differ, first [0, 1]: 2024-05-17 -> NaT";
     let spans = "spans: values: 1 of 4 differ, largest difference 50 s, first [1]: 2 -> 4";
-    assert_eq!(found(&[]), [days, spans, turned]);
+    // To the second, however far.
+    let far = "far: values: 1 of 3 differ, largest difference 230584300921369395150 s, first [1]: 9223372036854775807 -> 1";
+    assert_eq!(found(&[]), [days, far, spans, turned]);
     assert_eq!(found(&["--rtol", "1", "--atol", "1e30"]), [days, turned]);
     // What may be between two is in the unit that is printed, whatever a step is.
-    assert_eq!(found(&["--atol", "49.9"]), [days, spans, turned]);
-    assert_eq!(found(&["--atol", "50"]), [days, turned]);
+    assert_eq!(found(&["--atol", "49.9"]), [days, far, spans, turned]);
+    assert_eq!(found(&["--atol", "50"]), [days, far, turned]);
 }
 
 #[test]

@@ -220,12 +220,16 @@ all = dict(
     texts=np.array(["a\0b", "it's", 'say "x"', "'\"", "\\\n\t\x1b\x7f\xa0\u200b\U0001f600e\u0301"]),
     bytes=np.array([b"a\0b", b"it's", b"'\"", b"\xff\n"]),
     padded=np.array([(1, 2.5), (3, 4.0)], np.dtype([("a", "u1"), ("b", "f4")], align=True)),
+    nested=np.array([(b"a\xff", ("2020-01-02", [[1.5, np.nan]]), "é", 2j)],
+        [("s", "S3"), ("in", [("d", ">M8[D]"), ("l", "<f2", (1, 2))]), ("u", ">U3"), ("c", "c8")]),
     odd=np.frombuffer("a\ud800b\0\0".encode("utf-32-le", "surrogatepass"), "<U5"),
 )
 np.savez(sys.argv[1], **all)
 for name, array in all.items():
     if name == "odd":
         print(repr(array[0]).removeprefix("np.str_(").removesuffix(")"))
+    elif name == "nested":
+        pass
     elif name == "padded":
         print("[(1, 2.5) (3, 4.0)]")
     else:
@@ -242,7 +246,20 @@ for name, array in all.items():
         ("bytes", r#"["a\u0000b","it's","'\"",{"__bytes_hex__":"ff0a"}]"#),
         ("odd", r#"[{"__bytes_hex__":"6100000000d80000620000000000000000000000"}]"#),
         ("true", "[true]"),
+        ("padded", r#"[{"a":1,"b":2.5},{"a":3,"b":4.0}]"#),
+        ("padded[1]", r#"{"a":3,"b":4.0}"#),
+        (
+            "nested",
+            r#"[{"s":{"__bytes_hex__":"61ff"},"in":{"d":"2020-01-02","l":[[1.5,{"__float__":"nan"}]]},"u":"é","c":{"__complex__":[0.0,2.0]}}]"#,
+        ),
     ] {
         assert_eq!(good(&[&"get", &file, &name, &"--json"]), format!("{json}\n"), "{name}");
     }
+    // Names in each of many elements of a small file.
+    let script = "import sys, numpy as np; np.savez_compressed(sys.argv[1], k=np.zeros(10**6, 'u1').view([('k' * 2000, 'u1')]))";
+    python(&[&"-c", &script, &file]);
+    let said = rab(&[&"get", &file, &"k", &"--json"]);
+    let want = "dataset \"k\": as JSON 1000000 elements have more than 1073741824 bytes of names, which is the limit";
+    assert!(said.code == 1 && said.out.is_empty() && said.err.contains(want), "{said:?}");
+    good(&[&"get", &file, &"k[:9]", &"--json"]);
 }

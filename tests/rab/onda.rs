@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rab::{AnyArray, Archive};
 use serde_json::Value;
 
-use crate::kit::{interpreter, names, python, scratch, sh};
+use crate::kit::{interpreter, names, python, scratch, sh, try_sh};
 use crate::{RAB, good, rab};
 
 fn sample(name: &str) -> PathBuf {
@@ -96,6 +96,61 @@ open(sys.argv[2] + '/x.gz', 'wb').write(gzip.compress(bytes(range(12))))
     // What it wrote, and not what it read.
     let said = with("cat", "gz=printf 01234");
     assert!(said.code == 12 && said.out == "01234", "{said:?}");
+}
+
+/// A table of the first signal's row, as often as there are values, with these in some columns, or in columns behind the others.
+fn of_rows(table: &Path, columns: &str) {
+    let script = "
+import sys, pyarrow as pa
+columns = eval(sys.argv[3])
+count = len(next(iter(columns.values())))
+table = pa.ipc.open_file(sys.argv[1]).read_all().take([0] * count)
+for name, values in columns.items():
+    at = table.schema.get_field_index(name)
+    if at < 0:
+        table = table.append_column(name, values)
+    else:
+        table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
+with pa.ipc.new_file(sys.argv[2], table.schema) as out:
+    out.write_table(table)
+";
+    python(&[&"-c", &script, &self::table(), &table, &columns]);
+}
+
+#[test]
+fn a_file_of_several_rows_is_decoded_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    let rows =
+        "{'file_path': ['x', 'x', './x', 'y'], 'file_format': ['gz'] * 4, 'sensor_label': list('abcd')}";
+    of_rows(&to("x.onda.signal.arrow"), rows);
+    std::fs::write(to("x"), [7; 6 * 2 * 512]).unwrap();
+    std::fs::copy(to("x"), to("y")).unwrap();
+    let script = format!("#!/bin/sh\necho run >> {}\nexec cat\n", to("runs").display());
+    std::fs::write(to("decode"), script).unwrap();
+    std::fs::set_permissions(to("decode"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let decoder = format!("gz={}", to("decode").display());
+    let said = rab(&[&"verify", &"--decoder", &decoder, &to("x.onda.signal.arrow")]);
+    // Nothing is wrong but what the rows have in common.
+    assert!(said.code == 12 && said.out.contains("is that of row 0 too"), "{said:?}");
+    assert!(!said.out.contains("the data has"), "{said:?}");
+    assert_eq!(std::fs::read_to_string(to("runs")).unwrap(), "run\nrun\n");
+}
+
+#[test]
+fn damage_of_a_file_of_several_rows_is_said_with_each() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    let table = to("x.onda.signal.arrow");
+    of_rows(&table, "{'file_path': ['x'] * 3, 'file_format': ['lpcm.zst'] * 3, 'sensor_label': list('abc')}");
+    std::fs::write(to("x"), "no zstd").unwrap();
+    let said = rab(&[&"verify", &table]);
+    for (number, label) in ["a", "b", "c"].iter().enumerate() {
+        let line = format!("/{label}\": row {number} of {}", table.display());
+        assert_eq!(said.out.matches(&line).count(), 1, "{line}: {said:?}");
+    }
+    assert!(rab(&[&"cat", &table, &"*/c"]).err.contains(": row 2 of "));
 }
 
 /// As channels of amplifiers often are.
@@ -838,6 +893,120 @@ fn rows_are_compressed_where_that_is_asked_for() {
         "{said:?}"
     );
     assert_eq!(formats("w.arrow").trim(), "lpcm");
+}
+
+#[test]
+fn samples_of_rows_are_stored_as_it_is_asked_for() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    std::os::unix::fs::symlink(sample("samples"), to("samples")).unwrap();
+    good(&[&"unpack", &sample("test.onda.signal.arrow"), &to("files"), &"*/ecg_left", &"*/eeg"]);
+    let format = |option: &[&str]| {
+        let (table, files) = (to("x.arrow"), to("files"));
+        let words: [&dyn AsRef<std::ffi::OsStr>; 4] = [&"pack", &"-f", &table, &files];
+        let options = option.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>);
+        let said = rab(&words.into_iter().chain(options).collect::<Vec<_>>());
+        assert!(said.code == 0 && !said.err.contains("compressed"), "{said:?}");
+        let script = "import sys, pyarrow as pa\n\
+            print(*(row['file_format'] for row in pa.ipc.open_file(sys.argv[1]).read_all().to_pylist()))";
+        assert_eq!(good(&[&"get", &table, &"*/ecg_left"]), good(&[&"get", &self::table(), &"*/ecg_left"]));
+        python(&[&"-c", &script, &table]).trim().to_owned()
+    };
+    assert_eq!(format(&[]), "lpcm lpcm.zst");
+    assert_eq!(format(&["--compress"]), "lpcm.zst lpcm.zst");
+    assert_eq!(format(&["--compress=none"]), "lpcm lpcm");
+    // What the user says himself is kept, and said.
+    let meta = "{channels: [a], sample_unit: uv, sample_rate: 10, file_format: lpcm.zst, \
+                recording: 00000000-0000-4000-8000-000000000001}";
+    std::fs::write(to("meta.yaml"), meta).unwrap();
+    python(&[&"-c", &"import sys, numpy as np; np.save(sys.argv[1], np.arange(6))", &to("n.npy")]);
+    let said = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress=none"]);
+    let note = "it is compressed: its metadata say file_format: lpcm.zst";
+    assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+}
+
+/// Of 512 samples at 256 a second.
+#[test]
+fn a_row_keeps_its_span() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    good(&[&"unpack", &table(), &to("files"), &EEG]);
+    let sidecar = to("files").join(format!("{EEG}.meta.yaml"));
+    let whole = std::fs::read_to_string(&sidecar).unwrap();
+    assert!(whole.contains("    stop: 12000000000\n"), "{whole}");
+    let packed = |stop: &str| {
+        std::fs::write(&sidecar, whole.replace("stop: 12000000000", &format!("stop: {stop}"))).unwrap();
+        rab(&[&"pack", &"-f", &to("x.arrow"), &to("files")])
+    };
+    let stops = [("12000000000", ""), ("12500000000", "640"), ("9223372036854775807", "2361183238874")];
+    for (stop, samples) in stops {
+        let said = packed(stop);
+        let note = "the data has 512 samples, its span and sample_rate say ";
+        assert_eq!(said.err.contains(&format!("{note}{samples}: the span stays")), !samples.is_empty());
+        assert!(said.code == 0 && said.err.contains(note) != samples.is_empty(), "{said:?}");
+        assert!(good(&[&"info", &to("x.arrow"), &EEG]).contains(&format!("    stop: {stop}\n")));
+    }
+    for (stop, why) in [
+        ("-5", "span stops at -5 ns, and starts at 10000000000 ns"),
+        ("9223372036854775808", "its span has to have start and stop"),
+        ("soon", "its span has to have start and stop"),
+        ("null", "its span has to have start and stop"),
+    ] {
+        let said = packed(stop);
+        assert!(said.code == 1 && said.err.contains(why), "{said:?}");
+        assert!(said.err.contains(&format!("(it is described by {})", sidecar.display())), "{said:?}");
+    }
+}
+
+#[test]
+fn a_kind_of_the_users_own_is_of_any_type() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    std::os::unix::fs::symlink(sample("samples"), to("samples")).unwrap();
+    let columns = "{'sensor_label': list('abc'), 'kind': pa.array([1, None, -128], pa.int8())}";
+    of_rows(&to("x.arrow"), columns);
+    let info = good(&[&"info", &"--follow-outside", &to("x.arrow"), &"*/c"]);
+    assert!(info.contains("  kind: -128\n") && info.contains("    kind: int8\n"), "{info}");
+    good(&[&"unpack", &"--follow-outside", &to("x.arrow"), &to("files"), &"*/?"]);
+    good(&[&"pack", &to("y.arrow"), &to("files")]);
+    assert_eq!(rab(&[&"convert", &to("x.arrow"), &to("z.arrow")]).code, 0);
+    for table in ["y.arrow", "z.arrow"] {
+        let script = "import sys, pyarrow as pa; print(pa.ipc.open_file(sys.argv[1]).read_all()['kind'].combine_chunks())";
+        let kinds = python(&[&"-c", &script, &to(table)]);
+        assert_eq!(kinds.split_whitespace().collect::<String>(), "[1,null,-128]", "{table}");
+        let types =
+            "import sys, pyarrow as pa; print(pa.ipc.open_file(sys.argv[1]).schema.field('kind').type)";
+        assert_eq!(python(&[&"-c", &types, &to(table)]).trim(), "int8", "{table}");
+    }
+}
+
+/// A sidecar without samples is neither here nor there.
+#[test]
+fn sidecars_of_samples_that_are_missing_are_left_out() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    assert_eq!(rab(&[&"unpack", &table(), &to("files"), &EEG, &"*/missing_file"]).code, 10);
+    let said = rab(&[&"pack", &to("x.arrow"), &to("files")]);
+    let lines: Vec<_> = said.err.lines().filter(|line| line.contains("missing_file")).collect();
+    assert!(said.code == 0 && lines.iter().any(|line| line.contains("it is left out")), "{said:?}");
+    assert!(!said.err.contains("taken for a file"), "{said:?}");
+}
+
+/// However it was called.
+#[test]
+fn where_a_table_is_is_said_with_its_whole_path() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    std::fs::create_dir(to("d")).unwrap();
+    of_rows(&to("d/x.arrow"), "{'file_path': ['none.lpcm']}");
+    let script = r#"cd "$2" && "$1" info d/x.arrow '*/eeg' && "$1" unpack d/../d/x.arrow out; cat out/*/eeg.meta.yaml"#;
+    let said = try_sh(script, &[&RAB, &dir.path()]).out;
+    let at = dir.path().canonicalize().unwrap();
+    for name in ["table: '", "path: '"] {
+        let file = if name.starts_with('t') { "x.arrow" } else { "none.lpcm" };
+        let line = format!("{name}{}/d/{file}'\n", at.display());
+        assert_eq!(said.matches(&line).count(), 2, "{line} {said}");
+    }
 }
 
 /// Its `kind` becomes the columns of these names.

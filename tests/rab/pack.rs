@@ -327,12 +327,42 @@ fn objects_texts_and_bytes() {
     fs::remove_file(&out).unwrap();
     fs::write(dir.path().join("s.yaml"), "a: [1").unwrap();
     refused(1, &["s.yaml: is no object: "], &[&dir.path(), &"--objects"]);
-    fs::write(dir.path().join("notes.txt"), b"ab\xFFc").unwrap();
-    refused(
-        1,
-        &["dataset \"notes.txt\"", "not UTF-8 at byte 2"],
-        &[&dir.path().join("notes.txt"), &"--text"],
-    );
+}
+
+#[test]
+fn what_should_be_text_and_is_not_utf8_is_bytes() {
+    let dir = folder(&[("notes.txt", b"ab\xFFc")]);
+    let to = |name: &str| dir.path().join(name);
+    let note = "notes.txt: its text is not UTF-8 at byte 2: it is written as bytes";
+    let bytes = |out: &Path, name: &str| {
+        assert!(!good(&[&"info", &out, &name]).contains("type: text"));
+        sh(r#""$1" cat "$2" "$3" | od -An -tx1"#, &[&RAB, &out, &name]).trim().to_owned()
+    };
+    for out in ["x.rab", "x.npz", "x.ra"] {
+        let said = rab(&[&"pack", &"--text", &to(out), &to("notes.txt")]);
+        assert!(said.code == 0 && said.err.contains(note), "{out}: {said:?}");
+        assert_eq!(bytes(&to(out), "*"), "61 62 ff 63", "{out}");
+    }
+    // In the place of what is there, of standard input, and of what a sidecar says.
+    for force in [&["--force"][..], &["--force", "--name", "new"]] {
+        let (out, notes) = (to("x.rab"), to("notes.txt"));
+        let words: [&dyn AsRef<OsStr>; 4] = [&"add", &"--text", &out, &notes];
+        let options = force.iter().map(|option| option as &dyn AsRef<OsStr>);
+        let said = rab(&words.into_iter().chain(options).collect::<Vec<_>>());
+        assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+    }
+    assert_eq!(types(&to("x.rab")), [("notes.txt".into(), "bytes".into()), ("new".into(), "bytes".into())]);
+    let piped = r#"cat "$3" | "$1" pack --text "$2" -"#;
+    let said = try_sh(piped, &[&RAB, &to("in.rab"), &to("notes.txt")]);
+    assert!(said.code == 0 && said.err.contains("standard input: its text is not UTF-8"), "{said:?}");
+    assert_eq!(bytes(&to("in.rab"), "stdin"), "61 62 ff 63");
+    fs::write(to("good.txt"), "good").unwrap();
+    good(&[&"pack", &"--text", &to("good.rab"), &to("good.txt")]);
+    good(&[&"unpack", &to("good.rab"), &to("files")]);
+    fs::write(to("files/good.txt"), b"\xFF").unwrap();
+    let said = rab(&[&"pack", &to("bad.rab"), &to("files")]);
+    assert!(said.code == 0 && said.err.contains("good.txt: its text is not UTF-8 at byte 0"), "{said:?}");
+    assert_eq!(bytes(&to("bad.rab"), "*"), "ff");
 }
 
 #[test]

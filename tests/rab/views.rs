@@ -66,13 +66,30 @@ fn what_has_no_such_face_is_said() {
 }
 
 #[test]
-fn a_text_that_is_none_is_said_with_its_file() {
+fn a_text_that_is_none_is_bytes_or_said_with_its_file() {
     let column = "columnInfo: [{encodingType: text, key: t, maxByteSize: 2, originalType: text}]";
     let codec = ["byteLength: 4", "byteOffset: 0", column, "rows: 2", "type: dataframe"];
     let (_dir, file) = container(&format!("\n{}\n", entry("some table", &codec)), b"ok\xff\xff");
-    let said = rab(&[&"cat", &file, &"some table", &"--as", &"jsonl"]);
+    let lines = "{\"t\":\"ok\"}\n{\"t\":{\"__bytes_hex__\":\"ffff\"}}\n";
+    assert_eq!(good(&[&"cat", &file, &"some table", &"--as", &"jsonl"]), lines);
+    good(&[&"verify", &file]);
+    let said = rab(&[&"cat", &file, &"some table", &"--as", &"arrow"]);
     let want = format!("{}: dataset \"some table\": row 1 of column \"t\" is not Unicode", file.display());
-    assert!(said.code == 12 && said.err.contains(&want), "{said:?}");
+    assert!(said.code == 1 && said.err.contains(&want), "{said:?}");
+    // Characters that are none.
+    let dir = scratch();
+    let npz = dir.path().join("x.npz");
+    let script = "import sys, numpy as np; u = np.frombuffer(bytes([0, 216, 0, 0]), '<U1'); \
+        s = np.array([(u[0], 7)], [('u', '<U1'), ('n', 'u1')]); np.savez(sys.argv[1], s=s, u=u)";
+    python(&[&"-c", &script, &npz]);
+    good(&[&"verify", &npz]);
+    let hex = "{\"__bytes_hex__\":\"00d80000\"}";
+    assert_eq!(good(&[&"cat", &npz, &"s", &"--as", &"jsonl"]), format!("{{\"u\":{hex},\"n\":7}}\n"));
+    assert_eq!(good(&[&"get", &npz, &"s", &"--json"]), format!("[{{\"u\":{hex},\"n\":7}}]\n"));
+    for (name, problem) in [("s", "row 0 of column \"u\" is not Unicode"), ("u", "row 0 is not Unicode")] {
+        let said = rab(&[&"cat", &npz, &name, &"--as", &"csv"]);
+        assert!(said.code == 1 && said.err.contains(problem), "{said:?}");
+    }
 }
 
 #[test]

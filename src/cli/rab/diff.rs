@@ -15,7 +15,7 @@ use crate::cli::complete::dataset_names;
 use crate::cli::reading::Reading;
 use crate::cli::values;
 use crate::diff::{self, Cell, ColumnDifference, Difference, Found, Options, Pair, Side, Values};
-use crate::{Archive, Error, Node, Result, yaml};
+use crate::{Archive, Error, Node, Result, Scalar, yaml};
 
 const DIFFERENT: u8 = 1;
 /// More of a text is not shown.
@@ -164,9 +164,17 @@ fn said_of(values: &Values) -> String {
     let Values { differing, compared, first, cells: (a, b), largest, unit } = values;
     let space = if unit.is_empty() { "" } else { " " };
     let largest =
-        largest.map_or(String::new(), |largest| format!(", largest difference {largest}{space}{unit}"));
+        largest.map(distance).map_or(String::new(), |far| format!(", largest difference {far}{space}{unit}"));
     let index = first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     format!("values: {differing} of {compared} differ{largest}, first [{index}]: {} -> {}", cell(a), cell(b))
+}
+
+fn distance(distance: Scalar) -> String {
+    match distance {
+        Scalar::Int(whole) => whole.to_string(),
+        Scalar::Big(whole) => whole.to_string(),
+        other => other.parts().0.to_string(),
+    }
 }
 
 fn cell(cell: &Cell) -> String {

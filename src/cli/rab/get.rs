@@ -47,7 +47,7 @@ pub struct Get {
     ///
     /// Texts and dates are strings. What JSON has no form for is an object with one key: __float__ (nan, inf, -inf),
     /// __complex__ (real and imaginary part), __bytes_hex__ (bytes, and texts that are no UTF-8 or no Unicode), __tuple__
-    /// (a structure).
+    /// (a structure of Awkward's; those of other arrays are objects with a value for each field).
     #[arg(long, conflicts_with = "kind")]
     json: bool,
 

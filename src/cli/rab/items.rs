@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::output::{Done, Output};
 use crate::array::{Slab, json};
 use crate::tree::Items;
-use crate::{Dataset, Error};
+use crate::{Dataset, Error, view};
 
 /// The items that an index of one axis means, in a list, or the one that a number means.
 pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
@@ -34,7 +34,15 @@ pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
         let problem = format!("the shape {shape:?} is that of more than {most} empty lists");
         return Err(Error::Other(format!("{place}: {problem}, which is the limit")).into());
     }
-    let mut lists = json::Lists::new(slab.shape());
+    let record = dataset.array_description()?.record.as_deref();
+    let mut lists = json::Lists::new(slab.shape(), record);
+    let most = view::limits::most_around(dataset.description());
+    if slab.len().saturating_mul(lists.around()) > most {
+        let (place, count) = (dataset.place(), slab.len());
+        let problem =
+            format!("as JSON {count} elements have more than {most} bytes of names, which is the limit");
+        return Err(Error::Other(format!("{place}: {problem}")).into());
+    }
     for part in dataset.blocks(slab)? {
         lists.add(&part?, out)?;
     }

@@ -25,6 +25,10 @@ use disk::{Disk, Pieces};
 /// Unit of space, of checksums, and so of reading back.
 pub const PIECE: usize = BLOCK as usize;
 
+/// What to do where the limit is too small.
+pub const ADVICE: &str = "set TMPDIR to a directory with more space (a quarter of it is used, at most 16 GiB), or mount \
+    with a larger --spill-size";
+
 /// Stream and frame number.
 pub type Key = (u64, u64);
 

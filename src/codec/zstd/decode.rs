@@ -9,7 +9,7 @@ use ::zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 use super::frame::{self, Stored};
 use super::{Decoded, SMALL};
 use crate::codec::input::Input;
-use crate::codec::spill::{Key, PIECE, Refused, Spill, Writer};
+use crate::codec::spill::{ADVICE, Key, PIECE, Refused, Spill, Writer};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -103,8 +103,7 @@ impl Job<'_> {
     fn too_large(&self, limit: u64) -> Error {
         let size = self.len.map_or("more".to_owned(), |len| format!("{len} bytes"));
         let problem = format!(
-            "the zstd frame decodes to {size}, and {limit} bytes is what may be used on disk for that: \
-             mount with a larger --spill-size"
+            "the zstd frame decodes to {size}, and {limit} bytes is what may be used on disk for that: {ADVICE}"
         );
         self.unsupported(self.stored.start, problem)
     }

@@ -17,6 +17,7 @@ use super::values::Values;
 use super::{check, meta, picked, rewrite, views};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
+use crate::source::Source;
 use crate::tree::{Checksum, Datasets, Description, Identity, Items, Link, Names, Plain, Rewrite, Size};
 use crate::{Error, Result};
 
@@ -62,9 +63,10 @@ impl Archive {
             What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
             // As in its description: the part may be called otherwise than its file.
             What::Data => {
+                let place = array.place(file.ix).dataset(&self.name(number));
                 return Ok(match array.content(file.ix)? {
                     Content::Broken { claimed, error } => {
-                        Content::Broken { claimed, error: error.of_dataset(&self.name(number)) }
+                        Content::Broken { claimed, error: error.of(&place) }
                     }
                     content => content,
                 });
@@ -131,6 +133,11 @@ fn whole_numbers(described: &mut Description, shape: Vec<u64>) {
 impl Datasets for Archive {
     fn count(&self) -> u64 {
         self.layout.files.len() as u64
+    }
+
+    fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
+        let (_, array) = Archive::file(self, number).ok()?;
+        self.store.file(&array.schema()).cloned()
     }
 
     fn size(&self, number: u32) -> Size {

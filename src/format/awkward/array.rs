@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::SCHEMA;
 use super::budget::Of;
 use super::document::{self, Document};
 use super::dtype::Cell;
@@ -42,6 +43,8 @@ pub struct Array {
     pub ordered: Vec<OnceLock<Result<()>>>,
     /// Where the parts are that have a place of their own.
     pub places: Vec<Option<Way>>,
+    /// Is it called by the paths of its files, as its name is something else's too?
+    pub is_by_path: bool,
 }
 
 impl Array {
@@ -66,6 +69,7 @@ impl Array {
             sums: (0..count).map(|_| Mutex::default()).collect(),
             ordered: (0..count).map(|_| OnceLock::new()).collect(),
             places: vec![None; count],
+            is_by_path: false,
             graph,
         }
     }
@@ -115,8 +119,13 @@ impl Array {
         }
     }
 
+    /// The name of its schema member.
+    pub fn schema(&self) -> String {
+        format!("{}{SCHEMA}", self.name)
+    }
+
     pub fn place(&self, ix: Ix) -> Place {
-        self.store.place(&self.path(ix))
+        self.store.place(&self.schema(), &self.path(ix))
     }
 
     /// Takes room to keep so many numbers.
@@ -178,7 +187,7 @@ impl Array {
         let node = self.node(ix)?;
         let flat = node.flat().ok_or(Error::NotFound)?;
         let need = node.len.saturating_mul(flat.of.size());
-        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, &self.path(ix))) {
+        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, self.place(ix))) {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
                 log::error!("{error}; reads of it give that error");
                 Content::Broken { claimed: self.claimed(ix), error }

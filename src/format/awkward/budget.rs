@@ -66,7 +66,15 @@ impl Budget {
         Budget { len, left: Of::ALL.map(|of| AtomicU64::new(most(of, len))) }
     }
 
-    /// Takes so many for good; nothing if there are fewer.
+    /// What was taken for an array that is refused as a whole is not there any more. Only of what costs time once for each
+    /// byte of a schema, of which there are so many: else the time would have no bound.
+    pub fn give_back(&self, of: Of, count: u64) {
+        if let Some(left) = self.left.get(of as usize) {
+            left.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes so many; nothing if there are fewer.
     pub fn take(&self, of: Of, count: u64) -> Result<(), Fault> {
         let Some(left) = self.left.get(of as usize) else { return Ok(()) };
         let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(count));
@@ -96,6 +104,8 @@ mod tests {
             fault.problem,
             "the container has more than 262145 arrays and parts of arrays, which is the limit"
         );
+        budget.give_back(Of::Parts, 1);
+        budget.take(Of::Parts, 1).unwrap();
         budget.take(Of::Names, 5).unwrap();
         assert!(budget.take(Of::Kept, u64::MAX).is_err());
     }

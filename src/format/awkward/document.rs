@@ -63,12 +63,12 @@ pub fn reads(document: &Document) -> Vec<String> {
 
 /// The schema in these bytes, which have this CRC-32 if one is recorded. Only reading them can fail.
 pub fn read(content: Content, crc: Option<u32>, budget: &Budget) -> Result<Result<Document, Fault>> {
-    if let Content::Broken {
-        error: Error::Damaged { problem, .. } | Error::Unsupported { problem, .. },
-        ..
-    } = content
-    {
-        return Ok(Err(problem.into()));
+    match content {
+        Content::Broken { error: Error::Damaged { problem, .. }, .. } => return Ok(Err(problem.into())),
+        Content::Broken { error: Error::Unsupported { problem, .. }, .. } => {
+            return Ok(Err(Fault::unsupported(problem)));
+        }
+        _ => {}
     }
     let len = content.known_len().unwrap_or(0);
     if let Err(fault) = budget.take(Of::Schemas, len) {

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 
 use super::json::Json;
 use crate::array::{Dtype, Element, Endian, Kind, Times};
+use crate::codec::zip::Fault;
 
 /// An element has no more bytes, fields or dimensions.
 const MOST_BYTES: u64 = 1 << 30;
@@ -42,14 +43,18 @@ pub enum Cell {
     Fields(Vec<(Box<str>, u64, Type)>),
 }
 
-/// The error says what is wrong with it.
-pub fn parse(json: &Json) -> Result<Type, String> {
+/// The error says what is wrong with it, or which limit it is over.
+pub fn parse(json: &Json) -> Result<Type, Fault> {
     typed(json, 0)
 }
 
-fn typed(json: &Json, depth: usize) -> Result<Type, String> {
+fn limit<T>(problem: String) -> Result<T, Fault> {
+    Err(Fault::unsupported(problem))
+}
+
+fn typed(json: &Json, depth: usize) -> Result<Type, Fault> {
     if depth == DEEPEST {
-        return Err(format!("the element type is nested deeper than {DEEPEST} levels, which is the limit"));
+        return limit(format!("the element type is nested deeper than {DEEPEST} levels, which is the limit"));
     }
     match json {
         Json::Str(text) => simple(text),
@@ -69,29 +74,32 @@ fn is_fields(json: &Json) -> bool {
     json.as_list().is_some_and(|items| !items.is_empty() && items.iter().all(is_field))
 }
 
-fn repeated(of: Type, sizes: &Json) -> Result<Type, String> {
+fn repeated(of: Type, sizes: &Json) -> Result<Type, Fault> {
     let sizes = match sizes {
         Json::List(sizes) => sizes.as_slice(),
         one => std::slice::from_ref(one),
     };
     let size = |size: &Json| {
         let size = size.as_int().and_then(|size| u64::try_from(size).ok());
-        size.ok_or_else(|| {
-            "an element type has a shape that is no list of whole numbers from 0 on".to_owned()
-        })
+        size.ok_or("an element type has a shape that is no list of whole numbers from 0 on")
     };
     let mut shape = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
     shape.extend(of.shape);
     let whole = Type { shape, ..of };
     if whole.shape.len() > MOST_DIMENSIONS {
-        return Err(format!("an element type has more than {MOST_DIMENSIONS} dimensions"));
+        return limit(format!(
+            "an element type has more than {MOST_DIMENSIONS} dimensions, which is the limit"
+        ));
     }
     whole.checked()
 }
 
-fn structure(fields: &[Json], depth: usize) -> Result<Type, String> {
-    if fields.is_empty() || fields.len() > MOST_FIELDS {
-        return Err(format!("an element type has {} fields, known are 1 to {MOST_FIELDS}", fields.len()));
+fn structure(fields: &[Json], depth: usize) -> Result<Type, Fault> {
+    if fields.is_empty() {
+        return Err("an element type has no fields".into());
+    }
+    if fields.len() > MOST_FIELDS {
+        return limit(format!("an element type has {} fields, {MOST_FIELDS} are the limit", fields.len()));
     }
     let (mut found, mut names, mut width) = (Vec::with_capacity(fields.len()), HashSet::new(), 0u64);
     for field in fields {
@@ -101,7 +109,7 @@ fn structure(fields: &[Json], depth: usize) -> Result<Type, String> {
         let of = typed(of, depth + 1)?;
         let size = of.size();
         if !names.insert(name) {
-            return Err(format!("an element type has two fields {name:?}"));
+            return Err(format!("an element type has two fields {name:?}").into());
         }
         found.push((name.clone(), width, of));
         width += size;
@@ -109,8 +117,8 @@ fn structure(fields: &[Json], depth: usize) -> Result<Type, String> {
     Type { cell: Cell::Fields(found), width, shape: Vec::new() }.checked()
 }
 
-fn simple(text: &str) -> Result<Type, String> {
-    let unknown = || format!("the element type {text:?} is not known");
+fn simple(text: &str) -> Result<Type, Fault> {
+    let unknown = || Fault::from(format!("the element type {text:?} is not known"));
     let (endian, bare) = match text.split_at_checked(1) {
         Some((">", bare)) => (Endian::Big, bare),
         Some(("<" | "|" | "=", bare)) => (Endian::Little, bare),
@@ -179,13 +187,13 @@ impl Type {
         self.shape.iter().product::<u64>() * self.width
     }
 
-    fn checked(self) -> Result<Type, String> {
+    fn checked(self) -> Result<Type, Fault> {
         // Sizes of 0 make it small, and all the same there may be many lists.
         let most =
             self.shape.iter().try_fold(self.width.max(1), |size, axis| size.checked_mul((*axis).max(1)));
         match most {
             Some(size) if size <= MOST_BYTES => Ok(self),
-            _ => Err(format!("an element takes more than {MOST_BYTES} bytes, which is the limit")),
+            _ => limit(format!("an element takes more than {MOST_BYTES} bytes, which is the limit")),
         }
     }
 
@@ -253,7 +261,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<(String, u64, Vec<u64>), String> {
-        let found = parse(&json::parse(text, &Budget::new(0)).unwrap())?;
+        let found = parse(&json::parse(text, &Budget::new(0)).unwrap()).map_err(|fault| fault.problem)?;
         Ok((found.descr(), found.size(), found.shape))
     }
 
@@ -285,6 +293,17 @@ mod tests {
             (r#"[[["p", "int8"]], [2]]"#, r#"[("p", '|i1')]"#, 2, vec![2]),
         ] {
             assert_eq!(of(text), Ok((descr.into(), size, shape)), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_are_no_damage() {
+        let deep = format!("{}\"int8\"{}", "[[\"x\", ".repeat(17), "]]".repeat(17));
+        let fields = (0..4097).map(|n| format!("[\"{n}\", \"int8\"]")).collect::<Vec<_>>().join(", ");
+        let axes = format!("[\"int8\", [{}1]]", "1, ".repeat(32));
+        for text in [&*deep, &format!("[{fields}]"), &axes, "[\"int8\", [1073741825]]"] {
+            let fault = parse(&json::parse(text, &Budget::new(0)).unwrap()).unwrap_err();
+            assert!(fault.is_unsupported && fault.problem.contains("limit"), "{fault:?}");
         }
     }
 

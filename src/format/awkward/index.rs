@@ -69,6 +69,11 @@ fn name(file: &File, is_by_path: bool) -> Box<str> {
     if is_by_path { file.way.escaped() } else { file.way.joined() }
 }
 
+/// Of each array: is it called by the paths of its files?
+pub fn by_path(arrays: usize, layout: &Layout) -> Vec<bool> {
+    Called::new(arrays, &layout.files).by_path
+}
+
 /// What files are called, array by array.
 struct Called<'f> {
     all: &'f [File],

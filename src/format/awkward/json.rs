@@ -23,10 +23,12 @@ pub enum Json {
 
 /// The error says what is wrong, and at which byte, or that the budget does not suffice.
 pub fn parse(text: &str, budget: &Budget) -> Result<Json, Fault> {
-    let mut parser = Parser { text, at: 0, budget };
-    let value = parser.value(0)?;
-    parser.space();
-    if parser.at < text.len() { Err(parser.wrong("text follows the value")) } else { Ok(value) }
+    let mut parser = Parser { text, at: 0, budget, values: 0 };
+    let value = parser.value(0).and_then(|value| {
+        parser.space();
+        if parser.at < text.len() { Err(parser.wrong("text follows the value")) } else { Ok(value) }
+    });
+    value.inspect_err(|_| budget.give_back(Of::Values, parser.values))
 }
 
 impl Json {
@@ -95,6 +97,8 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     budget: &'t Budget,
+    /// How many were taken from it.
+    values: u64,
 }
 
 impl Parser<'_> {
@@ -126,11 +130,11 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Json, Fault> {
         if depth == DEEPEST {
-            return Err(
-                self.wrong(&format!("the JSON is nested deeper than {DEEPEST} levels, which is the limit"))
-            );
+            let problem = format!("the JSON is nested deeper than {DEEPEST} levels, which is the limit");
+            return Err(Fault::unsupported(self.wrong(&problem).problem));
         }
         self.budget.take(Of::Values, 1)?;
+        self.values += 1;
         self.space();
         match self.peek() {
             Some(b'{') => self.map(depth),
@@ -314,6 +318,16 @@ mod tests {
         let mut out = Vec::new();
         write_text("a\"\\\u{1}é", &mut out);
         assert_eq!(parse(std::str::from_utf8(&out).unwrap()).unwrap().as_str(), Some("a\"\\\u{1}é"));
+    }
+
+    #[test]
+    fn values_of_what_is_refused_are_there_for_others() {
+        let (budget, most) = (Budget::new(0), 1 << 22);
+        super::parse("[1, 2, {\"a\": nul", &budget).unwrap_err();
+        budget.take(Of::Values, most - 3).unwrap();
+        assert!(super::parse("[1, 2, 3]", &budget).unwrap_err().is_unsupported);
+        super::parse("[1, 2]", &budget).unwrap();
+        budget.take(Of::Values, 1).unwrap_err();
     }
 
     #[test]

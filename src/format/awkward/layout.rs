@@ -20,6 +20,7 @@ use super::array::Array;
 use super::budget::{Budget, Of};
 use super::faces::Face;
 use super::graph::{Column, Edge, Encoding, Ix, Kind, Lists, Rows};
+use super::index;
 use super::picked::Pick;
 use super::way::Way;
 use crate::codec::zip::Fault;
@@ -72,7 +73,9 @@ pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
             }
         }
     };
-    let arrays = arrays.into_iter().enumerate().map(place).collect();
+    let mut arrays: Vec<Array> = arrays.into_iter().enumerate().map(place).collect();
+    let by_path = index::by_path(arrays.len(), &layout);
+    arrays.iter_mut().zip(by_path).for_each(|(array, is_by_path)| array.is_by_path = is_by_path);
     (arrays, layout)
 }
 
@@ -165,19 +168,23 @@ struct Placing<'a> {
     budget: &'a Budget,
     is_plain: bool,
     placed: Placed,
+    /// Bytes of names that were taken from it.
+    taken: u64,
     /// The budget does not suffice: nothing more is placed.
     fault: Option<Fault>,
 }
 
 impl<'a> Placing<'a> {
     fn new(array: &'a Array, number: usize, budget: &'a Budget) -> Placing<'a> {
-        Placing { array, number, budget, is_plain: false, placed: Placed::default(), fault: None }
+        Placing { array, number, budget, is_plain: false, placed: Placed::default(), taken: 0, fault: None }
     }
 
     fn placed(mut self, root: &Way) -> Result<Placed, Fault> {
         self.directory(self.array.graph.root, root);
         self.link();
-        self.fault.map_or(Ok(self.placed), Err)
+        let Some(fault) = self.fault else { return Ok(self.placed) };
+        self.budget.give_back(Of::Names, self.taken);
+        Err(fault)
     }
 }
 
@@ -185,7 +192,10 @@ impl Placing<'_> {
     /// Is there room for a path?
     fn has_room(&mut self, way: &Way) -> bool {
         if self.fault.is_none() {
-            self.fault = self.budget.take(Of::Names, way.len() as u64).err();
+            match self.budget.take(Of::Names, way.len() as u64) {
+                Ok(()) => self.taken += way.len() as u64,
+                Err(fault) => self.fault = Some(fault),
+            }
         }
         self.fault.is_none()
     }

@@ -14,8 +14,11 @@ pub const MOST_NAMED: usize = 1000;
 /// `meta.yaml` of an array or of a part of it.
 pub fn text(array: &Array, ix: Ix) -> String {
     let mut fields = Vec::new();
+    if ix == array.graph.root.to {
+        fields.push(("array", Node::text(&array.name)));
+    }
     // Where the names of files do not tell.
-    let place = array.places.get(ix).and_then(Option::as_ref);
+    let place = array.places.get(ix).and_then(Option::as_ref).filter(|_| !array.is_by_path);
     let called = place.map(|way| (way.joined(), way.escaped())).filter(|(name, path)| name != path);
     fields.extend(called.map(|(name, _)| ("name", Node::text(&name))));
     if let Ok(node) = array.node(ix) {

@@ -204,7 +204,8 @@ fn read(context: &Context) -> Result<Read> {
         return damaged("it has no arrays: no member is called .json at its end".into());
     }
     if schemas.len() > MOST_ARRAYS {
-        return damaged(format!("it has {} arrays, {MOST_ARRAYS} are the limit", schemas.len()));
+        let problem = format!("it has {} arrays, {MOST_ARRAYS} are the limit", schemas.len());
+        return Err(Error::Unsupported { place: store.source().place(), problem });
     }
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));
     let (arrays, layout) = layout::layout(arrays.collect::<Result<Vec<_>>>()?);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::array::Array;
 use super::graph::Flat;
 use super::store::Store;
-use super::{SCHEMA, check, document};
+use super::{check, document};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::zip::{Body, Members};
@@ -92,7 +92,7 @@ fn every(store: &Store, arrays: &[&Arc<Array>], notes: &mut Vec<String>) -> BTre
 fn used(store: &Store, arrays: &[&Arc<Array>]) -> Result<BTreeSet<usize>> {
     let mut numbers = BTreeSet::new();
     for array in arrays {
-        array.document.as_ref().map_err(|fault| fault.error(store.place(&array.name)))?;
+        array.document.as_ref().map_err(|fault| fault.error(array.place(array.graph.root.to)))?;
         numbers.extend(of_array(store, array));
     }
     Ok(numbers)
@@ -101,7 +101,7 @@ fn used(store: &Store, arrays: &[&Arc<Array>]) -> Result<BTreeSet<usize>> {
 /// The schema of an array, and what it reads as far as that is known.
 fn of_array(store: &Store, array: &Array) -> Vec<usize> {
     let reads = array.document.as_ref().map(document::reads).unwrap_or_default();
-    let names = reads.into_iter().chain([format!("{}{SCHEMA}", array.name)]);
+    let names = reads.into_iter().chain([array.schema()]);
     names.filter_map(|name| store.find(&name)).collect()
 }
 
@@ -117,7 +117,7 @@ fn add(store: &Store, number: usize, members: &mut Members, (path, file): (&Path
     })?;
     if let Some(record) = record.filter(|record| record.crc != written.crc) {
         let problem = format!("its CRC-32 is {:08x}, recorded is {:08x}", written.crc, record.crc);
-        return Err(Error::damaged(store.place(name), problem));
+        return Err(Error::damaged(store.place(name, name), problem));
     }
     members.keep(written);
     Ok(())

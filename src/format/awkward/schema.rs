@@ -38,6 +38,7 @@ pub fn graph(document: &Document, budget: &Budget) -> Graph {
         prefix,
         budget,
         is_spent: Cell::new(false),
+        parts: Cell::new(0),
         ids: HashMap::new(),
         made: HashMap::new(),
         nodes: Vec::new(),
@@ -51,7 +52,10 @@ pub fn graph(document: &Document, budget: &Budget) -> Graph {
             let Reader { nodes, warnings, .. } = reader;
             Graph { nodes, root, warnings: warnings.into_iter().collect(), circles: Vec::new() }
         }
-        Err(fault) => Graph::refused("schema", fault),
+        Err(fault) => {
+            budget.give_back(Of::Parts, reader.parts.get());
+            Graph::refused("schema", fault)
+        }
     }
 }
 
@@ -60,6 +64,8 @@ struct Reader<'j> {
     budget: &'j Budget,
     /// The budget does not suffice: nothing more is made, and what was is not used.
     is_spent: Cell<bool>,
+    /// How many were taken from it.
+    parts: Cell<u64>,
     /// None: given twice.
     ids: HashMap<i64, Option<&'j Json>>,
     made: HashMap<i64, Ix>,
@@ -132,10 +138,11 @@ impl<'j> Reader<'j> {
     /// The array that an expression stands for, or what was refused in its place. The error: the budget is spent.
     fn array(&mut self, json: &'j Json, depth: usize) -> Found<Edge> {
         self.take(Of::Parts, 1)?;
+        self.parts.set(self.parts.get() + 1);
         let id = id_of(json);
         if depth == DEEPEST {
             let problem = format!("arrays are nested deeper than {DEEPEST} levels, which is the limit");
-            return Ok(self.refuse(id, "nested", problem.into()));
+            return Ok(self.refuse(id, "nested", Fault::unsupported(problem)));
         }
         let made = identified(json).and_then(|(key, value)| match key {
             "ref" => self.reference(value).map(Err),
@@ -252,7 +259,7 @@ impl<'j> Reader<'j> {
 fn identified(json: &Json) -> Found<(&'static str, &Json)> {
     let Some(pairs) = json.as_map() else { return wrong("an expression is no JSON object") };
     if pairs.len() > MOST_KEYS {
-        return wrong(format!("an expression has {} keys, {MOST_KEYS} are the limit", pairs.len()));
+        return unsupported(format!("an expression has {} keys, {MOST_KEYS} are the limit", pairs.len()));
     }
     let mut found = KEYS.into_iter().filter_map(|key| json.get(key).map(|value| (key, value)));
     match (found.next(), found.next()) {

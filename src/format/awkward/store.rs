@@ -2,6 +2,7 @@
 //! names is looked for among them and nowhere else.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::{Component, Path};
 use std::sync::{Arc, OnceLock};
@@ -27,6 +28,8 @@ pub struct Store {
     members: Vec<Member>,
     /// Of members of one name the last, as Python has it.
     index: HashMap<Box<str>, usize>,
+    /// Files that are not read, and why.
+    refused: HashMap<Box<str>, Box<str>>,
     /// Names that more than one member has.
     pub twice: Vec<Box<str>>,
     /// Members whose numbers were compared with what they tell of.
@@ -70,8 +73,20 @@ impl Store {
         let streams = || Streams::new(engine.clone(), source.clone(), header.clone());
         let (deflated, compressed) = (streams(), streams());
         let budget = Budget::new(source.len());
-        let (looked, lengths) = (Mutex::default(), Lengths::default());
-        Ok(Store { source, engine, budget, members, index, twice, looked, lengths, deflated, compressed })
+        let (refused, looked, lengths) = (HashMap::new(), Mutex::default(), Lengths::default());
+        Ok(Store {
+            source,
+            engine,
+            budget,
+            members,
+            index,
+            refused,
+            twice,
+            looked,
+            lengths,
+            deflated,
+            compressed,
+        })
     }
 
     /// The files of a directory: the schemas that were opened, and what they read, as far as it is there. Each is called
@@ -84,14 +99,21 @@ impl Store {
             schemas.iter().map(|(name, source)| file(name, source.clone())).collect();
         let numbered = |(number, member): (usize, &Member)| (member.name.clone(), number);
         let mut index: HashMap<Box<str>, usize> = members.iter().enumerate().map(numbered).collect();
+        let mut refused = HashMap::new();
         for name in reads {
             let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
             if index.contains_key(name.as_str()) || !is_inside {
                 continue;
             }
-            if let Ok(found) = siblings.find(Path::new(name)) {
-                index.insert(name.as_str().into(), members.len());
-                members.push(file(name, Arc::new(found)));
+            match siblings.find(Path::new(name)) {
+                Ok(found) => {
+                    index.insert(name.as_str().into(), members.len());
+                    members.push(file(name, Arc::new(found)));
+                }
+                Err(Error::Read { cause, .. }) if cause.kind() != io::ErrorKind::NotFound => {
+                    refused.insert(name.as_str().into(), cause.to_string().into());
+                }
+                Err(_) => {}
             }
         }
         let (source, engine) = (context.source.clone(), context.engine.clone());
@@ -103,6 +125,7 @@ impl Store {
             budget: Budget::new(0),
             members,
             index,
+            refused,
             twice: Vec::new(),
             looked: Mutex::default(),
             lengths: Lengths::default(),
@@ -136,8 +159,17 @@ impl Store {
         self.source.len().max(self.members.iter().map(file).fold(0, u64::saturating_add))
     }
 
-    pub fn place(&self, dataset: &str) -> Place {
-        self.source.place().dataset(dataset)
+    /// A dataset of the array whose schema is this member, for messages.
+    pub fn place(&self, schema: &str, dataset: &str) -> Place {
+        self.file(schema).unwrap_or(&self.source).place().dataset(dataset)
+    }
+
+    /// The file that a member is, where members are files.
+    pub fn file(&self, name: &str) -> Option<&Arc<dyn Source>> {
+        match &self.members.get(self.find(name)?)?.data {
+            Data::File(source) => Some(source),
+            Data::Zip { .. } => None,
+        }
     }
 
     pub fn count(&self) -> usize {
@@ -211,7 +243,8 @@ impl Store {
     }
 
     fn missing(&self, member: &str) -> Fault {
-        format!("there is no member {member:?}").into()
+        let why = self.refused.get(member).map_or(String::new(), |why| format!(": {why}"));
+        format!("there is no member {member:?}{why}").into()
     }
 
     /// Where a member's data is in the ZIP file, and the record of it.
@@ -269,8 +302,7 @@ impl Store {
 
     /// The first `need` bytes of a blob, decompressed. It is damaged if they are all not there, and if it is compressed
     /// also if there are more: nothing is decoded that nobody asked for.
-    pub fn blob(&self, blob: &Blob, need: u64, dataset: &str) -> Result<Content> {
-        let place = self.place(dataset);
+    pub fn blob(&self, blob: &Blob, need: u64, place: Place) -> Result<Content> {
         let number =
             self.find(&blob.member).ok_or_else(|| self.missing(&blob.member).error(place.clone()))?;
         let whole = self.content(number)?;

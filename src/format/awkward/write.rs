@@ -4,12 +4,13 @@
 //! N/counts, or N/offsets, or N/starts and N/stops      where its lists are
 //! N/content   (or N/content/data)                      what they are of; or the parts of another jagged array
 //! ```
-//! What follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
+//! What `meta.yaml` tells to be an array by itself is one, also if it is called as a part. What follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
 //! so is `meta.yaml`, and what it tells of another class is refused.
 
 mod pairs;
 mod schema;
 mod told;
+mod types;
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
@@ -24,8 +25,9 @@ use crate::format::target::zip::{Body, Members, Written};
 use crate::format::target::{NewDataset, NewFile, Temporary, What, WriteOptions};
 use crate::tree::naming;
 use crate::{Error, Result};
-use schema::{Schema, ascii, dtype};
+use schema::{Schema, ascii};
 use told::Told;
+use types::dtype;
 
 /// What is written is what this version of the reference reads and writes.
 const VERSION: &str = "0.15.5";
@@ -39,6 +41,8 @@ pub struct Writer {
     names: Vec<String>,
     /// By what may be the name of the array, or part of one, that it is said of.
     told: BTreeMap<String, Vec<Told>>,
+    /// What was told to be arrays by themselves: where their parts are, and their names.
+    wholes: BTreeMap<String, String>,
 }
 
 /// A flat array whose bytes are written.
@@ -96,8 +100,8 @@ impl Writer {
         let failed = |cause| Error::write(Place::file(path), cause);
         let file = Temporary::create(path, options.force).map_err(failed)?;
         let (path, members) = (path.to_owned(), Members::new(options.jobs));
-        let (arrays, names, told) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
-        Ok(Writer { path, file, members, arrays, names, told })
+        let (arrays, names) = (BTreeMap::new(), Vec::new());
+        Ok(Writer { path, file, members, arrays, names, told: BTreeMap::new(), wholes: BTreeMap::new() })
     }
 
     /// Why the numbers just read say nothing new beside others that tell where the same lists are.
@@ -144,28 +148,48 @@ impl Writer {
     /// The elements of the flat array at a place.
     fn elements(&self, place: &str) -> Option<&Added> {
         let is_array = !place.is_empty() || self.nameless() == ["data"];
-        self.arrays.get(place).or_else(|| self.part(place, "data").filter(|_| is_array))
+        // What is called as a directory of its own may be the data of another array.
+        let of_that_name = self.arrays.get(place).filter(|_| !self.wholes.contains_key(place));
+        of_that_name.or_else(|| self.part(place, "data").filter(|_| is_array))
     }
 
     fn part(&self, place: &str, part: &str) -> Option<&Added> {
         self.arrays.get(&below(place, part))
     }
 
+    /// Where the array is that a dataset is a part of.
+    fn place<'n>(&self, name: &'n str, nameless: &[&str]) -> &'n str {
+        let is_whole =
+            |(place, part): &(&str, &str)| is_part(first(part)) && self.wholes.contains_key(*place);
+        let above =
+            name.rmatch_indices('/').filter_map(|(at, _)| Some((name.get(..at)?, name.get(at + 1..)?)));
+        above.into_iter().find(is_whole).map_or_else(|| root(name, nameless), |(place, _)| place)
+    }
+
     /// The schemas, with the names of their members.
     fn schemas(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
         let mut schemas = Vec::new();
-        let (mut done, mut used, nameless) = (HashSet::new(), HashSet::new(), self.nameless());
+        let (mut done, mut roots, mut used) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let nameless = self.nameless();
         for name in &self.names {
-            let root = root(name, nameless);
-            if !done.insert(root) {
+            let place = self.place(name, nameless);
+            if !done.insert(place) {
                 continue;
             }
+            let root = self.wholes.get(place).map_or(place, |name| name);
+            if !roots.insert(root) {
+                return Err(io::Error::other(format!("there are two arrays {root:?}: rename one of them")));
+            }
             let mut schema = Schema::new(self, root);
-            let made = schema.array(root, 0).and_then(|dimensions| match self.told.get(root) {
+            let made = schema.array(place, 0).and_then(|dimensions| match self.told.get(place) {
                 Some(told) => Told::check(told, &dimensions),
                 None => Ok(()),
             });
-            made.map_err(|problem| io::Error::other(format!("array {root:?}: {problem}")))?;
+            made.map_err(|problem| {
+                let is_meant_otherwise = place != name && !self.wholes.contains_key(place);
+                let hint = if is_meant_otherwise { OTHERWISE } else { "" };
+                io::Error::other(format!("array {root:?}: {problem}{hint}"))
+            })?;
             let mut text = format!("{{\"awkward0\": \"{VERSION}\", \"schema\": ").into_bytes();
             used.extend(schema.used);
             text.extend(schema.json);
@@ -178,8 +202,10 @@ impl Writer {
         }
         let is_lost = |(_, added): &(&String, &Added)| !used.contains(&*added.member);
         if let Some((name, _)) = self.arrays.iter().find(is_lost) {
-            let root = root(name, nameless);
-            return Err(io::Error::other(format!("dataset {name:?} is no part of array {root:?}")));
+            let place = self.place(name, nameless);
+            return Err(io::Error::other(format!(
+                "dataset {name:?} is no part of array {place:?}{OTHERWISE}"
+            )));
         }
         Ok(schemas)
     }
@@ -188,6 +214,19 @@ impl Writer {
 fn below(place: &str, part: &str) -> String {
     if place.is_empty() { part.to_owned() } else { format!("{place}/{part}") }
 }
+
+/// The first component of a name.
+fn first(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(first, _)| first)
+}
+
+fn is_part(component: &str) -> bool {
+    component == "data" || JAGGED.contains(&component)
+}
+
+/// What to do about an array that was meant to be another one.
+const OTHERWISE: &str = " (datasets called counts, offsets, starts, stops, content or data are taken for parts: what is an \
+                         array by itself needs another name)";
 
 /// The parts of a jagged array.
 const JAGGED: [&str; 5] = ["counts", "offsets", "starts", "stops", "content"];
@@ -200,12 +239,12 @@ fn told_of(name: &str) -> Option<&str> {
 
 /// The array that a dataset is a part of: its name up to the first part of a jagged array, or of one without a name.
 fn root<'n>(name: &'n str, nameless: &[&str]) -> &'n str {
-    if name.split('/').next().is_some_and(|first| nameless.contains(&first)) {
+    if nameless.contains(&first(name)) {
         return "";
     }
     let mut at = 0;
     for part in name.split('/') {
-        if at > 0 && (part == "data" || JAGGED.contains(&part)) {
+        if at > 0 && is_part(part) {
             return name.get(..at - 1).unwrap_or(name);
         }
         at += part.len() + 1;
@@ -267,13 +306,16 @@ impl NewFile for Writer {
                 let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
                 let own = told.name.clone().filter(|own| is_so(&&**own));
                 // What would else be called as something else is called by the path of its file.
+                if let Some(array) = &told.array {
+                    self.wholes.insert(own.clone().unwrap_or_else(|| place.to_owned()), array.clone());
+                }
                 for name in own.into_iter().chain([place.to_owned()]) {
                     self.told.entry(name).or_default().push(told.clone());
                 }
                 return Ok(vec!["it is left out: a schema is written instead of it".into()]);
             }
             return Err(io::Error::other(
-                "it is no array, and Awkward containers hold flat and jagged arrays",
+                "it is no array, and Awkward containers hold flat and jagged arrays: leave it out (a .rab file holds everything)",
             ));
         };
         let mut left_out = Vec::new();
@@ -295,7 +337,7 @@ impl NewFile for Writer {
         let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
         // Where lists begin and end is read again.
         let is_read_again = matches!(name.rsplit('/').next(), Some("starts" | "stops"));
-        let compression = if is_read_again { Compression::None } else { dataset.compression };
+        let compression = dataset.compression.filter(|_| !is_read_again).unwrap_or_default();
         let written = self.written(&member, &mut watched, compression)?;
         let numbers = watched.numbers();
         if let Some(why) = self.follows(name, numbers.as_ref()) {

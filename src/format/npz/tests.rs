@@ -13,8 +13,14 @@ fn write(path: &Path) {
     let mut writer = target::create(path, &WriteOptions { jobs: 1, force: true }).unwrap();
     let mut add = |name: &str, what: What<'_>, compression, data: &[u8]| {
         let (name, metadata) = (Text::from(name), Node::Null);
-        let dataset =
-            NewDataset { name: &name, metadata: &metadata, what, compression, origin: None, facts: None };
+        let dataset = NewDataset {
+            name: &name,
+            metadata: &metadata,
+            what,
+            compression: Some(compression),
+            origin: None,
+            facts: None,
+        };
         writer.add(&dataset, &mut &*data).unwrap();
     };
     let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Little };

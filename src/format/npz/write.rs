@@ -66,7 +66,7 @@ impl NewFile for Writer {
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
-        let compression = dataset.compression;
+        let compression = dataset.compression.unwrap_or_default();
         let mut left_out = Vec::new();
         if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
             left_out.push("its metadata is left out".into());

@@ -19,7 +19,7 @@ use crate::array::Array;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, NameList, Names, Rewrite, Sampling, Size};
+use crate::tree::{Datasets, Description, Identity, NameList, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -158,6 +158,11 @@ impl Datasets for Archive {
             Some(_) => None,
             None => self.set.data(number).ok().map(|data| data.source.clone()),
         }
+    }
+
+    fn identity(&self, number: u32) -> Option<Identity> {
+        let data = if self.set.text(number).is_none() { self.set.data(number).ok()? } else { return None };
+        data.number.map(|number| [number, 0, 0])
     }
 
     fn row(&self, number: u32) -> Option<Row> {

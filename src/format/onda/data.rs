@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
+use super::decoded::DecodedFiles;
 use super::table::Signal;
 use crate::array::{Array, Dtype, Element, Endian, Order};
-use crate::codec::{Engine, Piped, ZstdStream};
 use crate::content::Content;
 use crate::error::Place;
 use crate::source::{Siblings, Source};
@@ -18,6 +18,8 @@ pub struct Data {
     pub source: Arc<dyn Source>,
     /// Decoded, if we can.
     content: Content,
+    /// Rows with the same one have the same decoded bytes; None where nothing is decoded.
+    pub number: Option<u64>,
     pub encoding: Encoding,
     pub layout: Option<Layout>,
     place: Place,
@@ -37,10 +39,10 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    pub fn named(format: Option<&str>) -> Encoding {
+    pub fn named(format: &str) -> Encoding {
         match format {
-            Some("lpcm") => Encoding::Lpcm,
-            Some("lpcm.zst") => Encoding::Zstd,
+            "lpcm" => Encoding::Lpcm,
+            "lpcm.zst" => Encoding::Zstd,
             _ => Encoding::Unknown,
         }
     }
@@ -79,18 +81,11 @@ impl Layout {
 }
 
 impl Data {
-    /// `decoders` are programs by the formats that they decode.
-    pub fn find(
-        signal: &Signal,
-        siblings: &Siblings,
-        engine: &Arc<Engine>,
-        decoders: &[(String, String)],
-        place: &Place,
-    ) -> Result<Data> {
+    pub fn find(signal: &Signal, siblings: &Siblings, files: &DecodedFiles, place: &Place) -> Result<Data> {
         let path = signal.path.as_deref().unwrap_or_default();
         let absent = |problem: &str| Error::read(place.clone(), std::io::Error::other(problem));
         let local = local(path).map_err(|problem| absent(&problem))?;
-        let source: Arc<dyn Source> = Arc::new(siblings.find(&local).map_err(|error| match error {
+        let source = Arc::new(siblings.find(&local).map_err(|error| match error {
             Error::Read { cause, .. } if path.is_empty() => Error::Read { place: place.clone(), cause },
             Error::Read { cause, .. } => {
                 let directory = place.file.parent().unwrap_or(Path::new(""));
@@ -99,28 +94,16 @@ impl Data {
             }
             other => other,
         })?);
-        let mut encoding = Encoding::named(signal.format.as_deref());
-        let format = signal.format.as_deref().unwrap_or_default();
-        let program = decoders.iter().rev().find(|(name, _)| name == format && encoding == Encoding::Unknown);
-        let all = 0..source.len();
         let place = Place { file: source.path().to_owned(), ..place.clone() };
-        let content = match encoding {
-            _ if program.is_some() => {
-                encoding = Encoding::Program;
-                let command = program.map_or("", |(_, command)| command);
-                let piped = Piped::new(engine.clone(), source.clone(), command, place.clone());
-                Content::Computed(Arc::new(piped))
-            }
-            Encoding::Lpcm | Encoding::Program | Encoding::Unknown => {
-                Content::Stored { source: source.clone(), range: all }
-            }
-            Encoding::Zstd => {
-                let stream = ZstdStream::new(engine.clone(), source.clone(), all, None, place.clone());
-                Content::Computed(Arc::new(stream))
-            }
+        let format = signal.format.as_deref().unwrap_or_default();
+        let (encoding, decoded) = files.find(&source, format, &place);
+        let number = decoded.as_ref().map(|decoded| decoded.number);
+        let content = match decoded {
+            Some(decoded) => Content::Computed(decoded.bytes),
+            None => Content::Stored { source: source.clone(), range: 0..source.len() },
         };
         let layout = Layout::of(signal).filter(|_| encoding != Encoding::Unknown);
-        Ok(Data { source, content, encoding, layout, place, told: Once::new() })
+        Ok(Data { source, content, number, encoding, layout, place, told: Once::new() })
     }
 
     /// The length of the decoded bytes, if nothing has to be read to tell.
@@ -267,10 +250,10 @@ mod tests {
 
     #[test]
     fn formats_are_matched_as_they_are_written() {
-        assert_eq!(Encoding::named(Some("lpcm")), Encoding::Lpcm);
-        assert_eq!(Encoding::named(Some("lpcm.zst")), Encoding::Zstd);
+        assert_eq!(Encoding::named("lpcm"), Encoding::Lpcm);
+        assert_eq!(Encoding::named("lpcm.zst"), Encoding::Zstd);
         for other in ["LPCM", "lpcm.zstd", "flac", ""] {
-            assert_eq!(Encoding::named(Some(other)), Encoding::Unknown);
+            assert_eq!(Encoding::named(other), Encoding::Unknown);
         }
     }
 }

@@ -7,12 +7,12 @@
 //! | `schema` | which of Onda's tables a table is |
 //! | `table` | its rows, typed |
 //! | `rules` | what rows have to be |
-//! | `data` | the file of a signal: where it is, and what its bytes are |
+//! | `data`, `decoded` | the file of a signal: where it is, and what its bytes are |
 //! | `faces`, `spans` | channels, values in the unit, and parts of a signal |
 //! | `set` | all tables that were opened together, as datasets |
 //! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
 //! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
-//! | `write`, `custom`, `choice`, `encode` | a new table, columns of the user's own, their types, and its samples |
+//! | `write`, `said`, `custom`, `choice`, `encode` | a new table, its rows, columns of the user's own, their types, and its samples |
 //! | `tables` | the tables as Arrow files and JSON lines |
 //! | `archive`, `tree` | datasets by number, and what a mount shows |
 
@@ -23,10 +23,12 @@ mod canonical;
 mod choice;
 mod custom;
 mod data;
+mod decoded;
 mod encode;
 mod faces;
 mod rewrite;
 mod rules;
+mod said;
 mod schema;
 mod set;
 mod sidecar;

@@ -283,6 +283,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 }
                 _ => Some("a list of texts"),
             },
+            // Of version 2 it is the user's own.
+            ("kind", true) if identity.sort == (Sort::Signals { version: 2 }) => None,
             (
                 "file_path" | "file_format" | "kind" | "sensor_type" | "sensor_label" | "sample_unit"
                 | "sample_type",

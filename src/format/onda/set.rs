@@ -17,9 +17,9 @@ use parking_lot::Mutex;
 use super::super::Context;
 use super::arrow::{Budget, Kind};
 use super::data::{self, Data};
+use super::decoded::DecodedFiles;
 use super::schema::Sort;
 use super::table::{Id, OndaTable, Signal, shown};
-use crate::codec::Engine;
 use crate::error::{Place, Row};
 use crate::source::Siblings;
 use crate::tree::NameList;
@@ -37,9 +37,8 @@ pub struct Set {
     /// Datasets behind the signals.
     pub texts: Vec<TextOf>,
     pub names: NameList,
-    pub engine: Arc<Engine>,
     siblings: Vec<Siblings>,
-    decoders: Vec<(String, String)>,
+    decoded: DecodedFiles,
     recent: Mutex<LruCache<u32, Arc<Data>>>,
 }
 
@@ -68,7 +67,7 @@ pub enum TextOf {
 
 impl Set {
     pub fn open(context: Context) -> Result<Set> {
-        let engine = context.engine.clone();
+        let decoded = DecodedFiles::new(context.engine.clone(), context.options.decoders.clone());
         let sources = [vec![context.source.clone()], context.others.clone()].concat();
         let (mut tables, mut siblings) = (Vec::new(), Vec::new());
         for source in sources {
@@ -82,9 +81,8 @@ impl Set {
             recordings: Vec::new(),
             texts: Vec::new(),
             names: NameList::default(),
-            engine,
             siblings,
-            decoders: context.options.decoders,
+            decoded,
             recent: Mutex::new(LruCache::new(RECENT)),
         };
         set.collect()?;
@@ -240,10 +238,10 @@ impl Set {
         Some(Row { table: table.source.path().to_owned(), number: row as u64 })
     }
 
-    /// Where the file of a signal's samples should be; None if its row names none that can be here.
+    /// Where the file of a signal's samples should be, absolute; None if its row names none that can be here.
     pub fn path(&self, number: u32) -> Option<PathBuf> {
         let (table, row) = self.signal(number)?;
-        let directory = table.source.path().parent().unwrap_or(Path::new(""));
+        let directory = table.location.parent().unwrap_or(Path::new(""));
         data::path(table.text("file_path", row).ok()??, directory).ok()
     }
 
@@ -260,9 +258,7 @@ impl Set {
         }
         let place = self.signals.get(number as usize).ok_or(Error::NotFound)?;
         let siblings = self.siblings.get(place.table as usize).ok_or(Error::NotFound)?;
-        let found =
-            Data::find(&self.row(number)?, siblings, &self.engine, &self.decoders, &self.place(number))?;
-        let found = Arc::new(found);
+        let found = Arc::new(Data::find(&self.row(number)?, siblings, &self.decoded, &self.place(number))?);
         // Of two that were found at once the first is kept.
         Ok(self.recent.lock().get_or_insert(number, || found).clone())
     }

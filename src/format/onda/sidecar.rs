@@ -6,11 +6,12 @@ use super::arrow::{Field, Problem};
 use super::data::{Data, Encoding, Layout};
 use super::faces::Scale;
 use super::rules;
+use super::said::is_ondas;
 use super::schema::Sort;
 use super::set::Set;
+use super::spans::from_span;
 use super::table::{OndaTable, Signal};
 use super::typed;
-use super::write::is_ondas;
 use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
@@ -64,13 +65,6 @@ pub fn problem(error: &Error) -> String {
     }
 }
 
-/// The number of samples that a row's span has room for.
-pub fn from_span(signal: &Signal) -> Option<u64> {
-    let (span, rate) = (signal.span?, signal.rate.filter(|rate| rate.is_finite() && *rate > 0.0)?);
-    let duration = i64::try_from(span.stop - span.start).ok().filter(|duration| *duration > 0)?;
-    Some((duration as f64 / 1e9 * rate).floor() as u64)
-}
-
 impl Signal {
     pub fn scale(&self) -> Option<Scale> {
         Some(Scale { resolution: self.resolution?, offset: self.offset? })
@@ -80,7 +74,7 @@ impl Signal {
 /// Everything of a signal, as a mapping. `unreadable` is what its row has and cannot be shown.
 pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> Node {
     let Some((table, row)) = set.signal(number) else { return Node::Null };
-    let mut pairs = vec![("table", Node::text(&table.source.path().to_string_lossy()))];
+    let mut pairs = vec![("table", Node::text(&table.location.to_string_lossy()))];
     if let (true, Some(row)) = (set.tables.len() > 1, set.signals.get(number as usize)) {
         pairs.push(("tableNumber", Node::int(row.table)));
     }
@@ -135,7 +129,8 @@ fn types(table: &OndaTable) -> Vec<(&str, Node)> {
         let tells = typed::named(name).is_some() && !matches!(name, "int64" | "float64");
         tells.then(|| Node::text(name))
     };
-    let fields = table.arrow.schema.fields.iter().filter(|field| !is_ondas(&field.name));
+    let is_old = table.label_column() == "kind";
+    let fields = table.arrow.schema.fields.iter().filter(|field| !is_ondas(&field.name, is_old));
     fields.filter_map(|field| Some((field.name.as_str(), told(field)?))).collect()
 }
 

@@ -28,6 +28,13 @@ pub fn sample_at(rate: f64, time: i128) -> Option<u64> {
         .map(|sample| sample as u64)
 }
 
+/// The number of samples that a row's span has room for.
+pub fn from_span(signal: &Signal) -> Option<u64> {
+    let (span, rate) = (signal.span?, signal.rate.filter(|rate| rate.is_finite() && *rate > 0.0)?);
+    let duration = i64::try_from(span.stop - span.start).ok().filter(|duration| *duration > 0)?;
+    Some((duration as f64 / 1e9 * rate).floor() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

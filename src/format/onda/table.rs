@@ -1,5 +1,6 @@
 //! One table of Onda's and its rows, typed: signals and annotations. A row that makes no sense is an error of its own.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::{HEAD, Options};
@@ -11,6 +12,8 @@ use crate::{Error, Result};
 
 pub struct OndaTable {
     pub source: Arc<dyn Source>,
+    /// Its absolute path, however it was called when it was opened.
+    pub location: PathBuf,
     pub arrow: Table,
     pub identity: Identity,
     /// Is this column of UUIDs stored the other way round? By the column's number.
@@ -71,7 +74,8 @@ impl OndaTable {
             Err(Refusal::Foreign(problem)) => return Err(foreign(&problem)),
         };
         let arrow = Table::read(&*source, messages)?;
-        let mut table = OndaTable { source, arrow, identity, is_reversed: Vec::new() };
+        let location = located(source.path());
+        let mut table = OndaTable { source, location, arrow, identity, is_reversed: Vec::new() };
         for number in 0..table.arrow.schema.fields.len() {
             let is_reversed = table.judge_order(number);
             table.is_reversed.push(is_reversed);
@@ -349,6 +353,16 @@ impl OndaTable {
     pub fn raw(&self, name: &str, row: usize) -> Option<String> {
         let value = self.value(name, row).ok()??;
         Some(hex(value.bytes().ok()?.iter().copied()))
+    }
+}
+
+/// An absolute path whose directory is without links.
+fn located(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let directory = absolute.parent().and_then(|parent| parent.canonicalize().ok());
+    match (directory, absolute.file_name()) {
+        (Some(directory), Some(name)) => directory.join(name),
+        _ => absolute,
     }
 }
 

@@ -281,3 +281,18 @@ fn what_no_column_has_room_for_is_refused() {
     assert!(problem.text().contains("more than 2147483647 bytes"), "{problem:?}");
     assert_eq!(canonical::len(&signal(7)), "7.lpcmlpcmeegeegvoltint8a".len() + 4);
 }
+
+/// However its length is found.
+#[test]
+fn a_file_is_decoded_once_for_all_rows() {
+    let columns = vec![("file_path", repeated("0.zst", 3)), ("file_format", repeated("lpcm.zst", 3))];
+    let dir = signals(3, columns);
+    let file = File::create(dir.path().join("0.zst")).unwrap();
+    crate::codec::zstd_frame(file, |to| to.write_all(&[1; 40])).unwrap();
+    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let identities: Vec<_> = (0..3).map(|row| archive.identity(row).unwrap()).collect();
+    assert!(identities.iter().all(|identity| *identity == identities[0]));
+    assert_eq!(archive.set.data(0).unwrap().known_len(), None);
+    assert_eq!(archive.set.data(2).unwrap().len().unwrap(), 40);
+    assert_eq!(archive.set.data(0).unwrap().known_len(), Some(40));
+}

@@ -6,6 +6,7 @@ use arrow_array::{UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array}
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
+use super::arrow::Unit;
 use crate::array::times;
 use crate::yaml::Node;
 
@@ -14,10 +15,10 @@ pub fn named(name: &str) -> Option<DataType> {
     let within = |kind: &str| name.strip_prefix(kind)?.strip_prefix('[')?.strip_suffix(']');
     if let Some(of) = within("timestamp") {
         let (of, zone) = of.split_once(", ").map_or((of, None), |(of, zone)| (of, Some(zone.into())));
-        return Some(DataType::Timestamp(unit(of)?, zone));
+        return Some(DataType::Timestamp(Unit::named(of)?.into(), zone));
     }
     if let Some(of) = within("duration") {
-        return unit(of).map(DataType::Duration);
+        return Unit::named(of).map(|unit| DataType::Duration(unit.into()));
     }
     Some(match name {
         "int8" => DataType::Int8,
@@ -36,37 +37,21 @@ pub fn named(name: &str) -> Option<DataType> {
     })
 }
 
-fn unit(name: &str) -> Option<TimeUnit> {
-    Some(match name {
-        "s" => TimeUnit::Second,
-        "ms" => TimeUnit::Millisecond,
-        "us" => TimeUnit::Microsecond,
-        "ns" => TimeUnit::Nanosecond,
-        _ => return None,
-    })
-}
-
-fn nanoseconds(unit: &TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    }
-}
-
 /// The number that a column of this type has for a value; None if it has none.
 pub fn count(of: &DataType, value: &Node) -> Option<i128> {
-    let exactly = |count: i128, unit: i128| (count % unit == 0).then_some(count / unit);
+    let exactly = |count: i128, unit: TimeUnit| {
+        let nanoseconds = i128::from(Unit::from(unit).0);
+        (count % nanoseconds == 0).then_some(count / nanoseconds)
+    };
     let count = match of {
         DataType::Date32 => days(value.as_str()?),
         DataType::Date64 => days(value.as_str()?).map(|days| days * 86_400_000),
         DataType::Timestamp(unit, zone) => {
             let text = value.as_str()?;
             let text = if zone.is_some() { text.strip_suffix('Z')? } else { text };
-            exactly(instant(text)?, nanoseconds(unit))
+            exactly(instant(text)?, *unit)
         }
-        DataType::Duration(unit) => exactly(value.as_i128()?, nanoseconds(unit)),
+        DataType::Duration(unit) => exactly(value.as_i128()?, *unit),
         _ => value.as_i128(),
     }?;
     fits(of, count).then_some(count)

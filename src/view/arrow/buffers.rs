@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::array::names::distinct;
 use crate::array::trimmed;
 use crate::array::{Dtype, Element, Endian, Kind};
 use crate::arrow::{Column, Of};
 use crate::content::Content;
-use crate::lines::distinct;
 use crate::view::frame::{self, Cells, Frame};
 use crate::view::slots::{self, Slots};
 use crate::{Error, Result};

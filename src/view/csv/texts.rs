@@ -123,7 +123,8 @@ impl Texts {
             Of::Text => lines::field(trimmed(item), text),
             Of::Unicode(endian) => {
                 let mut item = item.to_vec();
-                let none = || Error::damaged(self.place(), format!("row {row} is not Unicode"));
+                let problem = || format!("row {row} is not Unicode");
+                let none = || Error::Unsupported { place: self.place(), problem: problem() };
                 to_utf8(&mut item, endian).ok_or_else(none)?;
                 lines::field(trimmed(&item), text);
             }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::layout::Layout;
 use super::store::Compressor;
+use crate::array::names::distinct;
 use crate::array::{Array, Order};
-use crate::lines::distinct;
 
 /// All of a group's description.
 pub fn group() -> Value {

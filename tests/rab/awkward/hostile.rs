@@ -219,3 +219,36 @@ fn what_is_refused_for_its_memory_is_not_called_right() {
         )]);
     }
 }
+
+#[test]
+fn what_a_refused_array_took_is_there_for_the_others() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &OTHERS, &dir.path()]);
+    for (name, problem) in [
+        ("parts", "arrays and parts of arrays, which is the limit"),
+        ("paths", "bytes of paths of its parts, which is the limit"),
+    ] {
+        let file = dir.path().join(format!("{name}.awkd"));
+        let said = crate::rab(&[&"verify", &file]);
+        assert!(said.code == 1 && said.out.matches(problem).count() == 2, "{name}: {said:.2000?}");
+        for sound in ["b", "d"] {
+            assert_eq!(super::good(&[&"get", &file, &sound, &"--json"]), "[1]\n", "{name}");
+        }
+    }
+}
+
+const OTHERS: &str = r#"
+import json, sys, zipfile
+flat = {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "0.raw"}, {"dtype": "int64"}, {"json": 1}]}
+def union(list): return {"call": ["awkward0", "UnionArray", "fromtags"], "args": [flat, {"list": list}]}
+deep = union([0] * 100_000)
+for level in range(120):
+    deep = {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": [["n" * 240, deep]]}]}
+arrays = {"parts": {"schema": union([0] * 262_200)}, "paths": {"schema": deep}}
+for name, array in arrays.items():
+    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.awkd", "w", zipfile.ZIP_DEFLATED) as to:
+        for at, array in enumerate([array, {"schema": flat}] * 2):
+            of = "abcd"[at]
+            to.writestr(of + "-0.raw", (1).to_bytes(8, "little"))
+            to.writestr(of + ".json", json.dumps({"awkward0": "0.15.5", "prefix": of + "-", **array}))
+"#;

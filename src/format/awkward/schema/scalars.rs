@@ -6,7 +6,6 @@ use super::super::graph::{Blob, Codec, Encoding};
 use super::super::json::Json;
 use super::calls::{arguments, names};
 use super::{Found, MOST_REFS, Reader, identified, shown, unsupported, what_of, wrong};
-use crate::codec::zip::Fault;
 
 impl<'j> Reader<'j> {
     /// What an expression is that has to be a value.
@@ -62,7 +61,7 @@ impl<'j> Reader<'j> {
 
     pub(super) fn dtype(&self, json: &'j Json) -> Found<dtype::Type> {
         let found = self.value(json)?.get("dtype").ok_or("an element type is needed here")?;
-        dtype::parse(found).map_err(Fault::from)
+        dtype::parse(found)
     }
 
     /// Bytes: a member, maybe compressed.

@@ -1,8 +1,8 @@
 //! The schema of an array that is written: flat, or jagged as the names of its parts tell.
 
 use super::super::json::write_text;
+use super::types::dtype;
 use super::{Added, Writer, below, pairs};
-use crate::array::{self, Array, Dtype, Order};
 
 pub struct Schema<'w> {
     writer: &'w Writer,
@@ -79,9 +79,16 @@ impl<'w> Schema<'w> {
     fn flat(&mut self, flat: &'w Added) -> Result<(), String> {
         self.used.push(&flat.member);
         let (id, length_id) = (self.id(), self.id());
-        let read = flat.member.strip_prefix(&format!("{}-", self.root)).unwrap_or(&flat.member);
+        let relative = match self.root {
+            "" => Some(&*flat.member),
+            root => flat.member.strip_prefix(&format!("{root}-")),
+        };
         self.json.extend(b"{\"call\": [\"awkward0\", \"numpy\", \"frombuffer\"], \"args\": [{\"read\": ");
-        ascii(read, &mut self.json);
+        ascii(relative.unwrap_or(&flat.member), &mut self.json);
+        // The blob was written before it was told which array it is a part of.
+        if relative.is_none() {
+            self.json.extend(b", \"absolute\": true");
+        }
         let (dtype, count) = (dtype(&flat.array)?, length(flat));
         self.json.extend(
             format!(
@@ -130,23 +137,6 @@ fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
         _ if !found.is_rising || found.first != Some(0) => Err("its offsets do not rise from 0 on".into()),
         _ => Ok((len - 1, Some(found.last))),
     }
-}
-
-/// As the reference writes it. Of an array without axes it has one element.
-pub fn dtype(array: &Array) -> Result<String, String> {
-    if array.order == Order::F && array.shape.len() > 1 {
-        return Err("it is in F order, and blobs are in C order: save it in C order with numpy".into());
-    }
-    let Dtype { element, endian } = array.dtype;
-    let name = element.name().filter(|_| array.record.is_none());
-    let name = name.ok_or("its elements are no numbers that numpy has a name for")?;
-    let text = if endian == array::Endian::Big && element.swapped() > 1 {
-        array.dtype.to_string()
-    } else {
-        name.into()
-    };
-    let inner: Vec<String> = array.shape.iter().skip(1).map(u64::to_string).collect();
-    Ok(if inner.is_empty() { format!("\"{text}\"") } else { format!("[\"{text}\", [{}]]", inner.join(", ")) })
 }
 
 /// JSON of ASCII characters alone, as the reference has it.

@@ -15,6 +15,8 @@ const LONGEST_TYPE: usize = 16 << 10;
 pub struct Told {
     /// The array, or part of one, that it is said of, where the name of the file does not tell.
     pub name: Option<String>,
+    /// Of what is an array by itself, and no part: its name.
+    pub array: Option<String>,
     pub is_flat: bool,
     /// As the reference shows it: `[0, 3) -> [0, inf) -> float64`.
     shape: String,
@@ -43,9 +45,10 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
         )));
     }
     let shape = node.get("type").and_then(Node::as_str).unwrap_or_default();
-    let name = node.get("name").and_then(Node::as_str).map(str::to_owned);
+    let text = |key| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let (name, array) = (text("name"), text("array"));
     let shape = shape.chars().take(LONGEST_TYPE).collect();
-    Ok(Some(Told { name, is_flat: class == "numpy.ndarray", shape }))
+    Ok(Some(Told { name, array, is_flat: class == "numpy.ndarray", shape }))
 }
 
 /// Why something of it is not there: what is said first.
@@ -68,7 +71,7 @@ impl Told {
     pub fn check(told: &[Told], dimensions: &[Option<u64>]) -> Result<(), String> {
         let found = shown(dimensions);
         let is_so =
-            |told: &Told| told.shape.strip_prefix(&found).is_some_and(|element| !element.contains("->"));
+            |told: &Told| told.shape.strip_prefix(&found).is_some_and(|element| !element.starts_with("[0, "));
         match told.first() {
             Some(first) if !told.iter().any(is_so) => Err(format!(
                 "meta.yaml says that it is {}, and its parts make {found}... (without meta.yaml they are written so)",

@@ -64,7 +64,6 @@ fn is_empty(metadata: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Compression;
     use crate::yaml::Text;
 
     #[test]
@@ -74,14 +73,7 @@ mod tests {
         let mut container = Container::create(&path, false).unwrap();
         let mut add = |name: &str, metadata: &Node, what: What<'_>| {
             let name = &Text::from(name);
-            let dataset = NewDataset {
-                name,
-                metadata,
-                what,
-                compression: Compression::None,
-                origin: None,
-                facts: None,
-            };
+            let dataset = NewDataset { name, metadata, what, compression: None, origin: None, facts: None };
             container.add(&dataset, &mut &b"bytes"[..]).unwrap()
         };
         let some = Node::Map(vec![(Node::text("unit").into(), Node::text("mV").into())]);

@@ -14,8 +14,14 @@ fn add(
 ) -> Result<Vec<String>> {
     let compression = if deflated { Compression::Zlib(6) } else { Compression::None };
     let (name, metadata) = (Text::from(name), Node::map([("unit", Node::text("mV"))]));
-    let dataset =
-        NewDataset { name: &name, metadata: &metadata, what, compression, origin: None, facts: None };
+    let dataset = NewDataset {
+        name: &name,
+        metadata: &metadata,
+        what,
+        compression: Some(compression),
+        origin: None,
+        facts: None,
+    };
     to.add(&dataset, &mut &*data)
 }
 
@@ -76,8 +82,14 @@ fn what_compression_does_not_make_smaller_is_stored() {
         let array = array("uint8", &[500_000], Order::C);
         let (name, compression) = (Text::from(name), Compression::ZlibIfSmaller(6));
         let what = What::Array(&array);
-        let dataset =
-            NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None, facts: None };
+        let dataset = NewDataset {
+            name: &name,
+            metadata: &Node::Null,
+            what,
+            compression: Some(compression),
+            origin: None,
+            facts: None,
+        };
         writer.add(&dataset, &mut data.as_slice()).unwrap();
     }
     writer.finish().unwrap();

@@ -42,14 +42,16 @@ pub struct Int {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit(pub i64);
 
+const UNITS: [(Unit, &str); 4] =
+    [(Unit(1), "ns"), (Unit(1_000), "us"), (Unit(1_000_000), "ms"), (Unit(1_000_000_000), "s")];
+
 impl Unit {
     pub fn name(self) -> &'static str {
-        match self.0 {
-            1 => "ns",
-            1_000 => "us",
-            1_000_000 => "ms",
-            _ => "s",
-        }
+        UNITS.iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)
+    }
+
+    pub fn named(name: &str) -> Option<Unit> {
+        UNITS.iter().find(|(_, own)| *own == name).map(|(unit, _)| *unit)
     }
 }
 

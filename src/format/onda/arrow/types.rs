@@ -45,15 +45,15 @@ fn data_type(field: &Field) -> Result<DataType, Problem> {
         }
         (Kind::Date { wide: false }, _) => DataType::Date32,
         (Kind::Date { wide: true }, _) => DataType::Date64,
-        (Kind::Time { bytes, unit }, _) => match (bytes, time_unit(*unit)) {
+        (Kind::Time { bytes, unit }, _) => match (bytes, TimeUnit::from(*unit)) {
             (4, unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => DataType::Time32(unit),
             (8, unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => DataType::Time64(unit),
             _ => return refused(),
         },
         (Kind::Timestamp { unit, zone }, _) => {
-            DataType::Timestamp(time_unit(*unit), zone.as_deref().map(Arc::from))
+            DataType::Timestamp((*unit).into(), zone.as_deref().map(Arc::from))
         }
-        (Kind::Duration(unit), _) => DataType::Duration(time_unit(*unit)),
+        (Kind::Duration(unit), _) => DataType::Duration((*unit).into()),
         (Kind::Interval(4), _) => DataType::Interval(IntervalUnit::YearMonth),
         (Kind::Interval(8), _) => DataType::Interval(IntervalUnit::DayTime),
         (Kind::Interval(_), _) => DataType::Interval(IntervalUnit::MonthDayNano),
@@ -97,11 +97,24 @@ fn integer(int: Int) -> DataType {
     }
 }
 
-fn time_unit(unit: Unit) -> TimeUnit {
-    match unit.name() {
-        "ns" => TimeUnit::Nanosecond,
-        "us" => TimeUnit::Microsecond,
-        "ms" => TimeUnit::Millisecond,
-        _ => TimeUnit::Second,
+impl From<Unit> for TimeUnit {
+    fn from(unit: Unit) -> TimeUnit {
+        match unit.0 {
+            1 => TimeUnit::Nanosecond,
+            1_000 => TimeUnit::Microsecond,
+            1_000_000 => TimeUnit::Millisecond,
+            _ => TimeUnit::Second,
+        }
+    }
+}
+
+impl From<TimeUnit> for Unit {
+    fn from(unit: TimeUnit) -> Unit {
+        Unit(match unit {
+            TimeUnit::Nanosecond => 1,
+            TimeUnit::Microsecond => 1_000,
+            TimeUnit::Millisecond => 1_000_000,
+            TimeUnit::Second => 1_000_000_000,
+        })
     }
 }

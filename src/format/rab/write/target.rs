@@ -28,7 +28,7 @@ impl Add<'_> {
         let NewDataset { metadata, what, compression, origin, .. } = *dataset;
         // Without any, what is replaced keeps its own.
         let add = if metadata.is_null() { self } else { self.metadata(Value::from(metadata)) };
-        let add = add.compression(compression).like(origin.cloned());
+        let add = add.compression(compression.unwrap_or_default()).like(origin.cloned());
         match what {
             What::Array(array) if array.dtype.element.name().is_none() => {
                 let (dtype, shape) = (shortened(&array.numpy_type()), &array.shape);

@@ -96,7 +96,7 @@ impl Writer {
         if *stem != *dataset.name.lossy() {
             notes.push(format!("its name is left out: it will be called {stem:?} like the file"));
         }
-        if dataset.compression != Compression::None {
+        if dataset.compression.is_some_and(|asked| asked != Compression::None) {
             notes.push("it is not compressed".into());
         }
         notes

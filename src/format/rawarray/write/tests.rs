@@ -13,7 +13,7 @@ fn array(kind: Kind, size: u32, endian: Endian, shape: &[u64], order: Order) -> 
 }
 
 fn dataset<'a>(name: &'a Text, what: What<'a>, metadata: &'a Node) -> NewDataset<'a> {
-    NewDataset { name, metadata, what, compression: Compression::None, origin: None, facts: None }
+    NewDataset { name, metadata, what, compression: None, origin: None, facts: None }
 }
 
 struct Written {
@@ -132,7 +132,7 @@ fn what_is_left_out_is_named() {
     );
     let metadata = Node::map([("a", Node::int(1))]);
     let (name, what) = ("other".into(), What::Array(&array));
-    let dataset = NewDataset { compression: Compression::Zlib(6), ..dataset(&name, what, &metadata) };
+    let dataset = NewDataset { compression: Some(Compression::Zlib(6)), ..dataset(&name, what, &metadata) };
     let notes = writer.add(&dataset, &mut &b"ab"[..]).unwrap().join("; ");
     for part in
         ["fields of its elements", "its metadata is left out", "its name is left out", "not compressed"]

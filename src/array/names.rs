@@ -1,13 +1,15 @@
-//! Names for columns that have none of their own.
+//! Names for columns and fields that have none of their own.
 
 use std::collections::{HashMap, HashSet};
 
-/// Names of which no two are the same and none is empty: where they are not, they get `~2`, `~3`, ...
+/// Names of which no two are the same and none is empty: the empty one is `%`, as that of a dataset, and one that is taken gets
+/// `~2`, `~3`, ...
 pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let (mut taken, mut numbers) = (HashSet::new(), HashMap::new());
     let distinct = |name: &'a str| {
+        let name = if name.is_empty() { "%" } else { name };
         let mut candidate = name.to_owned();
-        while candidate.is_empty() || !taken.insert(candidate.clone()) {
+        while !taken.insert(candidate.clone()) {
             let number = numbers.entry(name).and_modify(|number| *number += 1).or_insert(2u64);
             candidate = format!("{name}~{number}");
         }
