@@ -121,7 +121,7 @@ impl Error {
         Error::Read { place, cause: Arc::new(cause) }
     }
 
-    /// As an error of another dataset that has the same bytes, or of one that is called otherwise where they are looked at.
+    /// As an error of another dataset that has the same bytes.
     pub fn of(self, dataset: &Place) -> Error {
         let of = |place: Place| Place { file: place.file, offset: place.offset, ..dataset.clone() };
         match self {

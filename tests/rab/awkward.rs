@@ -22,23 +22,6 @@ fn has_objects(value: &serde_json::Value) -> bool {
     value.to_string().contains("__repr__")
 }
 
-/// One thing that is wrong is called the same by all.
-#[test]
-fn damage_is_of_the_dataset_that_the_listing_names() {
-    let (path, dir) = (file("bad/wrong_prefix.awkd"), kit::scratch());
-    let (plain, store) = (dir.path().join("plain"), dir.path().join("store"));
-    for arguments in [
-        &[&"verify" as &dyn AsRef<std::ffi::OsStr>, &path][..],
-        &[&"cat", &path, &"x/data"],
-        &[&"unpack", &path, &plain],
-        &[&"unpack", &path, &store, &"--as", &"zarr"],
-    ] {
-        let said = rab(arguments);
-        let all = [said.out.as_str(), &said.err].concat();
-        assert_eq!((said.code, all.matches("dataset \"x/data\": there is").count()), (12, 1), "{said:?}");
-    }
-}
-
 #[test]
 fn get_gives_what_the_reference_gives() {
     let expected = expected();

@@ -61,16 +61,7 @@ impl Archive {
         let (file, array) = self.file(number)?;
         let made = match &file.what {
             What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
-            // As in its description: the part may be called otherwise than its file.
-            What::Data => {
-                let place = array.place(file.ix).dataset(&self.name(number));
-                return Ok(match array.content(file.ix)? {
-                    Content::Broken { claimed, error } => {
-                        Content::Broken { claimed, error: error.of(&place) }
-                    }
-                    content => content,
-                });
-            }
+            What::Data => return array.content(file.ix),
             What::Face(face) => {
                 Numbers::new(array, file.ix, *face).map(|face| Content::Computed(Arc::new(face)))
             }
