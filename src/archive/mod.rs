@@ -24,6 +24,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::codec::Engine;
 use crate::content::Content;
+use crate::error::Place;
 use crate::format::{self, Context, Listing, Options, Parts};
 use crate::source::{FileSource, Source};
 use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite};
@@ -255,6 +256,13 @@ impl Archive {
             Ok(against) if against.is_empty() => checked,
             _ => self.dataset_at(number)?.with_violations(checked),
         }
+    }
+
+    /// What is not quite as it is said to be, and no damage: a warning, with where that is.
+    pub(crate) fn doubt(&self, number: usize) -> Option<String> {
+        let doubt = self.datasets.doubt(u32::try_from(number).ok()?)?;
+        let place = Place { file: self.path().to_owned(), ..self.dataset_at(number).ok()?.place() };
+        Some(format!("{place}: {doubt}"))
     }
 
     /// The error that there is no such dataset.

@@ -12,6 +12,8 @@ use crate::{Error, Result};
 
 /// A block is about so many bytes of text.
 const BLOCK: u64 = 32 << 10;
+/// After a longer one fewer rows are taken: its text is far longer than what is stored.
+const LARGE: u64 = 8 * BLOCK;
 /// So many bytes may be written of rows for which no byte is there.
 const MOST_EMPTY: u64 = 1 << 24;
 
@@ -46,12 +48,19 @@ pub struct Lines<R> {
     /// What comes before the rows.
     head: Vec<u8>,
     rows: R,
-    /// Rows of a block.
+    /// Rows of a block at most.
     block: u64,
     /// Where each block ends, or why that cannot be told.
-    ends: OnceLock<Result<Vec<u64>>>,
+    ends: OnceLock<Result<Vec<End>>>,
     /// Whoever holds it is finding the ends; others would only do the same.
     finding: Mutex<()>,
+}
+
+/// Of a block: how many rows, and bytes of text, there are up to its end.
+#[derive(Clone, Copy)]
+struct End {
+    rows: u64,
+    text: u64,
 }
 
 impl<R: Rows> Lines<R> {
@@ -61,7 +70,7 @@ impl<R: Rows> Lines<R> {
         Lines { head, rows, block, ends: OnceLock::new(), finding: Mutex::default() }
     }
 
-    fn ends(&self) -> Result<&[u64]> {
+    fn ends(&self) -> Result<&[End]> {
         if let Some(known) = self.known() {
             return known;
         }
@@ -76,17 +85,17 @@ impl<R: Rows> Lines<R> {
         self.ends.get_or_init(|| found).as_deref().map_err(Error::clone)
     }
 
-    fn known(&self) -> Option<Result<&[u64]>> {
+    fn known(&self) -> Option<Result<&[End]>> {
         self.ends.get().map(|known| known.as_deref().map_err(Error::clone))
     }
 
-    fn find(&self) -> Result<Vec<u64>> {
+    fn find(&self) -> Result<Vec<End>> {
         let (mut ends, mut end) = (Vec::new(), self.head.len() as u64);
         self.each_block(&mut |rows| {
             let mut text = Window::measuring();
-            self.rows.write(rows, &mut text)?;
+            self.rows.write(rows.clone(), &mut text)?;
             end = end.saturating_add(text.len());
-            ends.push(end);
+            ends.push(End { rows: rows.end, text: end });
             Ok(Some(text.len()))
         })?;
         Ok(ends)
@@ -98,9 +107,17 @@ impl<R: Rows> Lines<R> {
         if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MOST_EMPTY {
             return Err(Error::damaged(self.rows.place(), format!("it has {count} rows without a byte")));
         }
-        let (blocks, mut end) = (count.div_ceil(self.block), self.head.len() as u64);
-        for number in 0..blocks {
-            let Some(len) = block(self.rows_of(number))? else { return Ok(()) };
+        let (mut start, mut end) = (0, self.head.len() as u64);
+        // How long a row is as text is known when one was written.
+        let mut size = if self.rows.at_once().is_some() { self.block } else { 1 };
+        while start < count {
+            let rows = start..start.saturating_add(size).min(count);
+            start = rows.end;
+            let Some(len) = block(rows)? else { return Ok(()) };
+            size = match len {
+                0..=LARGE => size.saturating_mul(2).min(self.block),
+                _ => (size.saturating_mul(BLOCK) / len).max(1),
+            };
             end = end.saturating_add(len);
             if end > self.rows.most() {
                 let most = self.rows.most();
@@ -111,13 +128,8 @@ impl<R: Rows> Lines<R> {
         Ok(())
     }
 
-    fn rows_of(&self, block: u64) -> Range<u64> {
-        let start = block * self.block;
-        start..(start + self.block).min(self.rows.count())
-    }
-
-    fn end(&self, ends: &[u64]) -> u64 {
-        ends.last().copied().unwrap_or(self.head.len() as u64)
+    fn end(&self, ends: &[End]) -> u64 {
+        ends.last().map_or(self.head.len() as u64, |end| end.text)
     }
 }
 
@@ -136,17 +148,15 @@ impl<R: Rows> Computed for Lines<R> {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let ends = self.ends()?;
         in_pieces(buf, offset, &mut |rest, at| {
-            let block = ends.partition_point(|end| *end <= at);
-            let start = match block.checked_sub(1).and_then(|before| ends.get(before)) {
-                Some(end) => *end,
-                None => self.head.len() as u64,
-            };
-            let is_head = at < start;
-            let mut text = Window::new(rest, if is_head { at } else { at - start });
-            match is_head {
-                true => text.put(&self.head),
-                false if block == ends.len() => return Err(Error::Other("read past the end".into())),
-                false => self.rows.write(self.rows_of(block as u64), &mut text)?,
+            let block = ends.partition_point(|end| end.text <= at);
+            let before = block.checked_sub(1).and_then(|before| ends.get(before)).copied();
+            let start = before.unwrap_or(End { rows: 0, text: self.head.len() as u64 });
+            let is_head = at < start.text;
+            let mut text = Window::new(rest, if is_head { at } else { at - start.text });
+            match ends.get(block) {
+                _ if is_head => text.put(&self.head),
+                None => return Err(Error::Other("read past the end".into())),
+                Some(end) => self.rows.write(start.rows..end.rows, &mut text)?,
             }
             match text.filled() {
                 0 => Err(Error::Other("a row is not as long as it was".into())),
@@ -299,5 +309,41 @@ mod tests {
         let mut rows = lines(true, 0);
         rows.head = b"names\n".to_vec();
         assert!(rows.len().unwrap_err().to_string().contains("more than 12 bytes"));
+    }
+
+    /// Ten rows of one byte, each of which is a megabyte of text.
+    struct Wide(AtomicU64);
+
+    impl Rows for Wide {
+        fn count(&self) -> u64 {
+            10
+        }
+        fn place(&self) -> Place {
+            Place::default()
+        }
+        fn stored(&self) -> u64 {
+            1
+        }
+        fn around(&self) -> u64 {
+            0
+        }
+        fn write(&self, rows: Range<u64>, text: &mut Window<'_>) -> Result<()> {
+            for row in rows {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                text.put(&vec![b'0' + row as u8; 1 << 20]);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_long_as_text_is_not_written_with_others_that_nobody_reads() {
+        let lines = Lines::new(Vec::new(), Wide(AtomicU64::new(0)));
+        assert_eq!(lines.len().unwrap(), 10 << 20);
+        let written = |lines: &Lines<Wide>| lines.rows.0.swap(0, Ordering::Relaxed);
+        assert_eq!(written(&lines), 10);
+        let mut part = [0; 3];
+        lines.fill(&mut part, (7 << 20) - 1).unwrap();
+        assert_eq!((&part, written(&lines)), (b"677", 2));
     }
 }

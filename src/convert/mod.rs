@@ -42,6 +42,8 @@ pub struct Watch<'a> {
     pub passed: &'a dyn Fn(u64),
     /// What the new format cannot hold, as a sentence.
     pub noted: &'a dyn Fn(&str),
+    /// What is not quite as it is said to be, and no damage.
+    pub warned: &'a dyn Fn(&str),
     /// A dataset that is left out, or written as it is and wrong or refused; the others go on. It may be told again.
     pub failed: &'a dyn Fn(&Error),
     /// Set from outside when all is to end soon.
@@ -139,7 +141,10 @@ fn wrong(archive: &Archive, numbers: &[usize], watch: &Watch<'_>) -> Result<()> 
     for number in numbers {
         match archive.fits(*number) {
             Err(error @ (Error::Damaged { .. } | Error::Unsupported { .. })) => (watch.failed)(&error),
-            fits => fits?,
+            fits => {
+                fits?;
+                archive.doubt(*number).iter().for_each(|doubt| (watch.warned)(doubt));
+            }
         }
     }
     Ok(())

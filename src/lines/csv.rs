@@ -57,18 +57,14 @@ impl<C: Cells> Rows for Records<C> {
         self.cells.each(rows, &mut |column, value| {
             match value {
                 Cell::Null if self.columns == 1 => text.made.extend_from_slice(b"\"\""),
-                Cell::Null => {}
-                Cell::Truth(value) => text.made.extend_from_slice(if value { b"True" } else { b"False" }),
-                Cell::Number(number) => text.made.extend_from_slice(number),
-                Cell::Text(of) | Cell::Nested(of) => cell(of, &mut text.made),
                 Cell::Unicode(of, endian) => {
                     utf8.clear();
                     utf8.extend_from_slice(of);
                     to_utf8(&mut utf8, endian).ok_or_else(|| self.no_text(column, row))?;
                     cell(trimmed(&utf8), &mut text.made);
                 }
-                Cell::Bytes(0, _) => cell(b"", &mut text.made),
-                Cell::Bytes(len, content) => text.bytes(len, content)?,
+                Cell::Bytes(len, content) if len > 0 => text.bytes(len, content)?,
+                other => self::value(&other, &mut text.made),
             }
             if column + 1 == self.columns {
                 text.made.push(b'\n');
@@ -89,6 +85,17 @@ impl<C: Cells> Records<C> {
         let name = self.cells.names().get(column).map_or_else(String::new, |name| (*name).to_owned());
         let problem = format!("row {row} of column {name:?} is not Unicode");
         Error::Unsupported { place: self.place(), problem }
+    }
+}
+
+/// A value as one cell. Bytes, and texts in other encodings, are written by who has read them.
+pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
+    match value {
+        Cell::Null => {}
+        Cell::Truth(value) => line.extend_from_slice(if *value { b"True" } else { b"False" }),
+        Cell::Number(number) => line.extend_from_slice(number),
+        Cell::Text(of) | Cell::Nested(of) => cell(of, line),
+        Cell::Unicode(..) | Cell::Bytes(..) => cell(b"", line),
     }
 }
 
@@ -114,11 +121,11 @@ pub fn cell(text: &[u8], line: &mut Vec<u8>) {
         return line.extend_from_slice(text);
     }
     line.push(b'"');
-    for byte in text {
-        if *byte == b'"' {
+    for run in text.split_inclusive(|byte| *byte == b'"') {
+        line.extend_from_slice(run);
+        if run.ends_with(b"\"") {
             line.push(b'"');
         }
-        line.push(*byte);
     }
     line.push(b'"');
 }

@@ -133,6 +133,11 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         Ok(Vec::new())
     }
+    /// What is not quite as it is said to be, and may be right all the same.
+    fn doubt(&self, dataset: u32) -> Option<String> {
+        let _ = dataset;
+        None
+    }
     /// The same as other formats can hold it, where that is something else than its datasets.
     fn plain(&self) -> Result<Option<Plain>> {
         Ok(None)
@@ -271,6 +276,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn violations(&self, dataset: u32) -> Result<Vec<String>> {
         (**self).violations(dataset)
+    }
+    fn doubt(&self, dataset: u32) -> Option<String> {
+        (**self).doubt(dataset)
     }
     fn plain(&self) -> Result<Option<Plain>> {
         (**self).plain()

@@ -63,6 +63,8 @@ pub struct Watch<'a> {
     pub failed: &'a (dyn Fn(&Error) + Sync),
     /// One more of what is said once. It may be worse.
     pub failed_again: &'a (dyn Fn(&Error) + Sync),
+    /// What is not quite as it is said to be, and no damage.
+    pub warned: &'a (dyn Fn(&str) + Sync),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,
 }
@@ -232,7 +234,11 @@ impl Unpacking<'_> {
     fn judge(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
         numbers.try_for_each(|number| {
             self.go_on()?;
-            self.archive.fits(number).or_else(|error| self.unreadable(error, None))
+            match self.archive.fits(number) {
+                Ok(()) => self.archive.doubt(number).iter().for_each(|doubt| (self.watch.warned)(doubt)),
+                Err(error) => self.unreadable(error, None)?,
+            }
+            Ok(())
         })
     }
 

@@ -1,6 +1,8 @@
 //! Onda's tables through `rab` and the library: lists, parts by channel and time, what is against the rules, and what
 //! they become.
 
+mod rows;
+
 use std::path::{Path, PathBuf};
 
 use rab::{AnyArray, Archive};
@@ -337,6 +339,27 @@ fn tables_of_polars() {
         let said = rab(&[&"verify", &to("short.arrow")]);
         let wrong = "row 0: column recording: a UUID has 16 bytes, this has 15";
         assert!(said.code == 12 && said.out.contains(wrong), "{said:?}");
+    }
+}
+
+/// Of 1.0 to 1.20: the values of their messages' metadata are where others do not have them.
+#[test]
+fn tables_of_old_polars() {
+    for name in ["1.0.0", "1.0.0_stream"] {
+        let table = sample(&format!("polars/{name}.onda.signal.arrow"));
+        let get = |of: &str| good(&[&"get", &table, &of]);
+        assert_eq!(get("*/eeg[:, c4]").trim(), "[2 4]", "{name}");
+        assert_eq!(get("*/ecg[0s:1s]").trim(), "[[1]\n [2]]", "{name}");
+        let dir = scratch();
+        let copy = dir.path().join("copy.arrow");
+        let face = format!("tables/{name}.onda.signal");
+        sh(r#""$1" cat --as arrow "$2" "$3" >"$4""#, &[&RAB, &table, &face, &copy]);
+        let script = "
+import sys, pyarrow.ipc as i
+table = i.open_file(sys.argv[1]).read_all()
+assert table['sensor_label'].to_pylist() == ['eeg', 'ecg'] and table['sample_rate'].to_pylist() == [1, 2], table
+";
+        python(&[&"-c", &script, &copy]);
     }
 }
 

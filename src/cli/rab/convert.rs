@@ -96,13 +96,20 @@ impl Convert {
 fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
     let (progress, stop, told) = (Progress::new(len), Stop::listen(), Told::default());
     let noted = |note: &str| progress.hidden(|| super::note(note));
+    let warned = |text: &str| progress.hidden(|| super::warning(text));
     let failed = |error: &Error| {
         if told.is_new(error) {
             progress.hidden(|| complain(error));
         }
     };
     let passed = |bytes| progress.add(bytes);
-    let done = convert(&Watch { passed: &passed, noted: &noted, failed: &failed, stop: &stop.asked });
+    let done = convert(&Watch {
+        passed: &passed,
+        noted: &noted,
+        warned: &warned,
+        failed: &failed,
+        stop: &stop.asked,
+    });
     drop(progress);
     stop.obey();
     done?;

@@ -156,6 +156,10 @@ pub fn note(text: &str) {
     complain_of("note", text);
 }
 
+pub fn warning(text: &str) {
+    complain_of("warning", text);
+}
+
 fn complain(error: &Error) {
     warn(&error.to_string());
 }

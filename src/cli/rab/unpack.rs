@@ -9,7 +9,7 @@ use super::output::Done;
 use super::progress::Progress;
 use super::stop::Stop;
 use super::told::Told;
-use super::{complain, face, select};
+use super::{complain, face, select, warning};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
@@ -74,6 +74,7 @@ impl Unpack {
             passed: &|bytes| progress.add(bytes),
             failed: &failed,
             failed_again: &|error| told.note(error.exit_code()),
+            warned: &|text| progress.hidden(|| warning(text)),
             stop: &stop.asked,
         };
         let options =

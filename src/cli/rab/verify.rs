@@ -61,12 +61,16 @@ impl Verify {
         let progress = Progress::new(archive.stored_len());
         let (mut sums, mut unknown) = (0, 0);
         // Small, as a million of them may wait for the first.
-        let verify = |number| -> Result<Checked, Box<Error>> {
-            Ok(archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?)
+        let verify = |number| -> Result<(Checked, Option<String>), Box<Error>> {
+            let checked = archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?;
+            Ok((checked, archive.doubt(number).filter(|_| !self.quiet)))
         };
         in_order(archive.len(), &verify, &mut |checked| {
             match checked {
-                Ok(checked) => {
+                Ok((checked, doubt)) => {
+                    if let Some(doubt) = doubt {
+                        progress.hidden(|| super::warning(&doubt));
+                    }
                     sums += usize::from(checked == Checked::Checksum);
                     unknown += usize::from(checked == Checked::UnknownChecksum);
                 }

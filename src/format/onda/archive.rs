@@ -219,6 +219,10 @@ impl Datasets for Archive {
         }
     }
 
+    fn doubt(&self, number: u32) -> Option<String> {
+        self.set.signal(number).and_then(|_| Facts::of(&self.set, number).doubt)
+    }
+
     fn rewriter(&self) -> Option<&dyn Rewrite> {
         Some(self)
     }

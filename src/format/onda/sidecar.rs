@@ -27,6 +27,8 @@ pub struct Facts {
     pub samples: Option<u64>,
     pub fault: Option<String>,
     pub warnings: Vec<Problem>,
+    /// Spans are rounded to samples in more than one way: a difference of one is no damage.
+    pub doubt: Option<String>,
 }
 
 impl Facts {
@@ -46,13 +48,16 @@ impl Facts {
             }
         }
         let mut warnings = set.signal(number).map_or(Vec::new(), |(table, row)| rules::signal(table, row));
-        if let (Some(found), Some(told)) = (samples, signal.as_ref().and_then(from_span))
-            && found != told
-        {
+        let mut doubt = None;
+        if let (Some(found), Some(told)) = (samples, signal.as_ref().and_then(from_span)) {
             let problem = format!("the data has {found} samples, its span and sample_rate say {told}");
-            warnings.push(Problem::Damaged(problem));
+            match found.abs_diff(told) {
+                0 => {}
+                1 => doubt = Some(problem),
+                _ => warnings.push(Problem::Damaged(problem)),
+            }
         }
-        Facts { signal, data, samples, fault, warnings }
+        Facts { signal, data, samples, fault, warnings, doubt }
     }
 }
 
@@ -114,9 +119,10 @@ pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> N
     if !types.is_empty() {
         pairs.push(("types", Node::map(types)));
     }
-    let warnings: Vec<_> = facts.warnings.iter().chain(unreadable).collect();
+    let warnings = facts.warnings.iter().chain(unreadable).map(Problem::text);
+    let warnings: Vec<_> = warnings.chain(facts.doubt.as_deref()).map(Node::text).collect();
     if !warnings.is_empty() {
-        pairs.push(("warnings", Node::seq(warnings.iter().map(|warning| Node::text(warning.text())))));
+        pairs.push(("warnings", Node::seq(warnings)));
     }
     Node::map(pairs)
 }

@@ -328,15 +328,14 @@ impl OndaTable {
         (node, wrong)
     }
 
-    /// Every column of a row with all that is in it.
-    pub fn whole_row(&self, row: usize) -> Result<Node, Problem> {
+    /// The value of every column of a row with all that is in it.
+    pub fn whole_row(&self, row: usize) -> Result<Vec<Node>, Problem> {
         let mut room = self.room();
         let columns = self.arrow.columns().enumerate().map(|(number, column)| {
-            let name = column.field.name.as_str();
             let node = self.shown(column, number, row, &mut |value| value.whole(&mut room));
-            Ok((name, node.map_err(|problem| in_row(row, name, problem))?))
+            node.map_err(|problem| in_row(row, &column.field.name, problem))
         });
-        Ok(Node::map(columns.collect::<Result<Vec<_>, _>>()?))
+        columns.collect()
     }
 
     /// What cannot be read of any column, by row; no more than `most`.

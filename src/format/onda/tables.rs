@@ -190,15 +190,16 @@ impl Cells for TableRows {
         let table = self.table()?;
         for row in rows {
             let values = table.whole_row(row as usize).map_err(|problem| problem.at(table.source.place()))?;
-            for (column, (_, value)) in values.as_map().unwrap_or_default().iter().enumerate() {
-                one(value, &mut |value| cell(column, value))?;
+            for (column, value) in values.iter().enumerate() {
+                with_cell(value, &mut |value| cell(column, value))?;
             }
         }
         Ok(())
     }
 }
 
-fn one(value: &Node, each: &mut dyn FnMut(Cell<'_>) -> Result<()>) -> Result<()> {
+/// Hands out a value as text has it.
+pub fn with_cell(value: &Node, each: &mut dyn FnMut(Cell<'_>) -> Result<()>) -> Result<()> {
     match value {
         Node::Bool(value) => each(Cell::Truth(*value)),
         Node::Float(value) if !value.is_finite() => each(Cell::Number(match value {

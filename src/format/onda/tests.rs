@@ -282,6 +282,48 @@ fn what_no_column_has_room_for_is_refused() {
     assert_eq!(canonical::len(&signal(7)), "7.lpcmlpcmeegeegvoltint8a".len() + 4);
 }
 
+/// Of several tables in `x.arrow`, `y.arrow`, each with columns of the user's own.
+fn several(tables: Vec<Vec<(&str, ArrayRef)>>) -> (tempfile::TempDir, Set) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut paths = Vec::new();
+    for (number, others) in (0..).zip(tables) {
+        let path = dir.path().join(format!("{}.arrow", ["x", "y"][number]));
+        let span = Span { start: 10 * number as i128, stop: 100 };
+        let columns = canonical::annotations(&[(1, number as u128, span)]).unwrap();
+        write(&path, columns, others, canonical::ANNOTATIONS);
+        paths.push(Arc::new(FileSource::open(&path).unwrap()) as Arc<dyn crate::source::Source>);
+    }
+    let context = Context { others: paths.split_off(1), ..context(&dir) };
+    (dir, Set::open(context).unwrap())
+}
+
+#[test]
+fn columns_of_annotations_are_not_taken_for_those_of_the_user() {
+    let texts = |text: &str| Arc::new(StringArray::from_iter_values([text])) as ArrayRef;
+    let own = || vec![("start", texts("a")), ("table", texts("")), ("start~2", texts("c"))];
+    let read = |tables, nested| {
+        let (_dir, set) = several(tables);
+        String::from_utf8(annotations::build(&set, &set.recordings[0], nested).unwrap()).unwrap()
+    };
+    let ids = [0, 1].map(|number| format!("00000000-0000-0000-0000-00000000000{number}"));
+    let of_one = format!("id,start,stop,start~2,table,start~2~2\n{},0,100,a,\"\",c\n", ids[0]);
+    assert_eq!(read(vec![own()], false), of_one);
+    let of_both = format!(
+        "id,start,stop,start~2,table~2,start~2~2,table\n{},0,100,a,\"\",c,x\n{},10,100,b,,,y\n",
+        ids[0], ids[1]
+    );
+    assert_eq!(read(vec![own(), vec![("start", texts("b"))]], false), of_both);
+    let nests = || ("tags", lists(texts("t"), 1));
+    let lines = read(vec![[own(), vec![nests()]].concat(), vec![("stop", texts("b")), nests()]], true);
+    let first = format!(
+        r#"{{"id":"{}","start":0,"stop":100,"start~2":"a","table~2":"","start~2~2":"c","tags":["t"],"table":"x"}}"#,
+        ids[0]
+    );
+    let second =
+        format!(r#"{{"id":"{}","start":10,"stop":100,"tags":["t"],"stop~2":"b","table":"y"}}"#, ids[1]);
+    assert_eq!(lines.lines().collect::<Vec<_>>(), [first, second]);
+}
+
 /// However its length is found.
 #[test]
 fn a_file_is_decoded_once_for_all_rows() {

@@ -10,9 +10,11 @@
 use std::ops::Range;
 
 use arrow_ipc::{MessageHeader, MetadataVersion};
+use flatbuffers::InvalidFlatbuffer;
 
 use super::Problem;
 use super::field::Schema;
+use super::realigned::realigned;
 use crate::Result;
 use crate::source::Source;
 
@@ -46,23 +48,24 @@ pub struct Message {
     pub body: Range<u64>,
 }
 
-/// Bytes of a flatbuffer, aligned as one has to be.
+/// Bytes of a flatbuffer.
 pub struct Metadata {
-    words: Vec<u64>,
-    len: usize,
+    bytes: Vec<u8>,
 }
 
 impl Metadata {
-    fn read(source: &dyn Source, range: Range<u64>) -> Result<Metadata> {
-        let len = (range.end - range.start) as usize;
-        let mut words = vec![0u64; len.div_ceil(8)];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
-        source.read_exact_at(bytes.get_mut(..len).unwrap_or_default(), range.start)?;
-        Ok(Metadata { words, len })
+    fn of_message(source: &dyn Source, range: Range<u64>) -> Result<Metadata> {
+        let bytes = source.read_range(range)?;
+        let moved = match arrow_ipc::root_as_message(&bytes) {
+            Err(InvalidFlatbuffer::Unaligned { .. }) => realigned(&bytes),
+            _ => None,
+        };
+        let moved = moved.filter(|moved| arrow_ipc::root_as_message(moved).is_ok());
+        Ok(Metadata { bytes: moved.unwrap_or(bytes) })
     }
 
     pub fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice::<u64, u8>(&self.words).get(..self.len).unwrap_or_default()
+        &self.bytes
     }
 
     /// The message, which was verified when it was read, and is so again: that costs little.
@@ -126,9 +129,8 @@ impl Reader<'_> {
                 ),
             );
         };
-        let metadata = Metadata::read(self.source, start..end)?;
-        self.source.check()?;
-        let footer = match arrow_ipc::root_as_footer(metadata.bytes()) {
+        let metadata = self.source.read_range(start..end)?;
+        let footer = match arrow_ipc::root_as_footer(&metadata) {
             Ok(footer) => footer,
             Err(error) => {
                 return wrong(
@@ -179,8 +181,7 @@ impl Reader<'_> {
         let head = self.source.read_range(at..at + 8)?;
         // Files from before 2019 have the length alone.
         let skip = if head.starts_with(&CONTINUATION) { 8 } else { 4 };
-        let metadata = Metadata::read(self.source, at + skip..from)?;
-        self.source.check()?;
+        let metadata = Metadata::of_message(self.source, at + skip..from)?;
         let message = right!(metadata.message().map_err(|problem| (at, problem)));
         right!(judge(&message).map_err(|problem| (at, problem)));
         match u64::try_from(message.bodyLength()) {
@@ -228,8 +229,7 @@ impl Reader<'_> {
                     ),
                 );
             };
-            let metadata = Metadata::read(self.source, from..body)?;
-            self.source.check()?;
+            let metadata = Metadata::of_message(self.source, from..body)?;
             let message = right!(metadata.message().map_err(|problem| (at, problem)));
             let Some(end) = u64::try_from(message.bodyLength())
                 .ok()

@@ -23,6 +23,7 @@ mod file;
 mod gather;
 mod message;
 mod node;
+mod realigned;
 #[cfg(test)]
 mod tests;
 mod types;
