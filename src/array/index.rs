@@ -215,7 +215,7 @@ fn item(text: &str) -> Result<Item, String> {
         return Ok(Item::Rest);
     }
     let parts: Vec<&str> = text.split(':').map(str::trim).collect();
-    let optional = |part: &str| if part.is_empty() { Ok(None) } else { number(part).map(Some) };
+    let optional = |part: &str| if part.is_empty() { Ok(None) } else { bound(part).map(Some) };
     match *parts.as_slice() {
         [""] => Err("an index is empty: numbers, start:stop:step and ... are understood".into()),
         [at] => Ok(Item::At(number(at)?)),
@@ -228,7 +228,29 @@ fn item(text: &str) -> Result<Item, String> {
     }
 }
 
+/// An end or a step of a slice: one beyond 64 bits is as good as the last that fits, as in Python.
+fn bound(text: &str) -> Result<i64, String> {
+    match too_long(text) {
+        Some(true) => Ok(-i64::MAX),
+        Some(false) => Ok(i64::MAX),
+        None => number(text),
+    }
+}
+
+/// Is it a whole number that does not fit into 64 bits, and a negative one?
+fn too_long(text: &str) -> Option<bool> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    (is_whole && text.parse::<i64>().is_err()).then_some(is_negative)
+}
+
 fn number(text: &str) -> Result<i64, String> {
+    if too_long(text).is_some() {
+        return Err(format!("index {text} is out of bounds"));
+    }
     if let "None" | "newaxis" | "np.newaxis" = text {
         return Err(format!(
             "{text} adds an axis, which a part of an array cannot have: reshape it afterwards"
@@ -367,6 +389,24 @@ mod tests {
         assert_eq!((found(b"x[0]"), found(b"x['c'"), found(b"]")), (vec![], vec![], vec![]));
     }
 
+    /// np.arange(4)[:10**20] and so on.
+    #[test]
+    fn ends_and_steps_beyond_64_bits_are_clipped() {
+        let big = "1".repeat(60);
+        for (text, want) in [
+            (format!(":{big}"), vec![0, 1, 2, 3]),
+            (format!("-{big}:2"), vec![0, 1]),
+            (format!("+{big}:"), vec![]),
+            (format!("1::{big}"), vec![1]),
+            (format!("::-{big}"), vec![3]),
+            (format!("{big}:-{big}:-1"), vec![3, 2, 1, 0]),
+        ] {
+            let slab = Slab::parse(&text, &[4]).unwrap();
+            assert_eq!(positions(&slab.axes[0]), want, "{text}");
+            assert!(slab.fits(&[4]));
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_said() {
         let problem = |text: &str| Slab::parse(text, &[4, 5]).unwrap_err();
@@ -377,6 +417,9 @@ mod tests {
         assert!(problem("").contains("is empty") && problem("1,,2").contains("is empty"));
         assert!(problem("::0").contains("is 0") && problem("...,...").contains("only once"));
         assert!(problem("None, 1").contains("None adds an axis") && problem("newaxis").contains("reshape"));
+        let beyond = problem("100000000000000000000, 0");
+        assert_eq!(beyond, "index 100000000000000000000 is out of bounds");
+        assert!(problem("1e20:").contains("\"1e20\"") && problem("--99999999999999999999:").contains("--9"));
         assert!(problem("x").contains("\"x\"") && problem("1:2:3:4").contains("two colons"));
     }
 }

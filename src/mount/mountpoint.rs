@@ -157,7 +157,10 @@ fn check(shown: &Path, path: &Path, nonempty: bool) -> Result<bool> {
 
 /// Makes sure that the directory is there; says so if it was not.
 pub fn create(place: &Place) -> Result<Option<Created>> {
-    if place.exists {
+    // One that was there when it was chosen may have been that of a mount which has just ended, and removed it.
+    let is_gone =
+        || matches!(fs::symlink_metadata(&place.path), Err(cause) if cause.kind() == io::ErrorKind::NotFound);
+    if place.exists && !is_gone() {
         return Ok(None);
     }
     match fs::create_dir(&place.path) {
@@ -189,6 +192,12 @@ fn identity(path: &Path) -> io::Result<Created> {
     Ok(Created { dev: is.dev(), ino: is.ino(), born })
 }
 
+/// As [`remove`], when nobody is just mounting there: who has found the directory there keeps it.
+pub fn remove_after(path: &Path, created: Created) {
+    let _claim = lock(path);
+    remove(path, created);
+}
+
 /// Removes what `create` made, unless something is mounted there, it is another one, or not empty.
 pub fn remove(path: &Path, created: Created) {
     let mounted = match mountinfo::read() {
@@ -210,14 +219,17 @@ pub fn remove(path: &Path, created: Created) {
 /// Two mounts at once on one directory would cover each other, and one would not know who created it: who
 /// holds this claim (a lock on the directory that it is in) may create it and mount.
 pub fn claim(place: &Place) -> Result<Option<nix::fcntl::Flock<File>>> {
-    // Somebody may hold a lock on it for other reasons, or we may not read it: then we go on without.
-    let parent = File::open(place.path.parent().unwrap_or(&place.path)).ok();
-    let claim =
-        parent.and_then(|parent| super::registry::lock_within(parent, std::time::Duration::from_secs(2)));
+    let claim = lock(&place.path);
     match mountinfo::topmost(&table()?, &place.path).filter(|entry| entry.is_ours()) {
         Some(entry) => Err(already_mounted(&place.shown, entry)),
         None => Ok(claim),
     }
+}
+
+/// Somebody may hold a lock on it for other reasons, or we may not read it: then we go on without.
+fn lock(path: &Path) -> Option<nix::fcntl::Flock<File>> {
+    let parent = File::open(path.parent().unwrap_or(path)).ok()?;
+    super::registry::lock_within(parent, std::time::Duration::from_secs(2))
 }
 
 /// A new private directory for a command's mount, under `$TMPDIR` or `/tmp`.
@@ -267,6 +279,23 @@ mod tests {
         assert!(check(dir.path(), dir.path(), true).unwrap());
         assert!(!check(&file, &dir.path().join("new"), false).unwrap());
         assert_eq!(locate(&dir.path().join("no/dir")).unwrap_err().exit_code(), 20);
+    }
+
+    #[test]
+    fn one_that_a_mount_removes_at_its_end_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("x");
+        let before =
+            create(&Place { path: path.clone(), shown: path.clone(), exists: false }).unwrap().unwrap();
+        // Chosen while it was there.
+        let place = Place { path: path.clone(), shown: path.clone(), exists: true };
+        assert_eq!(create(&place).unwrap(), None);
+        remove_after(&path, before);
+        assert!(!path.exists());
+        let created = create(&place).unwrap().unwrap();
+        assert!(path.is_dir());
+        remove(&path, created);
+        assert!(!path.exists());
     }
 
     #[test]

@@ -60,11 +60,12 @@ pub fn explain(place: &Place, cause: &io::Error) -> Error {
                 .into(),
         );
     }
+    if cause.raw_os_error() == Some(libc::ENOENT) {
+        return Error::mountpoint(&place.shown, "was removed before it could be mounted on: try again");
+    }
     // Before it mounts, fuser opens the mountpoint.
-    let mountpoint_opened = matches!(
-        cause.raw_os_error(),
-        Some(libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::ENOTCONN)
-    );
+    let mountpoint_opened =
+        matches!(cause.raw_os_error(), Some(libc::EACCES | libc::ENOTDIR | libc::ELOOP | libc::ENOTCONN));
     let words = text.replace(&*place.path.to_string_lossy(), "");
     let about_it = ["no write access", "mountpoint", "mount point", "forbidden"];
     if mountpoint_opened || about_it.iter().any(|part| words.contains(part)) {

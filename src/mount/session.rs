@@ -31,7 +31,7 @@ impl Mounted {
     /// Removes the directory that we created, at most once: whoever makes one of that name later keeps it.
     pub fn remove_directory(&mut self) {
         if let Some(created) = self.created.take() {
-            mountpoint::remove(&self.place.path, created);
+            mountpoint::remove_after(&self.place.path, created);
         }
     }
 

@@ -50,7 +50,7 @@ fn one(shown: &Path) -> Result<()> {
     };
     // First, since that also releases what other mount namespaces still hold of it.
     if let Some(created) = state.created {
-        mountpoint::remove(&path, created);
+        mountpoint::remove_after(&path, created);
     }
     let pid = state.pid;
     if !state.wait_until_gone(PATIENCE) {

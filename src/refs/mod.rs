@@ -90,8 +90,11 @@ fn group(
 ) -> Result<()> {
     writer.begin()?;
     writer.descriptions.push(Consolidated::new(key));
+    let file = format!("{}: ", path.display());
     let mut named = |error: &Error| match error {
-        Error::Other(problem) => left_out(&Error::Other(format!("{}: {problem}", path.display()))),
+        Error::Other(problem) if !problem.starts_with(&file) => {
+            left_out(&Error::Other(format!("{file}{problem}")))
+        }
         error => left_out(error),
     };
     let urls = writer.urls.clone();

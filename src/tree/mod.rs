@@ -233,8 +233,8 @@ pub trait Tree: Send + Sync {
         Ok(None)
     }
 
-    /// Some rows of a table that a container has as a file below its own `.views`, in the same form: `2:10`. None of what
-    /// is no table; [`Error::Usage`] says what is wrong with the expression. It is made when it is read.
+    /// Some rows of a table, or items of an array, that a container has as a file below its own `.views`, in the same form:
+    /// `2:10`. None of what is neither; [`Error::Usage`] says what is wrong with the expression. It is made when it is read.
     fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
         let _ = (node, expression);
         Ok(None)

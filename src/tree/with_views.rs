@@ -157,6 +157,10 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
         }
     }
 
+    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        either!(self, node, tree, inner => tree.rows_of_made(inner, expression))
+    }
+
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         match self.at(node) {
             At::Main(node) => self.main.brief(node),

@@ -88,13 +88,8 @@ pub trait View: Sync {
         false
     }
 
-    /// Numbers have it too: what a format has of it stands beside the faces. Else that is all that there is of it in the
-    /// format's containers.
-    fn is_of_numbers(&self) -> bool {
-        false
-    }
-
-    /// Containers have it and none of their datasets: it is there where a format has it.
+    /// Containers have it and none of their datasets: it is there where a format has it, and that is all of it. What a format
+    /// has of the others stands beside the faces of datasets.
     fn is_of_containers(&self) -> bool {
         false
     }

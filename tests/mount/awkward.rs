@@ -1,9 +1,12 @@
 //! Awkward Array 0.x: every sample against what the reference made of it, and files that are not what they claim.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::kit::*;
 use crate::parallel::eight_readers_of;
+
+const RAB: &str = env!("CARGO_BIN_EXE_rab");
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/awkward").join(name)
@@ -64,6 +67,60 @@ for name, want in values.items():
     let lines = mount.read("flat_datetime64.awkd/.views/jsonl/.jsonl").unwrap();
     assert_eq!(lines, b"\"2020-01-01T00:00:00.000000000\"\n\"1999-12-31T00:00:00.000000000\"\n");
     assert_eq!(mount.log(), "");
+}
+
+/// What the format itself has stands beside the faces of datasets, and `--as` and the command line have both too.
+#[test]
+fn json_lines_of_arrays_and_of_records_are_side_by_side() {
+    let (structured, tuples) = (file("flat_structured.awkd"), "{\"__tuple__\":[1,1.5,");
+    let (plain, shown) = (Mount::new(&structured), Mount::with(&structured, &["--as", "jsonl"]));
+    assert_eq!(names(&plain.join(".views/jsonl")), [".jsonl", "data.jsonl"]);
+    assert_eq!(names(&shown.path)[..2], [".jsonl", "data.jsonl"]);
+    for (name, dataset, want) in [(".jsonl", "", tuples), ("data.jsonl", "data", "{\"x\":1,\"y\":1.5,")] {
+        let text = plain.read(format!(".views/jsonl/{name}")).unwrap();
+        assert!(text.starts_with(want.as_bytes()), "{name}");
+        assert_eq!(shown.read(name).unwrap(), text);
+        let said = run(Command::new(RAB).arg("cat").arg(&structured).arg(dataset).args(["--as", "jsonl"]));
+        assert_eq!(said.out.as_bytes(), text, "{said:?}");
+    }
+    let part = plain.read(".views/jsonl/data[1:].jsonl").unwrap();
+    assert_eq!(part, b"{\"x\":2,\"y\":2.5,\"s\":\"cde\"}\n");
+}
+
+#[test]
+fn items_by_an_index_are_json_lines() {
+    let sample = file("multi_names.awkd");
+    let (plain, shown) = (Mount::new(&sample), Mount::with(&sample, &["--as", "jsonl"]));
+    for (part, want) in [
+        ("tab[0:1]", "{\"x\":1,\"s\":\"a\"}\n"),
+        ("tab[::-1]", "{\"x\":2,\"s\":\"b\"}\n{\"x\":1,\"s\":\"a\"}\n"),
+        ("tab[-1]", "{\"x\":2,\"s\":\"b\"}\n"),
+        ("one[1:]", "[]\n[3.3]\n"),
+        ("two[1::2]", "1\n3\n"),
+        ("two[4:]", ""),
+    ] {
+        assert_eq!(plain.read(format!(".views/jsonl/{part}.jsonl")).unwrap(), want.as_bytes(), "{part}");
+        assert_eq!(shown.read(format!("{part}.jsonl")).unwrap(), want.as_bytes(), "{part}");
+        let said = run(Command::new(RAB).arg("get").arg(&sample).arg(part).args(["--as", "jsonl"]));
+        assert_eq!((said.code, &*said.out), (0, want), "{said:?}");
+    }
+    for (part, problem) in [
+        ("tab[2]", "dataset \"tab\": [2]: index 2 is out of bounds (0 to 2) for axis 0"),
+        ("one[0,1]", "dataset \"one\": [0,1]: the index has 2 axes, the array 1"),
+    ] {
+        let error = plain.read(format!(".views/jsonl/{part}.jsonl")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(2), "{part}");
+        let problem = format!("{}: {problem}", sample.display());
+        assert!(plain.log().contains(&problem), "{}", plain.log());
+        let said = run(Command::new(RAB).arg("get").arg(&sample).arg(part).args(["--as", "jsonl"]));
+        assert!(said.code == 2 && said.err.contains(&problem), "{said:?}");
+    }
+    // Of a directory of containers, and of the array without a name.
+    let dir = scratch();
+    std::fs::copy(file("jagged.awkd"), dir.path().join("jagged.awkd")).unwrap();
+    let mount = Mount::new(dir.path());
+    assert_eq!(mount.read(".views/jsonl/jagged.awkd/[1:].jsonl").unwrap(), b"[]\n[4.4,5.5]\n");
+    assert_eq!(mount.read("jagged.awkd/.views/jsonl/[:1].jsonl").unwrap(), b"[1.1,2.2,3.3]\n");
 }
 
 #[test]

@@ -558,6 +558,102 @@ fn what_is_wrong_is_said() {
     assert!(said.err.contains("nested deeper than 128 levels, which is the limit"), "{said:?}");
 }
 
+/// What awkward0 writes of StringArray([], [], []), and what it reads besides where nothing is stored.
+#[test]
+fn what_is_empty_is_so_whatever_it_is_of() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &NOTHING, &dir.path()]);
+    for (name, want) in [
+        ("strings", "[]"),
+        ("strings_jagged", "[]"),
+        ("texts", "[\"\",\n\"\"]"),
+        ("masked", "[]"),
+        ("bits", "[]"),
+        ("offsets", "[]"),
+    ] {
+        let path = dir.path().join(format!("{name}.awkd"));
+        good(&[&"verify", &path]);
+        assert_eq!(good(&[&"get", &path, &"", &"--json"]).trim_end(), want, "{name}");
+    }
+    for name in ["counts", "index"] {
+        let said = rab(&[&"verify", &dir.path().join(format!("{name}.awkd"))]);
+        assert!(said.code == 12 && said.out.contains("are float64, not whole numbers"), "{said:?}");
+    }
+}
+
+const NOTHING: &str = r#"
+import json, sys, zipfile
+def flat(of, count=0):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "zeros"}, {"dtype": of}, {"json": count}]}
+def call(*names): return lambda *arguments: {"call": ["awkward0", *names], "args": list(arguments)}
+none, ints, utf8 = flat("float64"), flat("int64"), {"json": "utf-8"}
+strings = call("StringArray")(ints, ints, none, utf8)
+for name, schema in {
+    "strings": strings,
+    "strings_jagged": call("JaggedArray")(ints, ints, strings),
+    "texts": call("StringArray", "fromcounts")(flat("int64", 2), none, utf8),
+    "masked": call("MaskedArray")(none, ints, {"json": True}),
+    "bits": call("BitMaskedArray")(none, ints, {"json": True}, {"json": True}),
+    "offsets": call("JaggedArray", "fromoffsets")(ints, flat("int64", 2)),
+    "counts": call("JaggedArray", "fromcounts")(none, flat("int64", 2)),
+    "index": call("IndexedArray")(none, flat("int64", 2)),
+}.items():
+    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.awkd", "w") as to:
+        to.writestr("zeros", bytes(16))
+        to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+"#;
+
+/// Of an encoding that is not known only the texts are refused.
+#[test]
+fn strings_of_encodings() {
+    let dir = kit::scratch();
+    kit::python(&[&"-c", &ENCODED, &dir.path()]);
+    for name in ["U8", "us-ascii", "iso8859-1", "utf-8-sig", "utf-16", "utf-16-be", "utf-32-le", "UTF32"] {
+        let path = dir.path().join(format!("{name}.awkd"));
+        good(&[&"verify", &path]);
+        assert_eq!(
+            good(&[&"get", &path, &"", &"--json"]),
+            "[{\"x\":0,\"s\":\"a\"},\n{\"x\":0,\"s\":\"bc\"}]\n",
+            "{name}"
+        );
+    }
+    let path = dir.path().join("rot13.awkd");
+    let parts = good(&[&"ls", &path]);
+    let has = |name: &str| parts.lines().any(|line| line.ends_with(name));
+    assert!(has("columns/s/bytes") && has("columns/s/offsets") && !has("columns/s/text"), "{parts}");
+    assert_eq!(good(&[&"cat", &path, &"columns/s/bytes"]), "nop");
+    assert_eq!(good(&[&"get", &path, &"columns/s/offsets"]), "[0 1 3]\n");
+    assert_eq!(good(&[&"get", &path, &"columns/x"]), "[0 0]\n");
+    let problem = "its strings are in the encoding \"rot13\", which is not known; their bytes are readable";
+    for said in [
+        rab(&[&"get", &path, &"", &"--json"]),
+        rab(&[&"get", &path, &"columns/s[0]"]),
+        rab(&[&"verify", &path]),
+    ] {
+        assert!(said.code == 1 && (said.out.clone() + &said.err).contains(problem), "{said:?}");
+    }
+    assert!(good(&[&"cat", &path, &"meta.yaml"]).contains(problem));
+    assert_eq!(rab(&[&"cat", &path, &"", &"--as", &"jsonl"]).code, 2);
+}
+
+const ENCODED: &str = r#"
+import json, sys, zipfile
+def flat(member, of, count):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": member}, {"dtype": of}, {"json": count}]}
+for name in ["U8", "us-ascii", "iso8859-1", "utf-8-sig", "utf-16", "utf-16-be", "utf-32-le", "UTF32", "rot13"]:
+    texts = [b"n", b"op"] if name == "rot13" else [text.encode(name) for text in ["a", "bc"]]
+    counts, content = [len(text) for text in texts], b"".join(texts)
+    strings = {"call": ["awkward0", "StringArray", "fromcounts"], "args": [
+        flat("counts", "int64", 2), flat("bytes", "uint8", len(content)), {"json": name}]}
+    table = {"call": ["awkward0", "Table", "frompairs"], "args": [
+        {"pairs": [["x", flat("zeros", "int64", 2)], ["s", strings]]}, {"json": 0}]}
+    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.awkd", "w") as to:
+        to.writestr("counts", b"".join(count.to_bytes(8, "little") for count in counts))
+        to.writestr("bytes", content)
+        to.writestr("zeros", bytes(16))
+        to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": table}))
+"#;
+
 /// Whatever a few bytes claim: all of it is refused by the limit that JSON lines have, a part is there.
 #[test]
 fn items_without_end_are_refused_before_one_is_printed() {

@@ -57,6 +57,12 @@ fn what_is_compressed_twice_is_left_out() {
     let said = rab(&[&"refs", &twice]);
     assert_eq!((said.code, ranges(&said.out)), (0, 0), "{}", said.out);
     assert!(said.err.contains("no bytes of a file are its elements"), "{}", said.err);
+    // The file is named once.
+    let npz = dir.path().join("x.npz");
+    python(&[&"-c", &"import sys, numpy as np; np.savez_compressed(sys.argv[1], a=np.arange(9))", &npz]);
+    let said = rab(&[&"refs", &npz]);
+    let want = format!("rab: {}: dataset \"a\": no bytes", npz.display());
+    assert!(said.err.starts_with(&want), "{}", said.err);
 }
 
 #[test]

@@ -42,6 +42,22 @@ fn what_has_no_such_face_is_said() {
     assert!(said.contains("index 9 is out of bounds"), "{said}");
     let said = refused(&[&"cat", &file, &"Some text", &"--as", &"tiff"]);
     assert!(said.contains("npy"), "{said}");
+    // With the file; of a table also how it is printed.
+    let said = rab(&[&"get", &data("dataframe.rab"), &"table[0:2]"]).err;
+    let want = "dataframe.rab: dataset \"table\": is dataframe, not an array of a known layout; as a table it has \
+                --as npy, --as csv, --as arrow, --as jsonl";
+    assert!(said.contains(want), "{said}");
+    let of_none = sample("npz/small.npz");
+    let said = refused(&[&"get", &of_none, &"grid[0, 0]", &"--as", &"csv"]);
+    assert!(said.contains("small.npz: dataset \"grid\": ") && said.contains("of shape [], which"), "{said}");
+    let jagged = sample("awkward/multi_names.awkd");
+    for (what, want) in [
+        ("one[0,1]", "multi_names.awkd: dataset \"one/meta.yaml\": the index has 2 axes, the array 1"),
+        ("one[5]", "multi_names.awkd: dataset \"one/meta.yaml\": index 5 is out of bounds (0 to 3)"),
+    ] {
+        let said = refused(&[&"get", &jagged, &what]);
+        assert!(said.contains(want), "{said}");
+    }
     // What has such a face but for its size says that.
     let dir = scratch();
     let wide = dir.path().join("x.npz");
@@ -216,6 +232,67 @@ else:
 "#;
     python(&[&"-c", &script, &store]);
     check(true, rab(&[&"unpack", &good, &store, &"--as", &"zarr", &"--force"]));
+}
+
+/// Whatever is wrong, the exit code says what, and no array that lacks something looks like one.
+#[test]
+fn unpacking_a_store_ends_with_the_code_of_what_is_wrong() {
+    let script = r#"
+import os, sys, numpy as np
+os.chdir(sys.argv[1])
+a, o = np.random.default_rng(4).random(400), np.array([{}, 1], object)
+np.savez("good.npz", a=a)
+np.savez("refused.npz", a=a, o=o)
+def damage(name, **arrays):
+    np.savez_compressed(name, **arrays)
+    data = bytearray(open(name, "rb").read())
+    # In the elements of the first, which cannot be made much shorter.
+    data[2000] ^= 1
+    open(name, "wb").write(data)
+damage("damaged.npz", a=a, b=a[:3])
+damage("both.npz", a=a, o=o)
+open("text.npz", "w").write("no container")
+open("taken", "w").write("a file")
+"#;
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    python(&[&"-c", &script, &dir.path()]);
+    let onda = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/onda/test.onda.signal.arrow");
+    std::fs::copy(onda, at("missing.onda.signal.arrow")).unwrap();
+    let whole = (".zmetadata", true);
+    let partly = (".zmetadata", false);
+    for (file, more, code, said, (name, is_there)) in [
+        ("good.npz", &[][..], 0, "", whole),
+        ("good.npz", &["a"], 0, "", whole),
+        ("damaged.npz", &[], 12, "dataset \"a\"", partly),
+        ("damaged.npz", &["b"], 0, "", whole),
+        ("refused.npz", &[], 1, "dataset \"o\": it holds Python objects", whole),
+        // The worst of them.
+        ("both.npz", &[], 12, "dataset \"o\": it holds Python objects", partly),
+        // The files of the samples are not there.
+        ("missing.onda.signal.arrow", &[], 10, "int16_eeg.lpcm: dataset", whole),
+        ("text.npz", &[], 11, "not a container of a known format", partly),
+        ("nothing.npz", &[], 10, "cannot be opened", partly),
+        ("good.npz", &["other"], 3, "has no dataset \"other\"", partly),
+        ("good.npz", &["--jobs", "none"], 2, "--jobs", partly),
+    ] {
+        let store = at("store");
+        let _ = std::fs::remove_dir_all(&store);
+        let (file, words) = (at(file), more.iter().map(|word| word as &dyn AsRef<std::ffi::OsStr>));
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&"unpack", &"--as", &"zarr", &file, &store];
+        arguments.extend(words);
+        let found = rab(&arguments);
+        assert!(found.code == code && found.err.contains(said), "{file:?} {more:?}: {found:?}");
+        assert_eq!(store.join(name).is_file(), is_there, "{file:?} {more:?}: {found:?}");
+        let lacks = ["damaged.npz", "both.npz"].iter().any(|bad| file.ends_with(bad)) && more.is_empty();
+        assert!(!lacks || !store.join("a/.zarray").exists(), "{file:?}");
+    }
+    let good_file = at("good.npz");
+    for (target, said) in [("taken", "taken"), ("good.npz", "good.npz")] {
+        let found = rab(&[&"unpack", &"--as", &"zarr", &good_file, &at(target)]);
+        assert!(found.code == 1 && found.err.contains(said), "{found:?}");
+    }
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::builder::PossibleValuesParser;
 
-use super::select;
 use crate::array;
 use crate::content::Content;
+use crate::tree::Description;
 use crate::view::{self, Face, View};
 use crate::{Archive, Dataset, Error, Result};
 
@@ -27,24 +27,12 @@ fn of_files(kind: &str) -> Result<&'static dyn View> {
     }
 }
 
-/// Have these datasets all this face?
-pub fn shows(archive: &Archive, numbers: &[usize], kind: &str) -> Result<bool> {
-    let view = view::named(kind)?;
-    for number in numbers {
-        if !view.shows(archive.dataset_at(*number)?.seen().about()) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// The face of a dataset, or of a part of it that an index says.
 pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result<Content> {
     let (view, whole) = (of_files(kind)?, dataset.seen());
-    let name = whole.about().name.lossy().into_owned();
-    let wrong = |problem: String| {
-        dataset.no_array().unwrap_or_else(|| Error::Usage(format!("dataset {name:?}: {problem}")))
-    };
+    let place = dataset.place();
+    let wrong =
+        |problem: String| dataset.no_array().unwrap_or_else(|| Error::Usage(format!("{place}: {problem}")));
     let seen = match index {
         Some(index) => whole.part(index).map_err(wrong)?,
         None => whole,
@@ -54,7 +42,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
         let shape = array.map_or_else(String::new, |array| format!(" of shape {:?}", array.shape));
         let lacks = format!("is {}{shape}, which has no face as {kind}", dataset.kind());
         return Err(match view.refuses(seen.about()) {
-            Some(problem) => Error::Other(format!("dataset {name:?}: {lacks}: {problem}")),
+            Some(problem) => Error::Other(format!("{place}: {lacks}: {problem}")),
             None => wrong(lacks),
         });
     }
@@ -64,22 +52,30 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// As [`own`], of some rows of a table: `records[2:5]`.
+/// Why a dataset cannot be printed as an array, with the kinds of faces that it has as a table if it is one.
+pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
+    let about = dataset.description();
+    let (Some(_), None, Error::Other(problem)) = (&about.table, &about.array, &error) else { return error };
+    let other = Description { table: None, ..about.clone() };
+    let shown = view::VIEWS.iter().filter(|view| view.shows(about) && !view.shows(&other));
+    let kinds = shown.map(|view| view.kind()).filter(|kind| of_files(kind).is_ok());
+    match kinds.collect::<Vec<_>>().as_slice() {
+        [] => error,
+        kinds => Error::Other(format!("{problem}; as a table it has --as {}", kinds.join(", --as "))),
+    }
+}
+
+/// As [`own`], of some rows of a table or items of an array: `records[2:5]`.
 pub fn own_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
     match array::indexed(what.as_bytes()) {
-        Some((name, index)) if own(archive, OsStr::from_bytes(name), kind)?.is_some() => {
-            archive.rows_of_own(name, kind, index)
-        }
+        Some((name, index)) if !archive.has(what.as_bytes()) => archive.rows_of_own(name, kind, index),
         _ => Ok(None),
     }
 }
 
-/// The face that only the container's format has of what is called so: it is no dataset, or has no such face as one.
+/// The face that the container's format itself has of what is called so. It wins over that of a dataset of the name, as in a
+/// mount.
 pub fn own(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
-    let found = select::select_linked(archive, name);
-    if found.is_ok_and(|found| shows(archive, &found, kind).unwrap_or(false)) {
-        return Ok(None);
-    }
     of_files(kind)?;
     archive.own_face(name.as_bytes(), kind)
 }

@@ -92,9 +92,9 @@ impl Get {
         if self.kind == TEXT
             && let Some(found) = values(&dataset)
         {
-            return items::print(&*found, expression, out);
+            return items::print(&dataset, &*found, expression, out);
         }
-        let slab = || dataset.slab(expression);
+        let slab = || dataset.slab(expression).map_err(|error| face::instead(&dataset, error));
         match self.kind.as_str() {
             TEXT if self.json => items::array(&dataset, &slab()?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,

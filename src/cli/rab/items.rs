@@ -9,12 +9,10 @@ use crate::tree::Items;
 use crate::{Dataset, Error, view};
 
 /// The items that an index of one axis means, in a list, or the one that a number means.
-pub fn print(items: &dyn Items, index: &str, out: &mut Output) -> Done {
-    let slab = Slab::parse(index, &[items.len()?]).map_err(Error::Usage)?;
-    let Some(axis) = slab.axes.first().cloned() else { return Ok(()) };
-    // All of them are positions of the array.
-    let position = |at: u64| axis.start.wrapping_add_signed(axis.step.wrapping_mul(at as i64));
-    let mut wanted = (0..axis.count).map(position);
+pub fn print(dataset: &Dataset<'_>, items: &dyn Items, index: &str, out: &mut Output) -> Done {
+    let wrong = |problem| Error::Usage(format!("{}: {problem}", dataset.place()));
+    let slab = Slab::parse(index, &[items.len()?]).map_err(wrong)?;
+    let mut wanted = (0..slab.len()).map(|number| slab.position(number));
     let (mut is_first, mut failed) = (true, Ok(()));
     let (begin, end) = if slab.shape().len() == 1 { ("[", "]") } else { ("", "") };
     let passed = items.pass(&mut wanted, &mut |json| {

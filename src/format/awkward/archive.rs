@@ -56,6 +56,17 @@ impl Archive {
         Ok(meta::sidecar(array, file, (number, &self.name(number)), file_name))
     }
 
+    /// The array of this name, if it has this face.
+    fn shown(&self, name: &[u8], kind: &str) -> Option<&Arc<Array>> {
+        let place = |array: &Array| array.places.get(array.graph.root.to).cloned().flatten();
+        let is_called = |array: &&Arc<Array>| {
+            array.name.as_bytes() == name
+                || place(array).is_some_and(|place| place.escaped().as_bytes() == name)
+        };
+        let mut shown = self.arrays.iter().filter(|array| kind == views::LINES && meta::is_whole(array));
+        shown.find(is_called)
+    }
+
     /// What has to be made once is kept.
     fn make(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
@@ -270,14 +281,14 @@ impl Datasets for Archive {
     }
 
     fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        let place = |array: &Array| array.places.get(array.graph.root.to).cloned().flatten();
-        let is_called = |array: &&Arc<Array>| {
-            array.name.as_bytes() == name
-                || place(array).is_some_and(|place| place.escaped().as_bytes() == name)
-        };
-        let found = || self.arrays.iter().filter(|array| meta::is_whole(array)).find(is_called);
-        let lines = |array| views::lines(array).map(|(lines, _)| lines);
-        if kind == views::LINES { found().map(lines).transpose() } else { Ok(None) }
+        let lines = |array| views::lines(array, None).map(|(lines, _)| lines);
+        self.shown(name, kind).map(lines).transpose()
+    }
+
+    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
+        let lines =
+            |array| views::lines(array, Some(views::items(array, expression)?)).map(|(lines, _)| lines);
+        self.shown(name, kind).map(lines).transpose()
     }
 
     fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {

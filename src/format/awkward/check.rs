@@ -52,11 +52,11 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
         Kind::Indexed { index, content } => numbers(array, ix, *index, *content, "index", None, false),
         Kind::Union { tags, index, contents } => union(array, ix, *tags, *index, contents),
         Kind::Sparse { index, length, .. } => in_order(array, ix, *index, *length),
-        Kind::Object { .. } => {
-            let problem = "its items are made by code, which is not run; what they are made from is readable";
-            Err(Error::Unsupported { place: array.place(ix), problem: problem.into() })
-        }
         _ => Ok(()),
+    }?;
+    match node.unshown() {
+        Some(problem) => Err(Error::Unsupported { place: array.place(ix), problem }),
+        None => Ok(()),
     }
 }
 

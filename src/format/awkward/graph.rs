@@ -9,6 +9,7 @@ mod edges;
 mod settle;
 
 use super::dtype::Type;
+use super::encoding::Encoding;
 use super::json::Json;
 use crate::codec::zip::Fault;
 
@@ -168,15 +169,6 @@ impl Lists {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    Utf8,
-    Ascii,
-    Latin1,
-    /// Not text: the values are bytes.
-    Bytes,
-}
-
 #[derive(Clone, Copy, Debug)]
 pub enum Rows {
     /// `start + step * k` for k below `length`.
@@ -227,6 +219,19 @@ impl Node {
             Kind::Object { .. } => "ObjectArray",
             Kind::Record { class, .. } => class,
             Kind::Refused { what } => what,
+        }
+    }
+
+    /// Why its items are not shown, though all that they are made from is read.
+    pub fn unshown(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Object { .. } => Some(
+                "its items are made by code, which is not run; what they are made from is readable".into(),
+            ),
+            Kind::Strings { encoding: Encoding::Unknown(name), .. } => Some(format!(
+                "its strings are in the encoding {name:?}, which is not known; their bytes are readable"
+            )),
+            _ => None,
         }
     }
 

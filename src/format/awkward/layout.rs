@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::array::Array;
 use super::budget::{Budget, Of};
 use super::faces::Face;
-use super::graph::{Column, Edge, Encoding, Ix, Kind, Lists, Rows};
+use super::graph::{Column, Edge, Ix, Kind, Lists, Rows};
 use super::index;
 use super::picked::Pick;
 use super::way::Way;
@@ -250,7 +250,7 @@ impl Placing<'_> {
             Kind::Strings { lists, content, encoding } => {
                 self.lists(ix, lists, dir);
                 self.numbers(ix, *content, dir, "bytes");
-                if matches!(encoding, Encoding::Utf8 | Encoding::Ascii) && node.fault.is_none() {
+                if encoding.is_utf8() && node.fault.is_none() {
                     self.file(ix, dir.below(*b"text"), What::Text);
                 }
             }
@@ -311,7 +311,7 @@ impl Placing<'_> {
                 self.part_picked(*content, own, dir.below(*b"content"));
             }
             (Kind::Strings { content, encoding, .. }, of) => {
-                if of.is_none() && matches!(encoding, Encoding::Utf8 | Encoding::Ascii) {
+                if of.is_none() && encoding.is_utf8() {
                     self.file(ix, dir.below(*b"text"), What::Text);
                 }
                 let own = Pick::new(ix, of);

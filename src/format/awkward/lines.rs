@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::array::Array;
 use super::graph::Ix;
 use super::values::Values;
+use crate::array::Slab;
 use crate::content::{Bytes, Computed};
 use crate::{Error, Result};
 
@@ -68,7 +69,9 @@ impl<'a> Room<'a> {
 
 pub struct JsonLines {
     array: Arc<Array>,
-    /// Item, and where its line begins.
+    /// Which items, in one axis.
+    items: Slab,
+    /// Line, and where it begins.
     places: Vec<(u64, u64)>,
     /// Of the items before the first that is damaged.
     len: u64,
@@ -77,20 +80,23 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    pub fn new(array: &Arc<Array>) -> Result<JsonLines> {
+    /// Of all items, or of some.
+    pub fn new(array: &Arc<Array>, items: Option<Slab>) -> Result<JsonLines> {
         let root = array.graph.root.to;
         // Of what is damaged it is not known how many items there are.
         let count = array.sound(root)?.len;
+        let items = items.unwrap_or_else(|| Slab::whole(&[count]));
+        let count = items.len();
         let mut room = Room::new(array, root, LINES, count)?;
-        let mut lines = JsonLines { array: array.clone(), places: vec![(0, 0)], len: 0, fault: None };
+        let mut lines = JsonLines { array: array.clone(), items, places: vec![(0, 0)], len: 0, fault: None };
         let mut values = Values::new(array);
         let mut line = Vec::new();
-        for item in 0..count {
+        for number in 0..count {
             if lines.places.last().is_none_or(|(_, at)| lines.len - at >= BETWEEN) {
                 array.keep(root, 2)?;
-                lines.places.push((item, lines.len));
+                lines.places.push((number, lines.len));
             }
-            match lines.line(&mut values, item, &mut line) {
+            match lines.line(&mut values, number, &mut line) {
                 Err(fault @ Error::Damaged { .. }) if lines.len > 0 => {
                     lines.fault = Some(fault);
                     break;
@@ -103,13 +109,9 @@ impl JsonLines {
         Ok(lines)
     }
 
-    fn count(&self) -> u64 {
-        self.array.node(self.array.graph.root.to).map_or(0, |node| node.len)
-    }
-
-    fn line(&self, values: &mut Values<'_>, item: u64, line: &mut Vec<u8>) -> Result<()> {
+    fn line(&self, values: &mut Values<'_>, number: u64, line: &mut Vec<u8>) -> Result<()> {
         line.clear();
-        values.item(self.array.graph.root.to, item, line)?;
+        values.item(self.array.graph.root.to, self.items.position(number), line)?;
         line.push(b'\n');
         Ok(())
     }
@@ -129,11 +131,11 @@ impl Computed for JsonLines {
         let (first, mut at) = self.places.get(place).copied().unwrap_or((0, 0));
         let mut values = Values::new(&self.array);
         let (mut rest, mut line) = (buf, Vec::new());
-        for item in first..self.count() {
+        for number in first..self.items.len() {
             if rest.is_empty() {
                 return Ok(());
             }
-            self.line(&mut values, item, &mut line)?;
+            self.line(&mut values, number, &mut line)?;
             let skip = offset.saturating_sub(at).min(line.len() as u64) as usize;
             at += line.len() as u64;
             let from = line.get(skip..).unwrap_or_default();

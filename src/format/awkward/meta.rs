@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::faces;
-use super::graph::{Encoding, Ix, Kind, Node as Part, Rows, Scalar};
+use super::graph::{Ix, Kind, Node as Part, Rows, Scalar};
 use super::layout::{File, What};
 use super::typed;
 use crate::array::numpy::Parts;
@@ -64,13 +64,7 @@ fn own(node: &Part, fields: &mut Fields) {
         }
         Kind::IndexedMasked { masked_when, .. } => fields.push(("maskedWhen", Node::int(*masked_when))),
         Kind::Strings { encoding, .. } => {
-            let name = match encoding {
-                Encoding::Utf8 => "utf-8",
-                Encoding::Ascii => "ascii",
-                Encoding::Latin1 => "latin-1",
-                Encoding::Bytes => return,
-            };
-            fields.push(("encoding", Node::text(name)));
+            fields.extend(encoding.name().map(|name| ("encoding", Node::text(name))));
         }
         Kind::View { rows: Rows::Steps { start, step, length }, .. } => {
             let view = [("start", *start), ("step", *step), ("length", *length as i64)];
@@ -101,7 +95,7 @@ fn own(node: &Part, fields: &mut Fields) {
 /// What is said of an array as a whole.
 fn whole(array: &Array, fields: &mut Fields) {
     let refused = array.graph.nodes.iter().enumerate().filter(|(_, node)| {
-        matches!(node.kind, Kind::Refused { .. } | Kind::Object { .. }) || node.fault.is_some()
+        matches!(node.kind, Kind::Refused { .. }) || node.fault.is_some() || node.unshown().is_some()
     });
     let refused: Vec<Node> = refused.take(MOST_NAMED).map(|(ix, node)| refusal(array, ix, node)).collect();
     if !refused.is_empty() {
@@ -143,10 +137,8 @@ pub fn warnings(array: &Array) -> impl Iterator<Item = String> {
 }
 
 fn refusal(array: &Array, ix: Ix, node: &Part) -> Node {
-    let why = match (&node.fault, &node.kind) {
-        (Some(fault), _) => fault.problem.clone(),
-        _ => "its items are made by code, which is not run; what they are made from is readable".into(),
-    };
+    let why = node.fault.as_ref().map(|fault| fault.problem.clone());
+    let why = why.or_else(|| node.unshown()).unwrap_or_default();
     Node::map([
         ("part", Node::text(&array.path(ix))),
         ("what", Node::text(node.class())),
@@ -215,7 +207,8 @@ fn parts(array: &Array, file: &File) -> Option<Parts> {
 /// Does anything in it keep its items from being shown?
 pub fn is_whole(array: &Array) -> bool {
     let is_readable = |node: &Part| match &node.kind {
-        Kind::Refused { .. } | Kind::Object { .. } => false,
+        Kind::Refused { .. } => false,
+        _ if node.unshown().is_some() => false,
         _ => node.fault.as_ref().is_none_or(|fault| !fault.is_unsupported),
     };
     array.graph.circles.is_empty() && array.graph.nodes.iter().all(is_readable)

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `budget` | what a container may take of memory and time, whatever is written in it |
 //! | `store` | the members, and what they decompress to |
-//! | `json`, `dtype`, `pickle` | what schemas are written in; element types; the one pickle that is read |
+//! | `json`, `dtype`, `pickle`, `encoding` | what schemas are written in; element types; the one pickle that is read; what strings are in |
 //! | `document`, `graph`, `schema` | a schema, what it describes, and how that is told from its expressions |
 //! | `array` | an array with its bytes: whole numbers, and where lists begin and end |
 //! | `faces`, `values`, `lines` | what follows from that: offsets and the like; items as JSON; all of them |
@@ -26,6 +26,7 @@ mod budget;
 mod check;
 mod document;
 mod dtype;
+mod encoding;
 mod faces;
 mod graph;
 mod index;

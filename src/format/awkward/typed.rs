@@ -3,7 +3,8 @@
 
 use super::array::Array;
 use super::dtype::{Cell, Type};
-use super::graph::{Encoding, Ix, Kind};
+use super::encoding::Encoding;
+use super::graph::{Ix, Kind};
 
 /// After so many parts the rest is left out: shared parts are shown wherever they are used.
 const MOST: usize = 10_000;

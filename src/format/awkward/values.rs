@@ -89,15 +89,14 @@ impl<'a> Values<'a> {
 
     fn write(&mut self, ix: Ix, k: u64, out: &mut Out<'_>, depth: usize) -> Result<()> {
         if depth == DEEPEST {
-            return Err(
-                self.limit(ix, format!("an item is nested deeper than {DEEPEST} levels, which is the limit"))
-            );
+            return Err(self
+                .refused(ix, format!("an item is nested deeper than {DEEPEST} levels, which is the limit")));
         }
         out.room(1)?;
         if self.work > self.most_work {
             let problem =
                 format!("for an item more than {HARDEST} bytes have to be read, which is the limit");
-            return Err(self.limit(ix, problem));
+            return Err(self.refused(ix, problem));
         }
         let array = self.array;
         let node = array.sound(ix)?;
@@ -107,6 +106,9 @@ impl<'a> Values<'a> {
         }
         if k >= node.len {
             return Err(array.damaged(ix, format!("item {k} is needed, it has {}", node.len)));
+        }
+        if let Some(problem) = node.unshown() {
+            return Err(self.refused(ix, problem));
         }
         match &node.kind {
             Kind::Flat(flat) => {
@@ -126,7 +128,7 @@ impl<'a> Values<'a> {
                     values.check_end(ix, list, start, stop, content.to)?;
                     out.room(stop - start)?;
                     let bytes = values.bytes(content.to, start, stop - start)?;
-                    string(&bytes, *encoding, out)
+                    string(&bytes, encoding, out)
                 })
             }
             Kind::Table { columns } | Kind::Record { columns, .. } => self.row(columns, k, out, depth),
@@ -187,19 +189,11 @@ impl<'a> Values<'a> {
                     None => self.default(*content, default, out),
                 }
             }
-            Kind::Object { .. } => Err(self.refused(
-                ix,
-                "its items are made by code, which is not run; what they are made from is readable",
-            )),
-            Kind::Refused { .. } => Err(self.refused(ix, "it is not read")),
+            Kind::Object { .. } | Kind::Refused { .. } => Err(self.refused(ix, "it is not read".into())),
         }
     }
 
-    fn refused(&self, ix: Ix, problem: &str) -> Error {
-        Error::Unsupported { place: self.array.place(ix), problem: problem.into() }
-    }
-
-    fn limit(&self, ix: Ix, problem: String) -> Error {
+    fn refused(&self, ix: Ix, problem: String) -> Error {
         Error::Unsupported { place: self.array.place(ix), problem }
     }
 

@@ -7,7 +7,8 @@ use super::array::Array;
 use super::lines::JsonLines;
 use super::meta;
 use super::store::Store;
-use crate::content::Content;
+use crate::array::Slab;
+use crate::content::{Content, late};
 use crate::tree::{Datasets, Description, NameList, Size};
 use crate::{Error, Result};
 
@@ -36,9 +37,9 @@ impl Views {
     }
 }
 
-/// An array as JSON lines, and what is wrong with it.
-pub fn lines(array: &Arc<Array>) -> Result<(Content, Option<Error>)> {
-    match JsonLines::new(array) {
+/// An array, or some items of it, as JSON lines, and what is wrong with it.
+pub fn lines(array: &Arc<Array>, items: Option<Slab>) -> Result<(Content, Option<Error>)> {
+    match JsonLines::new(array, items) {
         Ok(lines) => {
             let fault = lines.fault.clone();
             Ok((Content::Computed(Arc::new(lines)), fault))
@@ -48,6 +49,22 @@ pub fn lines(array: &Arc<Array>) -> Result<(Content, Option<Error>)> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// As [`lines`], with what is wrong in the log.
+fn logged(array: &Arc<Array>, items: Option<Slab>) -> Result<Content> {
+    let (content, fault) = lines(array, items)?;
+    if let Some(error) = fault {
+        log::error!("{error}; reads of it as JSON lines give that error");
+    }
+    Ok(content)
+}
+
+/// The items of an array that an index means.
+pub fn items(array: &Array, index: &str) -> Result<Slab> {
+    let root = array.graph.root.to;
+    let wrong = |problem| Error::Usage(format!("{}: [{index}]: {problem}", array.place(root)));
+    Slab::parse(index, &[array.sound(root)?.len]).map_err(wrong)
 }
 
 impl Datasets for Views {
@@ -69,10 +86,7 @@ impl Datasets for Views {
         if let Some(made) = made.get() {
             return Ok(made.clone());
         }
-        let (content, fault) = lines(array)?;
-        if let Some(error) = fault {
-            log::error!("{error}; reads of it as JSON lines give that error");
-        }
+        let content = logged(array, None)?;
         Ok(made.get_or_init(|| content).clone())
     }
 
@@ -85,6 +99,12 @@ impl Datasets for Views {
 
     fn describe(&self, _: u32) -> Result<Description> {
         Err(Error::NotFound)
+    }
+
+    fn rows_of_made(&self, number: u32, expression: &str) -> Result<Option<Content>> {
+        let Some((array, _)) = self.lines.get(number as usize) else { return Ok(None) };
+        let (array, items) = (array.clone(), items(array, expression)?);
+        Ok(Some(late(move || logged(&array, Some(items.clone())))))
     }
 
     fn remains(&self, number: u32) -> Result<Content> {

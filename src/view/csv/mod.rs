@@ -44,10 +44,6 @@ impl View for Csv {
         }
     }
 
-    fn is_of_numbers(&self) -> bool {
-        true
-    }
-
     fn face(&self, dataset: &Dataset) -> Result<Face> {
         let about = dataset.about();
         let too_long = || dataset.wrong("as text it is longer than files can be");

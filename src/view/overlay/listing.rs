@@ -35,7 +35,9 @@ impl Overlay {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let is_hidden = match own {
-                Some(own) if !view.is_of_numbers() && Held::find(&self.tree, own.node(), name)?.is_some() => {
+                Some(own)
+                    if view.is_of_containers() && Held::find(&self.tree, own.node(), name)?.is_some() =>
+                {
                     true
                 }
                 _ => self.lacks(dir.of.node(), *view)?,
@@ -51,7 +53,7 @@ impl Overlay {
             return Ok(());
         };
         let is_listed = |name: &[u8]| {
-            self.views.iter().any(|view| view.is_of_numbers() && view.kind().as_bytes() == name)
+            self.views.iter().any(|view| !view.is_of_containers() && view.kind().as_bytes() == name)
         };
         self.tree.list(own.node(), cursor.saturating_sub(OWN), &mut |name, entry| {
             is_listed(name) || each(name, Entry { cursor: entry.cursor + OWN, ..entry })

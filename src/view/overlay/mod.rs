@@ -214,7 +214,7 @@ impl Overlay {
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
                 if let Some(own) = own
                     && let Some((found, face)) = Held::find(&self.tree, own.node(), name)?
-                    && !(view.is_some_and(|view| view.is_of_numbers()) && found.is_directory()?)
+                    && !(view.is_some_and(|view| !view.is_of_containers()) && found.is_directory()?)
                 {
                     return Ok(Some((found.into_node(), face)));
                 }
@@ -237,7 +237,7 @@ impl Overlay {
                 if let Some((found, _)) = find_other(&self.tree, of.node(), *view, name)?
                     && found.is_directory()?
                 {
-                    if let Some(own) = self.own(found.node(), *view)?.filter(|_| !view.is_of_numbers()) {
+                    if let Some(own) = self.own(found.node(), *view)?.filter(|_| view.is_of_containers()) {
                         return Ok(Some((own.into_node(), Face::Data)));
                     }
                     let what = What::Directory { view: *view };

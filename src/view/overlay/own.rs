@@ -53,7 +53,7 @@ impl Overlay {
 
     /// What a format has of a view beside the faces of datasets, in the directory that stands for `dir`.
     pub(super) fn own_beside(&self, dir: NodeId, view: &dyn View) -> Result<Option<Held>> {
-        if view.is_of_numbers() { self.own(dir, view) } else { Ok(None) }
+        if view.is_of_containers() { Ok(None) } else { self.own(dir, view) }
     }
 
     /// What is called so in `own`, which stands for `dir`. Directories that datasets are in too are shown with what is in

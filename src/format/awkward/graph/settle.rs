@@ -58,9 +58,15 @@ impl Graph {
             Kind::Flat(flat) => return measure_flat(flat, blob_len),
             Kind::Jagged { lists, .. } => self.measure_lists(lists),
             Kind::Strings { lists, content, .. } => self.measure_lists(lists).and_then(|len| {
+                let is_empty = self.len_of(*content) == 0;
                 let content = self.node(*content).and_then(Node::flat);
-                let is_bytes = content.is_some_and(|flat| flat.of.size() == 1 && flat.of.number().is_some());
-                if is_bytes { Ok(len) } else { Err("its content is no flat array of bytes".into()) }
+                // Without an element it is no bytes, whatever it is of: awkward0 writes an empty list as float64.
+                let is_bytes = |flat: &Flat| flat.of.size() == 1 && flat.of.number().is_some();
+                if content.is_some_and(|flat| is_empty || is_bytes(flat)) {
+                    Ok(len)
+                } else {
+                    Err("its content is no flat array of bytes".into())
+                }
             }),
             Kind::Table { columns } | Kind::Record { columns, .. } => self.measure_columns(columns),
             Kind::View { rows, table } => self.measure_view(rows, *table),
@@ -125,7 +131,7 @@ impl Graph {
     fn mask(&self, mask: Edge) -> Result<(), Fault> {
         let flat = self.sound(mask, "mask")?.flat();
         match flat.and_then(|flat| flat.of.number()) {
-            Some(dtype) if dtype.element.size == 1 => Ok(()),
+            Some(dtype) if dtype.element.size == 1 || self.len_of(mask) == 0 => Ok(()),
             _ => Err("its mask is no flat array of bool".into()),
         }
     }
@@ -144,8 +150,8 @@ impl Graph {
         match *lists {
             Lists::Counts(counts) => self.ints(counts, "counts").map(|_| self.len_of(counts)),
             Lists::Offsets(offsets) => {
-                let len = self.numbers(offsets, "offsets")?;
-                len.checked_sub(1).ok_or_else(|| "its offsets are empty".into())
+                // Without any there are no lists, as in the reference.
+                self.numbers(offsets, "offsets").map(|len| len.saturating_sub(1))
             }
             Lists::Bounds { starts, stops } => {
                 let (first, second) = (self.ints(starts, "starts")?, self.ints(stops, "stops")?);

@@ -2,10 +2,11 @@
 
 use super::super::budget::Of;
 use super::super::dtype;
-use super::super::graph::{Blob, Codec, Encoding};
+use super::super::encoding::Encoding;
+use super::super::graph::{Blob, Codec};
 use super::super::json::Json;
 use super::calls::{arguments, names};
-use super::{Found, MOST_REFS, Reader, identified, shown, unsupported, what_of, wrong};
+use super::{Found, MOST_REFS, Reader, identified, unsupported, what_of, wrong};
 
 impl<'j> Reader<'j> {
     /// What an expression is that has to be a value.
@@ -101,12 +102,7 @@ impl<'j> Reader<'j> {
     pub(super) fn encoding(&self, json: &'j Json) -> Found<Encoding> {
         match self.json(json)? {
             Json::Null => Ok(Encoding::Bytes),
-            Json::Str(name) => match name.to_ascii_lowercase().replace('_', "-").as_str() {
-                "utf-8" | "utf8" => Ok(Encoding::Utf8),
-                "ascii" | "us-ascii" => Ok(Encoding::Ascii),
-                "latin-1" | "latin1" | "iso-8859-1" => Ok(Encoding::Latin1),
-                _ => unsupported(format!("the encoding {:?} is not known", shown(name))),
-            },
+            Json::Str(name) => Ok(Encoding::named(name)),
             _ => wrong("its encoding is no text"),
         }
     }

@@ -3,7 +3,8 @@
 
 use super::super::array::Array;
 use super::super::dtype::{Cell, Type};
-use super::super::graph::{Encoding, Ix};
+use super::super::encoding::Encoding;
+use super::super::graph::Ix;
 use super::super::json::{Json, write_text};
 use super::LONGEST;
 use crate::array::json::{hex, scalar, time};
@@ -124,17 +125,13 @@ fn cell(of: &Cell, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
     Ok(())
 }
 
-pub fn string(bytes: &[u8], encoding: Encoding, out: &mut Out<'_>) -> Result<()> {
-    match encoding {
-        Encoding::Bytes => {
+/// A string that is not text is bytes.
+pub fn string(bytes: &[u8], encoding: &Encoding, out: &mut Out<'_>) -> Result<()> {
+    match encoding.decode(bytes) {
+        Some(text) => out.text(&text),
+        None => {
             hex(bytes, out.bytes);
             Ok(())
-        }
-        Encoding::Utf8 => out.text(&String::from_utf8_lossy(bytes)),
-        Encoding::Latin1 => out.text(&bytes.iter().map(|b| char::from(*b)).collect::<String>()),
-        Encoding::Ascii => {
-            let character = |b: &u8| if b.is_ascii() { char::from(*b) } else { char::REPLACEMENT_CHARACTER };
-            out.text(&bytes.iter().map(character).collect::<String>())
         }
     }
 }
