@@ -231,6 +231,33 @@ fn several_tables_are_one_container() {
     assert_eq!(mount.log(), "");
 }
 
+#[test]
+fn columns_of_annotations_do_not_take_the_names_of_others() {
+    let dir = scratch();
+    let script = r#"
+import os, sys
+from onda_tables import *
+os.chdir(sys.argv[1])
+annotations("a.onda.annotation.arrow", [(1, 5, 10), (2, 3, 4)], start=[7, 8], said=["", None])
+annotations("b.onda.annotation.arrow", [(3, 1, 2)], table=["mine"])
+annotations("c.onda.annotation.arrow", [(4, 1, 2)], start=[9], tags=[["t"]])
+"#;
+    python(&[&"-c", &script, &dir.path()]);
+    let [a, b, c] = ["a", "b", "c"].map(|name| dir.path().join(format!("{name}.onda.annotation.arrow")));
+    let (recording, id) = (
+        |name| format!("00000000-0000-0000-0000-000000000001/annotations.{name}"),
+        |number| format!("00000000-0000-0000-0000-00000000000{number}"),
+    );
+    let of_a = format!("id,start,stop,start~2,said\n{},3,4,8,\n{},5,10,7,\"\"\n", id(2), id(1));
+    assert_eq!(text(&Mount::new(&a), &recording("csv")), of_a);
+    let both = text(&Mount::with(&a, &[b.to_str().unwrap()]), &recording("csv"));
+    let lines: Vec<&str> = both.lines().collect();
+    assert_eq!(lines[0], "id,start,stop,table~2,start~2,said,table");
+    assert_eq!(lines[1], format!("{},1,2,mine,,,b.onda.annotation", id(3)));
+    let of_c = format!("{{\"id\":\"{}\",\"start\":1,\"stop\":2,\"start~2\":9,\"tags\":[\"t\"]}}\n", id(4));
+    assert_eq!(text(&Mount::new(&c), &recording("jsonl")), of_c);
+}
+
 /// What of a recording an annotation covers, as Onda.jl counts.
 #[test]
 fn spans_are_the_samples_of_annotations() {

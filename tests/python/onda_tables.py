@@ -43,6 +43,10 @@ def signals(path, rows):
     written(path, rows, "onda.signal@2>onda.samples-info@2")
 
 
-def annotations(path, rows):
-    rows = [{"recording": uuid(1), "id": uuid(id), "span": {"start": start, "stop": stop}} for id, start, stop in rows]
+def annotations(path, rows, **columns):
+    """`columns` are further ones, with a value for each row."""
+    rows = [
+        {"recording": uuid(1), "id": uuid(id), "span": {"start": start, "stop": stop}}
+        | {name: values[at] for name, values in columns.items()}
+        for at, (id, start, stop) in enumerate(rows)]
     written(path, rows, "onda.annotation@1")
