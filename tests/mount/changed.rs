@@ -53,6 +53,25 @@ fn overwritten_in_place() {
     });
 }
 
+/// A file in its place would be "not a directory" to who looks for chunks, which is no chunk to Zarr, and so zeros.
+#[test]
+fn an_array_that_cannot_be_described_is_no_file_where_its_store_was() {
+    let dir = scratch();
+    let file = dir.path().join("copy.rab");
+    std::fs::copy(data("gzip.rab"), &file).unwrap();
+    let mount = Mount::with(&file, &["--as", "zarr"]);
+    assert!(names(&mount.path).iter().any(|name| name == ".zgroup"));
+    OpenOptions::new().append(true).open(&file).unwrap().write_all(b"x").unwrap();
+    fails(&mount, "array zlib/.zarray");
+    // Nobody knows of the change before something is read; the kernel then forgets what was listed.
+    let list = || std::fs::read_dir(&mount.path).and_then(|all| all.collect::<Result<Vec<_>, _>>());
+    eventually("a changed container is not listed", || {
+        list().is_err_and(|error| error.raw_os_error() == Some(libc::EIO))
+    });
+    fails(&mount, "array zlib/.zarray");
+    fails(&mount, "array zlib/0");
+}
+
 #[test]
 fn a_file_renamed_over_it_leaves_the_old_one_served() {
     let (dir, file, mount) = mounted_copy();

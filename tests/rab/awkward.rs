@@ -559,6 +559,21 @@ fn what_is_wrong_is_said() {
 }
 
 /// What awkward0 writes of StringArray([], [], []), and what it reads besides where nothing is stored.
+/// Python's zipfile cuts names there, so the array would have another one.
+#[test]
+fn a_nul_in_a_name_is_refused() {
+    let dir = kit::scratch();
+    let (files, out) = (dir.path().join("files"), dir.path().join("out.awkd"));
+    good(&[&"unpack", &file("multi_names.awkd"), &files]);
+    std::fs::remove_dir_all(files.join("tab")).unwrap();
+    let meta = files.join("two/meta.yaml");
+    let text = std::fs::read_to_string(&meta).unwrap();
+    std::fs::write(&meta, text.replace("array: two\n", "array: \"t\\0o\"\n")).unwrap();
+    let said = rab(&[&"pack", &out, &files]);
+    assert!(said.code == 1 && said.err.contains("its name has a NUL"), "{said:?}");
+    assert!(!out.exists());
+}
+
 #[test]
 fn what_is_empty_is_so_whatever_it_is_of() {
     let dir = kit::scratch();

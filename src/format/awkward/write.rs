@@ -231,6 +231,16 @@ const OTHERWISE: &str = " (datasets called counts, offsets, starts, stops, conte
 /// The parts of a jagged array.
 const JAGGED: [&str; 5] = ["counts", "offsets", "starts", "stops", "content"];
 
+/// Python ends the names of members at a NUL: the array would be another one there.
+fn whole(name: &str) -> io::Result<()> {
+    match name.contains('\0') {
+        true => Err(io::Error::other(
+            "its name has a NUL, at which Awkward Array's ZIP files end names: rename it",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The array that a file called `name` tells of, if it is one that does.
 fn told_of(name: &str) -> Option<&str> {
     let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
@@ -299,6 +309,7 @@ impl NewFile for Writer {
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
+        whole(name)?;
         let What::Array(array) = dataset.what else {
             if let Some(place) = told_of(name)
                 && let Some(told) = told::read(data)?
@@ -307,6 +318,7 @@ impl NewFile for Writer {
                 let own = told.name.clone().filter(|own| is_so(&&**own));
                 // What would else be called as something else is called by the path of its file.
                 if let Some(array) = &told.array {
+                    whole(array)?;
                     self.wholes.insert(own.clone().unwrap_or_else(|| place.to_owned()), array.clone());
                 }
                 for name in own.into_iter().chain([place.to_owned()]) {

@@ -1,7 +1,7 @@
 //! What the directories of views list: kinds, and faces in place of the tree's datasets.
 
 use super::super::{Directory, View};
-use super::names::Faces;
+use super::names::{Faces, shows};
 use super::nodes::{Node, What, id_of};
 use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
 use crate::tree::{Entry, Face, Held, Kind, NodeId};
@@ -165,13 +165,11 @@ impl Overlay {
         let mut failure = None;
         self.tree.list(faces.dir, cursor, &mut |name, entry| {
             let is_dataset = entry.kind == Kind::File && entry.face == Face::Data;
-            let about = if is_dataset { self.tree.brief(entry.node) } else { Ok(None) };
             // What is damaged is not listed among faces; who asks for it by its name is told why.
-            if !about.is_ok_and(|about| about.is_some_and(|about| faces.view.shows(&about))) {
-                return each(name, Listed::Other(entry));
-            }
-            match faces.name(name) {
-                Ok(name) => each(&name, Listed::Face(entry)),
+            let is_shown = if is_dataset { shows(faces.view, &*self.tree, entry.node) } else { Ok(false) };
+            match is_shown.and_then(|is_shown| is_shown.then(|| faces.name(name)).transpose()) {
+                Ok(Some(name)) => each(&name, Listed::Face(entry)),
+                Ok(None) => each(name, Listed::Other(entry)),
                 Err(error) => {
                     failure = Some(error);
                     false

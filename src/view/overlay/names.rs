@@ -122,7 +122,7 @@ impl Faces<'_> {
             return held.is_directory();
         }
         // A dataset that has a face is shown by that.
-        let shown_by_face = face == Face::Data && shows(self.view, &held);
+        let shown_by_face = face == Face::Data && shows(self.view, &**self.tree, held.node())?;
         Ok(!shown_by_face)
     }
 }
@@ -197,10 +197,14 @@ pub fn find_other(
     if *view.shown(&meant) == *name { Held::find(tree, dir, &meant) } else { Ok(None) }
 }
 
-/// Is this a dataset that has the face, as far as its description can be read?
-pub fn shows(view: &dyn View, held: &Held) -> bool {
-    let about = held.tree().brief(held.node());
-    about.is_ok_and(|about| about.is_some_and(|about| view.shows(&about)))
+/// Is this a dataset that has the face? One that is damaged has none. What cannot be read now may have one: shown as it is
+/// in its place, it would be a file where programs know a directory.
+pub fn shows(view: &dyn View, tree: &dyn Tree, node: NodeId) -> Result<bool> {
+    match tree.brief(node) {
+        Ok(about) => Ok(about.is_some_and(|about| view.shows(&about))),
+        Err(error @ (Error::Changed { .. } | Error::Read { .. })) => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 /// The name, or with the first number behind it by which nothing else is called.
