@@ -285,6 +285,11 @@ for again in range(2):
     # Neither after a listing, which looks at all that is there.
     os.system("ls -lR " + mount + " > /dev/null 2>&1")
 "#;
+    where_stores_are_replaced(script);
+}
+
+/// Runs a script that replaces containers of a mounted directory, for each place where their stores are.
+fn where_stores_are_replaced(script: &str) {
     for (below, options) in [
         (".views/zarr/NAME", &["--refresh", "1"][..]),
         ("NAME/.views/zarr", &["--refresh", "1"]),
@@ -517,17 +522,7 @@ for again in range(2):
 new = zarr.open_group(at("as-it-is-array.rab"), zarr_format=2, mode="r", use_consolidated=False)
 assert new["n"]["0"][:4].tolist() == [1, 2, 3, 4]
 "#;
-    for (below, options) in [
-        (".views/zarr/NAME", &["--refresh", "1"][..]),
-        ("NAME/.views/zarr", &["--refresh", "1"]),
-        ("NAME", &["--refresh", "1", "--as", "zarr"]),
-    ] {
-        let dir = scratch();
-        std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
-        let mount = Mount::with(dir.path(), options);
-        python(&[&"-c", &script, &dir.path(), &mount.path, &below]);
-        assert!(mount.log().contains("its container was replaced"), "{}", mount.log());
-    }
+    where_stores_are_replaced(script);
 }
 
 /// A `find` enters more directories than anybody wants to remember.
