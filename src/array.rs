@@ -2,6 +2,7 @@
 //! [`crate::content::Content`]); and parts of arrays, as numpy names them, read into memory.
 
 mod any;
+pub(crate) mod blocks;
 mod cells;
 mod index;
 pub mod json;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::items::Items;
 use super::tally::Tally;
 use super::{Both, Difference, Flow, Told};
-use crate::array::{Array, Dtype, Endian, Order, Slab, Times};
+use crate::array::{Array, Dtype, Endian, Order, Slab, Times, blocks};
 use crate::{Error, Result};
 
 /// Bytes of a block, and elements of its runs.
@@ -65,7 +65,7 @@ impl Both<'_> {
         let native = Dtype { endian: Endian::NATIVE, ..a.dtype };
         let size = a.dtype.element.size.max(b.dtype.element.size);
         self.check_width(size as usize)?;
-        let most = block(&a.shape, BLOCK / u64::from(size.max(1)));
+        let most = blocks::sizes(&a.shape, RUN, BLOCK / u64::from(size.max(1)));
         let mut start = vec![0; a.shape.len()];
         let (mut x, mut y) = (Vec::new(), Vec::new());
         let mut is_last = a.shape.contains(&0);
@@ -95,7 +95,7 @@ impl Both<'_> {
                 }
                 Elements::Items(items) => tally.items(items, [&x, &y], self.options, &rank),
             }
-            is_last = !advance(&mut start, &most, &a.shape);
+            is_last = !blocks::advance(&mut start, &most, &a.shape);
         }
         Ok(tally)
     }
@@ -121,35 +121,6 @@ fn times(a: &Array, b: &Array) -> Option<(Array, Array, Times)> {
     of_a.is_like(&of_b).then(|| (numbers(a, of_a), numbers(b, of_b), of_a))
 }
 
-/// The sizes of blocks of at most so many elements: long along the last axes, which are near to each other in C
-/// order, and along the first ones.
-fn block(shape: &[u64], most: u64) -> Vec<u64> {
-    let mut sizes = vec![1; shape.len()];
-    let mut grow = |axes: &mut dyn Iterator<Item = usize>, until: u64| {
-        for axis in axes {
-            let product: u64 = sizes.iter().product();
-            if let (Some(size), Some(whole)) = (sizes.get_mut(axis), shape.get(axis)) {
-                *size = (*size * (until / product).max(1)).min(*whole).max(1);
-            }
-        }
-    };
-    grow(&mut (0..shape.len()).rev(), RUN.min(most));
-    grow(&mut (0..shape.len()), most);
-    sizes
-}
-
-/// Goes on to the next block, the last axis fastest; false at the end.
-fn advance(start: &mut [u64], sizes: &[u64], shape: &[u64]) -> bool {
-    for ((at, size), whole) in start.iter_mut().zip(sizes).zip(shape).rev() {
-        *at += size;
-        if *at < *whole {
-            return true;
-        }
-        *at = 0;
-    }
-    false
-}
-
 /// The position of the element with this rank in C or F order.
 fn position(rank: u64, shape: &[u64], order: Order) -> Vec<u64> {
     let mut rest = rank;
@@ -169,25 +140,6 @@ fn position(rank: u64, shape: &[u64], order: Order) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blocks_cover_the_whole_once() {
-        for shape in [vec![7, 5, 3], vec![1, 9], vec![2000, 3], vec![3, 2000], vec![40, 1, 50, 2]] {
-            let sizes = block(&shape, 64);
-            assert!(sizes.iter().product::<u64>() <= 64, "{shape:?}: {sizes:?}");
-            let (mut start, mut covered) = (vec![0; shape.len()], 0);
-            loop {
-                let counts =
-                    start.iter().zip(&sizes).zip(&shape).map(|((at, most), size)| *most.min(&(size - at)));
-                covered += counts.product::<u64>();
-                if !advance(&mut start, &sizes, &shape) {
-                    break;
-                }
-            }
-            assert_eq!(covered, shape.iter().product::<u64>());
-        }
-        assert_eq!(block(&[10_000, 10_000], 1 << 18), [512, 512]);
-    }
 
     #[test]
     fn positions() {

@@ -13,6 +13,7 @@ mod convert;
 mod diff;
 mod docs;
 mod edit;
+mod every_array;
 mod ffrecord;
 mod formats;
 mod get;
