@@ -3,25 +3,16 @@
 mod complete;
 #[cfg(feature = "mount")]
 mod mount;
+mod panics;
 mod rab;
 mod reading;
 mod values;
 
-use crate::yaml;
 use std::process::ExitCode;
 
 #[cfg(feature = "mount")]
 pub use mount::rab_mount;
 pub use rab::rab;
-
-fn log_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        // The YAML parser's panics are caught and become an error of the header.
-        if !yaml::is_guarded() {
-            log::error!("this is a bug in rab-mount, please report it: {panic}");
-        }
-    }));
-}
 
 /// --help and --version come this way too, with code 0 and to stdout.
 fn said_by_clap(error: &clap::Error) -> ExitCode {

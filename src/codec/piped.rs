@@ -174,7 +174,8 @@ impl Piped {
             let feed = thread::Builder::new().spawn_scoped(scope, move || feed(&*self.source, &mut input));
             let watch = thread::Builder::new().spawn_scoped(scope, move || {
                 let left = end.saturating_duration_since(Instant::now());
-                if let Err(mpsc::RecvTimeoutError::Timeout) = finished.recv_timeout(left) {
+                // Also after a panic: the program may wait for somebody to read what it writes.
+                if finished.recv_timeout(left).is_err() {
                     kill(group);
                 }
             });
@@ -185,7 +186,7 @@ impl Piped {
             if passed.is_err() {
                 kill(group);
             }
-            drop(finish);
+            let _ = finish.send(());
             let fed = feed.map(|feed| feed.join());
             passed.and(match fed {
                 Ok(Ok(fed)) => fed.map_err(Refused::Failed),

@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -246,8 +247,11 @@ fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)
         let start = |_| thread::Builder::new().name("rab-look".into()).spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..THREADS).filter_map(start).collect();
         let mut found = work();
-        // A thread that panicked has found nothing.
-        others.into_iter().for_each(|other| found.extend(other.join().unwrap_or_default()));
+        // Without what a thread that panicked was to find the listing would be wrong.
+        let joined = |other: thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        others.into_iter().for_each(|other| found.extend::<Vec<T>>(joined(other)));
         found
     })
 }

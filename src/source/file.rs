@@ -9,6 +9,8 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+#[cfg(debug_assertions)]
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
@@ -158,6 +160,8 @@ impl Source for FileSource {
     }
 
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        #[cfg(debug_assertions)]
+        panic_if_wanted(offset, buf.len() as u64);
         match self.file.read_exact_at(buf, offset) {
             Ok(()) => Ok(()),
             Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
@@ -178,6 +182,8 @@ impl Source for FileSource {
 
     /// Whatever the kernel cannot answer at once, or not in this way, is left to a read that waits.
     fn read_if_cached(&self, buf: &mut [u8], offset: u64) -> Result<bool> {
+        #[cfg(debug_assertions)]
+        panic_if_wanted(offset, buf.len() as u64);
         let wanted = buf.len();
         let read =
             rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(buf)], offset, ReadWriteFlags::NOWAIT);
@@ -196,6 +202,8 @@ impl Source for FileSource {
         if self.stamp.len < MAPPED {
             return None;
         }
+        #[cfg(debug_assertions)]
+        panic_if_wanted(range.start, range.end.saturating_sub(range.start));
         self.map.get_or_init(|| Map::new(&self.file)).as_ref()?.range(range)
     }
 
@@ -213,6 +221,15 @@ impl Source for FileSource {
         let meta = self.file.metadata().map_err(|cause| Error::read(self.place(), cause))?;
         if Stamp::of(&meta) == self.stamp { Ok(()) } else { Err(self.mark_changed()) }
     }
+}
+
+/// Tests see what becomes of a panic: reading the byte that RAB_TEST_PANIC_AT names is one.
+#[cfg(debug_assertions)]
+fn panic_if_wanted(offset: u64, len: u64) {
+    static AT: LazyLock<Option<u64>> =
+        LazyLock::new(|| std::env::var("RAB_TEST_PANIC_AT").ok()?.parse().ok());
+    let is_read = AT.and_then(|at| at.checked_sub(offset)).is_some_and(|at| at < len);
+    assert!(!is_read, "a test wants a panic\nat byte {}", AT.unwrap_or(0));
 }
 
 #[cfg(target_os = "linux")]

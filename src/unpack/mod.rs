@@ -18,6 +18,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -197,7 +198,7 @@ impl Unpacking<'_> {
                 let work = move || {
                     while let Some(job) = next(&jobs) {
                         let is_over = over.load(Ordering::Relaxed);
-                        let done = if is_over { Ok(false) } else { self.write(&job) };
+                        let done = if is_over { Ok(false) } else { self.write_caught(&job) };
                         if let Err(error) = self.finish(job.store, done) {
                             over.store(true, Ordering::Relaxed);
                             keep(error);
@@ -294,6 +295,15 @@ impl Unpacking<'_> {
         let problem = format!("{}: it is not whole, so it gets no {name}", job.path.display());
         (self.watch.failed)(&Error::Other(problem));
         Ok(())
+    }
+
+    /// As [`Unpacking::write`]. A panic, which has been reported, is the end: what waits for the file must learn that it
+    /// is missing.
+    fn write_caught(&self, job: &Job) -> Result<bool> {
+        catch_unwind(AssertUnwindSafe(|| self.write(job))).unwrap_or_else(|_| {
+            let path = job.path.join(OsStr::from_bytes(&job.name));
+            Err(Error::Other(format!("{}: not written, because of an internal error", path.display())))
+        })
     }
 
     /// Writes a file, or tells why its dataset cannot be read. Is it there?

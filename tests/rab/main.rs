@@ -24,6 +24,7 @@ mod mv;
 mod npz;
 mod onda;
 mod pack;
+mod panics;
 mod rawarray;
 mod refs;
 mod rm;

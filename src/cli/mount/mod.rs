@@ -14,12 +14,13 @@ pub use options::Options;
 
 /// The whole of `rab-mount`.
 pub fn rab_mount() -> ExitCode {
-    super::log_panics();
-    super::complete::answer::<Options>();
-    match Options::try_parse() {
-        Ok(options) => run(options),
-        Err(error) => super::said_by_clap(&error),
-    }
+    super::panics::reported("rab-mount", || {
+        super::complete::answer::<Options>();
+        match Options::try_parse() {
+            Ok(options) => run(options),
+            Err(error) => super::said_by_clap(&error),
+        }
+    })
 }
 
 pub fn run(options: Options) -> ExitCode {

@@ -35,9 +35,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use super::complete;
+use super::{complete, panics};
 use crate::Error;
-use output::{Done, Failure, Output, complain_of};
+pub use output::complain_of;
+use output::{Done, Failure, Output};
 
 const SHORT_NOTE: &str = "See 'rab VERB --help' or rab(1) for more.";
 
@@ -106,7 +107,10 @@ enum Verb {
 
 /// The whole of `rab`.
 pub fn rab() -> ExitCode {
-    super::log_panics();
+    panics::reported("rab", parse_and_run)
+}
+
+fn parse_and_run() -> ExitCode {
     complete::answer::<Cli>();
     let verb = match Cli::try_parse() {
         Ok(cli) => cli.verb,
@@ -132,14 +136,15 @@ pub fn rab() -> ExitCode {
         Verb::Mv(mv) => mv.run(),
         Verb::Set(set) => set.run(),
     };
-    match done {
+    let code = match done {
         Ok(()) | Err(Failure::Pipe) => ExitCode::SUCCESS,
         Err(Failure::Said(code)) => ExitCode::from(code),
         Err(Failure::Error(error)) => {
             complain(&error);
             ExitCode::from(error.exit_code())
         }
-    }
+    };
+    if panics::were_seen() { ExitCode::FAILURE } else { code }
 }
 
 /// What was printed before an error is not lost.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -127,9 +128,10 @@ fn in_order<T: Send>(
         let (tell, told) = mpsc::sync_channel(AHEAD);
         let start = |_: &usize| {
             let (tell, next) = (tell.clone(), &next);
+            let caught = |number| catch_unwind(AssertUnwindSafe(|| work(number)));
             let work = move || {
                 let mut number = next.fetch_add(1, Ordering::Relaxed);
-                while number < count && tell.send((number, work(number))).is_ok() {
+                while number < count && tell.send((number, caught(number))).is_ok() {
                     number = next.fetch_add(1, Ordering::Relaxed);
                 }
             };
@@ -144,7 +146,7 @@ fn in_order<T: Send>(
         for (number, result) in told {
             early.insert(number, result);
             while let Some(result) = early.remove(&due) {
-                each(result)?;
+                each(result.unwrap_or_else(|panic| resume_unwind(panic)))?;
                 due += 1;
             }
         }
