@@ -38,10 +38,10 @@ fn or_null(value: Option<u64>) -> Node {
     value.map_or(Node::Null, number)
 }
 
-/// What a listing shows.
-pub fn brief(described: &Description) -> Fields {
+/// What a listing shows of a dataset, which is printed as `name`.
+pub fn brief(described: &Description, name: &str) -> Fields {
     let mut fields = Fields::default();
-    fields.add("name", Node::Str(described.name.clone()));
+    fields.add("name", Node::text(name));
     fields.add("type", Node::text(&described.kind));
     fields.add("shape", described.array.as_ref().map_or(Node::Null, |array| sizes(&array.shape)));
     fields.add("compression", described.compression.as_deref().map_or(Node::Null, Node::text));
@@ -52,8 +52,8 @@ pub fn brief(described: &Description) -> Fields {
 }
 
 /// Everything; `stats` is what was counted of its elements.
-pub fn full(described: &Description, stats: Option<Node>) -> Node {
-    let mut fields = brief(described);
+pub fn full(described: &Description, name: &str, stats: Option<Node>) -> Node {
+    let mut fields = brief(described, name);
     fields.add("offset", or_null(described.stored_range().map(|range| range.start)));
     if let Some(array) = &described.array {
         fields.add("dtype", Node::text(&array.numpy_type()));

@@ -221,7 +221,7 @@ impl<'a> Dataset<'a> {
     }
 
     pub(crate) fn place(&self) -> Place {
-        let place = self.file().place().dataset(&self.description.name.lossy());
+        let place = self.file().place().dataset(&self.description.printed_name());
         Place { row: self.archive.datasets.row(self.number).map(Box::new), ..place }
     }
 

@@ -27,7 +27,7 @@ use crate::content::Content;
 use crate::error::Place;
 use crate::format::{self, Context, Listing, Options, Parts};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, naming};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -187,12 +187,28 @@ impl Archive {
         u32::try_from(number).map_or(0, |number| self.datasets.size(number).stored)
     }
 
-    /// The names of all datasets in the container's order; what is no Unicode in them is replaced.
+    /// The names of all datasets in the container's order, as [`Archive::name`] gives them.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.raw_names().map(|name| match name {
-            Cow::Borrowed(name) => String::from_utf8_lossy(name),
-            Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
-        })
+        (0..self.len()).map(|number| self.name(number))
+    }
+
+    /// The name of a dataset by its number, as text by which [`Archive::find`] finds it. One that is not UTF-8 is
+    /// percent-encoded: `caf%E9`.
+    pub fn name(&self, number: usize) -> Cow<'_, str> {
+        let name = match self.raw_name(number) {
+            Cow::Borrowed(name) => match std::str::from_utf8(name) {
+                Ok(text) => return text.into(),
+                Err(_) => Cow::Borrowed(name),
+            },
+            Cow::Owned(name) => match String::from_utf8(name) {
+                Ok(text) => return text.into(),
+                Err(not_text) => Cow::Owned(not_text.into_bytes()),
+            },
+        };
+        // Another dataset may truly be called like the escaped form.
+        let mut forms = (0..=name.len()).map(|more| naming::escaped(&name, more));
+        let free = forms.find(|form| self.find_raw(form.as_bytes()).is_none());
+        free.unwrap_or_else(|| naming::escaped(&name, 0)).into()
     }
 
     /// The names as they are, in WTF-8.
@@ -205,19 +221,25 @@ impl Archive {
         self.names.get(number).unwrap_or_default()
     }
 
-    /// Is there a dataset of this name?
+    /// Is there a dataset of this name, as [`Archive::find`] takes names?
     pub fn has(&self, name: impl AsRef<[u8]>) -> bool {
         self.find(name).is_some()
     }
 
-    /// The number of the first dataset of this name.
+    /// The number of the first dataset of this name, or if there is none, of the one that it means percent-encoded
+    /// (`caf%E9`), which is how [`Archive::names`] gives names that are not UTF-8.
     pub fn find(&self, name: impl AsRef<[u8]>) -> Option<usize> {
         let name = name.as_ref();
+        self.find_raw(name).or_else(|| self.find_raw(&naming::unescaped(name)?))
+    }
+
+    fn find_raw(&self, name: &[u8]) -> Option<usize> {
         if let Some(found) = self.names.find(name) {
             return found;
         }
         let index = self.index.get_or_init(|| self.index());
-        let found = index.find(self.hasher.hash_one(name), |number| &*self.name(*number) == name);
+        let found =
+            index.find(self.hasher.hash_one(name), |number| &*self.raw_name(*number as usize) == name);
         found.map(|number| *number as usize)
     }
 
@@ -248,13 +270,28 @@ impl Archive {
     /// not looked at.
     pub(crate) fn fits(&self, number: usize) -> Result<()> {
         let Ok(known) = u32::try_from(number) else { return Ok(()) };
-        if self.find(self.raw_name(number)) != Some(number) {
+        if !self.is_first(number) {
             return self.dataset_at(number)?.is_first();
         }
         let checked = self.datasets.check(known);
         match self.datasets.violations(known) {
             Ok(against) if against.is_empty() => checked,
             _ => self.dataset_at(number)?.with_violations(checked),
+        }
+    }
+
+    /// Has no dataset before it its name?
+    fn is_first(&self, number: usize) -> bool {
+        self.find_raw(&self.raw_name(number)) == Some(number)
+    }
+
+    /// The name as the datasets of other containers have it: of one that is not UTF-8 the text that it becomes there.
+    pub(crate) fn name_elsewhere(&self, number: usize) -> Cow<'_, [u8]> {
+        let name = self.raw_name(number);
+        let text = || self.brief_at(number).ok().map(|about| about.name);
+        match std::str::from_utf8(&name).is_err().then(text).flatten() {
+            Some(text) => text.as_bytes().to_vec().into(),
+            None => name,
         }
     }
 
@@ -267,7 +304,7 @@ impl Archive {
 
     /// The error that there is no such dataset.
     pub fn no_dataset(&self, name: &[u8]) -> Error {
-        let name = String::from_utf8_lossy(name).into_owned();
+        let name = naming::printed(name).into_owned();
         Error::NoDataset { file: self.path().to_owned(), name }
     }
 
@@ -314,17 +351,14 @@ impl Archive {
         [&self.source].into_iter().chain(&self.others)
     }
 
-    fn name(&self, number: u32) -> Cow<'_, [u8]> {
-        self.raw_name(number as usize)
-    }
-
     /// Of two datasets of one name the first one.
     fn index(&self) -> HashTable<u32> {
         let mut index = HashTable::with_capacity(self.len());
         for (number, name) in (0..).zip(self.raw_names()) {
             let hash = self.hasher.hash_one(&*name);
-            if index.find(hash, |other: &u32| self.name(*other) == name).is_none() {
-                index.insert_unique(hash, number, |other| self.hasher.hash_one(&*self.name(*other)));
+            let name_of = |other: &u32| self.raw_name(*other as usize);
+            if index.find(hash, |other| name_of(other) == name).is_none() {
+                index.insert_unique(hash, number, |other| self.hasher.hash_one(&*name_of(other)));
             }
         }
         index

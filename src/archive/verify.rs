@@ -56,7 +56,7 @@ impl Dataset<'_> {
 
     /// Fails if a dataset before it has its name.
     pub(super) fn is_first(&self) -> Result<()> {
-        match self.archive.find(self.description().name.as_bytes()) == Some(self.number as usize) {
+        match self.archive.is_first(self.number as usize) {
             true => Ok(()),
             false => Err(self.wrong("there is another dataset of this name before it".into())),
         }

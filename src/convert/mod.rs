@@ -97,7 +97,7 @@ pub fn convert(
         let what = ordered.as_ref().map_or(what(described), What::Array);
         let turned = described.array.as_ref().and_then(|array| transpose::needed(array, order?));
         if what == What::Bytes && described.kind != "bytes" {
-            let place = Place::file(archive.path()).dataset(&described.name.lossy());
+            let place = Place::file(archive.path()).dataset(&described.printed_name());
             (watch.noted)(&format!(
                 "{place}: its type {:?} is not known, its bytes are kept",
                 described.kind
@@ -118,7 +118,7 @@ pub fn convert(
         if let Some(stored) = &turned {
             add_turned(&mut *new, &new_dataset, (stored, content), (archive.path(), out), watch)?;
         } else if let Some(at) = add(&mut *new, &new_dataset, content, archive.path(), watch)? {
-            let place = Place::file(archive.path()).dataset(&described.name.lossy());
+            let place = Place::file(archive.path()).dataset(&described.printed_name());
             (watch.noted)(&format!("{place}: its text is not UTF-8 at byte {at}: it is written as bytes"));
             new_dataset = NewDataset { what: What::Bytes, origin: None, ..new_dataset };
             add(&mut *new, &new_dataset, input(dataset.reader()?), archive.path(), watch)?;

@@ -41,7 +41,7 @@ impl Both<'_> {
 
     /// Whole elements of so many bytes have to fit into memory.
     pub fn check_width(&self, size: usize) -> Result<()> {
-        let name = self.a.description().name.lossy();
+        let name = self.a.description().printed_name();
         let problem = || {
             format!("dataset {name:?}: its elements have {size} bytes each, up to {WIDEST} can be compared")
         };

@@ -109,17 +109,18 @@ pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<
     let [first, second] = pair.archives;
     let [chosen, others] = &pair.chosen;
     let mut left: HashMap<Cow<'_, [u8]>, VecDeque<usize>> = HashMap::new();
-    others.iter().for_each(|number| left.entry(second.raw_name(*number)).or_default().push_back(*number));
+    let name_in_second = |number: &usize| second.name_elsewhere(*number);
+    others.iter().for_each(|number| left.entry(name_in_second(number)).or_default().push_back(*number));
     for number in chosen {
-        let name = first.raw_name(*number);
-        let Some(other) = left.get_mut(&name).and_then(VecDeque::pop_front) else {
+        let name = || first.name(*number).into_owned();
+        let Some(other) = left.get_mut(&first.name_elsewhere(*number)).and_then(VecDeque::pop_front) else {
             passed(first.stored_len_of(*number));
-            each(Found::Only(Side::First, lossy(&name)))?;
+            each(Found::Only(Side::First, name()))?;
             continue;
         };
         let datasets = first.dataset_at(*number).and_then(|a| Ok([a, second.dataset_at(other)?]));
         let compared = datasets.and_then(|[a, b]| {
-            let mut told = |difference| each(Found::Different(lossy(&name), difference));
+            let mut told = |difference| each(Found::Different(name(), difference));
             Both { a: &a, b: &b, options, passed }.compare(&mut told)
         });
         match compared {
@@ -128,16 +129,12 @@ pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<
         }
     }
     let is_left =
-        |number: &&usize| left.get(&second.raw_name(**number)).is_some_and(|kept| kept.contains(number));
+        |number: &&usize| left.get(&name_in_second(number)).is_some_and(|kept| kept.contains(number));
     for number in others.iter().filter(is_left) {
         passed(second.stored_len_of(*number));
-        each(Found::Only(Side::Second, lossy(&second.raw_name(*number))))?;
+        each(Found::Only(Side::Second, second.name(*number).into_owned()))?;
     }
     ControlFlow::Continue(())
-}
-
-fn lossy(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
 }
 
 /// Two datasets of one name.
@@ -196,7 +193,7 @@ impl Both<'_> {
     }
 
     fn too_large(&self, what: &str) -> Error {
-        let name = self.a.description().name.lossy();
+        let name = self.a.description().printed_name();
         Error::Other(format!(
             "dataset {name:?}: its {what} is too large to compare once its aliases are written out"
         ))

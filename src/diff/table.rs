@@ -63,7 +63,7 @@ impl Both<'_> {
     fn cells(&self, a: &Placed<'_>, b: &Placed<'_>, rows: u64) -> Result<Option<Values>> {
         let widest = a.0.width.max(b.0.width).max(1);
         if widest > WIDEST {
-            let name = self.a.description().name.lossy();
+            let name = self.a.description().printed_name();
             return Err(Error::Other(format!(
                 "dataset {name:?}: column {:?} has cells of {widest} bytes, up to {WIDEST} can be compared",
                 a.0.name

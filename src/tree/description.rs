@@ -1,8 +1,10 @@
 //! Everything that a container says of one dataset, whatever its format.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::naming;
 use crate::array::{Array, Element};
 use crate::yaml::{Node, Text};
 
@@ -10,6 +12,8 @@ use crate::yaml::{Node, Text};
 pub struct Description {
     /// The true name.
     pub name: Text,
+    /// The bytes of the name in the container, where those of `name` are others: a file name that is not UTF-8.
+    pub raw_name: Option<Box<[u8]>>,
     /// What the format calls its type: `text`, `float32`, `dataframe`, ...
     pub kind: String,
     /// For arrays whose element type, byte order and layout are told.
@@ -37,6 +41,7 @@ impl Description {
     pub fn of(name: impl Into<Text>, kind: impl Into<String>) -> Description {
         Description {
             name: name.into(),
+            raw_name: None,
             kind: kind.into(),
             array: None,
             table: None,
@@ -49,6 +54,11 @@ impl Description {
             metadata: Arc::new(Node::Null),
             codec: Arc::new(Node::Null),
         }
+    }
+
+    /// The name as text, percent-encoded if it is not UTF-8: `Archive::find` understands it.
+    pub fn printed_name(&self) -> Cow<'_, str> {
+        naming::printed(self.raw_name.as_deref().unwrap_or(self.name.as_bytes()))
     }
 
     /// Where its bytes are in the file; None if the description makes no sense.

@@ -7,6 +7,10 @@
 //!   `..` become `%2E`, `%2E%2E`; a first component `.views` becomes `%2Eviews`; the empty name is `%`.
 //! - An escaped component longer than 240 bytes is cut to at most 223 and gets `~` and 16 hex digits of
 //!   the SHA-256 of the whole: with `~N` and the sidecar's suffix it still fits into 255 bytes.
+//!
+//! Names that are not UTF-8 are percent-encoded too where they are printed, see [`printed`].
+
+use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
@@ -21,6 +25,48 @@ const CUT: usize = 223;
 const HASHED: usize = 17;
 /// The longest name with a number: 255 less the sidecar's suffix.
 const NUMBERED: usize = 245;
+
+/// A dataset's name as text: itself where it is UTF-8, else [`escaped`].
+pub fn printed(name: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(name).map_or_else(|_| escaped(name, 0).into(), Cow::Borrowed)
+}
+
+/// The name with `%`, control bytes, bytes that are not UTF-8 and all of its first `more` bytes percent-encoded.
+/// [`unescaped`] gives the name back, whatever `more` is.
+pub fn escaped(name: &[u8], more: usize) -> String {
+    let (encoded, plain) = name.split_at(more.min(name.len()));
+    let mut out: String = encoded.iter().map(|byte| percent_encoded(*byte)).collect();
+    for chunk in plain.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match u8::try_from(c) {
+                Ok(byte) if byte == b'%' || byte.is_ascii_control() => out.push_str(&percent_encoded(byte)),
+                _ => out.push(c),
+            }
+        }
+        out.extend(chunk.invalid().iter().map(|byte| percent_encoded(*byte)));
+    }
+    out
+}
+
+/// The name that a percent-encoded text stands for; None if nothing in it is encoded, or a `%` is not followed by
+/// two hexadecimal digits.
+pub fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
+    let mut pieces = text.split(|byte| *byte == b'%');
+    let mut name = pieces.next()?.to_vec();
+    let mut is_encoded = false;
+    for piece in pieces {
+        let (digits, rest) = piece.split_at_checked(2)?;
+        let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+        name.push(u8::from_str_radix(digits, 16).ok()?);
+        name.extend_from_slice(rest);
+        is_encoded = true;
+    }
+    is_encoded.then_some(name)
+}
+
+fn percent_encoded(byte: u8) -> String {
+    format!("%{byte:02X}")
+}
 
 /// The file names that `name` becomes, outermost directory first; never empty. `after_datasets` are the
 /// positions of slashes whose left side is itself a dataset, in order.
@@ -114,7 +160,7 @@ fn component(part: &[u8], first: bool) -> Vec<u8> {
 
 fn escape(byte: u8, surrogate: bool, out: &mut Vec<u8>) {
     if byte == b'%' || byte < 32 || byte == 127 || surrogate {
-        out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        out.extend_from_slice(percent_encoded(byte).as_bytes());
     } else {
         out.push(byte);
     }
@@ -269,7 +315,27 @@ mod tests {
         out
     }
 
+    #[test]
+    fn names_that_are_not_utf_8_are_printed_escaped() {
+        assert_eq!(printed("100% é\n".as_bytes()), "100% é\n");
+        assert_eq!(printed(b"100% \xFF\n"), "100%25 %FF%0A");
+        assert_eq!(printed(b"a\xED\xA0\x80"), "a%ED%A0%80");
+        for text in ["", "plain", "100%", "%f", "%+f", "%\u{e9}", "a%zz%20"] {
+            assert_eq!(unescaped(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(unescaped(b"a%ff%25"), Some(b"a\xFF%".to_vec()));
+    }
+
     proptest! {
+        #[test]
+        fn every_escaped_form_gives_the_name_back(
+            mut name in prop::collection::vec(prop::sample::select(&b"a%+\n\xC3\xA9\xFF\xED\xA0\x80"[..]), 0..12),
+            more in 0usize..14,
+        ) {
+            name.push(0xFF);
+            prop_assert_eq!(unescaped(escaped(&name, more).as_bytes()), Some(name));
+        }
+
         #[test]
         fn percent_decoding_gives_the_name_back(name in "[a./%é\n]{0,40}", other in "[a./]{0,4}") {
             let parts = components(name.as_bytes(), &slashes_after(&name, &[&other]));

@@ -195,6 +195,6 @@ impl Dataset {
     /// Something of it makes no sense.
     pub fn wrong(&self, problem: &str) -> Error {
         let file = self.origin.content().ok().and_then(|content| content.file());
-        Error::Other(format!("{}: {problem}", file.unwrap_or_default().dataset(&self.about.name.lossy())))
+        Error::Other(format!("{}: {problem}", file.unwrap_or_default().dataset(&self.about.printed_name())))
     }
 }

@@ -97,7 +97,7 @@ impl Frame {
         if columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width)) > MOST_BYTES {
             return Err(dataset.wrong(&format!("more than {MOST_BYTES} bytes are too many for a row")));
         }
-        let place = content.file().unwrap_or_default().dataset(&about.name.lossy());
+        let place = content.file().unwrap_or_default().dataset(&about.printed_name());
         Ok(Ok(Frame { rows, columns, content, place }))
     }
 

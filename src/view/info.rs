@@ -22,7 +22,8 @@ impl View for Info {
     }
 
     fn face(&self, dataset: &Dataset) -> Result<Face> {
-        let text = report::text(&report::full(&dataset.describe()?, None));
+        let about = dataset.describe()?;
+        let text = report::text(&report::full(&about, &about.printed_name(), None));
         Ok(Face::File(Content::Inline(text.into_bytes().into())))
     }
 }

@@ -1,5 +1,7 @@
 //! FFRecord files through `rab` and the library: every sample, what is refused, and files that are written.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rab::ffrecord::{Packing, Reader, Writer, pack_files, pack_folder};
@@ -390,4 +392,85 @@ fn unpacked_records_are_packed_without_what_is_said_of_them() {
     let said = rab(&[&"pack", &to("other.rab"), &to("files")]);
     assert!(said.code == 0 && said.err.is_empty(), "{said:?}");
     assert!(good(&[&"ls", &to("other.rab")]).contains("records.meta.yaml"));
+}
+
+/// A packed folder with these names, each of which has itself as its bytes.
+fn folder_of(names: &[&[u8]]) -> (tempfile::TempDir, PathBuf) {
+    let dir = scratch();
+    let (from, file) = (dir.path().join("from"), dir.path().join("folder.ffr"));
+    for name in names {
+        let path = from.join(OsStr::from_bytes(name));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, name).unwrap();
+    }
+    pack_folder(&file, &from, false, &mut |_| Ok(())).unwrap();
+    (dir, file)
+}
+
+/// The true names of the last two are escaped forms of the one before them.
+const NOT_UTF_8: [&[u8]; 8] = [
+    b"100%",
+    b"caf\xE9",
+    b"new\nline",
+    b"sub\xFF/50%\x01\xE9",
+    "é".as_bytes(),
+    b"xyz\xFF",
+    b"xyz%FF",
+    b"%78yz%FF",
+];
+
+#[test]
+fn names_that_are_not_utf_8_are_names_like_others() {
+    let (dir, file) = folder_of(&NOT_UTF_8);
+    assert!(good(&[&"verify", &file]).contains("ok: datasets: 8, with checksum: 8"));
+    let copy = dir.path().join("copy.rab");
+    good(&[&"convert", &file, &copy]);
+    assert!(good(&[&"verify", &copy]).contains("ok: datasets: 8"));
+    good(&[&"diff", &file, &copy]);
+    let (_other, fewer) = folder_of(&NOT_UTF_8[..1]);
+    let said = rab(&[&"diff", &file, &fewer]);
+    assert!(said.code == 1 && said.out.contains("folder.ffr: caf%E9\n"), "{said:?}");
+    for name in
+        [OsStr::from_bytes(b"caf\xE9"), OsStr::new("caf%E9"), OsStr::new("caf%e9"), OsStr::new("c*%E9")]
+    {
+        let copied = good(&[&"cat", &copy, &"caf%ED%B3%A9"]);
+        assert_eq!([good(&[&"cat", &file, &name]), copied], ["caf\u{fffd}", "caf\u{fffd}"]);
+    }
+    assert_eq!(rab(&[&"cat", &file, &"caf%EA"]).code, 3);
+    let chosen = dir.path().join("chosen");
+    good(&[&"unpack", &file, &chosen, &"caf%E9", &"sub%FF/*"]);
+    assert_eq!(std::fs::read(chosen.join(OsStr::from_bytes(NOT_UTF_8[3]))).unwrap(), NOT_UTF_8[3]);
+    assert_eq!(std::fs::read_dir(&chosen).unwrap().count(), 2);
+    assert!(good(&[&"info", &file, &"caf%E9"]).starts_with("name: caf%E9\n"));
+    let bytes = std::fs::read(&file).unwrap();
+    let at = bytes.windows(4).position(|four| four == b"caf\xE9").unwrap();
+    let damaged = dir.path().join("damaged.ffr");
+    std::fs::write(&damaged, [&bytes[..at], b"k", &bytes[at + 1..]].concat()).unwrap();
+    let said = rab(&[&"verify", &damaged]);
+    assert!(said.code == 12 && said.out.contains("dataset \"caf%E9\""), "{said:?}");
+}
+
+#[test]
+fn every_name_that_is_printed_finds_its_dataset() {
+    let (dir, file) = folder_of(&NOT_UTF_8);
+    let copy = dir.path().join("copy.rab");
+    good(&[&"convert", &file, &copy]);
+    for file in [&file, &copy] {
+        let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", file])).unwrap();
+        let archive = Archive::open(file).unwrap();
+        let names: Vec<String> = archive.names().map(|name| name.into_owned()).collect();
+        assert_eq!(listed.iter().map(|entry| entry["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+        let printed = |number: usize| good(&[&"info", &"--json", file, &names[number]]);
+        for (number, name) in names.iter().enumerate() {
+            assert_eq!(archive.find(name), Some(number), "{name}");
+            let said: Value = serde_json::from_str(&printed(number)).unwrap();
+            assert_eq!(said["name"].as_str(), Some(name.as_str()));
+        }
+        let mut bytes: Vec<_> =
+            names.iter().map(|name| archive.dataset(name).unwrap().bytes().unwrap()).collect();
+        bytes.sort();
+        let mut want: Vec<_> = NOT_UTF_8.iter().map(|name| name.to_vec()).collect();
+        want.sort();
+        assert_eq!(bytes, want);
+    }
 }

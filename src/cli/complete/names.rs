@@ -10,6 +10,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use super::BEFORE;
 use crate::Archive;
+use crate::tree::naming;
 
 /// More are not listed one by one.
 const MANY: usize = 500;
@@ -52,27 +53,12 @@ fn completions<N: AsRef<[u8]>>(names: impl Iterator<Item = N>, start: &[u8]) -> 
     next.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// How a name can be typed: what a line cannot hold becomes ?, which makes it a glob.
+/// How a name can be typed: what a line cannot hold is percent-encoded.
 fn typed(name: &[u8]) -> Vec<u8> {
-    let Ok(text) = std::str::from_utf8(name) else {
-        return glob(name, |byte| byte.is_ascii_control() || !byte.is_ascii());
-    };
-    match text.contains(|c: char| c.is_ascii_control()) {
-        true => glob(name, |byte| byte.is_ascii_control()),
-        false => name.to_vec(),
+    match name.iter().any(u8::is_ascii_control) {
+        true => naming::escaped(name, 0).into_bytes(),
+        false => naming::printed(name).into_owned().into_bytes(),
     }
-}
-
-fn glob(name: &[u8], is_odd: impl Fn(u8) -> bool) -> Vec<u8> {
-    let mut glob = Vec::with_capacity(name.len());
-    for byte in name {
-        match byte {
-            b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' => glob.extend([b'\\', *byte]),
-            byte if is_odd(*byte) => glob.push(b'?'),
-            byte => glob.push(*byte),
-        }
-    }
-    glob
 }
 
 fn common(a: &[u8], b: &[u8]) -> usize {
@@ -99,7 +85,8 @@ mod tests {
     fn names_with_the_same_start() {
         assert_eq!(complete(&["b", "a c", "a/b", "é"], "a"), ["a c", "a/b"]);
         assert_eq!(complete(&["b", "é", ""], ""), ["b", "é"]);
-        assert_eq!(complete(&["line\nbreak*", "line"], "line"), ["line?break\\*", "line"]);
+        assert_eq!(complete(&["line\nbreak*", "line"], "line"), ["line%0Abreak*", "line"]);
+        assert_eq!(completions([b"caf\xE9"].iter(), b"ca"), [b"caf%E9"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::array::{self, Meaning, Slab};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::content::Content;
-use crate::tree::Items;
+use crate::tree::{Items, naming};
 use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 
 /// More elements are not printed one by one.
@@ -139,7 +139,7 @@ fn write(content: &Content, out: &mut Output) -> Done {
 
 fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {
     let [number] = numbers else {
-        let (name, count) = (String::from_utf8_lossy(name), numbers.len());
+        let (name, count) = (naming::printed(name), numbers.len());
         return Err(Error::Usage(format!("{name:?} matches {count} datasets, one was needed")));
     };
     Ok(*number)

@@ -52,7 +52,7 @@ impl Info {
             if place > 0 && !self.json {
                 writeln!(out, "---")?;
             }
-            self.print(&report::full(dataset.description(), stats), out)?;
+            self.print(&report::full(dataset.description(), &archive.name(*number), stats), out)?;
         }
         if self.stats && arrays == 0 {
             return Err(Error::Usage(format!(

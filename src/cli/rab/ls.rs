@@ -53,8 +53,8 @@ impl Ls {
         }
         for number in numbers {
             match self.long {
-                true => long(&archive.brief_at(number)?, out)?,
-                false => name(&archive, number, out)?,
+                true => long(&archive.brief_at(number)?, &archive.name(number), out)?,
+                false => writeln!(out, "{}", out.shown(&archive.name(number)))?,
             }
         }
         for (name, target) in &links {
@@ -68,14 +68,7 @@ impl Ls {
     }
 }
 
-fn name(archive: &Archive, number: usize, out: &mut Output) -> Done {
-    let name = archive.raw_name(number);
-    let name = String::from_utf8_lossy(&name);
-    let shown = out.shown(&name);
-    Ok(writeln!(out, "{shown}")?)
-}
-
-fn long(described: &Description, out: &mut Output) -> Done {
+fn long(described: &Description, name: &str, out: &mut Output) -> Done {
     let shape = match (&described.array, &described.table) {
         (Some(array), _) => sizes(&array.shape),
         (_, Some(table)) => format!("({}, {})", table.rows, table.columns.len()),
@@ -86,8 +79,7 @@ fn long(described: &Description, out: &mut Output) -> Done {
         None => described.stored_len().to_string(),
         Some(_) => "damaged".into(),
     };
-    let name = described.name.lossy();
-    let (kind, name) = (out.shown(&described.kind), out.shown(&name));
+    let (kind, name) = (out.shown(&described.kind), out.shown(name));
     Ok(writeln!(out, "{kind:<10} {shape:<16} {len:>12} {stored:>12}  {name}")?)
 }
 
@@ -101,9 +93,9 @@ pub fn sizes(shape: &[u64]) -> String {
 
 fn json(archive: &Archive, numbers: &[usize], links: &[(String, String)], out: &mut Output) -> Done {
     write!(out, "[")?;
-    let datasets = numbers
-        .iter()
-        .map(|number| -> Result<Node> { Ok(report::brief(&archive.brief_at(*number)?).finish()) });
+    let datasets = numbers.iter().map(|number| -> Result<Node> {
+        Ok(report::brief(&archive.brief_at(*number)?, &archive.name(*number)).finish())
+    });
     let links = links.iter().map(|(name, target)| {
         let pairs = [("name", name.as_str()), ("type", "link"), ("target", target)];
         Ok(Node::map(pairs.map(|(key, value)| (key, Node::text(value)))))

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::output::Done;
 use crate::cli::complete::dataset_names;
+use crate::tree::naming;
 use crate::{Editor, Error, Text};
 
 /// Rename a dataset of a RAB file
@@ -19,7 +20,7 @@ pub struct Mv {
     /// The RAB file
     file: PathBuf,
 
-    /// The dataset's name, exactly
+    /// The dataset's name; no glob
     #[arg(add = dataset_names())]
     old: OsString,
 
@@ -36,13 +37,16 @@ impl Mv {
         let new = Text::from_wtf8(self.new.as_bytes())
             .ok_or_else(|| Error::Usage(format!("{:?}: is not Unicode, and names are", self.new)))?;
         let mut editor = Editor::open(&self.file)?;
-        if self.old == self.new && editor.has(self.old.as_bytes()) {
+        let old = self.old.as_bytes();
+        let meant = naming::unescaped(old).filter(|meant| !editor.has(old) && editor.has(meant));
+        let old = meant.as_deref().unwrap_or(old);
+        if old == new.as_bytes() && editor.has(old) {
             return Ok(());
         }
-        if self.force && editor.has(self.old.as_bytes()) && editor.has(new.as_bytes()) {
+        if self.force && editor.has(old) && editor.has(new.as_bytes()) {
             editor.remove(new.as_bytes())?;
         }
-        editor.rename(self.old.as_bytes(), new)?;
+        editor.rename(old, new)?;
         Ok(editor.finish()?)
     }
 }

@@ -1,12 +1,14 @@
-//! Which datasets an argument means: the one of exactly this name, else all that it matches as a glob, in the
-//! container's order. `*` also matches `/`.
+//! Which datasets an argument means: the one of exactly this name, else the one that it means percent-encoded, else
+//! all that it matches as a glob, in the container's order. `*` also matches `/`.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::tree::naming;
 use crate::{Archive, Error, Result};
 
 /// As [`select`]; what is no dataset by itself may lead to one through the links that `rab ls` shows.
@@ -24,7 +26,10 @@ pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
         return Ok(vec![number]);
     }
     let glob = glob(pattern)?;
-    let matches = |name: &[u8]| glob.is_match(Path::new(OsStr::from_bytes(name)));
+    let matches = |name: &[u8]| {
+        let is_match = |name: &[u8]| glob.is_match(Path::new(OsStr::from_bytes(name)));
+        is_match(name) || matches!(naming::printed(name), Cow::Owned(printed) if is_match(printed.as_bytes()))
+    };
     let names = archive.raw_names().enumerate();
     let found: Vec<usize> = names.filter(|(_, name)| matches(name)).map(|(number, _)| number).collect();
     if found.is_empty() { Err(archive.no_dataset(pattern.as_bytes())) } else { Ok(found) }

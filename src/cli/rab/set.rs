@@ -10,6 +10,7 @@ use super::output::Done;
 use super::select;
 use crate::cli::complete::dataset_names;
 use crate::error::Place;
+use crate::tree::naming;
 use crate::{Archive, Editor, Error, Result, Value, yaml};
 
 /// Change the metadata of datasets of a RAB file
@@ -51,7 +52,7 @@ impl Set {
                 None => editor.metadata(&name)?,
             };
             let changed = self.changed(metadata, &mut unset).ok_or_else(|| {
-                let place = Place::file(&self.file).dataset(&String::from_utf8_lossy(&name));
+                let place = Place::file(&self.file).dataset(&naming::printed(&name));
                 Error::Usage(format!(
                     "{place}: its metadata is no mapping with keys: give all of it with --meta"
                 ))

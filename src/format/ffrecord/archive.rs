@@ -126,6 +126,7 @@ impl Datasets for Archive {
             checksum: verifies.then_some(checksum),
             metadata: Arc::new(Node::Map(Vec::new())),
             codec: Arc::new(Node::Map(codec)),
+            raw_name: std::str::from_utf8(&name).is_err().then(|| name.clone().into_owned().into()),
             ..Description::of(text(&name), "bytes")
         })
     }

@@ -11,7 +11,7 @@ use crate::codec::Check;
 use crate::content::Content;
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::Size;
+use crate::tree::{Size, naming};
 use crate::{Error, Result};
 
 /// Records up to this length are compared and given out in one reading.
@@ -169,7 +169,7 @@ impl Records {
 
     pub fn place(&self, number: u32, found: &Found<'_>) -> Place {
         let place = found.shard.source.place().at(found.record.range.start);
-        place.dataset(&String::from_utf8_lossy(&self.name(number)))
+        place.dataset(&naming::printed(&self.name(number)))
     }
 
     pub fn damaged(&self, number: u32, found: &Found<'_>, computed: u32) -> Error {

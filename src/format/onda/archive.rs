@@ -59,6 +59,7 @@ impl Archive {
         };
         Ok(Description {
             name: Text::from(&*set.shown_name(number)),
+            raw_name: None,
             kind: kind.into(),
             array,
             table: None,

@@ -26,6 +26,7 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
             Some(Node::Str(text)) => text.clone(),
             _ => Text::from(&*String::from_utf8_lossy(&name)),
         },
+        raw_name: None,
         array,
         table: if kind == "dataframe" { table(&codec) } else { None },
         kind,
@@ -45,6 +46,7 @@ pub fn briefly(text: &[u8], layout: Layout) -> Option<Description> {
     let entry = fast::entry(text, true, layout).filter(|entry| entry.len == text.len())?;
     Some(Description {
         name: Text::from_wtf8(entry.name)?,
+        raw_name: None,
         kind: String::from_utf8_lossy(entry.kind).into_owned(),
         array: entry.array,
         table: None,

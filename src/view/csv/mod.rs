@@ -51,7 +51,7 @@ impl View for Csv {
             return Ok(Face::File(match dataset.elements(array)? {
                 broken @ Content::Broken { .. } => broken,
                 elements if texts::shows(array) => {
-                    let place = elements.file().unwrap_or_default().dataset(&about.name.lossy());
+                    let place = elements.file().unwrap_or_default().dataset(&about.printed_name());
                     texts::csv(array, elements, place).ok_or(Error::NotFound)?
                 }
                 elements => array::csv(array, elements).ok_or_else(too_long)?,

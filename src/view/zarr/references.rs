@@ -59,7 +59,7 @@ impl Others {
     fn add(&mut self, dataset: &Dataset) {
         self.count += 1;
         if self.first.len() < NAMED {
-            self.first.push(format!("{:?}", dataset.about().name.lossy()));
+            self.first.push(format!("{:?}", dataset.about().printed_name()));
         }
     }
 
