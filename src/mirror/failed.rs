@@ -97,6 +97,10 @@ impl Tree for Failed {
         }
     }
 
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.has_views_of_its_own(dir))
+    }
+
     fn format(&self, node: NodeId) -> Option<&'static str> {
         self.rest.as_ref().filter(|_| node != FILE)?.format(node)
     }

@@ -332,6 +332,16 @@ impl Tree for Mirror {
         is_outer(dir) && self.nodes.get(dir).is_some_and(|node| node.is_container())
     }
 
+    /// Of a container that cannot be opened nobody knows.
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        match self.at(dir) {
+            Ok(At::Outer(node)) if node.is_container() => {
+                self.opened.tree(&node).is_ok_and(|tree| tree.has_views_of_its_own(ROOT))
+            }
+            _ => false,
+        }
+    }
+
     fn format(&self, id: NodeId) -> Option<&'static str> {
         match self.in_container(id) {
             Ok(Some((container, _))) => match container.what {

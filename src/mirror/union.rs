@@ -335,6 +335,11 @@ impl Tree for Union {
         self.parts(dir).is_ok_and(|parts| parts.iter().any(is_one))
     }
 
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        let has = |(tree, node): &Part| self.tree(*tree).is_ok_and(|tree| tree.has_views_of_its_own(*node));
+        self.parts(dir).is_ok_and(|parts| parts.iter().any(has))
+    }
+
     fn format(&self, id: NodeId) -> Option<&'static str> {
         let (tree, node) = self.first(id).ok()?;
         self.tree(tree).ok()?.format(node)

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree, naming};
+use super::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree, VIEWS, naming};
 use crate::content::Content;
 use crate::{Error, Result};
 
@@ -273,6 +273,11 @@ impl<D: Datasets> Tree for Arena<D> {
 
     fn datasets(&self) -> u64 {
         self.datasets.count()
+    }
+
+    /// What formats have below `.views` is not in an arena.
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        dir == ROOT && self.names.find(0, VIEWS).is_some()
     }
 
     fn format(&self, _: NodeId) -> Option<&'static str> {

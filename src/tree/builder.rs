@@ -25,6 +25,9 @@ impl Builder {
     pub fn build<D: Datasets>(names: &NameList, datasets: D) -> Result<Arena<D>> {
         let mut builder = Builder { names: Names::new(names.len()), directories: 1 };
         builder.place_all(names, &datasets)?;
+        for path in datasets.empty_directories() {
+            path.into_iter().try_fold(0, |dir, name| builder.enter(dir, name))?;
+        }
         builder.place_links(&datasets)?;
         let renamed = builder.rename_sidecars(&datasets);
         let (directories, children) = builder.arrange();

@@ -40,6 +40,10 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
+    /// Directories that no dataset is in, as the file names that lead to them.
+    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
+        Vec::new()
+    }
     /// Symbolic links among the datasets.
     fn links(&self) -> &[Link] {
         &[]
@@ -206,6 +210,9 @@ impl Datasets for Arc<dyn Datasets> {
     }
     fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
         (**self).place(dataset)
+    }
+    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
+        (**self).empty_directories()
     }
     fn links(&self) -> &[Link] {
         (**self).links()

@@ -37,6 +37,9 @@ pub use with_views::WithViews;
 pub type NodeId = u64;
 pub const ROOT: NodeId = 0;
 
+/// The name under which views are found.
+const VIEWS: &[u8] = b".views";
+
 /// Which of a node's files: the dataset's bytes (also the face of a directory) or its sidecar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Face {
@@ -243,6 +246,12 @@ pub trait Tree: Send + Sync {
     fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
         let _ = dir;
         Vec::new()
+    }
+    /// Is a directory `.views` in this one, the root of a container, what somebody put into the container? It is then
+    /// listed as any other, and has no views in it.
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        let _ = dir;
+        false
     }
     /// What users call the format of the container that a node is in.
     fn format(&self, node: NodeId) -> Option<&'static str> {

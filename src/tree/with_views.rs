@@ -1,12 +1,10 @@
 //! A tree that has another one in its root: as `.views`, there for who asks by name and not listed, or with its files
 //! behind the tree's own.
 
-use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
+use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree, VIEWS};
 use crate::Result;
 use crate::content::Content;
 
-/// The name under which the views are found.
-const VIEWS: &[u8] = b".views";
 /// Cursors of the other tree's files in the root of this one.
 const BESIDE: u64 = 1 << 61;
 
@@ -131,6 +129,10 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
 
     fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
         either!(self, node, tree, inner => tree.content_at_once(inner, face))
+    }
+
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        matches!(self.at(dir), At::Main(dir) if self.main.has_views_of_its_own(dir))
     }
 
     fn nodes(&self) -> u64 {

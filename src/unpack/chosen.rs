@@ -85,6 +85,10 @@ impl Tree for Chosen {
         self.tree.content_at_once(node, face)
     }
 
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        self.tree.has_views_of_its_own(dir)
+    }
+
     fn nodes(&self) -> u64 {
         self.tree.nodes()
     }

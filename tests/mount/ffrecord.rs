@@ -1,6 +1,7 @@
 //! FFRecord files: every sample and every damaged file as its description says, tables, folders, and a file of
 //! many records.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -401,4 +402,146 @@ assert len(os.listdir(table)) == 6
     let mount = Mount::with(&file, &["--xattr"]);
     python(&[&"-c", &script, &mount.path]);
     assert_eq!(mount.log(), "");
+}
+
+/// What is below a directory, by paths: the bytes of files, nothing of directories.
+fn all_below(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let (mut found, mut left) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(dir) = left.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            let is_dir = path.is_dir();
+            found.insert(
+                path.strip_prefix(root).unwrap().into(),
+                (!is_dir).then(|| std::fs::read(&path).unwrap()),
+            );
+            left.extend(is_dir.then_some(path));
+        }
+    }
+    found
+}
+
+fn random_name(random: &mut Scatter) -> Vec<u8> {
+    const PIECES: [&[u8]; 24] = [
+        b"a",
+        b"b",
+        b".",
+        b"..",
+        b"~2",
+        b"%",
+        b"%0A",
+        b"%FF",
+        b"\n",
+        b"\x01",
+        b"\x7f",
+        b" ",
+        b"\xff",
+        b"\xe9",
+        b"\xed\xa0\x80",
+        "é".as_bytes(),
+        "🦏".as_bytes(),
+        b".meta.yaml",
+        b".views",
+        b"records",
+        b"npy",
+        b"\\",
+        b"*[",
+        &[b'x'; 255],
+    ];
+    let mut name = Vec::new();
+    for _ in 0..=random.below(3) {
+        name.extend_from_slice(PIECES[random.below(PIECES.len())]);
+    }
+    name.truncate(255);
+    if matches!(name.as_slice(), b"." | b"..") { b"dots".to_vec() } else { name }
+}
+
+/// Directories, empty ones too, files, empty ones too, and links to files, which are packed as what they lead to.
+fn random_folder(root: &Path, random: &mut Scatter) {
+    let mut dirs = vec![root.to_owned()];
+    for number in 0..12 {
+        let path = dirs[random.below(dirs.len())].join(OsStr::from_bytes(&random_name(random)));
+        // Of a name that is taken, or a path that is too long, there is no other.
+        if random.below(3) == 0 {
+            dirs.extend(std::fs::create_dir(&path).is_ok().then_some(path));
+        } else if !path.exists()
+            && std::fs::write(&path, format!("{number}").repeat(random.below(40))).is_ok()
+        {
+            std::os::unix::fs::symlink(&path, root.join(format!("link{number}"))).unwrap();
+        }
+    }
+}
+
+#[test]
+fn folders_keep_every_name_through_mount_unpack_and_pack() {
+    const RAB: &str = env!("CARGO_BIN_EXE_rab");
+    let (dir, mut random) = (scratch(), Scatter(7));
+    let to = |name: String| dir.path().join(name);
+    let packed = to("packed".into());
+    std::fs::create_dir(&packed).unwrap();
+    let numbers = 0..25;
+    for number in numbers.clone() {
+        let (from, file) = (to(format!("from{number}")), packed.join(format!("{number}.ffr")));
+        std::fs::create_dir(&from).unwrap();
+        match number {
+            0 => std::fs::write(from.join(".views"), "a file").unwrap(),
+            1..5 => {
+                std::fs::create_dir_all(from.join(".views/npy/empty")).unwrap();
+                std::fs::write(from.join(".views/npy/x"), "x").unwrap();
+            }
+            _ => {}
+        }
+        random_folder(&from, &mut random);
+        sh(r#""$1" pack --packed-folder "$2" "$3""#, &[&RAB, &file, &from]);
+        if number < 8 {
+            python(&[&"check_ffrecord.py", &"folder", &file, &from]);
+        }
+    }
+    let together = Mount::with(&packed, &["--only-containers"]);
+    for number in numbers {
+        let (from, file) = (to(format!("from{number}")), packed.join(format!("{number}.ffr")));
+        let want = all_below(&from);
+        assert_eq!(all_below(&together.join(format!("{number}.ffr"))), want, "{number}");
+        if number < 5 {
+            assert_eq!(all_below(&Mount::new(&file).path), want, "{number}");
+        }
+        let (unpacked, again) = (to(format!("unpacked{number}")), to(format!("{number}.ffr")));
+        sh(
+            r#""$1" unpack "$2" "$3" && "$1" pack --packed-folder "$4" "$3""#,
+            &[&RAB, &file, &unpacked, &again],
+        );
+        assert_eq!(all_below(&unpacked), want, "{number}");
+        assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&file).unwrap(), "{number}");
+        sh(
+            r#""$1" verify "$2" && "$1" convert "$2" "$3" && "$1" diff "$2" "$3""#,
+            &[&RAB, &file, &to(format!("{number}.rab"))],
+        );
+    }
+}
+
+#[test]
+fn views_of_a_folders_own_are_what_it_has_and_hide_those_of_the_mount() {
+    let dir = scratch();
+    let (from, file) = (dir.path().join("from"), dir.path().join("out.ffr"));
+    std::fs::create_dir_all(from.join(".views/jsonl")).unwrap();
+    std::fs::write(from.join(".views/jsonl/mine"), "mine").unwrap();
+    std::fs::write(from.join("other"), "other").unwrap();
+    pack_folder(&file, &from, false, &mut |_| Ok(())).unwrap();
+    let mount = Mount::new(&file);
+    assert_eq!(mount.names(), [".views", "other"]);
+    assert_eq!(names(&mount.join(".views")), ["jsonl"]);
+    assert!(!mount.join(".views/table").exists() && !mount.join(".views/info").exists());
+    for kind in ["info", "jsonl"] {
+        let (mount, unpacked) = (Mount::with(&file, &["--as", kind]), dir.path().join(kind));
+        let said = run(std::process::Command::new(env!("CARGO_BIN_EXE_rab"))
+            .args(["unpack", "--as", kind])
+            .args([&file, &unpacked]));
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(all_below(&unpacked), all_below(&mount.path));
+        let mine = if kind == "info" { ".views/jsonl/mine.info.txt" } else { ".views/jsonl/mine" };
+        assert!(mount.join(mine).is_file(), "{kind}");
+    }
+    // The directory around it has views of it all the same.
+    let around = Mount::new(dir.path());
+    assert!(around.read(".views/info/out.ffr/.views/jsonl/mine.info.txt").unwrap().starts_with(b"name: "));
 }

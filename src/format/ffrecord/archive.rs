@@ -104,6 +104,20 @@ impl Datasets for Archive {
         self.folder.is_none().then(meta).into_iter().collect()
     }
 
+    /// Names of a packed folder are file names already.
+    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
+        let (_, path) = self.folder.as_ref()?.file(dataset)?;
+        Some(split(&path))
+    }
+
+    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
+        match &self.folder {
+            Some(folder) => folder.empty_directories().map(|path| split(&path)).collect(),
+            None if self.records.count() == 0 => vec![vec![FOLDER.into()]],
+            None => Vec::new(),
+        }
+    }
+
     fn describe(&self, dataset: u32) -> Result<Description> {
         let number = self.record(dataset)?;
         let found = self.records.find(number)?;
@@ -139,6 +153,11 @@ impl Datasets for Archive {
     fn remains(&self, dataset: u32) -> Result<Content> {
         self.records.stored(self.record(dataset)?)
     }
+}
+
+/// The names on a path.
+fn split(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect()
 }
 
 /// A path as a text: bytes that are no UTF-8 become surrogates, as in Python.

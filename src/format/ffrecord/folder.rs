@@ -280,6 +280,13 @@ impl Folder {
         Some((*record, self.path(node)))
     }
 
+    /// The paths of the directories with nothing in them, but for the root.
+    pub fn empty_directories(&self) -> impl Iterator<Item = Vec<u8>> {
+        let is_empty =
+            |node: &u32| matches!(self.what(*node), Some(What::Directory { nodes, .. }) if nodes.is_empty());
+        (1..self.len()).filter(is_empty).map(|node| self.path(node))
+    }
+
     fn path(&self, node: u32) -> Vec<u8> {
         let mut names = vec![self.name(node)];
         let mut at = self.parent(node);

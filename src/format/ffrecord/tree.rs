@@ -256,6 +256,11 @@ impl Tree for RecordTree {
         self.folder.as_ref().map_or(self.records.count(), |folder| folder.files()).into()
     }
 
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        let folder = self.folder.as_ref().filter(|_| dir == ROOT);
+        folder.is_some_and(|folder| folder.find(0, VIEWS_NAME).is_some())
+    }
+
     fn format(&self, _: NodeId) -> Option<&'static str> {
         Some(super::super::Format::name(&super::FFRecord))
     }

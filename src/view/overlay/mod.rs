@@ -108,7 +108,7 @@ impl Overlay {
     /// In a directory of the tree.
     fn look_up_in_tree(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         let parent = Parent::Tree(dir);
-        if name == NAME && self.has_views(dir) {
+        if name == NAME && self.has_views(dir) && !self.tree.has_views_of_its_own(dir) {
             let own = Held::find(&self.tree, dir, name)?;
             if let Some((own, face)) = own {
                 if !own.is_directory()? {

@@ -40,6 +40,9 @@ impl Overlay {
             way.push(name);
             root = self.tree.parent(root);
         }
+        if self.tree.has_views_of_its_own(root) {
+            return Ok(None);
+        }
         let mut own = Held::borrowed(&self.tree, root);
         let names = way.iter().rev().map(|name| name.as_slice());
         for name in [NAME, kind.as_bytes()].into_iter().chain(names) {

@@ -213,6 +213,10 @@ impl Tree for Overlay {
         !is_view(dir) && self.tree.is_container(dir)
     }
 
+    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
+        !is_view(dir) && self.tree.has_views_of_its_own(dir)
+    }
+
     fn format(&self, id: NodeId) -> Option<&'static str> {
         let of = self.node(id).ok()?.map_or(id, |node| node.of.node());
         self.tree.format(of)
