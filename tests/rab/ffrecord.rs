@@ -474,3 +474,57 @@ fn every_name_that_is_printed_finds_its_dataset() {
         assert_eq!(bytes, want);
     }
 }
+
+#[test]
+fn unpacked_records_are_packed_in_their_order() {
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    let empty_ones = to("empty_ones.ffr");
+    let mut writer = Writer::create(&empty_ones).unwrap();
+    (0..120).for_each(|n| drop(writer.add(&b"x".repeat(n % 3)).unwrap()));
+    writer.finish().unwrap();
+    let shards = to("shards");
+    good(&[&"pack", &shards, &sample("variable_50.ffr"), &sample("n1.ffr"), &"--shards", &"2"]);
+    let sources = [
+        sample("variable_50.ffr"),
+        sample("text_lines.ffr"),
+        sample("n0.ffr"),
+        sample("multi"),
+        empty_ones,
+        shards,
+    ];
+    for (at, source) in sources.iter().enumerate() {
+        let (files, bare, again) =
+            (to(&format!("files{at}")), to(&format!("bare{at}")), to(&format!("{at}.ffr")));
+        good(&[&"unpack", source, &files]);
+        good(&[&"unpack", &"--no-meta", source, &bare]);
+        let want = Reader::open(source).unwrap();
+        let want: Vec<_> = (0..want.len()).map(|number| want.get(number).unwrap()).collect();
+        for files in [&files, &bare] {
+            good(&[&"pack", &"--force", &again, files]);
+            assert_eq!(records(&[again.clone()]), want, "{}", source.display());
+        }
+        if want.len() > 10 {
+            let parts = to(&format!("parts{at}"));
+            good(&[&"pack", &parts, &files, &"--shards", &"3"]);
+            good(&[&"diff", source, &parts]);
+        }
+    }
+}
+
+#[test]
+fn records_that_are_not_all_there_are_not_packed_under_other_numbers() {
+    let dir = scratch();
+    let (files, out) = (dir.path().join("files"), dir.path().join("new.ffr"));
+    let refused = |code: i32, fragment: &str| {
+        let said = rab(&[&"pack", &out, &files]);
+        assert!(said.code == code && said.err.contains(fragment) && !out.exists(), "{said:?}");
+    };
+    good(&[&"unpack", &sample("text_lines.ffr"), &files]);
+    std::fs::remove_file(files.join("records/9")).unwrap();
+    refused(1, "has 9 records, and number 9 is not among them");
+    std::fs::remove_file(files.join("records/3")).unwrap();
+    refused(1, "has 8 records, and number 3 is not among them");
+    std::fs::write(files.join("records/note.txt"), "").unwrap();
+    refused(2, "a directory is no record");
+}

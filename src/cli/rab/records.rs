@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::progress::Progress;
 use super::stop::Stop;
-use crate::ffrecord::{Packing, pack_files, pack_folder};
+use crate::ffrecord::{Packing, pack_files, pack_folder, unpacked};
 use crate::{Error, Result};
 
 #[derive(Args)]
@@ -38,9 +38,12 @@ impl Records {
     }
 
     pub fn pack(&self, out: &Path, inputs: &[PathBuf], force: bool, stop: &Stop) -> Result<()> {
-        let mut len = 0;
+        let (mut len, mut files) = (0, Vec::new());
         for input in inputs {
-            len += self.check(out, input)?;
+            for file in self.files(input)? {
+                len += self.check(out, &file)?;
+                files.push(file);
+            }
         }
         let progress = Progress::new(len);
         let mut passed = |bytes| {
@@ -49,12 +52,21 @@ impl Records {
         };
         if !self.packed_folder {
             let packing = Packing { lines: self.lines, shards: self.shards, force };
-            return pack_files(out, inputs, &packing, &mut passed).map(drop);
+            return pack_files(out, &files, &packing, &mut passed).map(drop);
         }
-        match inputs {
+        match files.as_slice() {
             [directory] => pack_folder(out, directory, force, &mut passed).map(drop),
             _ => Err(Error::Usage("--packed-folder takes one directory".into())),
         }
+    }
+
+    /// What is to be packed of an input: of the directory of an unpacked file its records.
+    fn files(&self, input: &Path) -> Result<Vec<PathBuf>> {
+        let records = match !self.packed_folder && input.is_dir() {
+            true => unpacked(input)?,
+            false => None,
+        };
+        Ok(records.unwrap_or_else(|| vec![input.to_owned()]))
     }
 
     /// Can the input become what is asked for? Tells its length.
@@ -66,14 +78,18 @@ impl Records {
         let meta = fs::metadata(input).map_err(|cause| Error::open(input, cause))?;
         match (meta.is_dir(), self.packed_folder) {
             (true, false) => {
-                return refused("a directory is no record: --packed-folder packs it with its names");
+                return refused(
+                    "a directory is no record, and this is not one that rab unpack made of records: \
+                     --packed-folder packs it with its names",
+                );
             }
             (false, true) => return refused("is no directory, which --packed-folder takes"),
             _ => {}
         }
-        match out.canonicalize().ok().zip(input.canonicalize().ok()) {
-            Some((out, input)) if out == input => refused("is to be written, and is among what is packed"),
-            _ => Ok(meta.len()),
+        let is_input = |out: PathBuf| input.canonicalize().is_ok_and(|input| input == out);
+        match out.canonicalize().is_ok_and(is_input) {
+            true => refused("is to be written, and is among what is packed"),
+            false => Ok(meta.len()),
         }
     }
 }

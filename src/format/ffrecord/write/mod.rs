@@ -4,7 +4,7 @@
 //! kernel, which shares the blocks where it can).
 //!
 //! `container` is the writer as one of those of all formats; `pack` makes files of files, into a directory of
-//! `shards` too; `folder` of a directory.
+//! `shards` too; `folder` of a directory. `unpacked` finds the records in a directory that they were unpacked into.
 
 mod container;
 mod folder;
@@ -12,6 +12,7 @@ mod input;
 mod pack;
 mod shards;
 mod tables;
+mod unpacked;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -28,6 +29,7 @@ pub use container::Container;
 pub use folder::{pack_folder, surrogates};
 pub use pack::{Packing, pack_files};
 use tables::Tables;
+pub use unpacked::unpacked;
 
 /// Is told now and then how many bytes more were read; its error ends everything.
 pub type Passed<'p> = &'p mut dyn FnMut(u64) -> Result<()>;

@@ -1,0 +1,66 @@
+//! What `rab unpack`, or a copy of a mount, leaves of a file of records: a directory with the records by their numbers,
+//! and beside that maybe the file that tells of all of them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::format::ffrecord::faces::META;
+use crate::format::ffrecord::records::FOLDER;
+use crate::{Error, Result, yaml};
+
+/// The files of the records in their order; None if the directory is no such one. An error if a record is missing: those
+/// behind it would get other numbers.
+pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let Some(told) = told(directory)? else { return Ok(None) };
+    let folder = directory.join(FOLDER);
+    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    let entries = match fs::read_dir(&folder) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+        entries => Some(entries.map_err(|cause| Error::open(&folder, cause))?),
+    };
+    for entry in entries.into_iter().flatten() {
+        let entry = entry.map_err(|cause| Error::open(&folder, cause))?;
+        let Some(number) = number(&entry.file_name()) else { return Ok(None) };
+        found.push((number, entry.path()));
+    }
+    found.sort_unstable();
+    let count = told.unwrap_or(0).max(found.len() as u64);
+    let is_there = |number: &u64| found.get(*number as usize).is_some_and(|(found, _)| found == number);
+    match (0..count).find(|number| !is_there(number)) {
+        None => Ok(Some(found.into_iter().map(|(_, path)| path).collect())),
+        Some(missing) => Err(Error::Other(format!(
+            "{}: has {} records, and number {missing} is not among them: unpack all of them, or name the files that are \
+             to become records",
+            folder.display(),
+            found.len()
+        ))),
+    }
+}
+
+/// How many records there are, if that is told; None if this is not the directory of a file of records.
+fn told(directory: &Path) -> Result<Option<Option<u64>>> {
+    let (mut has_folder, mut told) = (false, None);
+    for entry in fs::read_dir(directory).map_err(|cause| Error::open(directory, cause))? {
+        let entry = entry.map_err(|cause| Error::open(directory, cause))?;
+        match entry.file_name().to_str() {
+            Some(FOLDER) if entry.path().is_dir() => has_folder = true,
+            Some(META) => {
+                let text = fs::read_to_string(entry.path()).unwrap_or_default();
+                let node = yaml::value_to_write(&text).ok();
+                told = node.and_then(|node| node.get("records")?.as_u64());
+                if told.is_none() {
+                    return Ok(None);
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok((has_folder || told == Some(0)).then_some(told))
+}
+
+fn number(name: &OsStr) -> Option<u64> {
+    let digits = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse().ok()
+}
