@@ -61,7 +61,7 @@ impl Sidecar {
     pub fn place(&self) -> (i128, i128, String, i128) {
         if let Says::Codec(codec) = &self.says {
             let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
-            return (number("byteOffset"), number("byteLength"), String::new(), 0);
+            return (number("byteOffset"), number("byteLength"), String::new(), self.row.unwrap_or(0));
         }
         let said = |key| self.facts.as_deref()?.get(key);
         let table = said("table").and_then(Node::as_str).unwrap_or_default().to_owned();

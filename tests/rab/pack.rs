@@ -680,3 +680,26 @@ fn a_quote_that_is_never_closed_swallows_no_rows() {
     std::fs::write(at("closed.csv"), "id,note\n1,\"o\nk\"\n2,\"a \"\"b\"\"\"\n").unwrap();
     good(&[&"pack", &at("out.rab"), &at("closed.csv"), &"--dataframe"]);
 }
+
+#[test]
+fn datasets_without_bytes_come_back_in_their_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, files, again) =
+        (dir.path().join("x.rab"), dir.path().join("files"), dir.path().join("again.rab"));
+    let order = ["z", "a", "full", "y/z", "y/b", "m", "last", "k", "c"];
+    let mut writer = rab::Writer::create(&file).unwrap();
+    for name in order {
+        writer.add(name).text(if matches!(name, "full" | "last") { "text" } else { "" }).unwrap();
+    }
+    writer.finish().unwrap();
+    good(&[&"unpack", &file, &files]);
+    good(&[&"pack", &again, &files]);
+    assert_eq!(good(&[&"ls", &again]).lines().collect::<Vec<_>>(), order);
+    let sidecar = |name: &str| fs::read_to_string(files.join(format!("{name}.meta.yaml"))).unwrap();
+    assert!(sidecar("y/b").contains("\nnumber: 4\n") && !sidecar("full").contains("number"));
+    // An entry's own key stays what it is.
+    let entry = "- number: 7\n  name: x\n  codecMeta: {byteLength: 0, byteOffset: 0, type: bytes}\n";
+    crate::kit::write_rab(&file, entry, b"");
+    good(&[&"unpack", &"--force", &file, &files]);
+    assert_eq!(sidecar("x").matches("number").count(), 1);
+}

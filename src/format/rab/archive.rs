@@ -58,7 +58,12 @@ impl Archive {
     fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<Vec<u8>> {
         let text = self.entry(number)?;
         let array = entry::entry(&text.node, self.layout).ok().and_then(|entry| entry.array);
-        let built = sidecar::build(&text, array.as_ref(), file_name);
+        let place = sidecar::place(
+            number,
+            self.records.data(number).as_ref().map_err(|fault| *fault),
+            Some(&text.node),
+        );
+        let built = sidecar::build(&text, &place, array.as_ref(), file_name);
         let expected = self.sidecar_size(number, file_name).len;
         if expected != Some(built.len() as u64) {
             let problem = format!("its sidecar has {} bytes, not {expected:?}: this is a bug", built.len());

@@ -190,7 +190,8 @@ impl Collector {
         let description = entry.array.map_or(0, |array| self.description_len(array));
         let form = yaml::Form::Block { column: indent };
         self.header.names.push(entry.name);
-        let sidecar = SidecarLen { entry: len, description };
+        let place = sidecar::place(self.header.records.len() as u32, Ok(&entry.data), None);
+        let sidecar = SidecarLen { entry: len + place.len(), description };
         self.header.records.push(TextAt { span, form, own: true }, sidecar, Ok(entry.data))
     }
 
@@ -210,7 +211,8 @@ impl Collector {
         self.header.names.push(&entry.name);
         let span = at + item.span.start..at + item.span.end;
         let at = TextAt { span, form: item.form, own: item.portable };
-        self.header.records.push(at, SidecarLen { entry: len, description }, entry.data)
+        let place = sidecar::place(self.header.records.len() as u32, entry.data.as_ref(), Some(&item.node));
+        self.header.records.push(at, SidecarLen { entry: len + place.len(), description }, entry.data)
     }
 
     /// As [`Collector::add`] for the whole header's text; an error says where.
