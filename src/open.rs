@@ -151,6 +151,7 @@ fn showing(config: &Config) -> Result<mirror::Options> {
     let showing = &config.showing;
     Ok(mirror::Options {
         max_open: affordable(showing.max_open),
+        max_memory: mirror::MEMORY,
         formats: formats(config),
         strip_ext: showing.strip_ext,
         only_containers: showing.only_containers,

@@ -1,8 +1,11 @@
 """Rows of scripts/bench about directories of containers."""
+import io
 import os
 import random
 import threading
 import time
+
+import numpy as np
 
 from bench_kit import median, resident, row, run, seconds
 
@@ -96,6 +99,24 @@ def walk_of_containers(bench):
             ("the same, warm", f"{median(again):.2f}x the disk", "at most 1.5x"),
             ("resident memory of its daemon after 8 readers at random", f"{median(sizes):.0f} MiB", "at most 448 MiB"),
             ("files that it has open then", f"{median(open_files):.0f}", "at most 512 and a few of its own")]
+
+
+@row
+def memory_for_archives(bench):
+    """NPZ keeps more beside its file than other formats do."""
+    count = 2_000 if bench.quick else 20_000
+
+    def make(where):
+        archive = io.BytesIO()
+        np.savez(archive, a=np.arange(100.0))
+        for i in range(count):
+            with open(os.path.join(where, f"run {i:06}.npz"), "wb") as f:
+                f.write(archive.getvalue())
+    source = bench.made(f"archives-{count}", make)
+    with bench.mount(source) as where:
+        shell('find "$1"')(where)
+        size = resident(bench.daemon(where))
+    return [(f"resident memory of its daemon after find over {count:,} NPZ of 1 KiB", f"{size:.0f} MiB", "at most 64 MiB")]
 
 
 @row

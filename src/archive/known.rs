@@ -64,7 +64,7 @@ type Asked<T> = Mutex<Option<Result<T>>>;
 
 impl<K: Hash + Eq, T: Clone> Once<K, T> {
     fn new() -> Once<K, T> {
-        Once(Mutex::new(LruCache::new(RECENT)))
+        Once(Mutex::new(LruCache::sparse(RECENT)))
     }
 
     fn get(&self, key: K, make: impl FnOnce() -> Result<T>) -> Result<T> {

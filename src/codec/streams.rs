@@ -16,7 +16,10 @@ use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
 
-/// A stream takes half a kilobyte: 8192 of them 4 MiB.
+/// Bytes of memory that a stream takes, roughly, and that the length of one does.
+const STREAM: u64 = 512;
+const LENGTH: u64 = 24;
+/// 4 MiB of streams.
 const RECENT: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
 
 pub struct Streams {
@@ -50,7 +53,8 @@ pub struct Described {
 
 impl Streams {
     pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, header: Range<u64>) -> Streams {
-        let held = Held { recent: LruCache::new(RECENT), lengths: HashMap::new(), damaged: HashMap::new() };
+        let held =
+            Held { recent: LruCache::sparse(RECENT), lengths: HashMap::new(), damaged: HashMap::new() };
         Streams { engine, source, header, file: OnceLock::new(), held: Mutex::new(held) }
     }
 
@@ -65,6 +69,12 @@ impl Streams {
         let held = self.held.lock();
         let stream = held.recent.peek(&number).or(held.damaged.get(&number));
         stream.and_then(|stream| stream.known_len()).or(held.lengths.get(&number).copied())
+    }
+
+    /// Bytes of memory that all of them take, roughly.
+    pub fn memory(&self) -> u64 {
+        let held = self.held.lock();
+        STREAM * (held.recent.len() + held.damaged.len()) as u64 + LENGTH * held.lengths.len() as u64
     }
 
     /// The stream, made of what `describe` says if there is none; made without the lock, and of two made at

@@ -49,7 +49,7 @@ pub struct Judge {
 
 impl Judge {
     pub fn new(options: Options) -> Judge {
-        Judge { options, verdicts: Mutex::new(LruCache::new(REMEMBERED)) }
+        Judge { options, verdicts: Mutex::new(LruCache::sparse(REMEMBERED)) }
     }
 
     /// The file `name` in `dir`; None if there is none that is shown.

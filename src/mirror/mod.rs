@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub use options::{Filter, Options};
+pub use options::{Filter, MEMORY, Options};
 pub use union::Union;
 
 use crate::codec::Engine;
@@ -91,7 +91,7 @@ impl Mirror {
     fn new(root: Node, listings: Listings, options: Options, engine: Arc<Engine>) -> Mirror {
         Mirror {
             nodes: Nodes::new(root),
-            opened: Opened::new(options.max_open, options.formats.clone(), engine),
+            opened: Opened::new(&options, engine),
             judge: Judge::new(options),
             listings,
             watch: Watch::new(),

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::failed::Failed;
 use super::judged::What;
 use super::nodes::Node;
+use super::options::Options;
 use crate::codec::Engine;
 use crate::content::Content;
 use crate::format::{self, Context, Format};
@@ -18,11 +19,12 @@ use crate::source::{FileSource, Source};
 use crate::tree::{NodeId, Stat, Tree};
 use crate::{Error, Result};
 
-/// Bytes for the indexes of opened containers together; one may be larger.
-const MEMORY: u64 = 64 << 20;
+/// Bytes of memory that any of them takes beside its index: descriptor, path, empty caches.
+const EACH: u64 = 8 << 10;
 
 pub struct Opened {
     most: usize,
+    most_memory: u64,
     formats: format::Options,
     engine: Arc<Engine>,
     table: Mutex<Table>,
@@ -44,12 +46,13 @@ impl Table {
         Some(slot)
     }
 
-    /// Counts what an opened container takes.
+    /// Counts what an opened container takes by now: it grows as it is read.
     fn count(&mut self, id: NodeId, slot: &Arc<Slot>) {
         if let Some((known, memory)) = self.slots.peek_mut(&id)
             && Arc::ptr_eq(known, slot)
         {
-            self.memory += slot.memory() - std::mem::replace(memory, slot.memory());
+            let counted = std::mem::replace(memory, slot.memory());
+            self.memory = self.memory - counted + *memory;
         }
     }
 
@@ -75,16 +78,17 @@ enum Open {
 impl Slot {
     fn memory(&self) -> u64 {
         match self.open.get() {
-            Some(Ok(Open::Tree(tree))) => tree.memory(),
-            _ => 0,
+            Some(Ok(Open::Tree(tree))) => EACH + tree.memory(),
+            _ => EACH,
         }
     }
 }
 
 impl Opened {
-    pub fn new(most: usize, formats: format::Options, engine: Arc<Engine>) -> Opened {
+    pub fn new(options: &Options, engine: Arc<Engine>) -> Opened {
         let table = Table { slots: LruCache::unbounded(), memory: 0, held: HashMap::new() };
-        Opened { most, formats, engine, table: Mutex::new(table) }
+        let (most, most_memory) = (options.max_open, options.max_memory);
+        Opened { most, most_memory, formats: options.formats.clone(), engine, table: Mutex::new(table) }
     }
 
     /// The datasets of a container.
@@ -158,6 +162,12 @@ impl Opened {
         drop(slot);
     }
 
+    /// Bytes that all that are open take, roughly.
+    #[cfg(test)]
+    pub fn memory(&self) -> u64 {
+        self.table.lock().memory
+    }
+
     fn opened(&self, node: &Node) -> Option<Open> {
         let slot = self.table.lock().slots.get(&node.id)?.0.clone();
         slot.open.get()?.clone().ok()
@@ -165,9 +175,6 @@ impl Opened {
 
     fn open(&self, node: &Node) -> Result<Open> {
         let slot = self.table.lock().slots.get_or_insert(node.id, <(Arc<Slot>, u64)>::default).0.clone();
-        if let Some(open) = slot.open.get() {
-            return open.clone();
-        }
         let open = slot.open.get_or_init(|| self.open_anew(node)).clone();
         if open.is_err() {
             // It may be different the next time.
@@ -193,19 +200,21 @@ impl Opened {
         Ok(Open::Tree(tree))
     }
 
-    /// Closes what is too much once `new` is open.
+    /// Closes what is too much now that `new` is in use.
     fn close_some(&self, new: NodeId, slot: &Arc<Slot>) {
-        self.table.lock().count(new, slot);
+        let mut table = self.table.lock();
+        table.count(new, slot);
         loop {
-            let mut table = self.table.lock();
             let (count, memory) = (table.slots.len(), table.memory);
-            if count <= self.most && (memory <= MEMORY || count == 1) {
+            if count <= self.most && (memory <= self.most_memory || count == 1) {
                 return;
             }
             let Some(oldest) = table.oldest(new) else { return };
             let slot = table.take(oldest);
+            // Closing may write an index: not under the lock.
             drop(table);
             drop(slot);
+            table = self.table.lock();
         }
     }
 }

@@ -8,10 +8,15 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::format;
 use crate::{Error, Result};
 
+/// Usual bytes of memory for open containers and files.
+pub const MEMORY: u64 = 64 << 20;
+
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Containers and files that are open at a time.
     pub max_open: usize,
+    /// Bytes of memory that these take together, roughly; one may take more.
+    pub max_memory: u64,
     /// What the user says about the containers.
     pub formats: format::Options,
     /// The extension of a container is left out where no other file would be called the same.

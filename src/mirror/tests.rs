@@ -7,8 +7,13 @@ use super::*;
 use crate::format::{self, Writer};
 
 fn mirror(path: &Path, max_open: usize) -> Mirror {
+    mirror_within(path, max_open, MEMORY)
+}
+
+fn mirror_within(path: &Path, max_open: usize, max_memory: u64) -> Mirror {
     let options = Options {
         max_open,
+        max_memory,
         formats: format::Options::default(),
         strip_ext: false,
         only_containers: false,
@@ -98,4 +103,42 @@ fn a_container_is_known_as_long_as_anything_in_it() {
     assert_eq!((read(&mirror, inner).unwrap(), mirror.nodes()), (b"inside".to_vec(), 2));
     mirror.forget(inner, 1);
     assert_eq!((read(&mirror, inner).is_err(), mirror.nodes()), (true, 1));
+}
+
+#[test]
+fn open_containers_are_bounded_by_their_memory_also_as_that_grows() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["a.rab", "b.rab", "c.rab"];
+    for name in names {
+        fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/rab/readme.rab"), dir.path().join(name))
+            .unwrap();
+    }
+    let are_open = |mirror: &Mirror, ids: [NodeId; 3]| {
+        ids.map(|id| mirror.opened.tree_if_open(&mirror.outer(id).unwrap()).is_some())
+    };
+    let opened = |mirror: &Mirror| {
+        let ids = names.map(|name| find(mirror, ROOT, name));
+        ids.map(|id| mirror.list(id, 0, &mut |_, _| true).unwrap());
+        ids
+    };
+    let unbounded = mirror(dir.path(), 8);
+    let ids = opened(&unbounded);
+    assert_eq!(are_open(&unbounded, ids), [true, true, true]);
+    let of_three = unbounded.opened.memory();
+
+    let exact = mirror_within(dir.path(), 8, of_three);
+    let ids = opened(&exact);
+    assert_eq!(are_open(&exact, ids), [true, true, true]);
+    // What was decoded of the last one is remembered.
+    let dataset = find(&exact, ids[2], "my first array");
+    read(&exact, dataset).unwrap();
+    exact.list(ids[2], 0, &mut |_, _| true).unwrap();
+    assert_eq!(are_open(&exact, ids), [false, true, true]);
+
+    let small = mirror_within(dir.path(), 8, of_three - 1);
+    let ids = opened(&small);
+    assert_eq!(are_open(&small, ids), [false, true, true]);
+    let none = mirror_within(dir.path(), 8, 0);
+    let ids = opened(&none);
+    assert_eq!(are_open(&none, ids), [false, false, true], "the one in use stays");
 }

@@ -103,7 +103,7 @@ pub trait Datasets: Send + Sync {
     fn beside(&self) -> Vec<(&'static str, Content)> {
         Vec::new()
     }
-    /// Bytes of memory that their descriptions take, roughly.
+    /// Bytes of memory that they take by now, roughly, see [`super::Tree::memory`].
     fn memory(&self) -> u64 {
         64 * self.count()
     }

@@ -269,7 +269,7 @@ pub trait Tree: Send + Sync {
         drop(changed);
     }
 
-    /// Bytes of memory that it takes, roughly.
+    /// Bytes of memory that it takes by now, roughly. Asked for often: nothing may be counted one by one.
     fn memory(&self) -> u64 {
         0
     }

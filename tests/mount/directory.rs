@@ -492,3 +492,23 @@ fn only_who_may_read_a_container_is_shown_what_is_in_it() {
     let mode = fs::metadata(mount.join("run.rab")).unwrap().mode() & 0o777;
     assert_eq!(mode, 0);
 }
+
+/// Many small ones of the formats that keep most beside their files; each is looked into and read of.
+#[test]
+fn thousands_of_containers_take_little_memory() {
+    let sample = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    for name in ["npz/small.npz", "awkward/appended.awkd"] {
+        let dir = scratch();
+        let (_, extension) = name.rsplit_once('.').unwrap();
+        for number in 0..1500 {
+            fs::copy(sample(name), dir.path().join(format!("{number:04}.{extension}"))).unwrap();
+        }
+        let mount = Mount::with(dir.path(), &["--no-index"]);
+        sh(r#"find "$1" -type f ! -name things -exec head -qc 1 {} + > "$2""#, &[&mount.path, &"/dev/null"]);
+        let status = fs::read_to_string(format!("/proc/{}/status", mount.daemon())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        println!("{name}: {kibibytes} KiB");
+        assert!(kibibytes < 96 << 10, "{name}: {kibibytes} KiB");
+    }
+}

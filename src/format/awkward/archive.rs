@@ -29,13 +29,20 @@ pub struct Archive {
     /// Those that cost something to make.
     made: Vec<OnceLock<Content>>,
     checked: check::Checked,
+    /// Bytes of memory that the arrays and names take, roughly.
+    described: u64,
 }
+
+/// Bytes of memory, roughly: a part of an array, a member or a file, with its name.
+const PART: u64 = 512;
 
 impl Archive {
     pub fn new(store: Arc<Store>, arrays: Vec<Arc<Array>>, layout: Layout) -> Archive {
         let names = Arc::new(Index::new(&arrays, &layout));
         let made = layout.files.iter().map(|_| OnceLock::new()).collect();
-        Archive { store, arrays, layout, names, made, checked: check::Checked::default() }
+        let nodes: usize = arrays.iter().map(|array| array.graph.nodes.len()).sum();
+        let described = PART * (nodes + store.count() + layout.files.len()) as u64;
+        Archive { store, arrays, layout, names, made, checked: check::Checked::default(), described }
     }
 
     pub fn names(&self) -> Arc<Index> {
@@ -297,8 +304,7 @@ impl Datasets for Archive {
     }
 
     fn memory(&self) -> u64 {
-        let nodes: usize = self.arrays.iter().map(|array| array.graph.nodes.len()).sum();
-        512 * (nodes as u64 + self.store.count() as u64)
+        self.described + self.store.streams_memory()
     }
 
     fn rewriter(&self) -> Option<&dyn Rewrite> {

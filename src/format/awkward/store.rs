@@ -176,6 +176,11 @@ impl Store {
         self.members.len()
     }
 
+    /// Bytes of memory that decoders take, roughly.
+    pub fn streams_memory(&self) -> u64 {
+        self.deflated.memory() + self.compressed.memory()
+    }
+
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| &*member.name)
     }

@@ -20,7 +20,9 @@ use crate::source::Source;
 use crate::tree::{Checksum, Datasets, Description, NameList, Size};
 use crate::{Error, Result};
 
-/// A member takes about half a kilobyte.
+/// Bytes of memory that a member takes, roughly, by what the directory says of it and once it was looked at.
+const RECORD: u64 = 128;
+const MEMBER: u64 = 512;
 const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 pub struct Archive {
@@ -49,7 +51,7 @@ impl Archive {
         let header = start..source.len();
         let streams = Streams::new(engine.clone(), source.clone(), header);
         let lengths = (0..records.len()).map(|_| OnceLock::new()).collect();
-        let recent = Mutex::new(LruCache::new(RECENT));
+        let recent = Mutex::new(LruCache::sparse(RECENT));
         Archive { source, engine, names, records, streams, recent, lengths }
     }
 
@@ -234,7 +236,7 @@ impl Datasets for Archive {
     }
 
     fn memory(&self) -> u64 {
-        128 * self.count()
+        RECORD * self.count() + MEMBER * self.recent.lock().len() as u64 + self.streams.memory()
     }
 
     /// All data of the member, decoded if we can.

@@ -48,7 +48,12 @@ pub struct DecodedFile {
 
 impl DecodedFiles {
     pub fn new(engine: Arc<Engine>, programs: Vec<(String, String)>) -> DecodedFiles {
-        DecodedFiles { engine, programs, made: AtomicU64::new(0), recent: Mutex::new(LruCache::new(RECENT)) }
+        DecodedFiles {
+            engine,
+            programs,
+            made: AtomicU64::new(0),
+            recent: Mutex::new(LruCache::sparse(RECENT)),
+        }
     }
 
     /// What the bytes of `source` are in this format; of those that are decoded, what comes out. `place` is that of the row that

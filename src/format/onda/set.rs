@@ -83,7 +83,7 @@ impl Set {
             names: NameList::default(),
             siblings,
             decoded,
-            recent: Mutex::new(LruCache::new(RECENT)),
+            recent: Mutex::new(LruCache::sparse(RECENT)),
         };
         set.collect()?;
         set.name()?;

@@ -19,6 +19,9 @@ use crate::{Error, Result};
 /// The face that only the container has, and its kind.
 const HEADER: &str = "header";
 
+/// Bytes of memory that a dataset takes, roughly.
+const RECORD: u64 = 64;
+
 pub struct Archive {
     source: Arc<dyn Source>,
     engine: Arc<Engine>,
@@ -76,6 +79,10 @@ impl Archive {
 impl Datasets for Archive {
     fn count(&self) -> u64 {
         self.records.len() as u64
+    }
+
+    fn memory(&self) -> u64 {
+        RECORD * self.count() + self.streams.memory()
     }
 
     fn size(&self, number: u32) -> Size {

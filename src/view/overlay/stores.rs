@@ -50,7 +50,7 @@ struct Way {
 
 impl Stores {
     pub fn new() -> Stores {
-        let found = Mutex::new(LruCache::new(FOUND));
+        let found = Mutex::new(LruCache::sparse(FOUND));
         Stores { found, members: Mutex::default(), ways: Mutex::default() }
     }
 
