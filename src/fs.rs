@@ -19,7 +19,7 @@ use crate::tree::{Entry, Face, Kind, Lifetime, NodeId, Stat, Tree};
 use crate::{Error, Result};
 use parking_lot::Mutex;
 
-/// Who owns the files and what is left of 0444 and 0555.
+/// Who owns the files and what is taken away of 0444 and 0755.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner {
     pub uid: u32,

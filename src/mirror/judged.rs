@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::fstat;
 
 use crate::format::Format;
-use crate::tree::{Kind, Size, Stat};
+use crate::tree::{Kind, Size, Stat, removable};
 
 /// What a file is shown as.
 #[derive(Clone, Copy)]
@@ -139,9 +139,10 @@ impl Judged {
     fn permissions(&self) -> u16 {
         let bits = self.mode as u16 & self.allowed;
         match self.what {
-            What::Container(_) => (bits & 0o444) | (bits & 0o444) >> 2,
+            What::Container(_) => removable((bits & 0o444) | (bits & 0o444) >> 2),
+            What::Directory => removable(bits & 0o555),
             What::Link => 0o777,
-            What::Directory | What::File => bits & 0o555,
+            What::File => bits & 0o555,
         }
     }
 }

@@ -90,11 +90,17 @@ pub struct Stat {
     pub permissions: u16,
 }
 
+/// The permissions of a directory: its owner, if allowed to read it, may write to it too. The mount refuses that all
+/// the same, but the user who copies the directory with its mode can then remove the copy.
+pub fn removable(permissions: u16) -> u16 {
+    permissions | (permissions & 0o400) >> 1
+}
+
 impl Stat {
     /// Of what is in a container.
     pub fn of(kind: Kind, size: Size) -> Stat {
         let permissions = match kind {
-            Kind::Directory { .. } => 0o555,
+            Kind::Directory { .. } => removable(0o555),
             Kind::File => 0o444,
             Kind::Link => 0o777,
         };

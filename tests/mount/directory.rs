@@ -129,7 +129,7 @@ fn attributes_are_those_on_disk() {
     let mode = |name: &str| fs::metadata(mount.join(name)).unwrap().mode() & 0o7777;
     assert_eq!(
         [mode("notes.txt"), mode("sub"), mode("run.rab"), mode("run.rab/a")],
-        [0o440, 0o550, 0o500, 0o400]
+        [0o440, 0o750, 0o700, 0o400]
     );
     let (disk, here) =
         (fs::metadata(at("notes.txt")).unwrap(), fs::metadata(mount.join("notes.txt")).unwrap());

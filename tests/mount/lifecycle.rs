@@ -629,7 +629,7 @@ fn a_command_reads_its_mount_and_the_standard_input() {
     let said = run(command.stdin(File::open(site.join("input")).unwrap()));
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "smallfrom stdin\nsmall", ""));
     let said = site.ok(&["run.rab", "--", "stat", "-c", "%a", "{}/..", "{}"]);
-    assert_eq!(said.out, "1777\n555\n");
+    assert_eq!(said.out, "1777\n755\n");
     nothing_is_left(&site);
 }
 

@@ -51,9 +51,9 @@ fn a_link_leads_nobody_where_they_could_not_go() {
     let mount = Mount::new(dir.path());
     let mode = |name: &str| format!("{:o}", fs::metadata(mount.join(name)).unwrap().mode() & 0o777);
     for _ in 0..2 {
-        assert_eq!((mode("private/deep/secret"), mode("private/run.rab")), ("444".into(), "555".into()));
+        assert_eq!((mode("private/deep/secret"), mode("private/run.rab")), ("444".into(), "755".into()));
         assert_eq!(mode("public/secret"), "440");
-        assert_eq!((mode("public/deep"), mode("public/run")), ("550".into(), "550".into()));
+        assert_eq!((mode("public/deep"), mode("public/run")), ("750".into(), "750".into()));
         // What is open is looked at in another way.
         assert_eq!(mount.read("public/secret").unwrap(), b"secret");
     }

@@ -89,7 +89,7 @@ fn attributes_are_those_of_a_read_only_file_of_the_container() {
     let mount = Mount::new(&data("names.rab"));
     let root = std::fs::metadata(&mount.path).unwrap();
     // names.rab has four directories in its root: a%2Fb, a%2F, %2Fabs and ..%2F..
-    assert_eq!((root.mode() & 0o7777, root.nlink()), (0o555, 6));
+    assert_eq!((root.mode() & 0o7777, root.nlink()), (0o755, 6));
     let file = std::fs::metadata(mount.join("plain")).unwrap();
     assert_eq!((file.mode() & 0o7777, file.nlink(), file.len()), (0o444, 1, 10));
     assert_eq!((file.uid(), file.blocks()), (root.uid(), 1));
@@ -214,5 +214,5 @@ fn modes_follow_the_umask_and_owners_the_options() {
     let mount = Mount::with(&data("readme.rab"), &["--umask", "027", "--uid", "12", "--gid", "34"]);
     let meta = std::fs::metadata(mount.join("Some text")).unwrap();
     assert_eq!((meta.permissions().mode() & 0o7777, meta.uid(), meta.gid()), (0o440, 12, 34));
-    assert_eq!(std::fs::metadata(&mount.path).unwrap().permissions().mode() & 0o7777, 0o550);
+    assert_eq!(std::fs::metadata(&mount.path).unwrap().permissions().mode() & 0o7777, 0o750);
 }

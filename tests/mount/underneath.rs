@@ -54,13 +54,13 @@ fn other_permissions_of_a_container_show_and_stay() {
     let mount = Mount::with(dir.path(), &["--refresh", "0.2"]);
     let held = File::open(mount.join("x.rab")).unwrap();
     let shown = || fs::metadata(mount.join("x.rab")).unwrap().mode() & 0o777;
-    assert_eq!(shown(), 0o555);
+    assert_eq!(shown(), 0o755);
     mode(0o600);
-    eventually("the mode is that on disk", || shown() == 0o500);
+    eventually("the mode is that on disk", || shown() == 0o700);
     for _ in 0..5 {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let _ = held.metadata();
-        assert_eq!(shown(), 0o500);
+        assert_eq!(shown(), 0o700);
         assert_eq!(fs::read_dir(mount.join("x.rab")).unwrap().count() > 0, me() == 0 || shown() & 0o100 > 0);
     }
 }

@@ -105,6 +105,33 @@ fn every_end_of_a_users_mount_removes_the_created_directory() {
 }
 
 #[test]
+fn what_is_copied_out_of_a_mount_can_be_removed() {
+    if me() != ROOT {
+        return;
+    }
+    let site = site();
+    std::fs::copy(data("readme.rab"), site.join("theirs/readme.rab")).unwrap();
+    site.sh("mkdir -p theirs/set/sub && mv theirs/readme.rab theirs/set/sub && chown -R 65534 theirs/set");
+    let copies = "cd theirs && cp -r mnt a && cp -a mnt b && mkdir c && tar -cf - mnt | tar -xpf - -C c && \
+                  if command -v rsync > /dev/null; then rsync -a mnt/ d; fi; \
+                  diff -r mnt a && diff -r mnt c/mnt && rm -rf a b c d && echo removed";
+    for source in ["theirs/set", "theirs/set/sub/readme.rab", "--as npy theirs/set"] {
+        prints(&site, NOBODY, &format!("$M {source} theirs/mnt"), "");
+        prints(&site, NOBODY, copies, "removed\n");
+        let modes =
+            "find theirs/mnt -printf '%y%m\\n' | sort -u; touch theirs/mnt/new 2>&1 | grep -o Read-only.*";
+        prints(&site, NOBODY, modes, "d755\nf444\nRead-only file system\n");
+        prints(&site, NOBODY, "$M -u theirs/mnt", "");
+    }
+    prints(
+        &site,
+        NOBODY,
+        "$M --umask=0222 theirs/set theirs/mnt && stat -c %a theirs/mnt/sub; $M -u theirs/mnt",
+        "555\n",
+    );
+}
+
+#[test]
 fn a_users_command_has_a_mount_of_its_own() {
     if me() != ROOT {
         return;
@@ -306,7 +333,7 @@ fn allow_root_keeps_others_out_also_after_root_has_read() {
         is_denied(&site, STRANGER, "theirs/mnt");
         is_allowed(&site, NOBODY, "theirs/mnt");
     }
-    prints(&site, NOBODY, "stat -c '%u %a' theirs/mnt theirs/mnt/small", "65534 500\n65534 400\n");
+    prints(&site, NOBODY, "stat -c '%u %a' theirs/mnt theirs/mnt/small", "65534 700\n65534 400\n");
     prints(&site, NOBODY, "$M -u theirs/mnt", "");
     site.ok(&["-u", "mnt"]);
     assert_eq!(site.left(), "");

@@ -87,7 +87,7 @@ fn who_may_read_an_array_may_go_into_its_directory() {
         said.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let mount = Mount::new(&made().join("small.rab"));
-    assert_eq!((modes(&mount, "d"), modes(&mount, "f")), (vec!["555".into()], vec!["444".into()]));
+    assert_eq!((modes(&mount, "d"), modes(&mount, "f")), (vec!["755".into()], vec!["444".into()]));
 }
 
 #[test]

@@ -182,7 +182,7 @@ pub struct Settings {
     #[arg(long, value_name = "GID", value_parser = values::id)]
     pub gid: Option<u32>,
 
-    /// Permission bits to take away, octal [default: 0, which leaves 444 and 555]
+    /// Permission bits to take away, octal [default: 0, which leaves 444 for files, 755 for directories]
     #[arg(long, value_name = "MASK", value_parser = values::umask)]
     pub umask: Option<u32>,
 

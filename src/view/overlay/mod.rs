@@ -31,7 +31,9 @@ use self::stores::Stores;
 use super::{Dataset, Directory, Face as Made, Folder, VIEWS, View};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Changed, Description, Entry, Face, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{
+    Changed, Description, Entry, Face, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree, removable,
+};
 use crate::{Error, Result};
 
 const NAME: &[u8] = b".views";
@@ -352,8 +354,8 @@ impl Overlay {
         let kind = if node.what.is_directory() { DIRECTORY } else { Kind::File };
         let stat = Stat::of(kind, size);
         // Files of a directory are as readable as that, directories of a file as open as that is readable.
-        let permissions = of.permissions & 0o444;
-        let permissions = stat.permissions & (of.permissions | permissions >> 2);
+        let permissions = of.permissions | (of.permissions & 0o444) >> 2;
+        let permissions = stat.permissions & removable(permissions);
         Ok(Stat { modified: of.modified, permissions, ..stat })
     }
 }
