@@ -178,7 +178,18 @@ def loader(top, path):
     want = [open(os.path.join(at, name), "rb").read() for name in sorted(os.listdir(at))]
     records = module.Records(top)
     assert len(records) == len(want) and [r.tobytes() for r in records[range(len(want))]] == want
-    assert records[-1].tobytes() == want[-1]
+    assert records[-1].tobytes() == want[-1] and records[np.int64(1)] == want[1]
+    assert records[[]] == [] and [bytes(r) for r in records[[-1, 0, -1]]] == [want[-1], want[0], want[-1]]
+    assert all(isinstance(r, memoryview) and r.readonly for r in [records[0], *records.__getitems__([0])])
+    for wrong in (len(want), [0, len(want)], [-len(want) - 1, 0]):
+        try:
+            records[wrong]
+        except IndexError:
+            continue
+        raise AssertionError(wrong)
+    # As for workers that are spawned.
+    sys.modules["loader"] = module
+    assert pickle.loads(pickle.dumps(records))[0] == want[0]
     batches = module.Loader(records, 8, seed=5)
     whole = [[r.tobytes() for r in batch] for batch in batches]
     assert sorted(sum(whole, [])) == sorted(want) and sum(whole, []) != want
