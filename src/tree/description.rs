@@ -31,6 +31,8 @@ pub struct Description {
     pub checksum: Option<Checksum>,
     /// What makes no sense in the description; the dataset cannot be read then.
     pub fault: Option<String>,
+    /// Its bytes can be checked, but what they mean is not interpreted: Python objects, which only running code makes.
+    pub is_opaque: bool,
     pub metadata: Arc<Node>,
     /// The description as the container has it.
     pub codec: Arc<Node>,
@@ -51,6 +53,7 @@ impl Description {
             recorded_len: None,
             checksum: None,
             fault: None,
+            is_opaque: false,
             metadata: Arc::new(Node::Null),
             codec: Arc::new(Node::Null),
         }

@@ -26,6 +26,7 @@ impl Part {
             table,
             decoded_len: len,
             recorded_len: None,
+            is_opaque: false,
             stored: None,
             checksum: None,
             ..about

@@ -24,7 +24,7 @@ use crate::{Checked, Error};
 /// Reads and decodes everything, and compares lengths, the check values of compressed data, and the
 /// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset, for each that is
 /// refused for what it is (code, for example), and for each file that is whole; the exit code is 12 if anything is
-/// damaged.
+/// damaged. Arrays of Python objects are checked as bytes and not interpreted.
 #[derive(Args)]
 pub struct Verify {
     /// The containers
@@ -60,7 +60,7 @@ impl Verify {
     fn file(&self, file: &Path, out: &mut Output, told: &Told) -> Done {
         let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
-        let (mut sums, mut unknown) = (0, 0);
+        let (mut sums, mut unknown, mut opaque) = (0, 0, 0);
         // Small, as a million of them may wait for the first.
         let verify = |number| -> Result<(Checked, Option<String>), Box<Error>> {
             let checked = archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?;
@@ -74,6 +74,7 @@ impl Verify {
                     }
                     sums += usize::from(checked == Checked::Checksum);
                     unknown += usize::from(checked == Checked::UnknownChecksum);
+                    opaque += usize::from(checked == Checked::BytesOnly);
                 }
                 Err(error) => match *error {
                     // A disk may still give what the others need.
@@ -101,6 +102,9 @@ impl Verify {
             write!(out, "{}: ok: datasets: {}, with checksum: {sums}", escaped(&shown), archive.len())?;
             if unknown > 0 {
                 write!(out, ", with a checksum of an unknown algorithm, not compared: {unknown}")?;
+            }
+            if opaque > 0 {
+                write!(out, ", checked as bytes, as Python objects are not interpreted: {opaque}")?;
             }
             writeln!(out)?;
         }

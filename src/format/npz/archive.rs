@@ -209,11 +209,12 @@ impl Datasets for Archive {
         let npy = body.and_then(|body| body.npy.as_ref());
         let array = npy.and_then(|header| header.descr.array(&header.shape, header.order));
         let element = array.as_ref().and_then(|array| array.dtype.element.name());
+        let is_opaque = fault.is_some_and(|fault| fault.is_unsupported) && record.is_readable();
         let kind = match (element, npy, fault) {
             (Some(name), ..) => name,
             (_, Some(header), _) if header.descr.text.starts_with('[') => "structure",
             (_, Some(header), _) => &header.descr.text,
-            (_, _, Some(Fault { is_unsupported: true, .. })) if record.is_readable() => "pickle",
+            _ if is_opaque => "pickle",
             _ => "bytes",
         };
         let is_plain = record.compression().is_none();
@@ -230,6 +231,7 @@ impl Datasets for Archive {
             decoded_len: body.map(|body| record.len - body.skip()),
             checksum,
             fault: fault.filter(|fault| !fault.is_unsupported).map(|fault| fault.problem.clone()),
+            is_opaque,
             codec: Arc::new(sidecar::zip(record, &name, body)),
             ..Description::of(&*name, kind)
         })

@@ -67,6 +67,7 @@ impl Archive {
             stored: data.map(|data| 0..data.source.len()),
             decoded_len: data.and_then(|data| data.known_len()),
             recorded_len: None,
+            is_opaque: false,
             checksum: None,
             // What cannot be decoded says so when it is read.
             fault: facts.fault.clone().filter(|_| data.is_some_and(|data| data.len().is_ok())),

@@ -55,6 +55,7 @@ impl Datasets for Numbers {
             stored: None,
             decoded_len: Some(4),
             recorded_len: None,
+            is_opaque: false,
             checksum: None,
             fault: name.starts_with("bad.").then(|| "it makes no sense".into()),
             metadata: Arc::new(yaml::Node::Null),
