@@ -84,6 +84,37 @@ pub fn python_literal(text: &str) -> String {
     out
 }
 
+/// A text as Python's `repr()` shows it.
+pub fn python_repr(text: &str) -> String {
+    python_repr_of(&text.chars().map(u32::from).collect::<Vec<_>>())
+}
+
+/// As [`python_repr`], of code points; those that are no characters are escaped.
+pub fn python_repr_of(codes: &[u32]) -> String {
+    let has = |quote: char| codes.contains(&quote.into());
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    let mut text = String::from(quote);
+    for code in codes {
+        match char::from_u32(*code) {
+            Some('\n') => text.push_str("\\n"),
+            Some('\r') => text.push_str("\\r"),
+            Some('\t') => text.push_str("\\t"),
+            Some(c) if c == quote || c == '\\' => text.extend(['\\', c]),
+            Some(c) if is_printable(c) => text.push(c),
+            _ if *code < 0x100 => text.push_str(&format!("\\x{code:02x}")),
+            _ if *code < 0x1_0000 => text.push_str(&format!("\\u{code:04x}")),
+            _ => text.push_str(&format!("\\U{code:08x}")),
+        }
+    }
+    text.push(quote);
+    text
+}
+
+/// Behind another character, where marks that combine with one have nothing odd about them.
+fn is_printable(c: char) -> bool {
+    matches!(c, ' '..='~') || (c > '~' && ['a', c].iter().collect::<String>().escape_debug().count() == 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,7 +69,7 @@ for name, wanted in arrays.items():
         continue
     assert wanted["class"].endswith("." + about["class"]) or about["class"] == wanted["class"] or "TLorentz" in about["class"]
     assert about["length"] == wanted["length"], about
-    if "0x" not in wanted["type"] and sample != "flat_structured_nested":
+    if "0x" not in wanted["type"]:
         assert about["type"] == wanted["type"], (about["type"], wanted["type"])
     if about["class"] == "numpy.ndarray" and "'" not in wanted["type"]:
         data = array(os.path.join(folder, "data"))

@@ -80,6 +80,40 @@ fn what_is_in_it() {
     );
 }
 
+const COLUMNS: &str = r#"
+import json, sys, zipfile
+def flat(dtype, count=3):
+    return {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "zeros"}, {"dtype": dtype}, {"json": count}]}
+def table(**pairs):
+    return {"call": ["awkward0", "Table", "frompairs"], "args": [{"pairs": list(pairs.items())}, {"json": 0}]}
+jagged = {"call": ["awkward0", "JaggedArray", "fromcounts"], "args": [flat("int64"), flat("float64", 0)]}
+fields = [["p", [["a", "int16"], ["bc", ">i4"]]], ["vec", ["float32", [2]]]]
+inner = table(a=flat("int32"), wide=jagged)
+schema = table(x=flat("float64"), **{"it's long": inner, "é": flat(fields), "when": flat(">M8[ns]")})
+with zipfile.ZipFile(sys.argv[1], "w") as to:
+    to.writestr("zeros", bytes(42))
+    to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
+"#;
+
+/// As awkward0 0.15.5 prints the type of this table.
+#[test]
+fn types_of_columns_are_shown_as_the_library_shows_them() {
+    let dir = kit::scratch();
+    let [from, meta] = ["columns.awkd", "meta.yaml"].map(|name| dir.path().join(name));
+    kit::python(&[&"-c", &COLUMNS, &from]);
+    std::fs::write(&meta, good(&[&"cat", &from, &"meta.yaml"])).unwrap();
+    let read = "import sys, yaml; print(yaml.safe_load(open(sys.argv[1], encoding='utf-8'))['type'])";
+    let want = r#"
+[0, 3) -> 'x'         -> float64
+          "it's long" -> 'a'    -> int32
+                         'wide' -> [0, inf) -> float64
+          'é'         -> 'p'   -> [('a', '<i2'), ('bc', '>i4')]
+                         'vec' -> ('<f4', (2,))
+          'when'      -> >M8[ns]
+"#;
+    assert_eq!(kit::python(&[&"-c", &read, &meta]).trim_end(), want.trim());
+}
+
 #[test]
 fn what_only_numpy_knows_is_an_array_of_it_and_prints_as_before() {
     let at = |name: &str| file(&format!("flat_{name}.awkd"));

@@ -2,7 +2,7 @@
 
 use super::numbers;
 use crate::array::meaning::elements;
-use crate::array::{Cell, Meaning, trimmed};
+use crate::array::{Cell, Meaning, numpy, trimmed};
 use crate::{Endian, Scalar};
 
 /// One element; what it means is None where that was not said.
@@ -42,7 +42,7 @@ fn cell(item: &[u8], cell: Cell) -> String {
     }
 }
 
-/// Characters; those that are none as they are escaped.
+/// Characters without the NULs behind them.
 fn unicode(item: &[u8], endian: Endian) -> String {
     let (chars, _) = item.as_chunks::<4>();
     let code = |bytes: &[u8; 4]| match endian {
@@ -52,28 +52,7 @@ fn unicode(item: &[u8], endian: Endian) -> String {
     let codes: Vec<u32> = chars.iter().map(code).collect();
     let end = codes.iter().rposition(|code| *code != 0).map_or(0, |last| last + 1);
     let codes = codes.get(..end).unwrap_or_default();
-    let has = |quote: char| codes.contains(&quote.into());
-    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
-    let mut text = String::from(quote);
-    for code in codes {
-        match char::from_u32(*code) {
-            Some('\n') => text.push_str("\\n"),
-            Some('\r') => text.push_str("\\r"),
-            Some('\t') => text.push_str("\\t"),
-            Some(c) if c == quote || c == '\\' => text.extend(['\\', c]),
-            Some(c) if is_printable(c) => text.push(c),
-            _ if *code < 0x100 => text.push_str(&format!("\\x{code:02x}")),
-            _ if *code < 0x1_0000 => text.push_str(&format!("\\u{code:04x}")),
-            _ => text.push_str(&format!("\\U{code:08x}")),
-        }
-    }
-    text.push(quote);
-    text
-}
-
-/// Behind another character, where marks that combine with one have nothing odd about them.
-fn is_printable(c: char) -> bool {
-    matches!(c, ' '..='~') || (c > '~' && ['a', c].iter().collect::<String>().escape_debug().count() == 2)
+    numpy::python_repr_of(codes)
 }
 
 fn bytes(item: &[u8]) -> String {

@@ -163,15 +163,17 @@ fn simple(text: &str) -> Result<Type, Fault> {
     let count: u64 = digits.parse().ok().filter(|_| is_number).unwrap_or(u64::MAX);
     let sized =
         |kind| u32::try_from(count).ok().map(|size| Element { kind, size }).filter(|e| e.name().is_some());
+    // Numbers of more bytes than are read, whose bytes are kept as they are.
+    let long = |native: &str| if endian == Endian::Big { text.to_owned() } else { native.to_owned() };
     match kind {
-        _ if matches!(text, "float128" | "complex256") => {
-            of(Cell::Raw(text.into()), if text == "float128" { 16 } else { 32 })
-        }
+        _ if text == "float128" => of(Cell::Raw(text.into()), 16),
+        _ if text == "complex256" => of(Cell::Raw(text.into()), 32),
         _ if !is_number => Err(unknown()),
         "S" | "a" => of(Cell::Bytes, count),
         "V" => of(Cell::Raw(format!("|V{count}").into()), count),
         "U" => of(Cell::Unicode(endian), 4 * count),
-        "f" if count == 16 => of(Cell::Raw("float128".into()), 16),
+        "f" if count == 16 => of(Cell::Raw(long("float128").into()), 16),
+        "c" if count == 32 => of(Cell::Raw(long("complex256").into()), 32),
         "b" => number(sized(Kind::Bool).ok_or_else(unknown)?),
         "i" => number(sized(Kind::Int).ok_or_else(unknown)?),
         "u" => number(sized(Kind::Uint).ok_or_else(unknown)?),
@@ -232,20 +234,6 @@ impl Type {
                 };
                 format!("[{}]", fields.iter().map(field).collect::<Vec<_>>().join(", "))
             }
-        }
-    }
-
-    /// Without its shape as people call it, and as the reference shows it.
-    pub fn name(&self) -> String {
-        match &self.cell {
-            Cell::Number(Dtype { element, endian: Endian::Little }) => element.name().unwrap_or("?").into(),
-            Cell::Time(_, name) => match name.split_at_checked(3) {
-                Some(("<M8" | ">M8", unit)) => format!("datetime64{unit}"),
-                Some((_, unit)) => format!("timedelta64{unit}"),
-                None => name.to_string(),
-            },
-            Cell::Raw(name) => name.to_string(),
-            _ => self.descr(),
         }
     }
 }

@@ -16,7 +16,8 @@
 //! | `array` | an array with its bytes: whole numbers, and where lists begin and end |
 //! | `faces`, `values`, `lines` | what follows from that: offsets and the like; items as JSON; all of them |
 //! | `picked` | lists one after the other that are anywhere in their content |
-//! | `typed`, `meta`, `check` | the type as the reference shows it; what is said; what does not fit |
+//! | `shown`, `typed` | types of elements and of arrays as the reference shows them |
+//! | `meta`, `check` | what is said; what does not fit |
 //! | `way`, `layout`, `archive`, `views` | the files of a mount, the datasets, and what is below `.views` |
 //! | `write`, `rewrite` | flat and jagged arrays, written; all arrays of a container, as they are |
 
@@ -39,6 +40,7 @@ mod picked;
 mod pickle;
 mod rewrite;
 mod schema;
+mod shown;
 mod store;
 mod typed;
 mod values;

@@ -5,6 +5,7 @@ use super::array::Array;
 use super::dtype::{Cell, Type};
 use super::encoding::Encoding;
 use super::graph::{Ix, Kind};
+use crate::array::numpy::python_repr;
 
 /// After so many parts the rest is left out: shared parts are shown wherever they are used.
 const MOST: usize = 10_000;
@@ -100,10 +101,9 @@ impl Types<'_> {
                 let class = if *encoding == Encoding::Bytes { "bytes" } else { "str" };
                 vec![format!("{}<class '{class}'>", dimensions(inner))]
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => self.each(columns, |types, column| {
-                let item = types.item(column.edge.to);
-                types.column(&column.name, item)
-            }),
+            Kind::Table { columns } | Kind::Record { columns, .. } => {
+                self.columns(columns, |column| &column.name, |types, column| types.item(column.edge.to))
+            }
             Kind::View { table, .. } => self.item(table.to),
             Kind::Masked { content, .. }
             | Kind::BitMasked { content, .. }
@@ -141,19 +141,28 @@ impl Types<'_> {
         lines
     }
 
-    fn column(&mut self, name: &str, item: Block) -> Block {
-        match self.has_room(name.len()) {
-            true => self.after(&format!("'{name}' -> "), item),
-            false => rest(),
-        }
+    /// Columns one under the other, behind names that are filled up to the width of the widest.
+    fn columns<T>(
+        &mut self,
+        columns: &[T],
+        name: impl Fn(&T) -> &str,
+        mut of: impl FnMut(&mut Self, &T) -> Block,
+    ) -> Block {
+        let width = columns.iter().map(|column| python_repr(name(column)).chars().count()).max().unwrap_or(0);
+        self.each(columns, |types, column| {
+            let item = of(types, column);
+            match types.has_room(width) {
+                true => types.after(&format!("{:width$} -> ", python_repr(name(column))), item),
+                false => rest(),
+            }
+        })
     }
 
     fn element(&mut self, of: &Type) -> Block {
         let inner = match &of.cell {
-            Cell::Fields(fields) => self.each(fields, |types, (name, _, of)| {
-                let item = types.element(of);
-                types.column(name, item)
-            }),
+            Cell::Fields(fields) => {
+                self.columns(fields, |(name, ..)| name, |_, (_, _, of)| vec![of.of_field()])
+            }
             _ => vec![of.name()],
         };
         self.after(&dimensions(&of.shape), inner)
