@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rab::ffrecord::{Packing, Reader, Writer, pack_files, pack_folder};
+use rab::ffrecord::{Framing, Packing, Reader, Writer, pack_files, pack_folder};
 use rab::{Archive, Options};
 use serde_json::Value;
 
-use crate::kit::{names, python, scratch, sh};
-use crate::{good, rab};
+use crate::kit::{interpreter, names, python, scratch, sh, try_sh};
+use crate::{RAB, good, rab};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord").join(name)
@@ -269,7 +269,7 @@ fn files_and_lines_become_records() {
         (records(std::slice::from_ref(&out)), read),
         (vec![b"one\ntwo\r\n\nfour".to_vec(), b"five\n".to_vec()], 19)
     );
-    let lines = Packing { lines: true, force: true, shards: None };
+    let lines = Packing { framing: Framing::Lines, force: true, shards: None };
     assert_eq!(pack_files(&out, &inputs, &lines, &mut |_| Ok(())).unwrap(), 5);
     let want = [&b"one"[..], b"two\r", b"", b"four", b"five"];
     assert_eq!(records(&[out]), want);
@@ -285,7 +285,7 @@ fn files_and_lines_become_records() {
     std::fs::write(&a, "one\ntwo\r\n\nfour").unwrap();
 
     let parts = dir.path().join("parts");
-    let shards = |count| Packing { lines: true, force: false, shards: Some(count) };
+    let shards = |count| Packing { framing: Framing::Lines, force: false, shards: Some(count) };
     assert_eq!(pack_files(&parts, &inputs, &shards(2), &mut |_| Ok(())).unwrap(), 5);
     assert_eq!(names(&parts), ["PART_00000.ffr", "PART_00001.ffr"]);
     assert_eq!(records(&[parts.join("PART_00000.ffr"), parts.join("PART_00001.ffr")]), want);
@@ -301,12 +301,124 @@ fn files_and_lines_become_records() {
     assert_eq!(names(dir.path()), ["a", "b", "four", "none", "out.ffr", "parts"]);
 }
 
+/// From a pipe and back, in every framing.
+#[test]
+fn records_come_from_a_pipe_and_go_into_one() {
+    let dir = scratch();
+    let [out, again, stream] = ["out.ffr", "again.ffr", "stream"].map(|name| dir.path().join(name));
+    let long = vec![b'x'; 700_000];
+    let binary = [&b"one"[..], b"", b"\0\n", &long[..]];
+    let text = [&b"one"[..], b"", b"two words\r", &long[..]];
+    for (framing, want) in [("lines", text), ("nul", text), ("length32", binary), ("length64", binary)] {
+        let framed = want.iter().map(|record| match framing {
+            "lines" => [*record, &b"\n"[..]].concat(),
+            "nul" => [*record, &b"\0"[..]].concat(),
+            "length32" => [&(record.len() as u32).to_le_bytes()[..], *record].concat(),
+            _ => [&(record.len() as u64).to_le_bytes()[..], *record].concat(),
+        });
+        std::fs::write(&stream, framed.collect::<Vec<_>>().concat()).unwrap();
+        let pipe = r#"set -e -o pipefail
+            cat "$2" | "$1" pack "$3" - --records="$4" --force
+            "$1" cat "$3" --records="$4" | cmp - "$2"
+            "$1" cat "$3" 'records/*' --records="$4" | "$1" pack "$5" - --records="$4" --force
+            "$1" verify -q "$5" && cmp "$3" "$5""#;
+        sh(pipe, &[&RAB, &stream, &out, &framing, &again]);
+        assert_eq!(records(std::slice::from_ref(&out)), want, "{framing}");
+        let shards = dir.path().join(framing);
+        good(&[&"pack", &"--shards", &"2", &shards, &stream, &"--records", &framing]);
+        assert_eq!(Reader::open(&shards).unwrap().get(3).unwrap(), long);
+    }
+    good(&[&"pack", &"-f", &out, &stream, &"--records=length64"]);
+    let said = rab(&[&"cat", &out, &"--records=lines"]);
+    assert!(said.code == 1 && said.err.contains("\"records/2\": it has a line feed at byte 1"), "{said:?}");
+    let said = rab(&[&"cat", &out, &"--records=nul"]);
+    assert!(said.code == 1 && said.err.contains("\"records/2\": it has a NUL at byte 0"), "{said:?}");
+}
+
+#[test]
+fn a_pipe_that_ends_within_a_record_leaves_nothing() {
+    let dir = scratch();
+    let out = dir.path().join("out.ffr");
+    for (bytes, framing, problem) in [
+        (
+            r"\1\0\0\0a\5\0\0\0bcd",
+            "length32",
+            "standard input: at byte 12: it ends 2 bytes before the end of record 1",
+        ),
+        (
+            r"\1\0\0\0a\5",
+            "length32",
+            "at byte 6: it ends within the length of record 1, 1 bytes of 4 are there",
+        ),
+        (
+            r"\1\0\0\0a",
+            "length64",
+            "at byte 5: it ends within the length of record 0, 5 bytes of 8 are there",
+        ),
+        (
+            "a line\n",
+            "length32",
+            "before each record its length is expected, as a 32-bit little-endian integer",
+        ),
+    ] {
+        let pipe = r#"printf "$3" | "$1" pack "$2" - --records="$4""#;
+        let said = try_sh(pipe, &[&RAB, &out, &bytes, &framing]);
+        assert!(said.code == 12 && said.err.contains(problem), "{problem}: {said:?}");
+        assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
+    }
+    let said = try_sh(r#"printf a | "$1" pack "$2" - --lines --shards 2"#, &[&RAB, &out]);
+    assert!(said.code == 2 && said.err.contains("save it in one"), "{said:?}");
+    assert!(names(dir.path()).is_empty());
+}
+
+/// The example in Python, without a file for each record.
+#[test]
+fn the_example_writer() {
+    let dir = scratch();
+    let [out, announced] = ["out.ffr", "announced.ffr"].map(|name| dir.path().join(name));
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let script = r#"
+import os, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+from ffrecord_writer import Writer
+many = [b"", np.arange(3, dtype="<i4"), np.zeros((0, 2)), bytearray(b"x")] + [b"%d" % n for n in range(200_000)]
+with Writer(sys.argv[2]) as writer:
+    assert [writer.add(record) for record in many] == list(range(len(many))) and len(writer) == len(many)
+with Writer(sys.argv[3], len(many)) as writer:
+    for record in many:
+        writer.add(record)
+for count, problem in (None, KeyError), (2, ValueError), (0, ValueError):
+    try:
+        with Writer(sys.argv[2], count) as writer:
+            writer.add(b"one")
+            if count is None:
+                raise problem
+        raise AssertionError(count)
+    except problem:
+        pass
+assert sorted(os.listdir(os.path.dirname(sys.argv[2]))) == ["announced.ffr", "out.ffr"]
+"#;
+    python(&[&"-c", &script, &examples, &out, &announced]);
+    assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(&announced).unwrap());
+    assert!(good(&[&"verify", &out]).ends_with("ok: datasets: 200004, with checksum: 200004\n"));
+    let reader = Reader::open(&out).unwrap();
+    let found = reader.read(&[0, 1, 2, 3, 4, 200_003]).unwrap();
+    let want = [&b""[..], &[0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0], b"", b"x", b"0", b"199999"];
+    assert_eq!(found.iter().collect::<Vec<_>>(), want);
+
+    let lines = r#"printf 'one\n\ntwo' | "$1" "$2" "$3""#;
+    sh(lines, &[&interpreter(), &examples.join("ffrecord_writer.py"), &out]);
+    assert_eq!(records(&[out]), [&b"one"[..], b"", b"two"]);
+}
+
 #[test]
 fn what_fails_leaves_nothing() {
     let dir = scratch();
     let out = dir.path().join("out.ffr");
     let missing = [dir.path().join("missing")];
-    for packing in [Packing::default(), Packing { lines: true, force: false, shards: Some(2) }] {
+    for packing in [Packing::default(), Packing { framing: Framing::Lines, force: false, shards: Some(2) }] {
         let error = pack_files(&out, &missing, &packing, &mut |_| Ok(())).unwrap_err();
         assert!(error.exit_code() == 10 && error.to_string().contains("missing"), "{error}");
     }

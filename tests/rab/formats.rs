@@ -110,7 +110,8 @@ fn records_are_packed() {
         ("--packed-folder packs it", &[&in_dir("y.ffr"), &in_dir("in")]),
         ("--packed-folder takes", &[&"--packed-folder", &in_dir("y.ffr"), &inputs[0]]),
         ("without names or types", &[&"--text", &in_dir("y.ffr"), &inputs[0]]),
-        ("standard input", &[&in_dir("y.ffr"), &"-"]),
+        ("--records tells how standard input", &[&in_dir("y.ffr"), &"-"]),
+        ("is named twice", &[&"--lines", &in_dir("y.ffr"), &"-", &"-"]),
         ("ends in .ffr", &[&"--lines", &in_dir("y.rab"), &inputs[0]]),
     ] {
         let said = rab(&[&[&"pack" as &dyn AsRef<std::ffi::OsStr>][..], arguments].concat());

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::framed::{self, Framed};
 use super::output::{Done, Output};
 use super::{face, select};
 use crate::cli::reading::Opening;
@@ -25,8 +26,8 @@ pub struct Cat {
     file: PathBuf,
 
     /// A dataset's name, or a glob: those that match one after the other; with --as it may be left out where the
-    /// container itself has one such form, as its header
-    #[arg(add = dataset_names(), required_unless_present = "kind")]
+    /// container itself has one such form, as its header, and with --records all are meant without it
+    #[arg(add = dataset_names(), required_unless_present_any = ["kind", "records"])]
     name: Option<OsString>,
 
     /// Begin at this byte (suffixes K, M, G and T are understood)
@@ -45,6 +46,10 @@ pub struct Cat {
     #[arg(long = "as", value_name = "KIND", value_parser = face::kinds(), conflicts_with = "stored")]
     kind: Option<String>,
 
+    /// Mark where each dataset ends, as rab pack --records reads it
+    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with_all = ["offset", "length", "stored", "kind"])]
+    records: Option<Framed>,
+
     #[command(flatten)]
     opening: Opening,
 }
@@ -52,6 +57,15 @@ pub struct Cat {
 impl Cat {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
+        if let Some(framed) = self.records {
+            let numbers = match &self.name {
+                Some(name) => select::select_linked(&archive, name)?,
+                None => (0..archive.len()).collect(),
+            };
+            return numbers
+                .into_iter()
+                .try_for_each(|number| framed::print(&archive.dataset_at(number)?, framed, out));
+        }
         let name = match (&self.name, &self.kind) {
             (None, Some(kind)) => only_own(&archive, kind)?,
             (name, _) => name.clone().unwrap_or_default(),

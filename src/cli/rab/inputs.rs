@@ -91,8 +91,8 @@ impl Inputs {
             self.name.is_some() || self.text || self.objects || self.dataframe || self.meta.is_some();
         if is_said || self.compression().is_some() || self.order.is_some() {
             return Err(Error::Usage(
-                "an FFRecord file has bytes without names or types, not compressed: only --lines, --packed-folder, \
-                 --shards and --force can be said of it"
+                "an FFRecord file has bytes without names or types, not compressed: only --records, --lines, \
+                 --packed-folder, --shards and --force can be said of it"
                     .into(),
             ));
         }

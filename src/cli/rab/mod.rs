@@ -6,6 +6,7 @@ mod cat;
 mod convert;
 mod diff;
 mod face;
+mod framed;
 mod get;
 mod info;
 mod inputs;

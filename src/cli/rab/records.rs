@@ -1,19 +1,25 @@
-//! `rab pack out.ffr`: files as they are, or their lines, become the records of an FFRecord file, or of several.
+//! `rab pack out.ffr`: files as they are, or what they are divided into, become the records of an FFRecord file, or of
+//! several.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::framed::Framed;
 use super::progress::Progress;
 use super::stop::Stop;
-use crate::ffrecord::{Packing, pack_files, pack_folder, unpacked};
+use crate::ffrecord::{Framing, Packing, pack_files, pack_folder, unpacked};
 use crate::{Error, Result};
 
 #[derive(Args)]
 pub struct Records {
-    /// FFRecord: a record for each line of the inputs, without its line break, not for each input
-    #[arg(long, conflicts_with = "packed_folder")]
+    /// FFRecord: divide the inputs, which may be standard input (-), into records, instead of making one of each input
+    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "packed_folder")]
+    records: Option<Framed>,
+
+    /// FFRecord: the same as --records=lines
+    #[arg(long, conflicts_with_all = ["packed_folder", "records"])]
     lines: bool,
 
     /// FFRecord: a packed folder of the one directory given
@@ -29,7 +35,11 @@ impl Records {
     /// Is this what is to be written?
     pub fn are_meant(&self, out: &Path) -> bool {
         let is_file = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ffr"));
-        is_file || self.lines || self.packed_folder || self.is_directory()
+        is_file || self.framed().is_some() || self.packed_folder || self.is_directory()
+    }
+
+    fn framed(&self) -> Option<Framed> {
+        self.records.or(self.lines.then_some(Framed::Lines))
     }
 
     /// Is a directory made?
@@ -38,6 +48,9 @@ impl Records {
     }
 
     pub fn pack(&self, out: &Path, inputs: &[PathBuf], force: bool, stop: &Stop) -> Result<()> {
+        if inputs.iter().filter(|input| is_stdin(input)).count() > 1 {
+            return Err(Error::Usage("standard input (-) is named twice, and can be read once".into()));
+        }
         let (mut len, mut files) = (0, Vec::new());
         for input in inputs {
             for file in self.files(input)? {
@@ -51,7 +64,8 @@ impl Records {
             stop.go_on()
         };
         if !self.packed_folder {
-            let packing = Packing { lines: self.lines, shards: self.shards, force };
+            let framing = self.framed().map_or(Framing::Whole, Framing::from);
+            let packing = Packing { framing, shards: self.shards, force };
             return pack_files(out, &files, &packing, &mut passed).map(drop);
         }
         match files.as_slice() {
@@ -72,8 +86,11 @@ impl Records {
     /// Can the input become what is asked for? Tells its length.
     fn check(&self, out: &Path, input: &Path) -> Result<u64> {
         let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", input.display())));
-        if input == Path::new("-") {
-            return refused("standard input cannot become a record: save it in a file first");
+        if is_stdin(input) && !self.packed_folder {
+            return match self.framed() {
+                Some(_) => Ok(0),
+                None => refused("--records tells how standard input is divided into records"),
+            };
         }
         let meta = fs::metadata(input).map_err(|cause| Error::open(input, cause))?;
         match (meta.is_dir(), self.packed_folder) {
@@ -92,4 +109,8 @@ impl Records {
             false => Ok(meta.len()),
         }
     }
+}
+
+fn is_stdin(input: &Path) -> bool {
+    input.as_os_str() == "-"
 }

@@ -55,7 +55,7 @@ use tree::RecordTree;
 pub use batch::Batch;
 pub use reader::Reader;
 pub(crate) use write::unpacked;
-pub use write::{Packing, Passed, Writer, pack_files, pack_folder};
+pub use write::{Framing, Packing, Passed, Writer, pack_files, pack_folder};
 
 /// The format, for [`super::FORMATS`].
 pub(super) struct FFRecord;

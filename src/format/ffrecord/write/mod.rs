@@ -3,11 +3,13 @@
 //! known before, the data goes into a temporary file of its own and is copied behind them in the end (by the
 //! kernel, which shares the blocks where it can).
 //!
-//! `container` is the writer as one of those of all formats; `pack` makes files of files, into a directory of
-//! `shards` too; `folder` of a directory. `unpacked` finds the records in a directory that they were unpacked into.
+//! `container` is the writer as one of those of all formats; `pack` makes files of files and pipes, divided
+//! into records by their `framing`, into a directory of `shards` too; `folder` of a directory. `unpacked` finds
+//! the records in a directory that they were unpacked into.
 
 mod container;
 mod folder;
+mod framing;
 mod input;
 mod pack;
 mod shards;
@@ -27,6 +29,7 @@ use crate::{Error, Result};
 
 pub use container::Container;
 pub use folder::{pack_folder, surrogates};
+pub use framing::Framing;
 pub use pack::{Packing, pack_files};
 use tables::Tables;
 pub use unpacked::unpacked;

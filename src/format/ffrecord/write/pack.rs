@@ -1,9 +1,11 @@
-//! Files as records: one of each file, or one of each of its lines; into one FFRecord file or several.
+//! Files as records: one of each file, or as many as its framing makes of it; into one FFRecord file or several.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use super::framing::{Frames, Framing};
 use super::shards::Shards;
 use super::{Passed, Writer, input};
 use crate::error::Place;
@@ -12,26 +14,29 @@ use crate::{Error, Result};
 /// How files become records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packing {
-    /// A record for each line, without its line break, in place of one for each file.
-    pub lines: bool,
+    /// What the records of an input are.
+    pub framing: Framing,
     /// So many files `PART_00000.ffr`, ... in a new directory, in place of one file.
     pub shards: Option<u32>,
     /// What is at the target may be replaced: a file, or with shards a directory of .ffr files alone.
     pub force: bool,
 }
 
-/// Makes an FFRecord file at `target` (or a directory of them) of `inputs`, in their order. Returns how many records
-/// there are. If it fails nothing is left.
+/// The input that is standard input.
+const STDIN: &str = "-";
+
+/// Makes an FFRecord file at `target` (or a directory of them) of `inputs`, in their order; `-` is standard input, which
+/// may be a pipe. Returns how many records there are. If it fails nothing is left.
 ///
 /// With shards, each gets the same number of records but the last, which may get fewer; as in the reference
 /// writer they can be fewer than was asked for.
 pub fn pack_files(target: &Path, inputs: &[PathBuf], packing: &Packing, passed: Passed<'_>) -> Result<u64> {
     match packing.shards {
         None => {
-            let announced = (!packing.lines).then_some(inputs.len() as u64);
+            let announced = (packing.framing == Framing::Whole).then_some(inputs.len() as u64);
             let writer = Writer::new(target, announced, packing.force)?;
             let mut to = To { writer: Some(writer), parts: None, count: 0, passed };
-            to.all(inputs, packing.lines)?;
+            to.all(inputs, packing.framing)?;
             to.finish()
         }
         Some(shards) => pack_shards(target, inputs, packing, shards, passed),
@@ -50,35 +55,40 @@ fn pack_shards(
         return Err(Error::Usage(format!("{shards} shards: 1 to 100000 can be made")));
     }
     let directory = Shards::new(target, packing.force)?;
-    let count = if packing.lines { count_lines(inputs, passed)? } else { inputs.len() as u64 };
+    let count = match packing.framing {
+        Framing::Whole => inputs.len() as u64,
+        framing => count_records(inputs, framing, passed)?,
+    };
     let each = count.div_ceil(shards.into()).max(1);
     let parts = Parts { directory: directory.path().to_owned(), each, count };
     let mut to = To { writer: None, parts: Some(parts), count: 0, passed };
-    to.all(inputs, packing.lines)?;
+    to.all(inputs, packing.framing)?;
     if to.count == 0 {
         to.next_part()?;
     }
     let added = to.finish()?;
     if added != count {
-        let problem = format!("{count} lines were counted, {added} came: the input changed meanwhile");
+        let problem = format!("{count} records were counted, {added} came: the input changed meanwhile");
         return Err(failed(problem));
     }
     directory.finish()?;
     Ok(added)
 }
 
-fn count_lines(inputs: &[PathBuf], passed: Passed<'_>) -> Result<u64> {
+fn count_records(inputs: &[PathBuf], framing: Framing, passed: Passed<'_>) -> Result<u64> {
     let mut count = 0;
     for input in inputs {
-        let failed = |cause| Error::read(Place::file(input), cause);
-        let mut file = open(input)?;
-        if !file.get_ref().metadata().map_err(failed)?.is_file() {
-            let shown = input.display();
-            let problem = "its lines cannot be counted before they are read, which shards need";
-            return Err(Error::Usage(format!("{shown}: {problem}; it is not a regular file")));
+        let failed = |cause| Error::read(place(input), cause);
+        let file = open(input)?;
+        if is_stdin(input) || !file.get_ref().metadata().map_err(failed)?.is_file() {
+            return Err(Error::Usage(format!(
+                "{}: --shards counts the records before it reads them, which only regular files allow: save it in one",
+                place(input)
+            )));
         }
-        while has_more(&mut file).map_err(failed)? {
-            io::copy(&mut Line::new(&mut file), &mut io::sink()).map_err(failed)?;
+        let mut frames = Frames::new(file, framing, place(input));
+        while frames.advance()? {
+            io::copy(&mut frames, &mut io::sink()).map_err(failed)?;
             passed(0)?;
             count += 1;
         }
@@ -86,48 +96,21 @@ fn count_lines(inputs: &[PathBuf], passed: Passed<'_>) -> Result<u64> {
     Ok(count)
 }
 
+fn is_stdin(input: &Path) -> bool {
+    input.as_os_str() == STDIN
+}
+
+fn place(input: &Path) -> Place {
+    Place::file(if is_stdin(input) { Path::new("standard input") } else { input })
+}
+
 fn open(input: &Path) -> Result<BufReader<File>> {
-    let file = File::open(input).map_err(|cause| Error::open(input, cause))?;
+    let file = match is_stdin(input) {
+        true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
+        false => File::open(input),
+    };
+    let file = file.map_err(|cause| Error::open(&place(input).file, cause))?;
     Ok(BufReader::with_capacity(256 << 10, file))
-}
-
-/// Is there another line?
-fn has_more(from: &mut impl BufRead) -> io::Result<bool> {
-    loop {
-        match from.fill_buf() {
-            Ok(bytes) => return Ok(!bytes.is_empty()),
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(cause),
-        }
-    }
-}
-
-/// A line without its line break, which is passed over at the end. No line is whole in memory.
-struct Line<'l, R> {
-    from: &'l mut R,
-    is_over: bool,
-}
-
-impl<'l, R: BufRead> Line<'l, R> {
-    fn new(from: &'l mut R) -> Line<'l, R> {
-        Line { from, is_over: false }
-    }
-}
-
-impl<R: BufRead> Read for Line<'_, R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.is_over || into.is_empty() {
-            return Ok(0);
-        }
-        let here = self.from.fill_buf()?;
-        let end = memchr::memchr(b'\n', here);
-        let count = end.unwrap_or(here.len()).min(into.len());
-        into.iter_mut().zip(here).take(count).for_each(|(to, from)| *to = *from);
-        let is_break = end == Some(count);
-        self.is_over = is_break || here.is_empty();
-        self.from.consume(count + usize::from(is_break));
-        Ok(count)
-    }
 }
 
 /// Where records go.
@@ -147,23 +130,21 @@ struct Parts {
 }
 
 impl To<'_> {
-    fn all(&mut self, inputs: &[PathBuf], lines: bool) -> Result<()> {
+    fn all(&mut self, inputs: &[PathBuf], framing: Framing) -> Result<()> {
         for input in inputs {
-            let mut file = open(input)?;
-            let failed = |cause| Error::read(Place::file(input), cause);
-            if lines {
-                while has_more(&mut file).map_err(failed)? {
-                    let writer = next_writer(&mut self.writer, &self.parts, &mut self.count)?;
-                    input::add(writer, input, &mut Line::new(&mut file), self.passed)?;
-                    (self.passed)(1)?;
-                }
-            } else {
-                if file.get_ref().metadata().map_err(failed)?.is_dir() {
-                    return Err(failed(io::ErrorKind::IsADirectory.into()));
-                }
-                let writer = next_writer(&mut self.writer, &self.parts, &mut self.count)?;
-                input::add(writer, input, &mut file, self.passed)?;
+            let (file, place) = (open(input)?, place(input));
+            let is_dir = file.get_ref().metadata().map(|meta| meta.is_dir());
+            if is_dir.map_err(|cause| Error::read(place.clone(), cause))? {
+                return Err(Error::read(place, io::ErrorKind::IsADirectory.into()));
             }
+            let mut frames = Frames::new(file, framing, place.clone());
+            while frames.advance()? {
+                let writer = next_writer(&mut self.writer, &self.parts, &mut self.count)?;
+                input::add(writer, &place.file, &mut frames, self.passed)?;
+                (self.passed)(framing.around())?;
+            }
+            // After a signal that ended the producer too, the end of its pipe is no end of its records.
+            (self.passed)(0)?;
         }
         Ok(())
     }
