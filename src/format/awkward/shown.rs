@@ -1,9 +1,8 @@
 //! Element types as numpy's `str()` shows them, which is how the reference prints them.
 
 use super::dtype::{Cell, Type};
-use crate::array::Dtype;
-use crate::array::Endian;
 use crate::array::numpy::python_repr;
+use crate::array::{Dtype, Endian};
 
 impl Type {
     /// Without its shape as people call it: `int64`, `>u2`, `datetime64[ns]`.
