@@ -11,6 +11,7 @@
 //! | `window` | what a seek point has to keep of the bytes before it |
 //! | `index` | what is known of one stream: seek points, check values, length |
 //! | `index_store` | where that is kept between mounts |
+//! | `single_flight`, `damage` | who decodes what, once for all who want it, and what is known to be wrong |
 //! | `stream` | readers, and the runs of decoders that serve them |
 //! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
 //! | `streams` | the streams of one container |
@@ -26,6 +27,7 @@
 mod bits;
 mod block_cache;
 mod check;
+mod damage;
 pub mod deflate;
 mod encoder;
 mod engine;
@@ -40,6 +42,7 @@ mod piped;
 mod prefix;
 mod raw;
 mod scratch;
+mod single_flight;
 mod spill;
 mod stream;
 mod streams;

@@ -3,7 +3,7 @@
 //! last few that stopped wait for whoever reads on.
 //!
 //! What always holds:
-//! - A span is decoded by one reader; who wants it meanwhile waits for it. No lock is held while decoding.
+//! - A span is decoded by one reader; who wants it meanwhile waits for it (see `single_flight`).
 //! - Memory is that of the spans being decoded, of one decoder that waits, and of others as far as the engine's memory
 //!   for seek points has room: at most [`Decoder::POINTS`] + [`PARKED`].
 //! - The last span is handed out only when the stream ended right behind it. After damage at decoded position p,
@@ -12,10 +12,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
 use super::index::Room;
-use super::{BLOCK, Engine, SPAN};
+use super::single_flight::{Shared, SingleFlight};
+use super::{BLOCK, Block, Engine, SPAN};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -83,8 +82,7 @@ pub struct Walk<D> {
     start: D,
     /// A decoder is kept at each so many spans.
     stride: u64,
-    state: Mutex<State<D>>,
-    progress: Condvar,
+    state: Arc<SingleFlight<State<D>>>,
 }
 
 struct State<D> {
@@ -92,29 +90,15 @@ struct State<D> {
     points: BTreeMap<u64, (D, Room)>,
     /// With the memory that is counted for those behind the first.
     parked: VecDeque<(u64, D, Option<Room>)>,
-    running: Vec<u64>,
-    /// The decoded position that it begins at.
-    damage: Option<(u64, Error)>,
-    /// Who is told of damage.
-    listener: Option<Box<dyn FnOnce() + Send>>,
-    is_told: bool,
 }
 
 impl<D: Decoder> Walk<D> {
     /// The stream that `start` decodes to `len` bytes.
     pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, start: D, len: u64, place: Place) -> Walk<D> {
         let stride = len.div_ceil(SPAN).div_ceil(D::POINTS).max(1);
-        let state = State {
-            points: BTreeMap::new(),
-            parked: VecDeque::new(),
-            running: Vec::new(),
-            damage: None,
-            listener: None,
-            is_told: false,
-        };
         let id = engine.cache.new_stream();
-        let (state, progress) = (Mutex::new(state), Condvar::new());
-        Walk { engine, source, id, len, place, start, stride, state, progress }
+        let state = SingleFlight::new(State { points: BTreeMap::new(), parked: VecDeque::new() });
+        Walk { engine, source, id, len, place, start, stride, state }
     }
 
     /// The decoded length in bytes.
@@ -124,23 +108,14 @@ impl<D: Decoder> Walk<D> {
 
     /// As far as it is not known to be damaged.
     pub fn sound_len(&self) -> u64 {
-        self.state.lock().damage.as_ref().map_or(self.len, |(from, _)| *from)
+        self.state.lock().damage.sound(self.len)
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let (mut rest, mut at) = (buf, offset);
         while !rest.is_empty() {
-            self.check(at, rest.len())?;
-            let block = self.engine.cache.get(self.id, at / BLOCK);
-            let (bytes, start) = match block {
-                Some(block) => (block, at - at % BLOCK),
-                None => match self.span(at / SPAN)? {
-                    Some(bytes) => (bytes, at - at % SPAN),
-                    None => continue,
-                },
-            };
-            self.check(at, rest.len())?;
+            let (bytes, start) = self.bytes(at, rest.len())?;
             let from = bytes.get((at - start) as usize..).unwrap_or_default();
             let count = from.len().min(rest.len());
             if count == 0 {
@@ -162,41 +137,36 @@ impl<D: Decoder> Walk<D> {
 
     /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
     pub fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
-        let mut state = self.state.lock();
-        if state.damage.is_none() {
-            state.listener.get_or_insert(listener);
-        } else if !std::mem::replace(&mut state.is_told, true) {
-            drop(state);
-            listener();
-        }
+        self.state.on_damage(listener);
     }
 
     /// The error of damage before the end of these bytes.
     fn check(&self, offset: u64, len: usize) -> Result<()> {
-        match &self.state.lock().damage {
-            Some((from, error)) if offset + len as u64 > *from => Err(error.clone()),
-            _ => Ok(()),
-        }
+        self.state.lock().damage.within(offset, len).map_or(Ok(()), Err)
     }
 
-    /// The bytes of a span, decoded now; None if another reader did it meanwhile.
-    fn span(&self, number: u64) -> Result<Option<Arc<[u8]>>> {
-        let mut state = self.state.lock();
-        if state.running.contains(&number) {
-            self.progress.wait(&mut state);
-            return Ok(None);
-        }
-        let (from, decoder) = state.nearest(number).unwrap_or_else(|| (0, self.start.clone()));
-        state.running.push(number);
-        drop(state);
-        let running = Running { walk: self, number };
-        let decoded = self.decode(from, decoder, number);
-        drop(running);
-        decoded.map(Some)
+    /// Bytes with the one at `at` among them, out of the cache or decoded now, and where they begin; an error if any of `len`
+    /// is damaged.
+    fn bytes(&self, at: u64, len: usize) -> Result<(Block, u64)> {
+        let span = at / SPAN;
+        let cached = |state: &mut Shared<State<D>>| match state.damage.within(at, len) {
+            Some(error) => Some(Err(error)),
+            None => self.engine.cache.get(self.id, at / BLOCK).map(|block| Ok((block, at - at % BLOCK))),
+        };
+        let bytes = self.state.once(span, cached, || Ok((self.span(span)?, at - at % SPAN)))?;
+        // Decoding may have met damage behind `at`.
+        self.check(at, len).map(|()| bytes)
+    }
+
+    /// The bytes of a span, decoded now.
+    fn span(&self, number: u64) -> Result<Block> {
+        let nearest = self.state.lock().nearest(number);
+        let (from, decoder) = nearest.unwrap_or_else(|| (0, self.start.clone()));
+        self.decode(from, decoder, number)
     }
 
     /// Decodes from one span through another, and returns the last one; of a damaged one what is before the damage.
-    fn decode(&self, from: u64, mut decoder: D, to: u64) -> Result<Arc<[u8]>> {
+    fn decode(&self, from: u64, mut decoder: D, to: u64) -> Result<Block> {
         let mut out = Vec::new();
         for span in from..=to {
             if span > from && span.is_multiple_of(self.stride) {
@@ -216,9 +186,9 @@ impl<D: Decoder> Walk<D> {
                 Ok(()) => {}
                 Err((Fault::Source(error), _)) => return Err(error),
                 Err((Fault::Data(problem, at), position)) => {
-                    self.condemn(position, self.error(at, &problem));
+                    let error = self.state.condemn(position, self.error(at, &problem));
                     // What comes before the damage may still be wanted.
-                    return if span == to { Ok(out.into()) } else { Err(self.error(at, &problem)) };
+                    return if span == to { Ok(out.into()) } else { Err(error) };
                 }
             }
         }
@@ -259,23 +229,6 @@ impl<D: Decoder> Walk<D> {
         drop(oldest);
     }
 
-    fn condemn(&self, position: u64, error: Error) {
-        let mut state = self.state.lock();
-        let is_first = state.damage.is_none();
-        if state.damage.as_ref().is_none_or(|(known, _)| position < *known) {
-            state.damage = Some((position, error.clone()));
-        }
-        let listener = state.listener.take();
-        state.is_told |= listener.is_some();
-        drop(state);
-        if is_first {
-            log::error!("{error}; reads of what comes before it are served, others give that error");
-        }
-        if let Some(listener) = listener {
-            listener();
-        }
-    }
-
     fn error(&self, at: u64, problem: &str) -> Error {
         Error::damaged(self.place.at(at), problem)
     }
@@ -297,19 +250,6 @@ impl<D: Decoder> State<D> {
             (_, Some((at, _))) => self.parked.remove(at).map(|(span, decoder, _)| (span, decoder)),
             (None, None) => None,
         }
-    }
-}
-
-/// A span is being decoded; also when that panics, those who wait are woken.
-struct Running<'w, D: Decoder> {
-    walk: &'w Walk<D>,
-    number: u64,
-}
-
-impl<D: Decoder> Drop for Running<'_, D> {
-    fn drop(&mut self) {
-        self.walk.state.lock().running.retain(|number| *number != self.number);
-        self.walk.progress.notify_all();
     }
 }
 

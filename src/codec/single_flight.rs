@@ -1,0 +1,278 @@
+//! Each part of a stream is decoded once for all who want it meanwhile.
+//!
+//! The parts of a stream are numbered in the order of its bytes: blocks, spans or frames, or number 0 alone where all of it is
+//! decoded at once. A flight is a decoder at work, on its way from one part through another; often that is the same one.
+//!
+//! What always holds:
+//! - One lock guards what is known of the stream and the list of flights, so nobody begins what has just been done.
+//! - That lock is not held while reading or decoding.
+//! - A flight ends when its [`Announced`] is dropped, also by an error or a panic. Whoever waited for it looks again, and finds
+//!   the part, the damage, or that it is now the one to decode.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::damage::Damage;
+
+pub struct SingleFlight<S> {
+    shared: Mutex<Shared<S>>,
+    progress: Condvar,
+}
+
+/// What is known of a stream: damage, the decoders at work on it, and what its own module adds.
+pub struct Shared<S> {
+    pub damage: Damage,
+    pub flights: Vec<Flight>,
+    announced: u64,
+    /// The parts that readers wait for.
+    waiting: Vec<u64>,
+    own: S,
+}
+
+/// A decoder at work: it has come to part `next` and goes on through part `last`.
+pub struct Flight {
+    number: u64,
+    pub next: u64,
+    pub last: u64,
+    /// Nobody waits for its end, so `last` may be moved on.
+    pub open: bool,
+}
+
+impl<S> SingleFlight<S> {
+    pub fn new(own: S) -> Arc<SingleFlight<S>> {
+        let (flights, waiting) = (Vec::new(), Vec::new());
+        let shared = Shared { damage: Damage::default(), flights, announced: 0, waiting, own };
+        Arc::new(SingleFlight { shared: Mutex::new(shared), progress: Condvar::new() })
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Shared<S>> {
+        self.shared.lock()
+    }
+
+    /// What `found` finds, or what `make` makes of `part`; who comes meanwhile waits and looks again. `found` is called with
+    /// the lock held, `make` is not.
+    pub fn once<T>(
+        self: &Arc<Self>,
+        part: u64,
+        found: impl Fn(&mut Shared<S>) -> Option<T>,
+        make: impl FnOnce() -> T,
+    ) -> T {
+        let mut shared = self.lock();
+        loop {
+            if let Some(found) = found(&mut shared) {
+                return found;
+            }
+            if !shared.comes(part) {
+                break;
+            }
+            self.wait(&mut shared, part);
+        }
+        let _announced = self.announce(&mut shared, part, part, false);
+        drop(shared);
+        make()
+    }
+
+    /// Announces a flight from part `next` through part `last`, which begins now.
+    pub fn announce(
+        self: &Arc<Self>,
+        shared: &mut Shared<S>,
+        next: u64,
+        last: u64,
+        open: bool,
+    ) -> Announced<S> {
+        shared.announced += 1;
+        let number = shared.announced;
+        shared.flights.push(Flight { number, next, last, open });
+        Announced { of: self.clone(), number }
+    }
+
+    /// Waits until a flight passes `part`, or ends.
+    pub fn wait(&self, shared: &mut MutexGuard<'_, Shared<S>>, part: u64) {
+        shared.waiting.push(part);
+        self.progress.wait(shared);
+        if let Some(at) = shared.waiting.iter().position(|waiting| *waiting == part) {
+            shared.waiting.swap_remove(at);
+        }
+    }
+}
+
+impl<S> Shared<S> {
+    /// Is a flight on its way to `part`?
+    pub fn comes(&self, part: u64) -> bool {
+        self.flights.iter().any(|flight| flight.next <= part && part <= flight.last)
+    }
+}
+
+impl<S> Deref for Shared<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.own
+    }
+}
+
+impl<S> DerefMut for Shared<S> {
+    fn deref_mut(&mut self) -> &mut S {
+        &mut self.own
+    }
+}
+
+/// The announcement of a flight, held by whoever decodes.
+pub struct Announced<S> {
+    of: Arc<SingleFlight<S>>,
+    number: u64,
+}
+
+impl<S> Announced<S> {
+    /// The last part that the flight is to pass.
+    pub fn last(&self) -> u64 {
+        let shared = self.of.lock();
+        shared.flights.iter().find(|flight| flight.number == self.number).map_or(0, |flight| flight.last)
+    }
+
+    /// The flight has passed the parts from `at` up to `next`; returns the last part that it is to pass.
+    pub fn passed(&self, at: u64, next: u64) -> u64 {
+        let mut shared = self.of.lock();
+        let flight = shared.flights.iter_mut().find(|flight| flight.number == self.number);
+        let (from, last) =
+            flight.map_or((at, 0), |flight| (std::mem::replace(&mut flight.next, next), flight.last));
+        // It may have been announced to start earlier than it did.
+        if shared.waiting.iter().any(|part| (from.min(at)..next).contains(part)) {
+            drop(shared);
+            self.of.progress.notify_all();
+        }
+        last
+    }
+}
+
+impl<S> Drop for Announced<S> {
+    fn drop(&mut self) {
+        self.of.lock().flights.retain(|flight| flight.number != self.number);
+        self.of.progress.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::error::Place;
+    use crate::{Error, Result};
+
+    const PARTS: u64 = 60;
+    const THREADS: u64 = 8;
+
+    fn numbers(seed: u64) -> impl Iterator<Item = u64> {
+        std::iter::successors(Some(seed), |last| {
+            Some(last.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407))
+        })
+        .map(|number| number >> 33)
+        .skip(1)
+    }
+
+    /// Of every three parts one is good, one is damaged, and one makes the first decoder panic.
+    #[test]
+    fn every_part_is_decoded_once_and_nobody_hangs() {
+        let flight = SingleFlight::new(BTreeMap::<u64, u64>::new());
+        let attempts: Vec<AtomicUsize> = (0..PARTS).map(|_| AtomicUsize::default()).collect();
+        let (at_work, panics) = (AtomicU64::new(0), AtomicUsize::new(0));
+        let decode = |part: u64| -> Result<u64> {
+            let attempt = attempts[part as usize].fetch_add(1, Ordering::Relaxed);
+            assert_eq!(
+                at_work.fetch_or(1 << part, Ordering::SeqCst) & (1 << part),
+                0,
+                "{part} is decoded twice"
+            );
+            std::thread::yield_now();
+            at_work.fetch_and(!(1 << part), Ordering::SeqCst);
+            match part % 3 {
+                1 => {
+                    let error = Error::damaged(Place::default(), format!("part {part}"));
+                    let news = flight.lock().damage.record_alone(part, &error);
+                    news.tell();
+                    return Err(error);
+                }
+                2 if attempt == 0 => panic!("once, on purpose"),
+                _ => {}
+            }
+            flight.lock().insert(part, part * part);
+            Ok(part * part)
+        };
+        let found = |shared: &mut Shared<BTreeMap<u64, u64>>, part: u64| {
+            let there = shared.get(&part).copied().map(Ok);
+            shared.damage.at(part).map(Err).or(there)
+        };
+        let read = |part: u64| flight.once(part, |shared| found(shared, part), || decode(part));
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (read, panics) = (&read, &panics);
+                scope.spawn(move || {
+                    for part in numbers(thread % 3).take(500).map(|number| number % PARTS) {
+                        match catch_unwind(AssertUnwindSafe(|| read(part))) {
+                            Ok(Ok(value)) => assert!(part % 3 != 1 && value == part * part),
+                            Ok(Err(error)) => {
+                                assert!(
+                                    part % 3 == 1 && error.to_string().ends_with(&format!("part {part}"))
+                                );
+                            }
+                            Err(_) => assert!(part % 3 == 2 && panics.fetch_add(1, Ordering::Relaxed) < 20),
+                        }
+                    }
+                });
+            }
+        });
+        for (part, attempts) in attempts.iter().enumerate() {
+            assert_eq!(attempts.load(Ordering::Relaxed), if part % 3 == 2 { 2 } else { 1 }, "{part}");
+        }
+        assert!(flight.lock().flights.is_empty() && flight.lock().waiting.is_empty());
+    }
+
+    /// A decoder goes through all parts, because those who wait tell it to go farther than it was to.
+    #[test]
+    fn who_waits_is_woken_when_the_part_is_passed() {
+        let flight = SingleFlight::new(0u64);
+        let announced = flight.announce(&mut flight.lock(), 0, 0, true);
+        std::thread::scope(|scope| {
+            for part in 0..PARTS {
+                let flight = &flight;
+                scope.spawn(move || {
+                    let mut shared = flight.lock();
+                    let last = shared.flights[0].last.max(part);
+                    shared.flights[0].last = last;
+                    while **shared <= part {
+                        assert!(shared.comes(part));
+                        flight.wait(&mut shared, part);
+                    }
+                });
+            }
+            while flight.lock().waiting.len() < PARTS as usize {
+                std::thread::yield_now();
+            }
+            assert_eq!(announced.last(), PARTS - 1);
+            for at in 0..PARTS {
+                **flight.lock() = at + 1;
+                assert_eq!(announced.passed(at, at + 1), PARTS - 1);
+            }
+        });
+        assert!(flight.lock().waiting.is_empty());
+        drop(announced);
+        assert!(flight.lock().flights.is_empty());
+    }
+
+    /// What is announced and then never begun keeps nobody waiting.
+    #[test]
+    fn a_flight_that_is_given_up_is_taken_over() {
+        let flight = SingleFlight::new(());
+        let announced = flight.announce(&mut flight.lock(), 0, 3, true);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| flight.once(2, |_| None, || 7));
+            drop(announced);
+            assert_eq!(reader.join().unwrap(), 7);
+        });
+    }
+}
