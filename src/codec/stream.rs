@@ -1,8 +1,7 @@
 //! One compressed dataset, read as decoded bytes at any offset.
 //!
 //! What always holds:
-//! - A block is decoded once for all readers who want it meanwhile (see `run`).
-//! - No lock is held while reading or decoding.
+//! - A block is decoded once for all readers who want it meanwhile (see `run` and `single_flight`).
 //! - The last block is handed out only when the end of the stream was seen and its checksum and length
 //!   were right. Streams of up to [`VERIFY_FIRST`] bytes and those of unknown length are verified whole
 //!   before a byte is served, and with `--verify-first` all are.
@@ -11,7 +10,7 @@
 //!   others fail. A wrong checksum or length condemns the whole dataset (p = 0). Said once in the log.
 
 mod ahead;
-mod damage;
+mod condemn;
 mod pass;
 mod run;
 
@@ -20,17 +19,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use self::ahead::Readers;
-use self::damage::Damage;
 pub use self::pass::Pass;
-use self::run::Run;
 use super::index::{Index, Kept};
 use super::index_store::IndexFile;
+use super::single_flight::{self, SingleFlight};
 use super::wrapper::Wrapper;
 use super::{BLOCK, Block, Described, Engine};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
-use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Streams up to this many decoded bytes are verified before a byte is served.
 const VERIFY_FIRST: u64 = 1 << 20;
@@ -48,22 +45,11 @@ pub struct Stream {
     expected: Option<u64>,
     place: Place,
     index: Arc<Index>,
-    state: Mutex<State>,
-    progress: Condvar,
+    /// Its parts are blocks; damage begins at a decoded position.
+    state: Arc<SingleFlight<Readers>>,
 }
 
-#[derive(Default)]
-struct State {
-    running: Vec<Run>,
-    runs: u64,
-    /// The blocks that readers wait for.
-    waiting: Vec<u64>,
-    readers: Readers,
-    damage: Option<Damage>,
-    is_told: bool,
-    /// Whom to tell of damage.
-    listener: Option<Box<dyn FnOnce() + Send>>,
-}
+type State = single_flight::Shared<Readers>;
 
 impl Stream {
     /// As [`Stream::kept_in`], kept nowhere.
@@ -100,8 +86,7 @@ impl Stream {
             wrapper,
             expected,
             place,
-            state: Mutex::default(),
-            progress: Condvar::new(),
+            state: SingleFlight::new(Readers::default()),
         })
     }
 
@@ -222,12 +207,12 @@ impl Stream {
             if let Some(len) = self.index.len() {
                 return Ok(len);
             }
-            let state = self.state.lock();
-            if let Some(damage) = &state.damage {
-                return Err(damage.error.clone());
+            let mut state = self.state.lock();
+            if let Some(error) = state.damage.at(u64::MAX) {
+                return Err(error);
             }
-            if !state.running.is_empty() {
-                self.wait(state, u64::MAX);
+            if !state.flights.is_empty() {
+                self.state.wait(&mut state, u64::MAX);
                 continue;
             }
             match self.run(self.index.frontier(), u64::MAX, state) {
@@ -241,15 +226,15 @@ impl Stream {
     /// that the reader wants too, and it sleeps until all are there.
     fn block(self: &Arc<Stream>, number: u64, last: u64) -> Result<Block> {
         loop {
-            let state = self.state.lock();
-            if let Some(damage) = state.damage.as_ref().filter(|d| d.from <= number * BLOCK) {
-                return Err(damage.error.clone());
+            let mut state = self.state.lock();
+            if let Some(error) = state.damage.at(number * BLOCK) {
+                return Err(error);
             }
             if let Some(block) = self.engine.cache.get(self.id(), number) {
                 return Ok(block);
             }
             if self.comes_nearest(&state, number) {
-                self.wait(state, last);
+                self.state.wait(&mut state, last);
                 continue;
             }
             let (reached, block) = self.run(number, number, state)?;
@@ -259,15 +244,6 @@ impl Stream {
 
     fn id(&self) -> u64 {
         self.id.load(Ordering::Relaxed)
-    }
-
-    /// Waits until a run passes `block`, or ends.
-    fn wait(&self, mut state: MutexGuard<'_, State>, block: u64) {
-        state.waiting.push(block);
-        self.progress.wait(&mut state);
-        if let Some(at) = state.waiting.iter().position(|waiting| *waiting == block) {
-            state.waiting.swap_remove(at);
-        }
     }
 }
 

@@ -58,14 +58,14 @@ impl Stream {
         let Some(total) = self.known_len() else { return };
         let most = AHEAD.min(self.engine.limits.cache / 4);
         let mut state = self.state.lock();
-        let Some(reader) = state.readers.note(offset, offset.saturating_add(len as u64)) else { return };
+        let Some(reader) = state.note(offset, offset.saturating_add(len as u64)) else { return };
         let until = reader.end.saturating_add(most).min(total).next_multiple_of(SPAN).min(total);
         let from = reader.ahead.max(reader.end);
         if until <= from || (until < from + SPAN && until < total) {
             return;
         }
         reader.ahead = until;
-        if state.damage.is_some() {
+        if state.damage.is_found() {
             return;
         }
         let runs = self.plan(&mut state, from / BLOCK, (until - 1) / BLOCK);
@@ -94,14 +94,13 @@ impl Stream {
     }
 
     fn is_there(&self, state: &State, block: u64) -> bool {
-        let comes = state.running.iter().any(|run| run.next <= block && block <= run.last);
-        comes || self.engine.cache.contains(self.id(), block)
+        state.comes(block) || self.engine.cache.contains(self.id(), block)
     }
 
     /// A run for these blocks, or the one that goes on to them.
     fn plan_run(self: &Arc<Stream>, state: &mut State, first: u64, last: u64) -> Option<Announced> {
         let start = self.start_for(first);
-        match state.running.iter_mut().find(|run| run.next <= first && run.next >= start) {
+        match state.flights.iter_mut().find(|run| run.next <= first && run.next >= start) {
             Some(run) => {
                 run.last = if run.open { run.last.max(last) } else { run.last };
                 None

@@ -1,8 +1,8 @@
 //! Runs: a decoder that goes from where it can start through some blocks, puts them into the cache, and
 //! leaves seek points behind.
 //!
-//! What always holds: each run is announced in `State::running` for as long as it goes on, and who wants a
-//! block that a run will pass soon, or to which it comes nearer than anything else, waits for it.
+//! What always holds: each run is announced as a flight for as long as it goes on, and who wants a block that a run
+//! will pass soon, or to which it comes nearer than anything else, waits for it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use parking_lot::MutexGuard;
 
 use super::super::index::{Seen, first_whole_block};
 use super::super::inflate::Inflater;
+use super::super::single_flight;
 use super::super::{BLOCK, Block, SPAN};
+use super::ahead::Readers;
 use super::{State, Stream};
 use crate::{Error, Result};
 
@@ -21,57 +23,8 @@ const SOON: u64 = 2 * SPAN / BLOCK;
 /// and reading adds those between.
 const SPARSE: u64 = 4 * SPAN;
 
-/// A decoder at work: it is at block `next` and goes on through block `last`.
-pub struct Run {
-    number: u64,
-    pub next: u64,
-    pub last: u64,
-    /// Nobody waits for its end, so it may be told to go on.
-    pub open: bool,
-}
-
-impl State {
-    /// Announces a run.
-    fn announce(&mut self, next: u64, last: u64, open: bool) -> u64 {
-        self.runs += 1;
-        self.running.push(Run { number: self.runs, next, last, open });
-        self.runs
-    }
-}
-
-/// The announcement of a run; withdrawn when the run ends, however it ends.
-pub struct Announced {
-    stream: Arc<Stream>,
-    number: u64,
-}
-
-impl Announced {
-    /// The last block that the run is to pass.
-    fn last(&self) -> u64 {
-        let state = self.stream.state.lock();
-        state.running.iter().find(|run| run.number == self.number).map_or(0, |run| run.last)
-    }
-
-    /// The run has passed the blocks from `at` up to `next`; returns the last block it is to pass.
-    fn passed(&self, at: u64, next: u64) -> u64 {
-        let mut state = self.stream.state.lock();
-        let run = state.running.iter_mut().find(|run| run.number == self.number);
-        let (from, last) = run.map_or((at, 0), |run| (std::mem::replace(&mut run.next, next), run.last));
-        // It may have been announced to start earlier than it did.
-        if state.waiting.iter().any(|block| (from.min(at)..next).contains(block)) {
-            drop(state);
-            self.stream.progress.notify_all();
-        }
-        last
-    }
-}
-
-impl Drop for Announced {
-    fn drop(&mut self) {
-        self.stream.state.lock().running.retain(|run| run.number != self.number);
-        self.stream.progress.notify_all();
-    }
-}
+/// The announcement of a run.
+pub type Announced = single_flight::Announced<Readers>;
 
 /// What was there when a decoder started: what it learns counts only if that still holds.
 #[derive(Clone, Copy)]
@@ -98,7 +51,7 @@ impl Stream {
 
     /// Is a run going on that is to be waited for by who wants block `number`?
     pub(super) fn comes_nearest(&self, state: &State, number: u64) -> bool {
-        let mut before = state.running.iter().filter(|run| run.next <= number).peekable();
+        let mut before = state.flights.iter().filter(|run| run.next <= number).peekable();
         if before.peek().is_none() {
             return false;
         }
@@ -114,8 +67,7 @@ impl Stream {
         last: u64,
         open: bool,
     ) -> Announced {
-        let number = state.announce(self.start_for(first), last, open);
-        Announced { stream: self.clone(), number }
+        self.state.announce(state, self.start_for(first), last, open)
     }
 
     /// Announces a run and makes it; returns the last block that it decoded, which is another one than `last` where

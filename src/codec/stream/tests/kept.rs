@@ -1,6 +1,8 @@
 //! Streams over bytes that rot, indexes of other data, and every order of reads at every bound: nothing but the
 //! bytes that were packed, or an error.
 
+use parking_lot::{Condvar, Mutex};
+
 use super::*;
 
 fn with_store(dir: &std::path::Path) -> Arc<Engine> {

@@ -1,32 +1,18 @@
-//! What is wrong with a stream: remembered once, said once, told to who listens.
+//! What damage of a stream is, when an index that an earlier mount left may be what is wrong.
 
 use std::sync::atomic::Ordering;
 
-use super::{State, Stream};
+use super::Stream;
 use crate::Error;
-
-pub struct Damage {
-    /// Reads that end at or before this decoded position are served.
-    pub from: u64,
-    pub error: Error,
-}
 
 impl Stream {
     pub fn is_damaged(&self) -> bool {
-        self.state.lock().damage.is_some()
+        self.state.lock().damage.is_found()
     }
 
     /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
-        let mut state = self.state.lock();
-        if state.damage.is_none() {
-            if state.listener.is_none() {
-                state.listener = Some(Box::new(listener));
-            }
-        } else if !std::mem::replace(&mut state.is_told, true) {
-            drop(state);
-            listener();
-        }
+        self.state.on_damage(Box::new(listener));
     }
 
     /// Records damage from decoded position `from` on, found by a decoder that started when the index had
@@ -41,29 +27,20 @@ impl Stream {
         if self.index.version() != version {
             return error;
         }
-        let is_ours = !self.index.distrust();
-        let known = state.damage.as_ref().map(|damage| damage.from);
-        if is_ours && known.is_none_or(|known| from < known) {
-            state.damage = Some(Damage { from, error: error.clone() });
-            self.index.condemn();
-        }
-        if !is_ours {
+        let is_doubted = self.index.distrust();
+        let news = if is_doubted {
             self.id.store(self.engine.cache.new_stream(), Ordering::Relaxed);
             self.is_suspect.store(true, Ordering::Relaxed);
-        }
-        let listener = state.listener.take();
-        state.is_told |= is_ours && listener.is_some();
+            state.damage.doubted()
+        } else {
+            self.index.condemn();
+            state.damage.record(from, &error)
+        };
         drop(state);
-        match known {
-            _ if !is_ours => {
-                log::warn!("{error}: or the index of an earlier mount is wrong, which is made anew")
-            }
-            None => log::error!("{error}; reads of it give an input/output error"),
-            Some(_) => {}
+        if is_doubted {
+            log::warn!("{error}: or the index of an earlier mount is wrong, which is made anew");
         }
-        if let Some(listener) = listener {
-            listener();
-        }
+        news.tell();
         error
     }
 
@@ -74,7 +51,7 @@ impl Stream {
     }
 
     pub(super) fn damage_in(&self, offset: u64, len: usize) -> Option<Error> {
-        damage_in(&self.state.lock(), offset, len)
+        self.state.lock().damage.within(offset, len)
     }
 
     pub(super) fn error_at(&self, position: u64) -> Error {
@@ -82,9 +59,4 @@ impl Stream {
             Error::damaged(self.place.clone(), format!("nothing decodes to byte {position}"))
         })
     }
-}
-
-fn damage_in(state: &State, offset: u64, len: usize) -> Option<Error> {
-    let damage = state.damage.as_ref()?;
-    (offset.saturating_add(len as u64) > damage.from).then(|| damage.error.clone())
 }
