@@ -13,7 +13,8 @@
 //! | `index_store` | where that is kept between mounts |
 //! | `single_flight`, `damage` | who decodes what, once for all who want it, and what is known to be wrong |
 //! | `stream` | readers, and the runs of decoders that serve them |
-//! | `zstd`, `spill` | zstd streams, frame by frame, and where decoded frames are kept |
+//! | `decoded`, `spill` | what is decoded as a whole, and where that is kept on disk |
+//! | `zstd` | zstd streams, frame by frame |
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
@@ -28,6 +29,7 @@ mod bits;
 mod block_cache;
 mod check;
 mod damage;
+mod decoded;
 pub mod deflate;
 mod encoder;
 mod engine;

@@ -2,7 +2,7 @@
 //! of it into the spill, once for all who want it. Nothing is run unless the user asked for it, and then without a shell.
 //!
 //! What always holds: a program that takes longer than [`LONGEST`], or writes more than the spill may have, is ended with
-//! all that it started; one that fails gives nothing. No lock is held meanwhile.
+//! all that it started; one that fails gives nothing, and is not started again (see `single_flight`).
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,10 +11,11 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Engine;
+use super::fill::in_pieces;
+use super::single_flight::{Shared, SingleFlight};
 use super::spill::{ADVICE, PIECE, Refused, Spilled};
 use crate::error::Place;
 use crate::source::Source;
@@ -32,16 +33,8 @@ pub struct Piped {
     /// Its number in the spill.
     id: u64,
     longest: Duration,
-    state: Mutex<State>,
-    done: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    is_running: bool,
-    len: Option<u64>,
-    /// What the program did not decode it does not decode the next time.
-    damage: Option<Error>,
+    /// With the length of what came out.
+    state: Arc<SingleFlight<Option<u64>>>,
 }
 
 impl Piped {
@@ -54,13 +47,12 @@ impl Piped {
             source,
             place,
             longest: LONGEST,
-            state: Mutex::default(),
-            done: Condvar::new(),
+            state: SingleFlight::new(None),
         }
     }
 
     pub fn known_len(&self) -> Option<u64> {
-        self.state.lock().len
+        **self.state.lock()
     }
 
     pub fn len(&self) -> Result<u64> {
@@ -72,68 +64,36 @@ impl Piped {
 
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let decoded = self.decoded()?;
-        let (mut rest, mut at) = (buf, offset);
-        while !rest.is_empty() {
+        in_pieces(buf, offset, &mut |rest, at| {
             let piece = decoded.read((at / PIECE as u64) as usize, &self.engine.spill)?;
             let from = piece.get((at % PIECE as u64) as usize..).unwrap_or_default();
             let count = from.len().min(rest.len());
-            let (now, later) = rest.split_at_mut(count);
-            match from.get(..count) {
-                Some(from) if count > 0 => now.copy_from_slice(from),
-                _ => return Err(self.damaged(format!("nothing decodes to byte {at}"))),
+            if count == 0 {
+                return Err(self.damaged(format!("nothing decodes to byte {at}")));
             }
-            (rest, at) = (later, at + count as u64);
-        }
+            rest[..count].copy_from_slice(&from[..count]);
+            Ok(count)
+        })?;
         self.source.check()
     }
 
     /// What came out, from the spill or now; who comes meanwhile waits.
     fn decoded(&self) -> Result<Arc<Spilled>> {
-        let mut state = self.state.lock();
-        loop {
-            if let Some(error) = &state.damage {
-                return Err(error.clone());
-            }
-            if let Some(decoded) = self.engine.spill.get((self.id, 0)) {
-                return Ok(decoded);
-            }
-            if !state.is_running {
-                break;
-            }
-            self.done.wait(&mut state);
-        }
-        state.is_running = true;
-        drop(state);
-        let _running = Running(self);
-        let decoded = self.run();
-        let mut state = self.state.lock();
-        match &decoded {
-            Ok(decoded) => state.len = Some(decoded.len()),
-            Err(error) if error.lasts() => {
-                log::error!("{error}; reads of it give an error");
-                state.damage = Some(error.clone());
-            }
-            Err(_) => {}
-        }
-        drop(state);
-        decoded
+        let spill = &self.engine.spill;
+        let spilled = |state: &mut Shared<Option<u64>>| state.damage.or(0, || spill.get((self.id, 0)));
+        self.state.once(0, spilled, || {
+            let decoded = spill.attempts(|| self.attempt(), |limit| self.too_large(limit));
+            let decoded = decoded.map_err(|error| self.state.condemn(0, error))?;
+            **self.state.lock() = Some(decoded.len());
+            Ok(decoded)
+        })
     }
 
-    fn run(&self) -> Result<Arc<Spilled>> {
-        loop {
-            match self.attempt() {
-                Ok(decoded) => return Ok(decoded),
-                Err(Refused::Busy) => self.engine.spill.wait(),
-                Err(Refused::TooLarge { limit }) => {
-                    let problem = format!(
-                        "the decoder {:?} writes more than {limit} bytes, which is what may be used on disk for that: {ADVICE}",
-                        self.program()
-                    );
-                    return Err(self.unsupported(problem));
-                }
-                Err(Refused::Failed(error)) => return Err(error),
-            }
-        }
+    fn too_large(&self, limit: u64) -> Error {
+        let program = self.program();
+        self.unsupported(format!(
+            "the decoder {program:?} writes more than {limit} bytes, which is what may be used on disk for that: {ADVICE}"
+        ))
     }
 
     fn program(&self) -> &str {
@@ -221,16 +181,6 @@ impl Piped {
 
     fn damaged(&self, problem: String) -> Error {
         Error::damaged(self.place.clone(), problem)
-    }
-}
-
-/// The run of a program; over when it ends, however it ends.
-struct Running<'a>(&'a Piped);
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.state.lock().is_running = false;
-        self.0.done.notify_all();
     }
 }
 

@@ -1,24 +1,23 @@
 //! A .xz or .lzma file (maybe several, one after the other) of known decoded length, read at any offset. Decoding
-//! cannot begin inside, so all of it is decoded at once: up to [`SMALL`] bytes into the block cache, else into the
-//! spill, whose pieces go through the block cache.
+//! cannot begin inside, so all of it is decoded at once (see `decoded`).
 //!
 //! What always holds: not a byte is served before all were decoded and their number was right; the decoder stops
-//! where there are more, and takes no more memory than [`MOST_MEMORY`]; it runs once for all who want it meanwhile,
-//! and no lock is held while it does. Bytes after the last file are ignored, as Python's `lzma.decompress` does.
+//! where there are more, and takes no more memory than [`MOST_MEMORY`]; it runs once for all who want it meanwhile
+//! (see `single_flight`). Bytes after the last file are ignored, as Python's `lzma.decompress` does.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use liblzma::stream::{Action, Status, Stream};
-use parking_lot::{Condvar, Mutex};
-
-use super::spill::{ADVICE, PIECE, Refused, Spilled, Writer};
-use super::{BLOCK, Engine, from_blocks};
+use super::decoded::{self, Decoded, Here, Output, SMALL};
+use super::fill::in_pieces;
+use super::single_flight::{Shared, SingleFlight};
+use super::spill::{ADVICE, Key, PIECE, Refused};
+use super::{Block, Engine};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
+use liblzma::stream::{Action, Status, Stream};
 
-const SMALL: u64 = 1 << 20;
 /// Dictionary and all; the largest that the program xz uses by itself needs 65 MiB.
 const MOST_MEMORY: u64 = 256 << 20;
 /// So much is read at once.
@@ -31,20 +30,7 @@ pub struct Xz {
     stored: Range<u64>,
     len: u64,
     place: Place,
-    state: Mutex<State>,
-    progress: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    is_running: bool,
-    damage: Option<Error>,
-}
-
-/// All of it, verified.
-enum Whole {
-    Small(Arc<[u8]>),
-    Spilled(Arc<Spilled>),
+    state: Arc<SingleFlight<()>>,
 }
 
 impl Xz {
@@ -57,7 +43,7 @@ impl Xz {
         place: Place,
     ) -> Xz {
         let id = engine.cache.new_stream();
-        Xz { engine, id, source, stored, len, place, state: Mutex::default(), progress: Condvar::new() }
+        Xz { engine, id, source, stored, len, place, state: SingleFlight::new(()) }
     }
 
     /// The decoded length in bytes.
@@ -68,109 +54,89 @@ impl Xz {
     /// The length that it really has; None if it has more than was said.
     pub fn measure(&self) -> Result<Option<u64>> {
         let _turn = self.engine.spill.turn();
-        let total = self.decoded(&mut |_| Ok(())).map_err(|refused| self.refused(refused))?;
+        let spill = &self.engine.spill;
+        let total = spill.attempts(|| self.decoded(&mut |_| Ok(())), |limit| self.too_large(limit))?;
         self.source.check().map(|()| (total <= self.len).then_some(total))
     }
 
     /// As far as it is not known to be damaged: all of it or nothing.
     pub fn sound_len(&self) -> u64 {
-        if self.state.lock().damage.is_some() { 0 } else { self.len }
+        self.state.lock().damage.sound(self.len)
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let mut whole = None;
-        from_blocks(buf, offset, BLOCK, &mut |number| self.block(number, &mut whole))?;
+        in_pieces(buf, offset, &mut |rest, at| {
+            let here = Here::new(0, at, self.len);
+            let block = self.block(&here, &mut whole)?;
+            let from = here.within(&block);
+            let count = from.len().min(rest.len());
+            rest[..count].copy_from_slice(&from[..count]);
+            Ok(count)
+        })?;
         self.source.check()
     }
 
     /// As [`Xz::read_exact_at`] if nothing has to be decoded for it, or None.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
-        if let Some(error) = self.state.lock().damage.clone() {
+        if let Some(error) = self.state.lock().damage.at(0) {
             return Err(error);
         }
-        let Some(bytes) = self.engine.cache.bytes(self.id, BLOCK, len, offset) else { return Ok(None) };
+        let locate = |at| Ok(Some(Here::new(0, at, self.len)));
+        let Some(bytes) = decoded::cached(&self.engine, self.id, len, offset, &locate)? else {
+            return Ok(None);
+        };
         self.source.check().map(|()| Some(bytes))
     }
 
-    fn block(&self, number: u64, whole: &mut Option<Whole>) -> Result<Arc<[u8]>> {
-        if let Some(block) = self.engine.cache.get(self.id, number) {
+    /// The block that holds a place. `whole` is kept for the rest of a read, lest the spill give it up meanwhile.
+    fn block(&self, here: &Here, whole: &mut Option<Decoded>) -> Result<Block> {
+        if let Some(block) = self.engine.cache.get(self.id, here.block()) {
             return Ok(block);
         }
         let whole = match whole {
             Some(whole) => whole,
             none => none.insert(self.whole()?),
         };
-        let piece = match whole {
-            Whole::Small(bytes) => {
-                let start = (number * BLOCK).min(self.len) as usize;
-                let end = ((number + 1) * BLOCK).min(self.len) as usize;
-                bytes.get(start..end).unwrap_or_default().to_vec()
+        whole.block(&self.engine, self.id, here)
+    }
+
+    fn key(&self) -> Key {
+        (self.id, 0)
+    }
+
+    /// Found at hand, or decoded now.
+    fn whole(&self) -> Result<Decoded> {
+        let at_hand =
+            |state: &mut Shared<()>| state.damage.or(0, || Decoded::at_hand(&self.engine, self.key()));
+        self.state.once(0, at_hand, || {
+            let decoded = self.decode();
+            // Of a changed container nothing is kept, neither bytes nor damage.
+            self.source.check().inspect_err(|_| self.engine.spill.forget(self.key()))?;
+            let decoded = decoded.map_err(|error| self.state.condemn(0, error))?;
+            decoded.keep(&self.engine, self.key());
+            Ok(decoded)
+        })
+    }
+
+    fn decode(&self) -> Result<Decoded> {
+        let spill = &self.engine.spill;
+        if self.len > SMALL as u64 {
+            // Not only after having decoded as much as fits.
+            let limit = spill.limit()?;
+            if self.len > limit {
+                return Err(self.too_large(limit));
             }
-            Whole::Spilled(spilled) => {
-                spilled.read((number * BLOCK / PIECE as u64) as usize, &self.engine.spill)?
-            }
+        }
+        let attempt = || -> Result<Decoded, Refused> {
+            // A decoder may need much memory: one at a time.
+            let _turn = spill.turn();
+            let mut output = Output::new(spill);
+            self.run(&mut |piece| output.push(piece))?;
+            Ok(output.finish(self.key()))
         };
-        Ok(self.engine.cache.insert(self.id, number, &piece))
-    }
-
-    /// Decoded now, or found in the spill.
-    fn whole(&self) -> Result<Whole> {
-        let mut state = self.state.lock();
-        loop {
-            if let Some(error) = &state.damage {
-                return Err(error.clone());
-            }
-            if let Some(spilled) = self.engine.spill.get((self.id, 0)) {
-                return Ok(Whole::Spilled(spilled));
-            }
-            if !state.is_running {
-                break;
-            }
-            self.progress.wait(&mut state);
-        }
-        state.is_running = true;
-        drop(state);
-        let running = Running { xz: self };
-        let decoded = self.decode();
-        // Of a changed container nothing is kept, neither bytes nor damage.
-        self.source.check().inspect_err(|_| self.engine.spill.forget((self.id, 0)))?;
-        if let Err(error @ Error::Damaged { .. }) = &decoded {
-            log::error!("{error}; reads of it give an input/output error");
-            self.state.lock().damage = Some(error.clone());
-        }
-        drop(running);
-        decoded
-    }
-
-    fn decode(&self) -> Result<Whole> {
-        // A decoder may need much memory: one at a time.
-        let _turn = self.engine.spill.turn();
-        if self.len <= SMALL {
-            let mut bytes = Vec::new();
-            self.run(&mut |piece| {
-                bytes.extend_from_slice(piece);
-                Ok(())
-            })
-            .map_err(|refused| self.refused(refused))?;
-            return Ok(Whole::Small(bytes.into()));
-        }
-        let limit = self.engine.spill.limit()?;
-        if self.len > limit {
-            return Err(self.refused(Refused::TooLarge { limit }));
-        }
-        loop {
-            match self.spilled() {
-                Err(Refused::Busy) => self.engine.spill.wait(),
-                done => return done.map(Whole::Spilled).map_err(|refused| self.refused(refused)),
-            }
-        }
-    }
-
-    fn spilled(&self) -> Result<Arc<Spilled>, Refused> {
-        let mut writer: Writer<'_> = self.engine.spill.writer().map_err(Refused::Failed)?;
-        self.run(&mut |piece| writer.push(piece))?;
-        Ok(writer.finish((self.id, 0)))
+        spill.attempts(attempt, |limit| self.too_large(limit))
     }
 
     /// Hands out everything in pieces of [`PIECE`] bytes, the last one shorter.
@@ -249,30 +215,10 @@ impl Xz {
         Refused::Failed(Error::damaged(self.place.at(at), problem))
     }
 
-    fn refused(&self, refused: Refused) -> Error {
-        match refused {
-            Refused::Failed(error) => error,
-            Refused::TooLarge { limit } => {
-                let problem = format!(
-                    "decodes to {} bytes, for which the spill of {limit} has no room: {ADVICE}",
-                    self.len
-                );
-                Error::Unsupported { place: self.place.clone(), problem }
-            }
-            Refused::Busy => Error::Other("the spill is busy".into()),
-        }
-    }
-}
-
-/// It is being decoded; also when that panics, those who wait are woken.
-struct Running<'x> {
-    xz: &'x Xz,
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.xz.state.lock().is_running = false;
-        self.xz.progress.notify_all();
+    fn too_large(&self, limit: u64) -> Error {
+        let problem =
+            format!("decodes to {} bytes, for which the spill of {limit} has no room: {ADVICE}", self.len);
+        Error::Unsupported { place: self.place.clone(), problem }
     }
 }
 
@@ -309,6 +255,28 @@ mod tests {
         for len in [1usize, 100_000, 1 << 20, (1 << 20) + 1, 3_000_000] {
             let data: Vec<u8> = (0..len).map(|at| ((at * at) >> 7) as u8).collect();
             assert!(read(&encoded(&data), len as u64).unwrap() == data, "{len}");
+        }
+    }
+
+    #[test]
+    fn those_who_come_at_once_share_one_decoding() {
+        for len in [1usize << 20, 3_000_000] {
+            let data: Vec<u8> = (0..len).map(|at| ((at * at) >> 7) as u8).collect();
+            let stored = encoded(&data);
+            let source = MemorySource { bytes: stored.clone(), ..MemorySource::default() };
+            let (engine, range) = (Arc::new(Engine::new(8 << 20)), 0..stored.len() as u64);
+            let xz = Xz::new(engine, Arc::new(source), range, len as u64, Place::default());
+            std::thread::scope(|scope| {
+                for reader in 0..8 {
+                    let (xz, data) = (&xz, &data);
+                    scope.spawn(move || {
+                        let mut found = vec![0; 100_000];
+                        xz.read_exact_at(&mut found, 100_000 * reader as u64).unwrap();
+                        assert!(found == data[100_000 * reader..][..100_000]);
+                    });
+                }
+            });
+            assert_eq!(xz.engine.decoded(), len as u64);
         }
     }
 

@@ -50,9 +50,15 @@ pub enum Refused {
     TooLarge {
         limit: u64,
     },
-    /// Frames that are being written do not fit together: drop the writer, [`Spill::wait`], begin anew.
+    /// Frames that are being written do not fit together: drop the writer, and begin anew (see [`Spill::attempts`]).
     Busy,
     Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Failed(error)
+    }
 }
 
 impl Spill {
@@ -101,8 +107,24 @@ impl Spill {
         Ok(Writer { spill: self, pieces: Pieces::none(disk), len: 0, gave_up: false })
     }
 
+    /// Makes attempts to write a frame until there is room for one, or there never will be.
+    pub fn attempts<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, Refused>,
+        too_large: impl Fn(u64) -> Error,
+    ) -> Result<T> {
+        loop {
+            match attempt() {
+                Ok(done) => return Ok(done),
+                Err(Refused::Busy) => self.wait(),
+                Err(Refused::TooLarge { limit }) => return Err(too_large(limit)),
+                Err(Refused::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
     /// After [`Refused::Busy`], when the writer is dropped: waits until another frame is done with.
-    pub fn wait(&self) {
+    fn wait(&self) {
         let Some(disk) = self.disk.get() else { return };
         let mut room = disk.lock();
         let seen = room.ended;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use ::zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 
 use super::frame::{self, Stored};
-use super::{Decoded, SMALL};
+use crate::codec::decoded::{Decoded, Output, SMALL};
 use crate::codec::input::Input;
-use crate::codec::spill::{ADVICE, Key, PIECE, Refused, Spill, Writer};
+use crate::codec::spill::{ADVICE, Key, PIECE, Refused, Spill};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -43,14 +43,8 @@ impl Job<'_> {
                 return Err(self.too_large(limit));
             }
         }
-        loop {
-            match self.attempt(header.window > LARGE_WINDOW) {
-                Ok(decoded) => return Ok(decoded),
-                Err(Refused::Busy) => self.spill.wait(),
-                Err(Refused::TooLarge { limit }) => return Err(self.too_large(limit)),
-                Err(Refused::Failed(error)) => return Err(error),
-            }
-        }
+        let is_large = header.window > LARGE_WINDOW;
+        self.spill.attempts(|| self.attempt(is_large), |limit| self.too_large(limit))
     }
 
     fn attempt(&self, is_large: bool) -> Result<Decoded, Refused> {
@@ -59,7 +53,7 @@ impl Job<'_> {
         let most = DParameter::WindowLogMax(frame::WINDOW_LOG);
         decoder.set_parameter(most).map_err(|code| self.fault(self.stored.start, code))?;
         let mut input = Input::new(self.source.clone(), self.stored.clone(), Vec::new());
-        let mut output = Output { spill: self.spill, key: self.key, small: Vec::new(), writer: None };
+        let mut output = Output::new(self.spill);
         let mut chunk = vec![0; PIECE];
         let mut filled = 0;
         loop {
@@ -88,7 +82,7 @@ impl Job<'_> {
             return Err(self.damaged(input.offset(), "the zstd frame ends before its last block").into());
         }
         output.push(chunk.get(..filled).unwrap_or_default())?;
-        output.finish()
+        Ok(output.finish(self.key))
     }
 
     /// What the decoder says is wrong at `at`.
@@ -121,45 +115,4 @@ impl Job<'_> {
 /// Says nothing about the frame, so it is not kept as its damage.
 fn no_memory() -> Error {
     Error::Other("there is not enough memory to decode a zstd frame".into())
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
-        Refused::Failed(error)
-    }
-}
-
-/// Where decoded bytes go: into memory, and from the first byte that is too many into the spill.
-struct Output<'a> {
-    spill: &'a Spill,
-    key: Key,
-    small: Vec<u8>,
-    writer: Option<Writer<'a>>,
-}
-
-impl Output<'_> {
-    /// Takes a whole piece, or less as the last.
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        if self.writer.is_none() && self.small.len() + bytes.len() <= SMALL {
-            self.small.extend_from_slice(bytes);
-            return Ok(());
-        }
-        if self.writer.is_none() {
-            let mut writer = self.spill.writer()?;
-            let small = std::mem::take(&mut self.small);
-            small.chunks(PIECE).try_for_each(|piece| writer.push(piece))?;
-            self.writer = Some(writer);
-        }
-        match &mut self.writer {
-            Some(writer) if !bytes.is_empty() => writer.push(bytes),
-            _ => Ok(()),
-        }
-    }
-
-    fn finish(self) -> Result<Decoded, Refused> {
-        Ok(match self.writer {
-            Some(writer) => Decoded::Spilled(writer.finish(self.key)),
-            None => Decoded::Small(self.small.into()),
-        })
-    }
 }

@@ -1,11 +1,9 @@
 //! A zstd stream of any number of frames, read as decoded bytes at any offset. Decoding cannot begin inside a
-//! frame, so a frame is the unit: up to [`SMALL`] decoded bytes it lives in the block cache, else in the spill,
-//! whose pieces go through the block cache.
+//! frame, so a frame is the unit (see `decoded`).
 //!
 //! What always holds:
 //! - Not a byte of a frame is served before the whole frame was decoded and verified.
-//! - A frame is decoded once for all who want it meanwhile, different frames at the same time; no lock is
-//!   held while reading or decoding.
+//! - A frame is decoded once for all who want it meanwhile, different frames at the same time (see `single_flight`).
 //! - A damaged frame fails alone: what is before it is served, and also what is after it where the frame's
 //!   length is recorded. A wrong length condemns all that follows, a wrong length of the whole everything.
 //!   Said once in the log.
@@ -19,9 +17,9 @@ mod table;
 use std::ops::Range;
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
-use super::spill::{PIECE, Spilled};
+use super::decoded::{self, Decoded, Here};
+use super::fill::in_pieces;
+use super::single_flight::{Shared, SingleFlight};
 use super::{Block, Engine};
 use crate::error::Place;
 use crate::source::Source;
@@ -29,14 +27,11 @@ use crate::{Error, Result};
 pub use encode::zstd_frame;
 
 use decode::Job;
-use state::{Here, State};
+use state::State;
 use table::Table;
 
-/// Frames of up to this many decoded bytes stay in memory, as one block.
-const SMALL: usize = 1 << 20;
-
-/// The work that is not decoding a frame: looking for the frames.
-const SCAN: usize = usize::MAX;
+/// The part that is no frame: looking for the frames.
+const SCAN: u64 = u64::MAX;
 
 pub struct ZstdStream {
     engine: Arc<Engine>,
@@ -45,24 +40,7 @@ pub struct ZstdStream {
     stored: Range<u64>,
     expected: Option<u64>,
     place: Place,
-    state: Mutex<State>,
-    progress: Condvar,
-}
-
-/// A frame, decoded and verified.
-#[derive(Clone)]
-enum Decoded {
-    Small(Block),
-    Spilled(Arc<Spilled>),
-}
-
-impl Decoded {
-    fn len(&self) -> u64 {
-        match self {
-            Decoded::Small(block) => block.len() as u64,
-            Decoded::Spilled(frame) => frame.len(),
-        }
-    }
+    state: Arc<SingleFlight<State>>,
 }
 
 impl ZstdStream {
@@ -77,8 +55,8 @@ impl ZstdStream {
     ) -> ZstdStream {
         let id = engine.cache.new_stream();
         let expected = expected.filter(|len| *len > 0);
-        let (state, progress) = (Mutex::default(), Condvar::new());
-        ZstdStream { engine, id, source, stored, expected, place, state, progress }
+        let state = SingleFlight::new(State::default());
+        ZstdStream { engine, id, source, stored, expected, place, state }
     }
 
     /// The decoded length if it is known without reading anything.
@@ -88,7 +66,7 @@ impl ZstdStream {
 
     #[cfg(test)]
     pub fn is_damaged(&self) -> bool {
-        self.state.lock().is_damaged()
+        self.state.lock().damage.is_found()
     }
 
     /// The decoded length: recorded in the headers of all frames, or found by decoding those where it is not.
@@ -104,19 +82,11 @@ impl ZstdStream {
         if self.is_last(offset, len) && self.state.lock().total().is_none() {
             return Ok(None);
         }
-        let mut bytes = Vec::with_capacity(len);
-        while bytes.len() < len {
-            let at = offset + bytes.len() as u64;
-            let Some(here) = self.state.lock().locate(at)? else { return Ok(None) };
-            let Some(block) = self.engine.cache.get(self.id, here.block()) else { return Ok(None) };
-            let from = here.within(&block);
-            if from.is_empty() {
-                return Err(self.nothing_at(at));
-            }
-            bytes.extend_from_slice(&from[..from.len().min(len - bytes.len())]);
-        }
-        self.source.check()?;
-        Ok(Some(bytes))
+        let locate = |at| self.state.lock().locate(at);
+        let Some(bytes) = decoded::cached(&self.engine, self.id, len, offset, &locate)? else {
+            return Ok(None);
+        };
+        self.source.check().map(|()| Some(bytes))
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
@@ -124,20 +94,17 @@ impl ZstdStream {
         if self.is_last(offset, buf.len()) {
             self.total()?;
         }
-        let mut rest = buf;
-        let mut at = offset;
-        while !rest.is_empty() {
+        in_pieces(buf, offset, &mut |rest, at| {
             let here = self.locate(at)?;
             let block = self.block(&here)?;
             let from = here.within(&block);
-            if from.is_empty() {
+            let count = from.len().min(rest.len());
+            if count == 0 {
                 return Err(self.nothing_at(at));
             }
-            let count = from.len().min(rest.len());
             rest[..count].copy_from_slice(&from[..count]);
-            rest = &mut rest[count..];
-            at += count as u64;
-        }
+            Ok(count)
+        })?;
         // Cached blocks are right, but a changed container is an error everywhere, not by chance.
         self.source.check()
     }
@@ -180,15 +147,14 @@ impl ZstdStream {
 
     /// Decodes frame `index` to know its length.
     fn learn(&self, table: &Table, index: usize) -> Result<()> {
-        let known = |state: &State| match state.damage(index) {
-            Some(error) => Some(Err(error)),
-            None => state.knows_length(index).then_some(Ok(())),
+        let known = |state: &mut Shared<State>| {
+            state.damage.or(index as u64, || state.knows_length(index).then_some(()))
         };
-        self.once(index, known, || self.decode(table, index).map(drop))
+        self.state.once(index as u64, known, || self.decode(table, index).map(drop))
     }
 
     fn table(&self) -> Result<Arc<Table>> {
-        self.once(
+        self.state.once(
             SCAN,
             |state| state.table().map(Ok),
             || {
@@ -198,7 +164,7 @@ impl ZstdStream {
                 let cut = table.cut.clone();
                 self.state.lock().set_table(table.clone());
                 if let Some(error) = cut {
-                    self.condemn_from(table.frames.len(), error);
+                    self.state.condemn(table.frames.len() as u64, error);
                 }
                 self.check_total()?;
                 Ok(table)
@@ -211,29 +177,15 @@ impl ZstdStream {
         if let Some(block) = self.engine.cache.get(self.id, here.block()) {
             return Ok(block);
         }
-        let frame = match self.frame(here.frame)? {
-            Decoded::Small(block) => return Ok(block),
-            Decoded::Spilled(frame) => frame,
-        };
-        let spill = &self.engine.spill;
-        let piece = frame.read((here.within / PIECE as u64) as usize, spill);
-        // Its next reader may have more luck with the disk.
-        let piece = piece.inspect_err(|_| spill.forget((self.id, here.frame as u64)))?;
-        Ok(self.engine.cache.insert(self.id, here.block(), &piece))
+        self.frame(here.unit as usize)?.block(&self.engine, self.id, here)
     }
 
     fn frame(&self, index: usize) -> Result<Decoded> {
         let table = self.table()?;
-        let at_hand = |state: &State| match state.damage(index) {
-            Some(error) => Some(Err(error)),
-            None => self.at_hand(index).map(Ok),
-        };
-        self.once(index, at_hand, || self.decode(&table, index))
-    }
-
-    fn at_hand(&self, index: usize) -> Option<Decoded> {
-        let small = self.engine.cache.get(self.id, state::block_number(index, 0)).map(Decoded::Small);
-        small.or_else(|| self.engine.spill.get((self.id, index as u64)).map(Decoded::Spilled))
+        let key = (self.id, index as u64);
+        let at_hand =
+            |state: &mut Shared<State>| state.damage.or(key.1, || Decoded::at_hand(&self.engine, key));
+        self.state.once(key.1, at_hand, || self.decode(&table, index))
     }
 
     fn decode(&self, table: &Table, index: usize) -> Result<Decoded> {
@@ -249,17 +201,15 @@ impl ZstdStream {
         let decoded = job.run();
         // Of a changed container nothing is kept, neither bytes nor damage.
         self.source.check().inspect_err(|_| self.engine.spill.forget(job.key))?;
-        let decoded = decoded.map_err(|error| self.condemn(index, error))?;
+        let decoded = decoded.map_err(|error| self.state.condemn_alone(job.key.1, error))?;
         if let Some(needed) = frame.len.filter(|len| *len != decoded.len()) {
             self.engine.spill.forget(job.key);
             let problem =
                 format!("the zstd frame decodes to {} bytes, the seek table needs {needed}", decoded.len());
             let error = Error::damaged(self.place.at(frame.stored.start), problem);
-            return Err(self.condemn_from(index, error));
+            return Err(self.state.condemn(job.key.1, error));
         }
-        if let Decoded::Small(block) = &decoded {
-            self.engine.cache.insert(self.id, state::block_number(index, 0), block);
-        }
+        decoded.keep(&self.engine, job.key);
         self.state.lock().learned(index, decoded.len());
         self.check_total()?;
         Ok(decoded)
@@ -271,76 +221,14 @@ impl ZstdStream {
         match (self.expected, total) {
             (Some(needed), Some(total)) if needed != total => {
                 let problem = format!("decodes to {total} bytes, its description needs {needed}");
-                Err(self.condemn_from(0, Error::damaged(self.place.at(self.stored.start), problem)))
+                Err(self.state.condemn(0, Error::damaged(self.place.at(self.stored.start), problem)))
             }
             _ => Ok(()),
         }
     }
 
-    /// Records that frame `index` is damaged, or more than a limit allows. An error of the source or the spill is passed on and not kept: it
-    /// may be of another cause next time.
-    fn condemn(&self, index: usize, error: Error) -> Error {
-        if error.lasts() {
-            let is_first = self.state.lock().condemn(index, &error);
-            say(is_first, &error);
-        }
-        error
-    }
-
-    /// Records that nothing from frame `index` on can be trusted.
-    fn condemn_from(&self, index: usize, error: Error) -> Error {
-        let is_first = self.state.lock().condemn_from(index, &error);
-        say(is_first, &error);
-        error
-    }
-
-    /// What `found` finds, or what `work` brings; who comes meanwhile waits and looks again.
-    fn once<T>(
-        &self,
-        work: usize,
-        found: impl Fn(&State) -> Option<Result<T>>,
-        make: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        let mut state = self.state.lock();
-        loop {
-            if let Some(found) = found(&state) {
-                return found;
-            }
-            if state.announce(work) {
-                break;
-            }
-            self.progress.wait(&mut state);
-        }
-        drop(state);
-        let _announced = Announced { stream: self, work };
-        make()
-    }
-
     fn nothing_at(&self, position: u64) -> Error {
         Error::damaged(self.place.clone(), format!("nothing decodes to byte {position}"))
-    }
-}
-
-fn say(is_first: bool, error: &Error) {
-    if is_first {
-        let given = match error {
-            Error::Unsupported { .. } => "the error \"operation not supported\"",
-            _ => "an input/output error",
-        };
-        log::error!("{error}; reads of it give {given}");
-    }
-}
-
-/// The announcement of work; withdrawn when it ends, however it ends.
-struct Announced<'a> {
-    stream: &'a ZstdStream,
-    work: usize,
-}
-
-impl Drop for Announced<'_> {
-    fn drop(&mut self) {
-        self.stream.state.lock().withdraw(self.work);
-        self.stream.progress.notify_all();
     }
 }
 
