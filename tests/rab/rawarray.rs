@@ -185,3 +185,30 @@ fn a_format_that_is_named_is_not_looked_for() {
     let said = rab(&[&"ls", &file, &"--format", &"RawArray"]);
     assert!(said.code == 11 && said.err.contains("does not begin with \"rawarray\""), "{said:?}");
 }
+
+/// Numbers that numpy has no type for are the same numbers after they were unpacked and packed, or converted.
+#[test]
+fn foreign_numbers_keep_their_type_and_byte_order() {
+    let dir = scratch();
+    for (eltype, elbyte, part) in
+        [(4, 4, 2), (1, 16, 16), (2, 16, 16), (3, 16, 16), (4, 32, 16), (5, 2, 2), (1, 3, 3), (4, 10, 5)]
+    {
+        let values: Vec<u8> = (0..6 * elbyte as u8).map(|n| n.wrapping_mul(37)).collect();
+        let header =
+            |flags| [flags, eltype, elbyte, 6 * elbyte, 2, 3, 2].into_iter().flat_map(u64::to_le_bytes);
+        let little: Vec<u8> = b"rawarray".iter().copied().chain(header(0)).chain(values.clone()).collect();
+        let turned = values.chunks(part).flat_map(|number| number.iter().rev().copied());
+        let big: Vec<u8> = b"rawarray".iter().copied().chain(header(1)).chain(turned).collect();
+        for file in [&little, &big] {
+            let [x, out, again] = ["x.ra", "out", "again.ra"].map(|name| dir.path().join(name));
+            std::fs::write(&x, file).unwrap();
+            good(&[&"unpack", &"-f", &x, &out]);
+            let said = rab(&[&"pack", &"-f", &again, &out]);
+            assert_eq!(said.code, 0, "{said:?}");
+            assert!(std::fs::read(&again).unwrap() == little, "packed: {eltype} {elbyte}");
+            let said = rab(&[&"convert", &"-f", &x, &again]);
+            assert_eq!(said.code, 0, "{said:?}");
+            assert!(std::fs::read(&again).unwrap() == little, "converted: {eltype} {elbyte}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 //!
 //! - Two axes: rows and columns in greys, from black at the 1st to white at the 99th percentile of what is shown.
 //! - Three axes, the last one of 3 or 4, of bytes: colours as they are.
+//! - No axis: one grey pixel.
 //! - More axes: what is in the middle of the first ones.
 //! - One axis, or signals (of two axes one at least a hundred times as long as the other): for each pixel along the
 //!   time the least and the greatest value.

@@ -46,7 +46,9 @@ impl Plan {
             return None;
         }
         match *shape {
-            [] => None,
+            [] => {
+                Some(Plan { width: 1, height: 1, channels: 1, what: What::Image(Slab { axes: Vec::new() }) })
+            }
             [samples] => Some(signal(Vec::new(), 1, samples, Layout::Only)),
             [.., height, width, colours] if array.dtype.element == BYTE && matches!(colours, 3 | 4) => {
                 let mut plan = image(middle(shape, 3), height, width);

@@ -47,6 +47,7 @@ fn greys_go_from_black_to_white() {
     // All the same, nothing, and numbers that are too far apart for their difference.
     assert_eq!(picture("uint8", &[2, 1], Order::C, &[7, 7]).3, [128, 128]);
     assert_eq!(picture("float32", &[1, 2], Order::C, &le(&[nan, nan])).3, [0, 0]);
+    assert_eq!(picture("float32", &[], Order::C, &le(&[7.0])), (1, 1, 1, vec![128]));
     let far = [f64::MIN, f64::MAX, 0.0].iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
     assert_eq!(picture("float64", &[3, 1], Order::C, &far).3, [0, 255, 128]);
     // Few of another value are seen.
@@ -144,7 +145,7 @@ fn short_signals_are_lines_and_nan_is_a_gap() {
 
 #[test]
 fn nothing_has_no_picture() {
-    for (name, shape) in [("uint8", &[0][..]), ("float32", &[3, 0]), ("float32", &[])] {
+    for (name, shape) in [("uint8", &[0][..]), ("float32", &[3, 0])] {
         assert!(!Png.shows(&about(Some(array(name, Endian::Little, shape, Order::C)), None)));
     }
     let vast = array("uint8", Endian::Little, &[u64::MAX, u64::MAX], Order::C);

@@ -44,10 +44,11 @@ impl Writer {
         let mut notes = Vec::new();
         match dataset.what {
             What::Array(array) => {
-                let words = Words::of(array, dataset.origin, &mut notes).map_err(io::Error::other)?;
+                let words = Words::of(array, dataset.origin.or(dataset.facts), &mut notes)
+                    .map_err(io::Error::other)?;
                 let mut data = Exactly::new(data, words.size);
                 self.write(|to| to.write_all(&words.header()))?;
-                self.write(|to| rows::write(array, &mut data, to, self.file.directory()))?;
+                self.write(|to| rows::write(array, words.swapped, &mut data, to, self.file.directory()))?;
             }
             What::Bytes | What::Text => {
                 notes.push("it is written as an array of uint8".into());

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::array::{AnyArray, Array, Endian, Order, Slab};
+use crate::array::{AnyArray, Array, Dtype, Endian, Order, Slab};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -14,20 +14,31 @@ const PIECE: usize = 256 << 10;
 /// So many bytes are put in another order at once, if a row of the first axis is not longer.
 const MOST: u64 = 32 << 20;
 
-/// Writes all of `data`, which is as `array` says; a temporary file that is needed for it is in `directory`.
-pub fn write(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: &Path) -> io::Result<()> {
+/// Writes all of `data`, which has the shape and order of `array`; each `swapped` bytes of it are in reverse, if those
+/// are more than 1. A temporary file that is needed for it is in `directory`.
+pub fn write(
+    array: &Array,
+    swapped: usize,
+    data: &mut dyn Read,
+    to: &mut dyn Write,
+    directory: &Path,
+) -> io::Result<()> {
     let has_order = array.shape.iter().filter(|size| **size != 1).count() > 1;
-    if array.order == Order::F && has_order && !array.shape.contains(&0) {
-        return rows(array, data, to, directory);
+    let has_bytes = array.dtype.element.size > 0 && !array.shape.contains(&0);
+    match array.order == Order::F && has_order && has_bytes {
+        true => rows(array, swapped, data, to, directory),
+        false => little_endian(swapped, data, to),
     }
-    let swapped = array.dtype.element.swapped() as usize;
-    if array.dtype.endian == Endian::Little || swapped == 1 {
+}
+
+fn little_endian(swapped: usize, data: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
+    if swapped < 2 {
         return io::copy(data, to).map(drop);
     }
     let mut piece = Vec::new();
     loop {
         piece.clear();
-        data.take((PIECE - PIECE % swapped) as u64).read_to_end(&mut piece)?;
+        data.take((PIECE - PIECE % swapped).max(swapped) as u64).read_to_end(&mut piece)?;
         if piece.is_empty() {
             return Ok(());
         }
@@ -37,10 +48,18 @@ pub fn write(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: 
 }
 
 /// The first axis is fastest in `data`: it is put into a file, and read a few rows at a time.
-fn rows(array: &Array, data: &mut dyn Read, to: &mut dyn Write, directory: &Path) -> io::Result<()> {
+fn rows(
+    array: &Array,
+    swapped: usize,
+    data: &mut dyn Read,
+    to: &mut dyn Write,
+    directory: &Path,
+) -> io::Result<()> {
     let mut file = tempfile::tempfile_in(directory)?;
-    let len = io::copy(data, &mut file)?;
+    little_endian(swapped, data, &mut file)?;
+    let len = file.stream_position()?;
     file.seek(SeekFrom::Start(0))?;
+    let array = &Array { dtype: Dtype { endian: Endian::Little, ..array.dtype }, ..array.clone() };
     let count = array.shape.first().copied().unwrap_or(1);
     let at_once = (MOST / (len / count.max(1)).max(1)).clamp(1, count);
     for first in (0..count).step_by(at_once as usize) {

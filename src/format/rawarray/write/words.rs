@@ -2,19 +2,21 @@
 
 use super::super::MAGIC;
 use super::header;
-use crate::array::{Array, Element, Kind, Record, byte_len};
+use crate::array::{Array, Cell, Element, Endian, Kind, Record, byte_len};
 use crate::yaml::Node;
 
 pub struct Words {
     eltype: u64,
     elbyte: u64,
     pub size: u64,
+    /// How many of the bytes that are written are in reverse, one after the other; 0: none.
+    pub swapped: usize,
     dims: Vec<u64>,
 }
 
 impl Words {
     /// What is lost goes into `notes`; the error is why it cannot be written. Of elements whose meaning is not known
-    /// here, `origin` (the words of another file) may tell the class.
+    /// here, `origin` (the words of another file, or what a mount's sidecar says of one) may tell the class.
     pub fn of(array: &Array, origin: Option<&Node>, notes: &mut Vec<String>) -> Result<Words, String> {
         let Element { kind, size } = array.dtype.element;
         if array.shape.len() as u64 > header::MOST_DIMS {
@@ -24,6 +26,8 @@ impl Words {
         let len = byte_len(array.dtype.element, &array.shape).filter(|len| *len <= i64::MAX as u64);
         let len =
             len.ok_or_else(|| format!("there is no array of {} and shape {:?}", array.dtype, array.shape))?;
+        let is_big = array.dtype.endian == Endian::Big;
+        let mut swapped = if is_big { array.dtype.element.swapped() } else { 0 };
         let eltype = match kind {
             Kind::Bool => {
                 notes.push("its type bool is written as uint8, which all readers know".into());
@@ -35,18 +39,24 @@ impl Words {
             Kind::Complex => 4,
             Kind::Bfloat => 5,
             Kind::Opaque => {
-                match array.record.as_deref().map(Record::foreign_type) {
+                let record = array.record.as_deref();
+                let is_void = |record: &Record| matches!(record.cell(), Some(Cell::Void(_)));
+                let known =
+                    origin.filter(|_| record.is_none_or(is_void)).and_then(|words| class(words, size));
+                match record.map(Record::foreign_type) {
+                    _ if known.is_some() => {}
                     Some(Some(text)) => notes.push(format!("its type {text} is left out: it is bytes")),
                     Some(None) => notes
                         .push("the fields of its elements are not described: --dtype says them again".into()),
                     None => {}
                 }
-                origin.and_then(|origin| class(origin, size)).unwrap_or(0)
+                swapped = known.as_ref().map_or(0, |class| class.swapped);
+                known.map_or(0, |class| class.eltype)
             }
         };
         // The numpy view has the last axis fastest, and that one is the first of the dims.
         let dims = array.shape.iter().rev().copied().collect();
-        Ok(Words { eltype, elbyte: size.into(), size: len, dims })
+        Ok(Words { eltype, elbyte: size.into(), size: len, swapped: swapped as usize, dims })
     }
 
     pub fn header(&self) -> Vec<u8> {
@@ -56,9 +66,22 @@ impl Words {
     }
 }
 
-/// Of numbers of odd sizes that are the same there.
-fn class(origin: &Node, size: u32) -> Option<u64> {
-    let word = |name: &str| origin.get(name).and_then(Node::as_u64);
-    let is_same = word("elbyte") == Some(size.into());
-    word("eltype").filter(|eltype| is_same && (1..=4).contains(eltype))
+struct Class {
+    eltype: u64,
+    swapped: u32,
+}
+
+/// Of numbers that are only bytes to numpy (complex32, bfloat16, 128 bits and odd sizes), if they have this size there.
+fn class(words: &Node, size: u32) -> Option<Class> {
+    let word = |name: &str| words.get(name).and_then(Node::as_u64);
+    let is = |name: &str, what: &str| words.get(name).and_then(Node::as_str) == Some(what);
+    let eltype = word("eltype").filter(|_| word("elbyte") == Some(size.into()))?;
+    let part = match (eltype, size) {
+        (1..=3, _) | (5, 2) => size,
+        (4, _) => size / 2,
+        _ => return None,
+    };
+    // What LEB128 decodes to is little-endian, whatever the header says.
+    let is_big = is("endianness", "big") && !is("compression", "leb128");
+    Some(Class { eltype, swapped: if is_big { part } else { 0 } })
 }
