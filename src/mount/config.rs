@@ -23,8 +23,19 @@ pub enum Mode {
     Foreground,
     /// Mount privately, run this command, unmount.
     Command(Vec<OsString>),
-    /// Unmount these; nothing is mounted and `sources` is empty.
-    Unmount(Vec<PathBuf>),
+    /// Unmount; nothing is mounted and `sources` is empty.
+    Unmount(Unmount),
+    /// Print the user's mounts; nothing is mounted and `sources` is empty.
+    List,
+}
+
+/// What is to be unmounted, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmount {
+    /// None: all that this user has mounted.
+    pub mountpoints: Option<Vec<PathBuf>>,
+    /// Detach what is in use.
+    pub lazy: bool,
 }
 
 /// What is shown of the sources.

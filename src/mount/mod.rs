@@ -8,6 +8,8 @@ mod allocator;
 mod command;
 pub mod config;
 mod daemon;
+mod dead;
+mod list_command;
 mod logging;
 mod mountinfo;
 mod mountpoint;
@@ -50,12 +52,14 @@ pub fn run<F: fuser::Filesystem>(
     if let Err(error) = logging::start(config) {
         return fail(&error);
     }
-    if let Mode::Unmount(mountpoints) = &config.mode {
-        return unmount_command::run(mountpoints);
+    match &config.mode {
+        Mode::Unmount(asked) => return unmount_command::run(asked),
+        Mode::List => return list_command::run(),
+        _ => dead::clear_private(),
     }
     let ready = source_exists(config).and_then(|()| match config.mode {
         Mode::Command(_) => preflight::check(config).map(|()| None),
-        _ => mountpoint::choose(config).and_then(|place| preflight::check(config).map(|()| Some(place))),
+        _ => place(config).and_then(|place| preflight::check(config).map(|()| Some(place))),
     });
     let place = ready.as_ref().ok().and_then(Option::as_ref).map(|place| place.path.clone());
     let config = &Config { mountpoint: place, ..config.clone() };
@@ -66,6 +70,11 @@ pub fn run<F: fuser::Filesystem>(
         (Ok(Some(place)), _) => foreground(config, &place, open),
         (Ok(None), _) => ExitCode::SUCCESS,
     }
+}
+
+fn place(config: &Config) -> Result<Place> {
+    dead::clear_at(&mountpoint::locate(&mountpoint::wanted(config)?)?);
+    mountpoint::choose(config)
 }
 
 /// A mistyped name should be said before anything about the mountpoint.

@@ -58,6 +58,11 @@ impl Entry {
         self.options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok())
     }
 
+    /// Is it a mount that this user made with rab-mount?
+    pub fn is_own(&self) -> bool {
+        self.is_ours() && self.owner() == Some(nix::unistd::geteuid().as_raw())
+    }
+
     /// Ids are reused, so the other columns have a say too.
     pub fn is_same_mount(&self, other: &Entry) -> bool {
         self.id == other.id && self.device == other.device && self.mountpoint == other.mountpoint

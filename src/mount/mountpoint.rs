@@ -32,12 +32,17 @@ pub struct Created {
     pub born: u64,
 }
 
+/// The mountpoint as the user would type it.
+pub fn wanted(config: &Config) -> Result<PathBuf> {
+    match &config.mountpoint {
+        Some(path) => Ok(path.clone()),
+        None => derived(config.source()),
+    }
+}
+
 /// Where to mount, checked as far as it can be without changing anything.
 pub fn choose(config: &Config) -> Result<Place> {
-    let shown = match &config.mountpoint {
-        Some(path) => path.clone(),
-        None => derived(config.source())?,
-    };
+    let shown = wanted(config)?;
     let path = locate(&shown)?;
     outside_of_sources(config, &path)?;
     let table = table()?;
@@ -114,9 +119,11 @@ pub fn table() -> Result<Vec<Entry>> {
 }
 
 fn already_mounted(shown: &Path, entry: &Entry) -> Error {
-    // Asked for what no cache answers: a stat may succeed for a while after the daemon died.
-    let dead = nix::sys::statvfs::statvfs(&entry.mountpoint) == Err(nix::errno::Errno::ENOTCONN);
-    let what = if dead { "a dead mount (its daemon was killed)" } else { "already mounted by rab-mount" };
+    let what = if super::dead::answers_nothing(&entry.mountpoint) {
+        "a dead mount (its daemon was killed)"
+    } else {
+        "already mounted by rab-mount"
+    };
     Error::mountpoint(
         shown,
         format!(
@@ -227,21 +234,35 @@ pub fn claim(place: &Place) -> Result<Option<nix::fcntl::Flock<File>>> {
 }
 
 /// Somebody may hold a lock on it for other reasons, or we may not read it: then we go on without.
-fn lock(path: &Path) -> Option<nix::fcntl::Flock<File>> {
+pub fn lock(path: &Path) -> Option<nix::fcntl::Flock<File>> {
     let parent = File::open(path.parent().unwrap_or(path)).ok()?;
     super::registry::lock_within(parent, std::time::Duration::from_secs(2))
 }
 
-/// A new private directory for a command's mount, under `$TMPDIR` or `/tmp`.
+/// What private directories are called: this, the process's number, `-` and a number.
+const PRIVATE: &str = "rab-mount-";
+
+/// Is it called like one that [`private`] makes?
+pub fn is_private(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()?.strip_prefix(PRIVATE)?.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.is_some_and(|(pid, attempt)| is_number(pid) && is_number(attempt))
+}
+
+/// Where private directories are made: `$TMPDIR` or `/tmp`.
+pub fn temporary() -> PathBuf {
+    std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map_or_else(|| "/tmp".into(), PathBuf::from)
+}
+
+/// A new private directory for a command's mount.
 pub fn private() -> Result<(Place, Created)> {
-    let parent = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).unwrap_or_else(|| "/tmp".into());
-    let parent = Path::new(&parent);
+    let parent = &*temporary();
     let fail = |cause: io::Error| {
         Error::mountpoint(parent, format!("no temporary directory can be created here: {cause}; set TMPDIR"))
     };
     let parent_path = parent.canonicalize().map_err(fail)?;
     for attempt in 0..1000 {
-        let path = parent_path.join(format!("rab-mount-{}-{attempt}", std::process::id()));
+        let path = parent_path.join(format!("{PRIVATE}{}-{attempt}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => {
                 let created = identity(&path).map_err(fail)?;
@@ -279,6 +300,15 @@ mod tests {
         assert!(check(dir.path(), dir.path(), true).unwrap());
         assert!(!check(&file, &dir.path().join("new"), false).unwrap());
         assert_eq!(locate(&dir.path().join("no/dir")).unwrap_err().exit_code(), 20);
+    }
+
+    #[test]
+    fn private_directories_are_known_by_their_names() {
+        let is = |name: &str| is_private(Path::new(name));
+        assert!(is("/tmp/rab-mount-17-0") && is("/x/rab-mount-1-999"));
+        assert!(
+            !is("/tmp/rab-mount-17") && !is("/tmp/rab-mount--0") && !is("/tmp/rab-mount-a-0") && !is("/")
+        );
     }
 
     #[test]

@@ -160,6 +160,13 @@ fn namespace() -> Option<String> {
 }
 
 impl State {
+    /// How long ago the daemon announced itself; None if it does not live any more.
+    pub fn age(self) -> Option<Duration> {
+        let since = self.file.metadata().and_then(|meta| meta.modified());
+        let is_living = lock_within(self.file, Duration::ZERO).is_none();
+        is_living.then(|| since.ok().and_then(|since| since.elapsed().ok()).unwrap_or_default())
+    }
+
     /// Waits until the daemon is gone (it holds the lock until it ends); false if it is still there then.
     pub fn wait_until_gone(self, time: Duration) -> bool {
         let end = Instant::now() + time;

@@ -1,6 +1,8 @@
 //! `rab-mount -u MOUNTPOINT...`: unmounts, dead mounts too, and returns when the daemon is gone and a
-//! directory that it created is removed. Every mountpoint is tried; the first error decides the exit code.
+//! directory that it created is removed. Every mountpoint is tried; the first error decides the exit code. With
+//! `--lazy` what is in use is detached, and its daemon serves it until the last file is closed.
 
+use super::config::Unmount;
 use super::mountinfo::{self, Entry};
 use super::unmount::{Refusal, unmount};
 use super::{fail, mountpoint, registry};
@@ -11,10 +13,18 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub fn run(mountpoints: &[PathBuf]) -> ExitCode {
+pub fn run(asked: &Unmount) -> ExitCode {
+    let mountpoints = match &asked.mountpoints {
+        Some(mountpoints) => Ok(mountpoints.clone()),
+        None => own(),
+    };
+    let mountpoints = match mountpoints {
+        Ok(mountpoints) => mountpoints,
+        Err(error) => return fail(&error),
+    };
     let mut code = ExitCode::SUCCESS;
-    for shown in mountpoints {
-        if let Err(error) = one(shown) {
+    for shown in &mountpoints {
+        if let Err(error) = one(shown, asked.lazy) {
             let this = fail(&error);
             code = if code == ExitCode::SUCCESS { this } else { code };
         }
@@ -22,7 +32,13 @@ pub fn run(mountpoints: &[PathBuf]) -> ExitCode {
     code
 }
 
-fn one(shown: &Path) -> Result<()> {
+/// What this user has mounted, the last first: it may lie in another or on it.
+fn own() -> Result<Vec<PathBuf>> {
+    let table = mountpoint::table()?;
+    Ok(table.into_iter().rev().filter(Entry::is_own).map(|entry| entry.mountpoint).collect())
+}
+
+fn one(shown: &Path, lazy: bool) -> Result<()> {
     let path = mountpoint::locate(shown)?;
     let table = mountpoint::table()?;
     let entry = match mountinfo::topmost(&table, &path) {
@@ -36,7 +52,7 @@ fn one(shown: &Path) -> Result<()> {
         None => {
             return Err(Error::mountpoint(
                 shown,
-                "is not a rab-mount mount: 'findmnt -t fuse.rab-mount' lists those that are",
+                "is not a rab-mount mount: 'rab-mount --list' and 'findmnt -t fuse.rab-mount' list those that are",
             ));
         }
     };
@@ -44,13 +60,22 @@ fn one(shown: &Path) -> Result<()> {
     let owner = entry.owner().unwrap_or(me);
     // Found before unmounting: a daemon that ends removes it.
     let state = registry::find(&[owner, me], entry.device);
-    unmount(entry, false).map_err(|refusal| refused(shown, entry, me, refusal))?;
+    let is_detached = match unmount(entry, false) {
+        Err(Refusal::Busy) if lazy => unmount(entry, true).map(|()| true),
+        unmounted => unmounted.map(|()| false),
+    };
+    let is_detached = is_detached.map_err(|refusal| refused(shown, entry, me, refusal))?;
     let Some(state) = state else {
         return Ok(());
     };
     // First, since that also releases what other mount namespaces still hold of it.
     if let Some(created) = state.created {
         mountpoint::remove_after(&path, created);
+    }
+    if is_detached {
+        // A dead daemon left its state file.
+        state.wait_until_gone(Duration::ZERO);
+        return Ok(());
     }
     let pid = state.pid;
     if !state.wait_until_gone(PATIENCE) {
@@ -69,7 +94,7 @@ fn refused(shown: &Path, entry: &Entry, me: u32, refusal: Refusal) -> Error {
     let problem = match refusal {
         Refusal::Busy => format!(
             "is in use: see who uses it with 'fuser -vm {dir}' and close that, or detach it with \
-             'fusermount3 -uz {dir}'"
+             'rab-mount -u --lazy {dir}': it is then served until the last file is closed"
         ),
         Refusal::Covered(what) => {
             format!("something else is mounted on it or inside it: unmount {what} first")

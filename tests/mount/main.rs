@@ -30,6 +30,7 @@ mod samples;
 mod sources;
 mod tools;
 mod underneath;
+mod unmounting;
 mod unpacked;
 mod users;
 mod views;

@@ -276,6 +276,46 @@ fn root_clears_what_a_users_killed_daemon_left() {
     assert_eq!(site.left(), "");
 }
 
+#[test]
+fn a_user_detaches_a_mount_in_use_and_sees_only_ones_own() {
+    if me() != ROOT {
+        return;
+    }
+    let site = site();
+    site.ok(&["run.rab", "mnt"]);
+    prints(
+        &site,
+        NOBODY,
+        "$M --list; $M run.rab theirs/mnt; $M --list | cut -f 2",
+        &format!("{}/theirs/mnt\n", site.path.display()),
+    );
+    let script = "exec 3< theirs/mnt/small; $M -u theirs/mnt 2> /dev/null; echo $?; \
+                  $M -u --lazy theirs/mnt; echo $?; ls theirs; cat <&3";
+    prints(&site, NOBODY, script, "20\n0\nrun.rab\nsmall");
+    prints(&site, NOBODY, "$M run.rab theirs/mnt; $M -u --all; $M --list; ls theirs", "run.rab\n");
+    assert_eq!(site.ok(&["--list"]).out.lines().count(), 1);
+    site.ok(&["-u", "--all"]);
+    eventually("nothing is left", || site.left().is_empty());
+}
+
+#[test]
+fn a_user_replaces_a_dead_mount() {
+    if me() != ROOT {
+        return;
+    }
+    let site = site();
+    prints(&site, NOBODY, "$M run.rab theirs/mnt", "");
+    site.signal(Signal::SIGKILL);
+    eventually("it is dead", || site.processes().is_empty());
+    prints(
+        &site,
+        NOBODY,
+        "$M run.rab theirs/mnt && cat theirs/mnt/small; $M -u theirs/mnt; ls theirs",
+        "smallrun.rab\n",
+    );
+    assert_eq!(site.left(), "");
+}
+
 // Sharing.
 
 #[test]

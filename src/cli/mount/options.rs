@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 const USAGE: &str = "rab-mount [OPTIONS] SOURCE... [MOUNTPOINT]
        rab-mount [OPTIONS] SOURCE... -- COMMAND [ARG {} ...]
-       rab-mount -u MOUNTPOINT...";
+       rab-mount -u [--lazy] MOUNTPOINT...
+       rab-mount -u [--lazy] --all
+       rab-mount --list";
 
 const SHORT_NOTE: &str = "See 'rab-mount --help' or rab-mount(1) for more.";
 
@@ -20,6 +22,8 @@ Examples:
   rab-mount a.rab b.rab dir /mnt/x     /mnt/x/a.rab/, /mnt/x/b.rab/ and /mnt/x/dir/
   rab-mount run7.rab /mnt/x            mount on /mnt/x
   rab-mount -u /mnt/x                  unmount
+  rab-mount -u --lazy /mnt/x           unmount although a program has files of it open
+  rab-mount --list                     what you have mounted, and where
   rab-mount run7.rab -- ls -l {}       mount privately, run ls, unmount
   rab-mount -f -v run7.rab /mnt/x      stay in the foreground; Ctrl-C unmounts
   mount -t fuse.rab-mount run7.rab /mnt/x -o allow_other
@@ -52,7 +56,7 @@ pub struct Options {
     /// Of a directory every container in it becomes a directory of its datasets; other files are shown as they are.
     /// Several sources are shown side by side. Without a mountpoint, a directory named after the file without its
     /// extension is used in the current directory. A mountpoint that does not exist is created, and removed when it is unmounted.
-    #[arg(value_name = "SOURCE", required = true)]
+    #[arg(value_name = "SOURCE", required_unless_present_any = ["list", "all"])]
     pub paths: Vec<PathBuf>,
 
     /// Mount privately, run this command, unmount, and return its exit code
@@ -71,6 +75,25 @@ pub struct Options {
     /// Returns when the daemon is gone and a directory that rab-mount created is removed.
     #[arg(short, long, conflicts_with_all = ["foreground", "command"])]
     pub unmount: bool,
+
+    /// With -u: detach mounts that are in use
+    ///
+    /// A mount that a program has files of open, or works in, is taken away from the directory tree at once, and its daemon
+    /// serves those files until the last one is closed.
+    #[arg(short = 'z', long, requires = "unmount")]
+    pub lazy: bool,
+
+    /// With -u: unmount all that you have mounted with rab-mount
+    #[arg(long, requires = "unmount", conflicts_with = "paths")]
+    pub all: bool,
+
+    /// Print what you have mounted with rab-mount: SOURCE, MOUNTPOINT, PID and AGE, separated by tabs
+    ///
+    /// One line for each mount, nothing if there is none. PID is that of the daemon, and AGE is [[DAYS-]HOURS:]MINUTES:SECONDS.
+    /// Of a dead mount, whose daemon was killed, PID is - and AGE is dead. In names a tab is \011, a newline \012 and
+    /// a backslash \134.
+    #[arg(long, conflicts_with_all = ["paths", "unmount", "foreground", "command"])]
+    pub list: bool,
 
     /// Mount options as mount(8) passes them: names of long options, and those of mount(8)
     ///

@@ -5,6 +5,7 @@ use super::list;
 use super::options::{Options, Settings};
 use crate::mount::config::{
     Config, DEFAULT_CACHE, DEFAULT_INDEX_MEMORY, DEFAULT_INDEX_SIZE, DEFAULT_THREADS, MIN_CACHE, Mode,
+    Unmount,
 };
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -17,8 +18,13 @@ pub fn resolve(mut options: Options) -> Result<Config> {
     }
     let settings = merged(options.settings.clone(), from_list);
     let mut config = with_settings(settings)?;
+    if options.list {
+        config.mode = Mode::List;
+        return Ok(config);
+    }
     if options.unmount {
-        config.mode = Mode::Unmount(options.paths);
+        let mountpoints = (!options.all).then_some(options.paths);
+        config.mode = Mode::Unmount(Unmount { mountpoints, lazy: options.lazy });
         return Ok(config);
     }
     if options.rw {
@@ -199,6 +205,23 @@ mod tests {
         let c = config(&["a.rab", "--auto-unmount", "--allow-other"]).unwrap();
         assert!(!c.allow_root && c.umask == 0);
         assert_eq!(config(&["a.rab", "-o", "allow_root,allow_other"]).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn what_is_unmounted_and_how() {
+        let unmount = |args: &[&str]| match config(args).unwrap().mode {
+            Mode::Unmount(unmount) => unmount,
+            mode => panic!("{mode:?}"),
+        };
+        let some = Unmount { mountpoints: Some(vec!["a".into(), "b".into()]), lazy: false };
+        assert_eq!(unmount(&["-u", "a", "b"]), some);
+        assert_eq!(unmount(&["-uz", "a", "b"]), Unmount { lazy: true, ..some });
+        assert_eq!(unmount(&["-u", "--all", "--lazy"]), Unmount { mountpoints: None, lazy: true });
+        assert_eq!(config(&["--list"]).unwrap().mode, Mode::List);
+        for wrong in [&["-u"][..], &["--lazy", "a"], &["--all"], &["-u", "--all", "a"], &["--list", "a"], &[]]
+        {
+            assert!(Options::try_parse_from([&["rab-mount"], wrong].concat()).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]
