@@ -96,6 +96,8 @@ pub struct Config {
     /// The mountpoint as it was typed, and to who opens the sources as it is. None: named after the source, or private
     /// for a command.
     pub mountpoint: Option<PathBuf>,
+    /// mount(8) called: the mountpoint has to exist.
+    pub by_mount: bool,
     pub mode: Mode,
     /// Bytes, never less than [`MIN_CACHE`].
     pub cache_size: u64,
@@ -136,6 +138,7 @@ impl Default for Config {
         Config {
             sources: Vec::new(),
             mountpoint: None,
+            by_mount: false,
             mode: Mode::Background,
             cache_size: DEFAULT_CACHE,
             index_dir: None,

@@ -9,7 +9,7 @@ use super::{Opened, fail, logging, serve, session, signals};
 use crate::{Error, Result};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout, fork, setsid};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
@@ -54,9 +54,13 @@ fn child<F: fuser::Filesystem>(
     mut report: PipeWriter,
 ) -> ExitCode {
     logging::to_daemon_log();
-    let mounted =
-        open(config).and_then(|opened| session::start(config, place, None, opened, &signals::for_daemon()));
-    let mounted = match mounted.and_then(|mounted| detach().map(|()| mounted)) {
+    // What can fail comes before the mount.
+    let mounted = null_device().and_then(|null| {
+        let mut mounted = session::start(config, place, None, open(config)?, &signals::for_daemon())?;
+        detach(&null).inspect_err(|_| mounted.undo())?;
+        Ok(mounted)
+    });
+    let mounted = match mounted {
         Ok(mounted) => mounted,
         Err(error) => {
             let _ = report.write_all(&[&[error.exit_code()], error.to_string().as_bytes()].concat());
@@ -71,17 +75,26 @@ fn child<F: fuser::Filesystem>(
     serve::until_end(mounted)
 }
 
+/// What takes the place of the standard descriptors.
+fn null_device() -> Result<File> {
+    OpenOptions::new().read(true).write(true).open("/dev/null").map_err(|cause| {
+        Error::Other(format!(
+            "/dev/null cannot be opened, which a daemon needs: {cause}; create it with 'mknod -m 666 /dev/null c 1 3', \
+             or stay in the foreground with -f"
+        ))
+    })
+}
+
 /// Away from the terminal, the session and the current directory of who started us. The standard
 /// descriptors stay open, so that no file of ours ever gets their numbers.
-fn detach() -> Result<()> {
+fn detach(null: &File) -> Result<()> {
     let fail = |cause: io::Error| Error::Other(format!("the daemon cannot detach: {cause}"));
     setsid().map_err(|errno| fail(errno.into()))?;
     std::env::set_current_dir("/").map_err(fail)?;
-    let null = OpenOptions::new().read(true).write(true).open("/dev/null").map_err(fail)?;
     logging::not_to_stderr();
-    dup2_stdin(&null)
-        .and_then(|()| dup2_stdout(&null))
-        .and_then(|()| dup2_stderr(&null))
+    dup2_stdin(null)
+        .and_then(|()| dup2_stdout(null))
+        .and_then(|()| dup2_stderr(null))
         .map_err(|e| fail(e.into()))
 }
 

@@ -75,23 +75,23 @@ pub fn read() -> io::Result<Vec<Entry>> {
 }
 
 /// The mount whose root a look-up of `path` (absolute, without links) ends in, if it does end in one: walks
-/// down as the kernel does, so that what another mount hides is not found.
+/// down as the kernel does, so that what another mount hides is not found. In a chroot the mount that its root lies in
+/// is not in the table.
 pub fn topmost<'a>(table: &'a [Entry], path: &Path) -> Option<&'a Entry> {
-    let root = Path::new("/");
     let is_known = |id: u64| table.iter().any(|entry| entry.id == id);
-    let mut at = table.iter().find(|e| e.mountpoint == root && (e.parent == e.id || !is_known(e.parent)))?;
+    let is_on = |entry: &Entry, below: Option<&Entry>| match below {
+        Some(below) => entry.parent == below.id && entry.id != below.id,
+        None => entry.parent == entry.id || !is_known(entry.parent),
+    };
+    let mut at: Option<&Entry> = None;
     let mut prefixes: Vec<&Path> = path.ancestors().collect();
     prefixes.reverse();
     for prefix in prefixes {
-        let on_it = |below: &Entry| {
-            let id = below.id;
-            table.iter().find(|e| e.parent == id && e.id != id && e.mountpoint == prefix)
-        };
-        while let Some(above) = on_it(at) {
-            at = above;
+        while let Some(above) = table.iter().find(|e| e.mountpoint == prefix && is_on(e, at)) {
+            at = Some(above);
         }
     }
-    (at.mountpoint == path).then_some(at)
+    at.filter(|entry| entry.mountpoint == path)
 }
 
 /// What is mounted on or inside a mount.
@@ -183,5 +183,13 @@ nonsense
         assert_eq!(topmost(&table, Path::new("/")).map(|e| e.id), Some(22));
         assert_eq!(topmost(&table, Path::new("/none")), None);
         assert_eq!(inside(&table, &table[1]).map(|e| e.id).collect::<Vec<_>>(), [81, 82]);
+    }
+
+    #[test]
+    fn in_a_chroot_the_root_is_not_in_the_table() {
+        let table = &table()[1..];
+        assert_eq!(topmost(table, Path::new("/mnt/a b")).map(|e| e.id), Some(81));
+        assert_eq!(topmost(table, Path::new("/mnt/a b/sub")), None, "it is hidden");
+        assert_eq!(topmost(table, Path::new("/")), None);
     }
 }

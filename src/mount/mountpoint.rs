@@ -50,6 +50,12 @@ pub fn choose(config: &Config) -> Result<Place> {
         return Err(already_mounted(&shown, entry));
     }
     let exists = check(&shown, &path, config.nonempty)?;
+    if !exists && config.by_mount {
+        return Err(Error::mountpoint(
+            &shown,
+            "does not exist, and mount(8) creates no mountpoint: create it first, or mount with -o X-mount.mkdir",
+        ));
+    }
     Ok(Place { path, shown, exists })
 }
 
@@ -291,6 +297,15 @@ mod tests {
     }
 
     #[test]
+    fn private_directories_are_known_by_their_names() {
+        let is = |name: &str| is_private(Path::new(name));
+        assert!(is("/tmp/rab-mount-17-0") && is("/x/rab-mount-1-999"));
+        assert!(
+            !is("/tmp/rab-mount-17") && !is("/tmp/rab-mount--0") && !is("/tmp/rab-mount-a-0") && !is("/")
+        );
+    }
+
+    #[test]
     fn what_cannot_be_mounted_on() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
@@ -300,15 +315,6 @@ mod tests {
         assert!(check(dir.path(), dir.path(), true).unwrap());
         assert!(!check(&file, &dir.path().join("new"), false).unwrap());
         assert_eq!(locate(&dir.path().join("no/dir")).unwrap_err().exit_code(), 20);
-    }
-
-    #[test]
-    fn private_directories_are_known_by_their_names() {
-        let is = |name: &str| is_private(Path::new(name));
-        assert!(is("/tmp/rab-mount-17-0") && is("/x/rab-mount-1-999"));
-        assert!(
-            !is("/tmp/rab-mount-17") && !is("/tmp/rab-mount--0") && !is("/tmp/rab-mount-a-0") && !is("/")
-        );
     }
 
     #[test]

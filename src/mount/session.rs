@@ -7,6 +7,7 @@ use super::mountinfo::{self, Entry};
 use super::mountpoint::{self, Created, Place};
 use super::registry::{self, Registration};
 use super::signals::{self, Event};
+use super::unmount::unmount;
 use super::{Opened, preflight, read_ahead};
 use crate::{Error, Result};
 use fuser::{MountOption, Session, SessionACL};
@@ -33,6 +34,14 @@ impl Mounted {
         if let Some(created) = self.created.take() {
             mountpoint::remove_after(&self.place.path, created);
         }
+    }
+
+    /// Undoes the mount, which was not announced yet.
+    pub fn undo(&mut self) {
+        if let Err(refusal) = unmount(&self.entry, true) {
+            log::error!("{}: left behind as a dead mount: {refusal:?}", self.place.path.display());
+        }
+        self.remove_directory();
     }
 
     /// This process ends before its mount: whoever clears that with `-u` finds the state file.
@@ -103,7 +112,11 @@ fn own_entry(place: &Place) -> Result<Entry> {
     let table = mountpoint::table()?;
     let entry = mountinfo::topmost(&table, &place.path).filter(|entry| entry.is_ours());
     entry.cloned().ok_or_else(|| {
-        Error::mountpoint(&place.shown, "was unmounted as soon as it was mounted: look for who does that")
+        Error::mountpoint(
+            &place.shown,
+            "was mounted, but /proc/self/mountinfo does not show it, so it is unmounted again: another program may have \
+             unmounted it, or /proc is not that of this system",
+        )
     })
 }
 

@@ -7,6 +7,7 @@ mod kit;
 
 mod awkward;
 mod changed;
+mod chroot;
 mod damaged;
 mod decoding;
 mod directory;

@@ -104,6 +104,8 @@ fn options_of_other_mounts_are_accepted_without_effect() {
         "ro,noauto,users,x-,,",
         "",
     ] {
+        // As for mount(8), whose list the first one is, it has to be there.
+        site.sh("mkdir -p mnt");
         site.ok(&["-o", list, "run.rab", "mnt"]);
         let line = site.line("mnt");
         assert!(["ro", "nosuid", "nodev"].iter().all(|option| line.has(option)), "{list}: {line:?}");
@@ -455,6 +457,29 @@ fn mount_passes_on_what_is_wrong() {
         assert_eq!((said.code, said.err.contains(why)), (code, true), "{mount}: {said:?}");
         assert_eq!(site.left(), "");
     }
+}
+
+#[test]
+fn mount_creates_no_mountpoint() {
+    if me() != 0 {
+        return;
+    }
+    let site = installed();
+    for options in ["", "-r", "-o ro,nodev,nosuid,allow_other", "-o user,noauto"] {
+        let said = bash(&site, &format!("mount -t fuse.rab-mount run.rab $PWD/typo {options}"));
+        assert!(said.code == 20 && said.err.contains("typo: does not exist"), "{options}: {said:?}");
+        assert!(!site.join("typo").exists(), "{options}");
+        assert_eq!(site.left(), "");
+    }
+    let said = bash(
+        &site,
+        "mount -t fuse.rab-mount run.rab $PWD/made -o X-mount.mkdir && cat made/small && umount made",
+    );
+    assert_eq!((said.code, said.out.as_str()), (0, "small"), "{said:?}");
+    eventually("nothing is left", || site.left().is_empty());
+    // rab-mount itself goes on creating it, with options of mount(8) too.
+    site.ok(&["run.rab", "typo", "-o", "ro,nosuid,noatime"]);
+    site.ok(&["-u", "typo"]);
 }
 
 #[test]

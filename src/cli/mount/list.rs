@@ -40,6 +40,13 @@ const WITHOUT_EFFECT: &[&str] = &[
     "comment",
 ];
 
+/// Were these lists made by mount(8)? Its helper for FUSE always says both of these, though neither has an effect here.
+pub fn is_from_mount(lists: &[OsString]) -> bool {
+    let items: Vec<Vec<u8>> = lists.iter().flat_map(|list| split(list.as_bytes())).collect();
+    let says = |names: [&[u8]; 2]| items.iter().any(|item| names.contains(&&item[..]));
+    says([b"dev", b"nodev"]) && says([b"suid", b"nosuid"])
+}
+
 /// Reads one list into `options`: settings into `from_list`, `foreground` where the long option goes.
 pub fn apply(list: &OsStr, options: &mut Options, from_list: &mut Settings) -> Result<()> {
     for item in split(list.as_bytes()) {
@@ -169,6 +176,16 @@ mod tests {
         assert!(options.foreground);
         assert_eq!(s.spill_size, Some(5 << 30));
         assert_eq!((s.cache_size, s.verbose, s.threads), (Some(3 << 20), 2, Some(4)));
+    }
+
+    #[test]
+    fn lists_of_mount_are_told_from_those_of_users() {
+        let from_mount =
+            |lists: &[&str]| is_from_mount(&lists.iter().map(OsString::from).collect::<Vec<_>>());
+        assert!(from_mount(&["rw,noexec,dev,suid"]) && from_mount(&["ro", "nodev,nosuid"]));
+        assert!(
+            !from_mount(&[]) && !from_mount(&["ro,nodev,allow_other"]) && !from_mount(&["fsname=suid,dev"])
+        );
     }
 
     #[test]
