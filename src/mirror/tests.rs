@@ -118,7 +118,9 @@ fn open_containers_are_bounded_by_their_memory_also_as_that_grows() {
     };
     let opened = |mirror: &Mirror| {
         let ids = names.map(|name| find(mirror, ROOT, name));
-        ids.map(|id| mirror.list(id, 0, &mut |_, _| true).unwrap());
+        for id in ids {
+            mirror.list(id, 0, &mut |_, _| true).unwrap();
+        }
         ids
     };
     let unbounded = mirror(dir.path(), 8);
