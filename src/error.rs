@@ -92,8 +92,9 @@ pub enum Error {
     Write { place: Place, cause: Arc<io::Error> },
     /// The container is not the file that was opened any more.
     Changed { file: PathBuf },
-    /// The container has no dataset of this name, or none that a pattern matches.
-    NoDataset { file: PathBuf, name: String },
+    /// The container has no dataset of this name, or none that a pattern matches. `near` are names that it has and
+    /// that may have been meant, the best first.
+    NoDataset { file: PathBuf, name: String, near: Vec<String> },
     /// A directory or file that is not there.
     NotFound,
     /// A directory was used as a file.
@@ -187,8 +188,14 @@ impl fmt::Display for Error {
                 "{}: changed on disk since it was opened: nothing more is read from it; open it anew (a mount: unmount, then mount again)",
                 file.display()
             ),
-            Error::NoDataset { file, name } => {
-                write!(f, "{}: has no dataset {:?}", file.display(), shortened(name))
+            Error::NoDataset { file, name, near } => {
+                write!(f, "{}: has no dataset {:?}", file.display(), shortened(name))?;
+                let near: Vec<String> = near.iter().map(|name| format!("{:?}", shortened(name))).collect();
+                match near.split_last() {
+                    None => Ok(()),
+                    Some((one, [])) => write!(f, ": did you mean {one}?"),
+                    Some((last, others)) => write!(f, ": did you mean {} or {last}?", others.join(", ")),
+                }
             }
             Error::NotFound => f.write_str("no such file or directory"),
             Error::IsADirectory => f.write_str("is a directory"),

@@ -27,7 +27,7 @@ use crate::content::Content;
 use crate::error::Place;
 use crate::format::{self, Context, Listing, Options, Parts};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, naming};
+use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, naming, nearest};
 use crate::{Error, Result};
 
 pub use dataset::Dataset;
@@ -302,10 +302,11 @@ impl Archive {
         Some(format!("{place}: {doubt}"))
     }
 
-    /// The error that there is no such dataset.
+    /// The error that there is no such dataset, with the names nearest to it.
     pub fn no_dataset(&self, name: &[u8]) -> Error {
+        let near = nearest(self.raw_names(), name);
         let name = naming::printed(name).into_owned();
-        Error::NoDataset { file: self.path().to_owned(), name }
+        Error::NoDataset { file: self.path().to_owned(), name, near }
     }
 
     /// The tree that a mount shows; the number of a dataset is the same in it.

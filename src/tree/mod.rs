@@ -11,6 +11,7 @@ mod held;
 mod items;
 mod names;
 pub mod naming;
+mod near;
 mod prefixes;
 mod with_views;
 
@@ -31,6 +32,7 @@ pub use files::Files;
 pub use held::Held;
 pub use items::Items;
 pub use names::{NameList, Names};
+pub use near::nearest;
 pub use with_views::WithViews;
 
 /// A node's number in its tree. The root is [`ROOT`].

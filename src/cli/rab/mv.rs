@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::Done;
 use crate::cli::complete::dataset_names;
 use crate::tree::naming;
-use crate::{Editor, Error, Text};
+use crate::{Archive, Editor, Error, Text};
 
 /// Rename a dataset of a RAB file
 ///
@@ -46,7 +46,13 @@ impl Mv {
         if self.force && editor.has(old) && editor.has(new.as_bytes()) {
             editor.remove(new.as_bytes())?;
         }
-        editor.rename(old, new)?;
+        editor.rename(old, new).map_err(|error| match error {
+            // Which also knows the names that are near.
+            Error::NoDataset { .. } => {
+                Archive::open(&self.file).map_or(error, |archive| archive.no_dataset(old))
+            }
+            error => error,
+        })?;
         Ok(editor.finish()?)
     }
 }

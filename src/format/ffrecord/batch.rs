@@ -105,7 +105,8 @@ pub fn number(records: &Records, number: u64) -> Result<u32> {
     let known = u32::try_from(number).ok().filter(|number| *number < records.count());
     known.ok_or_else(|| {
         let file = records.shards().next().map(|shard| shard.source.path().to_owned()).unwrap_or_default();
-        Error::NoDataset { file, name: format!("record {number} (there are {})", records.count()) }
+        let name = format!("record {number} (there are {})", records.count());
+        Error::NoDataset { file, name, near: Vec::new() }
     })
 }
 

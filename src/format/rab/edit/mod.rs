@@ -251,7 +251,8 @@ impl Editor {
 
     fn no_dataset(&self, name: &[u8]) -> Error {
         let name = String::from_utf8_lossy(name).into_owned();
-        Error::NoDataset { file: self.source.path().to_owned(), name }
+        // The names themselves are not kept here.
+        Error::NoDataset { file: self.source.path().to_owned(), name, near: Vec::new() }
     }
 
     fn place(&self) -> Place {
