@@ -7,7 +7,7 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 
-use super::Dataset;
+use super::{Dataset, Meter};
 use crate::codec::crc32;
 use crate::content::Content;
 use crate::error::Place;
@@ -81,12 +81,13 @@ impl Dataset<'_> {
         let mut refused = None;
         if is_made {
             if !self.archive.datasets.follows(self.number) {
-                self.verify_decoded()?;
+                self.verify_decoded(&|_| ())?;
             }
         } else if described.compression.is_none() || described.fault.is_some() {
             self.verify_stored(passed)?;
         } else {
-            match self.verify_decoded() {
+            // Decoding is what takes the time, so that is what tells how far it is.
+            match self.verify_decoded(passed) {
                 // It is whole all the same, or not.
                 Err(error @ Error::Unsupported { .. }) => {
                     self.remains()?.pass(&mut |_| ControlFlow::Continue(()))?;
@@ -94,9 +95,8 @@ impl Dataset<'_> {
                 }
                 verified => verified?,
             }
-            match described.checksum.as_ref().is_some_and(is_known) {
-                true => self.verify_stored(passed)?,
-                false => passed(self.stored_len()),
+            if described.checksum.as_ref().is_some_and(is_known) {
+                self.verify_stored(&|_| ())?;
             }
         }
         if let Some(error) = refused {
@@ -123,17 +123,19 @@ impl Dataset<'_> {
     }
 
     /// Once for all that have the same bytes.
-    fn verify_decoded(&self) -> Result<()> {
+    fn verify_decoded(&self, passed: &dyn Fn(u64)) -> Result<()> {
+        let mut meter = Meter::new(self.stored_len(), self.known_len(), passed);
         match self.archive.datasets.identity(self.number) {
-            Some(of) => self.archive.known.decoded(of, &self.place(), || self.verify_all_decoded()),
-            None => self.verify_all_decoded(),
+            Some(of) => self.archive.known.decoded(of, &self.place(), || self.verify_all_decoded(&mut meter)),
+            None => self.verify_all_decoded(&mut meter),
         }
     }
 
-    fn verify_all_decoded(&self) -> Result<()> {
+    fn verify_all_decoded(&self, meter: &mut Meter<'_>) -> Result<()> {
         let mut len = 0;
         self.pieces(&mut |piece| {
             len += piece.len() as u64;
+            meter.passed(piece.len() as u64);
             ControlFlow::Continue(())
         })?;
         self.expect_len(len)

@@ -12,6 +12,7 @@ mod table;
 mod tally;
 
 use std::borrow::Cow;
+use std::cell;
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -104,8 +105,16 @@ pub struct Pair<'a> {
 /// Whoever is told answers whether it wants more.
 pub type Each<'a> = &'a mut dyn FnMut(Found) -> ControlFlow<()>;
 
-/// Tells every difference to `each`, and to `passed` how many stored bytes more were dealt with.
-pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<'_>) -> ControlFlow<()> {
+/// How far it is, in stored bytes of both containers.
+pub struct Watch<'a> {
+    /// So many more were read.
+    pub passed: &'a dyn Fn(u64),
+    /// So many need not be read.
+    pub skipped: &'a dyn Fn(u64),
+}
+
+/// Tells every difference to `each`, and how far it is to `watch`: together all stored bytes of what is compared.
+pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>) -> ControlFlow<()> {
     let [first, second] = pair.archives;
     let [chosen, others] = &pair.chosen;
     let mut left: HashMap<Cow<'_, [u8]>, VecDeque<usize>> = HashMap::new();
@@ -114,15 +123,22 @@ pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<
     for number in chosen {
         let name = || first.name(*number).into_owned();
         let Some(other) = left.get_mut(&first.name_elsewhere(*number)).and_then(VecDeque::pop_front) else {
-            passed(first.stored_len_of(*number));
+            (watch.skipped)(first.stored_len_of(*number));
             each(Found::Only(Side::First, name()))?;
             continue;
         };
         let datasets = first.dataset_at(*number).and_then(|a| Ok([a, second.dataset_at(other)?]));
+        let read = cell::Cell::new(0u64);
+        let passed = &|bytes| {
+            read.set(read.get().saturating_add(bytes));
+            (watch.passed)(bytes);
+        };
         let compared = datasets.and_then(|[a, b]| {
             let mut told = |difference| each(Found::Different(name(), difference));
             Both { a: &a, b: &b, options, passed }.compare(&mut told)
         });
+        let both = first.stored_len_of(*number).saturating_add(second.stored_len_of(other));
+        (watch.skipped)(both.saturating_sub(read.get()));
         match compared {
             Ok(flow) => flow?,
             Err(error) => each(Found::Failed(error))?,
@@ -131,7 +147,7 @@ pub fn diff(pair: &Pair<'_>, options: Options, passed: &dyn Fn(u64), each: Each<
     let is_left =
         |number: &&usize| left.get(&name_in_second(number)).is_some_and(|kept| kept.contains(number));
     for number in others.iter().filter(is_left) {
-        passed(second.stored_len_of(*number));
+        (watch.skipped)(second.stored_len_of(*number));
         each(Found::Only(Side::Second, second.name(*number).into_owned()))?;
     }
     ControlFlow::Continue(())

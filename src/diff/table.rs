@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::tally::Tally;
 use super::{Both, Cell, ColumnDifference, Difference, Flow, Side, Told, Values};
-use crate::archive::Dataset;
+use crate::archive::{Dataset, Meter};
 use crate::array::{Dtype, Endian, trimmed};
 use crate::tree::{ColumnInfo, Table};
 use crate::{Error, Result};
@@ -25,7 +25,7 @@ impl Both<'_> {
             let shape = |table: &Table| vec![table.rows, table.columns.len() as u64];
             return Ok(told(Difference::Shape(shape(a), shape(b))));
         }
-        let _meters = self.meters();
+        let mut meters = self.meters();
         let others = placed(b);
         let find = |name: &str, columns: &[Placed<'_>]| columns.iter().any(|(column, _)| column.name == name);
         let columns = placed(a);
@@ -33,7 +33,7 @@ impl Both<'_> {
             let name = &column.0.name;
             let other = others.iter().find(|other| other.0.name == *name);
             let difference = match other {
-                Some(other) => self.columns(column, other, a.rows)?,
+                Some(other) => self.columns(column, other, a.rows, &mut meters)?,
                 None => Some(ColumnDifference::Only(Side::First)),
             };
             if let Some(difference) = difference
@@ -51,16 +51,28 @@ impl Both<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn columns(&self, a: &Placed<'_>, b: &Placed<'_>, rows: u64) -> Result<Option<ColumnDifference>> {
+    fn columns(
+        &self,
+        a: &Placed<'_>,
+        b: &Placed<'_>,
+        rows: u64,
+        meters: &mut [Meter<'_>; 2],
+    ) -> Result<Option<ColumnDifference>> {
         let (x, y) = (a.0, b.0);
         if x.original != y.original || x.element.is_some() != y.element.is_some() {
             return Ok(Some(ColumnDifference::Type(x.original.clone(), y.original.clone())));
         }
-        let values = self.cells(a, b, rows)?;
+        let values = self.cells(a, b, rows, meters)?;
         Ok(values.map(ColumnDifference::Values))
     }
 
-    fn cells(&self, a: &Placed<'_>, b: &Placed<'_>, rows: u64) -> Result<Option<Values>> {
+    fn cells(
+        &self,
+        a: &Placed<'_>,
+        b: &Placed<'_>,
+        rows: u64,
+        [of_a, of_b]: &mut [Meter<'_>; 2],
+    ) -> Result<Option<Values>> {
         let widest = a.0.width.max(b.0.width).max(1);
         if widest > WIDEST {
             let name = self.a.description().printed_name();
@@ -79,6 +91,8 @@ impl Both<'_> {
             let count = (PIECE / widest).max(1).min(rows - row);
             read(self.a, a, row, count, &mut x)?;
             read(self.b, b, row, count, &mut y)?;
+            of_a.passed(x.len() as u64);
+            of_b.passed(y.len() as u64);
             match (dtype(a.0), dtype(b.0)) {
                 (Some(of_a), Some(of_b)) => {
                     tally.elements((&x, of_a), (&mut y, of_b), self.options, &|number| row + number);

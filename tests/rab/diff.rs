@@ -291,3 +291,57 @@ fn a_damaged_dataset_is_named_and_the_others_are_compared() {
     assert!(said.err.contains("dataset \"b\"") && said.out.starts_with("a: bytes: "), "{said:?}");
     assert_eq!(rab(&[&"diff", &whole, &data("nothing.rab")]).code, 10);
 }
+
+#[test]
+fn differences_as_json() {
+    let dir = crate::kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    crate::kit::python(&[
+        &"-c",
+        &"import sys, numpy as np
+nan, inf = float('nan'), float('inf')
+np.savez(sys.argv[1], only=np.arange(2), x=np.array([1.5, nan, inf]), t=np.arange(3), s=np.zeros((2, 3)), c=np.array([1j]),
+         d=np.array(['2020-01-01'], 'M8[D]'))
+np.savez(sys.argv[2], x=np.array([1.5, -inf, inf]), t=np.arange(3.0), s=np.zeros((3, 2)), c=np.array([2j]),
+         d=np.array(['2020-01-03'], 'M8[D]'))",
+        &at("a.npz"),
+        &at("b.npz"),
+    ]);
+    let json = |a: &str, b: &str| -> (i32, Vec<serde_json::Value>) {
+        let said = rab(&[&"diff", &"--json", &at(a), &at(b)]);
+        assert_eq!(said.err, "");
+        (said.code, serde_json::from_str(&said.out).unwrap())
+    };
+    assert_eq!(json("a.npz", "a.npz"), (0, vec![]));
+    let (code, found) = json("a.npz", "b.npz");
+    let by_name = |name: &str| found.iter().find(|one| one["name"] == name).unwrap().clone();
+    assert_eq!((code, found.len()), (1, 6), "{found:?}");
+    assert_eq!(by_name("only"), serde_json::json!({"name": "only", "difference": "only", "in": "a"}));
+    assert_eq!(
+        by_name("t"),
+        serde_json::json!({"name": "t", "difference": "type", "a": "int64", "b": "float64"})
+    );
+    assert_eq!(
+        (&by_name("s")["a"], &by_name("s")["b"]),
+        (&serde_json::json!([2, 3]), &serde_json::json!([3, 2]))
+    );
+    let x = by_name("x");
+    assert_eq!(
+        (x["a"].as_str(), x["b"].as_str(), &x["first"]),
+        (Some("nan"), Some("-inf"), &serde_json::json!([1]))
+    );
+    assert_eq!((x["differing"].as_u64(), x["compared"].as_u64()), (Some(1), Some(3)));
+    assert!(x["largest"].is_null(), "{x}");
+    let c = by_name("c");
+    assert_eq!(
+        (&c["a"], &c["b"], &c["largest"]),
+        (&serde_json::json!([0.0, 1.0]), &serde_json::json!([0.0, 2.0]), &serde_json::json!(1.0))
+    );
+    let d = by_name("d");
+    assert_eq!(
+        (d["a"].as_str(), d["largest"].as_u64(), d["unit"].is_string()),
+        (Some("2020-01-01"), Some(2), true),
+        "{d}"
+    );
+    assert_eq!(rab(&[&"diff", &"--json", &"-q", &at("a.npz"), &at("b.npz")]).code, 2);
+}

@@ -10,7 +10,7 @@ use clap::Args;
 use super::ls::sizes;
 use super::output::{Done, Failure, Output};
 use super::progress::Progress;
-use super::{complain, numbers, opaque, select};
+use super::{complain, diff_json, numbers, opaque, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Reading;
 use crate::cli::values;
@@ -52,6 +52,10 @@ pub struct Diff {
     #[arg(long)]
     no_meta: bool,
 
+    /// A JSON list with an object for each difference
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
     /// Print nothing, and end at the first difference
     #[arg(short, long)]
     quiet: bool,
@@ -68,28 +72,39 @@ impl Diff {
         let [a, b] = [0, 1].map(|side| select::stored_len(&archives[side], Some(&chosen[side])));
         let progress = Progress::new(a.saturating_add(b));
         let options = Options { rtol: self.rtol, atol: self.atol, meta: !self.no_meta };
-        let (mut code, mut printed) = (0, Ok(()));
+        let (mut code, mut printed, mut objects) = (0, Ok(()), 0);
+        if self.json {
+            write!(out, "[")?;
+        }
         let _ = diff::diff(
             &Pair { archives: [first, second], chosen },
             options,
-            &|bytes| progress.add(bytes),
+            &diff::Watch { passed: &|bytes| progress.add(bytes), skipped: &|bytes| progress.skip(bytes) },
             &mut |found| {
                 if let Found::Failed(error) = &found {
                     // That something could not be compared says more than that something else differs.
                     code = code.max(error.exit_code());
                     progress.hidden(|| complain(error));
-                    return ControlFlow::Continue(());
+                    if !self.json {
+                        return ControlFlow::Continue(());
+                    }
                 }
                 code = code.max(DIFFERENT);
                 if self.quiet {
                     return ControlFlow::Break(());
                 }
-                printed = progress.hidden(|| self.print(&found, out));
+                printed = progress.hidden(|| match self.json {
+                    true => object(&found, &mut objects, out),
+                    false => self.print(&found, out),
+                });
                 if printed.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
         drop(progress);
         printed?;
+        if self.json {
+            writeln!(out, "\n]")?;
+        }
         if code == 0 { Ok(()) } else { Err(Failure::Said(code)) }
     }
 
@@ -158,6 +173,13 @@ impl Diff {
             ),
         }
     }
+}
+
+/// Writes the next object of a list.
+fn object(found: &Found, before: &mut u64, out: &mut Output) -> std::io::Result<()> {
+    let comma = if *before > 0 { "," } else { "" };
+    *before += 1;
+    write!(out, "{comma}\n{}", yaml::to_json(&diff_json::object(found)))
 }
 
 fn said_of(values: &Values) -> String {

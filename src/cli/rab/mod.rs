@@ -5,6 +5,7 @@ mod add;
 mod cat;
 mod convert;
 mod diff;
+mod diff_json;
 mod face;
 mod framed;
 mod get;

@@ -1,11 +1,10 @@
 //! A progress bar: on a terminal only, and only once it takes a while. Any thread may move it.
 
 use std::io::{self, IsTerminal};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// What takes less needs no progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -13,43 +12,50 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Bytes done of a total.
 pub struct Progress {
     since: Instant,
-    total: u64,
-    done: AtomicU64,
-    is_seen: bool,
-    bar: OnceLock<ProgressBar>,
+    /// Counts from the start, so that it knows the speed by the time it is shown. None without a terminal.
+    bar: Option<ProgressBar>,
+    is_shown: AtomicBool,
 }
 
 impl Progress {
     pub fn new(total: u64) -> Progress {
-        let is_seen = io::stderr().is_terminal();
-        Progress { since: Instant::now(), total, done: AtomicU64::new(0), is_seen, bar: OnceLock::new() }
+        let bar = io::stderr().is_terminal().then(|| hidden_bar(total));
+        Progress { since: Instant::now(), bar, is_shown: AtomicBool::new(false) }
     }
 
     pub fn add(&self, bytes: u64) {
-        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if self.is_seen && self.since.elapsed() > PATIENCE {
-            self.bar.get_or_init(|| self.bar()).set_position(done);
+        let Some(bar) = &self.bar else { return };
+        bar.inc(bytes);
+        if self.since.elapsed() > PATIENCE && !self.is_shown.swap(true, Ordering::Relaxed) {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 
-    fn bar(&self) -> ProgressBar {
-        let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
-        let bar = ProgressBar::new(self.total);
-        style.map_or(bar.clone(), |style| bar.with_style(style))
+    /// So many bytes of the total are not going to be read: they say nothing of the speed.
+    pub fn skip(&self, bytes: u64) {
+        if let Some(bar) = &self.bar {
+            bar.dec_length(bytes);
+        }
     }
 
     /// Does something that prints.
     pub fn hidden<T>(&self, print: impl FnOnce() -> T) -> T {
-        match self.bar.get() {
+        match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
     }
 }
 
+fn hidden_bar(total: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    style.map_or(bar.clone(), |style| bar.with_style(style))
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

@@ -1,0 +1,105 @@
+//! What `rab diff` finds, as objects of JSON. The manual page describes them.
+
+use std::sync::Arc;
+
+use super::opaque;
+use crate::array::text::simplest;
+use crate::diff::{Cell, ColumnDifference, Difference, Found, Side, Values};
+use crate::report::{Fields, list, number};
+use crate::{Node, Scalar};
+
+pub fn object(found: &Found) -> Node {
+    let mut fields = Fields::default();
+    match found {
+        Found::Only(side, name) => {
+            fields.add("name", Node::text(name));
+            only(*side, &mut fields);
+        }
+        Found::Different(name, difference) => {
+            fields.add("name", Node::text(name));
+            dataset(difference, &mut fields);
+        }
+        Found::Failed(error) => {
+            fields.add("difference", Node::text("unknown"));
+            fields.add("error", Node::text(&error.to_string()));
+        }
+    }
+    fields.finish()
+}
+
+fn dataset(difference: &Difference, fields: &mut Fields) {
+    match difference {
+        Difference::Type(a, b) => both("type", Node::text(a), Node::text(b), fields),
+        Difference::Shape(a, b) => both("shape", numbers(a), numbers(b), fields),
+        Difference::Metadata(key, a, b) => keyed("metadata", key, [a, b], fields),
+        Difference::Object(key, a, b) => keyed("object", key, [a, b], fields),
+        Difference::Values(found) => values(found, fields),
+        Difference::Byte(at, a, b) => {
+            both("bytes", number(*a), number(*b), fields);
+            fields.add("offset", number(*at));
+        }
+        Difference::Length(a, b) => both("length", number(*a), number(*b), fields),
+        Difference::Column(name, difference) => {
+            fields.add("column", Node::text(name));
+            match difference {
+                ColumnDifference::Only(side) => only(*side, fields),
+                ColumnDifference::Type(a, b) => both("type", Node::text(a), Node::text(b), fields),
+                ColumnDifference::Values(found) => values(found, fields),
+            }
+        }
+    }
+}
+
+fn only(side: Side, fields: &mut Fields) {
+    fields.add("difference", Node::text("only"));
+    fields.add("in", Node::text(if side == Side::First { "a" } else { "b" }));
+}
+
+fn both(kind: &str, a: Node, b: Node, fields: &mut Fields) {
+    fields.add("difference", Node::text(kind));
+    fields.add("a", a);
+    fields.add("b", b);
+}
+
+/// A side that lacks the key has no value.
+fn keyed(kind: &str, key: &str, [a, b]: [&Option<Arc<Node>>; 2], fields: &mut Fields) {
+    fields.add("difference", Node::text(kind));
+    fields.add("key", Node::text(key));
+    fields.add_some("a", a.as_deref().cloned());
+    fields.add_some("b", b.as_deref().cloned());
+}
+
+fn values(found: &Values, fields: &mut Fields) {
+    let (a, b) = &found.cells;
+    both("values", cell(a), cell(b), fields);
+    fields.add("first", numbers(&found.first));
+    fields.add("differing", number(found.differing));
+    fields.add("compared", number(found.compared));
+    fields.add("largest", found.largest.map_or(Node::Null, scalar));
+    fields.add_some("unit", Some(found.unit).filter(|unit| !unit.is_empty()).map(Node::text));
+}
+
+fn cell(cell: &Cell) -> Node {
+    match cell {
+        Cell::Number(value) => scalar(*value),
+        Cell::Time(text) | Cell::Text(text) => Node::text(text),
+        Cell::Item(item, meaning) => Node::text(&opaque::text(item, meaning.as_deref())),
+    }
+}
+
+/// Infinities and NaN become strings when the node is written as JSON.
+fn scalar(value: Scalar) -> Node {
+    match value {
+        Scalar::Bool(value) => Node::Bool(value),
+        Scalar::Int(value) => number(value),
+        Scalar::Big(value) => Node::Int(value.to_string().into()),
+        Scalar::Float(value, width) => Node::Float(simplest(value, width)),
+        Scalar::Complex(real, imaginary, width) => {
+            list([real, imaginary].into_iter().map(|part| Node::Float(simplest(part, width))))
+        }
+    }
+}
+
+fn numbers(values: &[u64]) -> Node {
+    list(values.iter().map(|value| number(*value)))
+}
