@@ -37,15 +37,20 @@ pub struct Request<'a> {
     pub url: Option<&'a str>,
 }
 
-/// Writes all references to `out`; `left_out` is told why something is missing. An [`Error`] that ends it is inside the
-/// [`io::Error`].
-pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMut(&Error)) -> io::Result<()> {
+/// Writes all references to `out`, and returns how many arrays they are of; `left_out` is told why something is missing.
+/// An [`Error`] that ends it is inside the [`io::Error`].
+pub fn write(
+    request: &Request<'_>,
+    out: &mut dyn Write,
+    left_out: &mut dyn FnMut(&Error),
+) -> io::Result<u64> {
     let is_directory = request.source.is_dir();
     let mut writer = Writer {
         out,
         urls: Urls::new(request.source, is_directory, request.url),
         has_begun: false,
         count: 0,
+        arrays: 0,
         last: None,
         descriptions: Vec::new(),
         failed: None,
@@ -61,7 +66,7 @@ pub fn write(request: &Request<'_>, out: &mut dyn Write, left_out: &mut dyn FnMu
     match (done, writer.failed.take()) {
         (_, Some(cause)) => Err(cause),
         (Err(error), None) => Err(io::Error::other(error)),
-        (Ok(()), None) => writer.out.write_all(b"\n}}\n"),
+        (Ok(()), None) => writer.out.write_all(b"\n}}\n").map(|()| writer.arrays),
     }
 }
 
@@ -101,7 +106,13 @@ fn group(
     let findable = |source: &dyn Source| urls.of(source.path()).map(drop);
     let mut each = |key: &str, reference: Reference| writer.add(key, &reference);
     let others = Others::default();
-    let mut references = References { each: &mut each, findable: &findable, left_out: &mut named, others };
+    let mut references = References {
+        each: &mut each,
+        findable: &findable,
+        left_out: &mut named,
+        format: root.format(),
+        others,
+    };
     references.group(root, key)?;
     if let Some(told) = references.others.told() {
         (references.left_out)(&Error::Other(told));
@@ -153,6 +164,7 @@ struct Writer<'a> {
     urls: Urls<'a>,
     has_begun: bool,
     count: u64,
+    arrays: u64,
     /// The last source and its address, as JSON.
     last: Option<(Arc<dyn Source>, String)>,
     /// Of the stores that are being written, the innermost last.
@@ -172,6 +184,7 @@ impl Writer<'_> {
     }
 
     fn add(&mut self, key: &str, reference: &Reference) -> Result<()> {
+        self.arrays += u64::from(key.rsplit('/').next() == Some(zarr::ARRAY));
         let value = match reference {
             Reference::Text(text) => {
                 self.descriptions.iter_mut().for_each(|all| all.add(key, text));

@@ -24,6 +24,11 @@ impl Directory {
         Directory::new(Arc::new(Held::borrowed(tree, ROOT)))
     }
 
+    /// What users call the format of what it is in; empty if that is not known.
+    pub fn format(&self) -> &'static str {
+        self.held.tree().format(self.held.node()).unwrap_or_default()
+    }
+
     /// Is it the root of a container?
     pub fn is_container(&self) -> bool {
         self.held.tree().is_container(self.held.node())

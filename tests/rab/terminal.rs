@@ -41,6 +41,9 @@ fn a_progress_bar_for_what_takes_a_while() {
     for arguments in [&verify[..], &diff, &convert, &unpack, &pack] {
         let shown = on_terminal(" left", "", arguments);
         assert!(shown.contains(".00 TiB, ") && shown.contains("left"), "{arguments:?}: {shown}");
+        // Nothing reads terabytes in seconds.
+        let rest = shown.split(".00 TiB, ").nth(1).and_then(|rest| rest.split(" left").next());
+        assert!(rest.is_some_and(|rest| !rest.ends_with('s')), "{arguments:?}: {shown}");
     }
     assert!(!other.exists());
     let said = crate::kit::try_sh(r#"timeout 3 "$1" verify "$2" 2>&1"#, &[&RAB, &file]);
@@ -59,4 +62,44 @@ fn colour_on_a_terminal_unless_it_is_not_wanted() {
     let ls: [&Path; 2] = ["ls".as_ref(), &missing];
     assert!(on_terminal("", "", &ls).starts_with("\x1b[31mrab\x1b[0m: "));
     assert!(on_terminal("", "1", &ls).starts_with("rab: "));
+}
+
+/// Runs `rab cat` with its output on a terminal, and what it reads there being `answer`; or with nothing to read if that is
+/// empty. Returns the exit code, and what came out.
+fn cat_on_terminal(answer: &str, arguments: &[&Path]) -> (i32, String) {
+    let script = "import os, pty, sys, subprocess
+answer, *command = sys.argv[1:]
+ours, terminal = pty.openpty()
+stdin = terminal if answer else subprocess.DEVNULL
+child = subprocess.Popen(command, stdin=stdin, stdout=terminal, stderr=terminal)
+os.close(terminal)
+os.write(ours, answer.encode())
+out = b''
+try:
+    while piece := os.read(ours, 65536): out += piece
+except OSError: pass
+sys.stdout.buffer.write(b'%d ' % child.wait() + out)";
+    let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &script, &answer, &RAB, &"cat"];
+    all.extend(arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>));
+    let said = python(&all);
+    let (code, out) = said.split_once(' ').unwrap();
+    (code.parse().unwrap(), out.to_owned())
+}
+
+#[test]
+fn binary_data_is_not_printed_on_a_terminal_unasked() {
+    let header = bytes_entry("binary", 0, 4) + &bytes_entry("text", 4, 4);
+    let (_dir, file) = write(&header, b"\0\x01abtext");
+    let question = "binary is binary (4 bytes): print it anyway? [y/N] ";
+    let shown = |answer: &str, name: &str| cat_on_terminal(answer, &[&file, name.as_ref()]);
+    let (code, out) = shown("y\n", "binary");
+    assert!(code == 0 && out.contains(question) && out.ends_with("\0\x01ab"), "{out:?}");
+    let (code, out) = shown("n\n", "binary");
+    assert!(code == 0 && out.contains(question) && !out.contains("\x01ab"), "{out:?}");
+    let (code, out) = shown("", "binary");
+    assert!(code == 1 && out.contains("print it with --force") && !out.contains("\x01ab"), "{out:?}");
+    assert_eq!(shown("", "text"), (0, "text".into()));
+    assert_eq!(cat_on_terminal("", &["-f".as_ref(), &file, "binary".as_ref()]), (0, "\0\x01ab".into()));
+    // Nothing is asked where it is not a terminal that it goes to.
+    assert_eq!(crate::good(&[&"cat", &file, &"binary"]), "\0\x01ab");
 }

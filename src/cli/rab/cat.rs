@@ -1,13 +1,15 @@
 //! `rab cat`: the bytes of datasets, in bounded memory. Of a damaged one all that comes before the damage.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
+use std::mem;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::binary::{is_binary, may_be_printed};
 use super::framed::{self, Framed};
 use super::output::{Done, Output};
 use super::{face, select};
@@ -19,7 +21,8 @@ type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
 
 /// Print the decoded bytes of a dataset
 ///
-/// Of a damaged dataset what can be decoded before the damage is printed; the exit code is then 12.
+/// Of a damaged dataset what can be decoded before the damage is printed; the exit code is then 12. On a terminal you are
+/// asked before binary data is printed.
 #[derive(Args)]
 pub struct Cat {
     /// The container
@@ -41,6 +44,10 @@ pub struct Cat {
     /// The bytes as they are stored: of a compressed dataset the compressed ones
     #[arg(long)]
     stored: bool,
+
+    /// Print binary data on a terminal too, without asking
+    #[arg(short, long)]
+    force: bool,
 
     /// The dataset in another form, as a mount has it below .views
     #[arg(long = "as", value_name = "KIND", value_parser = face::kinds(), conflicts_with = "stored")]
@@ -73,11 +80,18 @@ impl Cat {
         if let Some(kind) = &self.kind
             && let Some(own) = face::own(&archive, &name, kind)?
         {
-            return self.print(|each| own.pass(each), out);
+            let what = format!("{}.{kind}", name.to_string_lossy());
+            return self.print((&what, own.known_len()), |each| own.pass(each), out);
         }
         for number in select::select_linked(&archive, &name)? {
             let dataset = archive.dataset_at(number)?;
-            self.print(|each| self.pass(&dataset, each), out)?;
+            let len = match &self.kind {
+                Some(_) => None,
+                None if self.stored => Some(dataset.stored_len()),
+                None => dataset.known_len(),
+            };
+            let name = dataset.description().name.lossy();
+            self.print((&name, len), |each| self.pass(&dataset, each), out)?;
         }
         Ok(())
     }
@@ -90,14 +104,38 @@ impl Cat {
         }
     }
 
-    fn print(&self, read: impl FnOnce(Each<'_>) -> Result<()>, out: &mut Output) -> Done {
+    /// Prints what `read` hands out, `name` and length being those of all of it.
+    fn print(
+        &self,
+        (name, len): (&str, Option<u64>),
+        read: impl FnOnce(Each<'_>) -> Result<()>,
+        out: &mut Output,
+    ) -> Done {
         let mut written = Ok(());
+        let mut asked = (self.force || !out.is_terminal()).then_some(Ok(true));
         let mut part = Part { skip: self.offset, left: self.length.unwrap_or(u64::MAX) };
         if part.left == 0 {
             return Ok(());
         }
-        let read = read(&mut |piece| part.write(piece, out, &mut written));
+        let len = len.map(|len| len.saturating_sub(part.skip).min(part.left));
+        let read = read(&mut |piece| {
+            let piece = part.take(piece);
+            if asked.is_none() && !piece.is_empty() {
+                written = out.flush();
+                asked = Some(if is_binary(piece) { may_be_printed(name, len) } else { Ok(true) });
+            }
+            if !matches!(asked, None | Some(Ok(true))) {
+                return ControlFlow::Break(());
+            }
+            written = mem::replace(&mut written, Ok(())).and_then(|()| out.write_all(piece));
+            if written.is_err() || part.left == 0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
         written?;
+        asked.unwrap_or(Ok(true))?;
         Ok(read?)
     }
 }
@@ -124,13 +162,13 @@ struct Part {
 }
 
 impl Part {
-    fn write(&mut self, piece: &[u8], out: &mut Output, done: &mut io::Result<()>) -> ControlFlow<()> {
+    /// What of the next piece was asked for.
+    fn take<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
         let skipped = self.skip.min(piece.len() as u64);
         self.skip -= skipped;
         let rest = piece.get(skipped as usize..).unwrap_or_default();
         let count = self.left.min(rest.len() as u64);
         self.left -= count;
-        *done = out.write_all(rest.get(..count as usize).unwrap_or_default());
-        if done.is_err() || self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        rest.get(..count as usize).unwrap_or_default()
     }
 }

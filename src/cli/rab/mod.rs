@@ -2,6 +2,7 @@
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
 mod add;
+mod binary;
 mod cat;
 mod convert;
 mod diff;

@@ -51,6 +51,10 @@ impl Output {
         Ok(Output { to: BufWriter::with_capacity(64 << 10, file), terminal, coloured })
     }
 
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// A line with its first words, up to the first colon, in colour.
     pub fn highlighted(&self, line: &str) -> String {
         let end = line.find(": ").unwrap_or(0);

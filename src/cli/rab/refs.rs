@@ -16,7 +16,7 @@ use crate::refs;
 /// They then read the container itself, over HTTP, S3 or from a disk, without a mount and without rab. Prints
 /// kerchunk's references (version 1): for each key of a Zarr store its text, or address, offset and length.
 /// Arrays that are not in the file as they are, nor as a zlib or gzip stream, are left out and named on standard
-/// error. Of a directory each container is a group, called by its path.
+/// error; if there is no other array, the exit code is 1. Of a directory each container is a group, called by its path.
 #[derive(Args)]
 pub struct Refs {
     /// The container, or a directory of containers
@@ -42,13 +42,19 @@ impl Refs {
             let code = error.exit_code();
             worst = worst.max(if code == ORDINARY { 0 } else { code });
         };
-        if let Err(cause) = refs::write(&request, out, &mut left_out) {
-            return Err(match Error::inside(&cause) {
+        let arrays =
+            refs::write(&request, out, &mut left_out).map_err(|cause| match Error::inside(&cause) {
                 Some(error) => error.clone().into(),
-                None => cause.into(),
-            });
+                None => Failure::from(cause),
+            })?;
+        match (worst, arrays) {
+            (0, 0) => {
+                let source = self.source.display();
+                Err(Error::Other(format!("{source}: nothing in it can be referred to")).into())
+            }
+            (0, _) => Ok(()),
+            (worst, _) => Err(Failure::Said(worst)),
         }
-        if worst == 0 { Ok(()) } else { Err(Failure::Said(worst)) }
     }
 }
 

@@ -27,7 +27,7 @@ use store::Store;
 /// The last part of a key for what has this file name.
 pub use names::key;
 
-const ARRAY: &str = ".zarray";
+pub const ARRAY: &str = ".zarray";
 const ATTRIBUTES: &str = ".zattrs";
 const GROUP: &str = ".zgroup";
 /// All descriptions of a store in one.

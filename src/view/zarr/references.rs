@@ -41,6 +41,8 @@ pub struct References<'a> {
     pub findable: &'a dyn Fn(&dyn Source) -> Result<()>,
     /// What is left out, as an error that says why.
     pub left_out: &'a mut dyn FnMut(&Error),
+    /// What users call the container's format.
+    pub format: &'a str,
     /// What is no array.
     pub others: Others,
 }
@@ -108,7 +110,7 @@ impl References<'_> {
 
     fn array_or_none(&mut self, dataset: &Dataset, path: &str) -> Result<()> {
         let all = Store::as_stored(dataset).and_then(|store| {
-            let chunks = Chunks::of(&store, dataset)?;
+            let chunks = Chunks::of(&store, dataset, self.format)?;
             if let Chunks::Stored(source, _) = &chunks {
                 (self.findable)(&**source)?;
             }
@@ -151,7 +153,7 @@ enum Chunks {
 
 impl Chunks {
     /// The error is why there is nothing to refer to.
-    fn of(store: &Store, dataset: &Dataset) -> Result<Chunks> {
+    fn of(store: &Store, dataset: &Dataset, format: &str) -> Result<Chunks> {
         if store.layout().count() == 0 {
             return Ok(Chunks::None);
         }
@@ -163,7 +165,12 @@ impl Chunks {
                 Some(extent) if extent.coding == Coding::Plain && extent.source.is_in_file() => {
                     Ok(Chunks::Stored(extent.source, extent.range.start))
                 }
-                _ => Err(dataset.wrong("no bytes of a file are its elements, or a stream that Zarr decodes")),
+                _ => {
+                    let is_compressed = dataset.about().compression.is_some();
+                    let how = if is_compressed { "compressed inside" } else { "not stored as it is in" };
+                    let advice = "references cannot point into it; mount it or convert it";
+                    Err(dataset.wrong(&format!("{how} the {format}: {advice}")))
+                }
             },
         }
     }
