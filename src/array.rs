@@ -24,7 +24,7 @@ pub use any::AnyArray;
 pub(crate) use any::to_native;
 pub(crate) use cells::{to_utf8, trimmed};
 pub(crate) use index::Span;
-pub use index::{Slab, indexed, quoted};
+pub use index::{Slab, Term, indexed, is_index, quoted, terms};
 pub(crate) use meaning::Meaning;
 pub use opaque::Opaque;
 pub use record::{Cell, Field, Record};

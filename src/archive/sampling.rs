@@ -8,6 +8,7 @@
 //! | `3`, `-1`, `2:10:2`, `...` | an index, as numpy's |
 //! | `c3` | the channel of that name |
 
+use crate::array::{Term, is_index, terms};
 use crate::tree::Sampling;
 
 /// Names of channels that a message gives, and how many bytes they may have together.
@@ -80,12 +81,6 @@ fn numbers(
     }
 }
 
-enum Term<'a> {
-    /// It stood in quotes.
-    Name(&'a str),
-    Bare(&'a str),
-}
-
 /// What a term is: see the table above.
 enum Meaning<'a> {
     Time(&'a str, Range),
@@ -108,38 +103,6 @@ impl<'a> Meaning<'a> {
             None => Err(no_channel(term, sampling)),
         }
     }
-}
-
-/// What stands between commas. Only a term that begins with a quote is in quotes: names have some too.
-fn terms(expression: &str) -> Result<Vec<Term<'_>>, String> {
-    let (mut terms, mut rest) = (Vec::new(), expression);
-    loop {
-        let start = rest.trim_start();
-        let quote = start.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let (term, after) = match quote {
-            Some(quote) => {
-                let inside = start.strip_prefix(quote).and_then(|inside| inside.split_once(quote));
-                let (name, after) = inside.ok_or_else(|| format!("{start:?} has no second {quote}"))?;
-                (Term::Name(name), after.trim_start())
-            }
-            None => {
-                let (term, after) = start.split_at(start.find(',').unwrap_or(start.len()));
-                (Term::Bare(term.trim_end()), after)
-            }
-        };
-        terms.push(term);
-        match after.strip_prefix(',') {
-            Some(next) => rest = next,
-            None if after.is_empty() => return Ok(terms),
-            None => return Err(format!("{after:?} stands behind a name in quotes, where a comma is needed")),
-        }
-    }
-}
-
-/// Is this a number or a slice?
-fn is_index(term: &str) -> bool {
-    let is_part = |part: &str| part.is_empty() || part.parse::<i128>().is_ok();
-    term == "..." || term.split(':').all(|part| is_part(part.trim()))
 }
 
 /// Can this be a number or a slice, or something that is known from numpy?

@@ -74,9 +74,19 @@ impl Slab {
     pub(crate) fn of_rows(expression: &str, count: u64) -> Result<Slab, String> {
         let rows = Slab::parse(expression, &[count])?;
         match rows.shape().is_empty() {
-            true => Err("a row by itself is no table: one of one row is [3:4]".into()),
+            true => Err(match rows.axes.first() {
+                Some(row) => format!("write [{}:{}] for one row", row.start, row.start + 1),
+                None => "a table has rows".into(),
+            }),
             false => Ok(rows),
         }
+    }
+
+    /// As [`Slab::of_rows`], a number being the one row that it means.
+    pub(crate) fn rows_or_row(expression: &str, count: u64) -> Result<Slab, String> {
+        let mut rows = Slab::parse(expression, &[count])?;
+        rows.axes.iter_mut().for_each(|row| row.single = false);
+        Ok(rows)
     }
 
     /// The position along its first axis that is the one of this number in the part.
@@ -189,6 +199,46 @@ pub fn quoted(name: &[u8]) -> impl Iterator<Item = (&[u8], &str)> {
     let brackets = (0..inside.len()).rev().filter(|at| inside.get(*at) == Some(&b'['));
     let split = move |at| Some((inside.get(..at)?, std::str::from_utf8(inside.get(at + 1..)?).ok()?));
     brackets.filter_map(split).filter(|(_, index)| index.contains(['"', '\'']))
+}
+
+/// A term of an index that may name something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term<'a> {
+    /// It stood in quotes.
+    Name(&'a str),
+    Bare(&'a str),
+}
+
+/// What stands between commas. Only a term that begins with a quote is in quotes: names have some too.
+pub fn terms(expression: &str) -> Result<Vec<Term<'_>>, String> {
+    let (mut terms, mut rest) = (Vec::new(), expression);
+    loop {
+        let start = rest.trim_start();
+        let quote = start.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let (term, after) = match quote {
+            Some(quote) => {
+                let inside = start.strip_prefix(quote).and_then(|inside| inside.split_once(quote));
+                let (name, after) = inside.ok_or_else(|| format!("{start:?} has no second {quote}"))?;
+                (Term::Name(name), after.trim_start())
+            }
+            None => {
+                let (term, after) = start.split_at(start.find(',').unwrap_or(start.len()));
+                (Term::Bare(term.trim_end()), after)
+            }
+        };
+        terms.push(term);
+        match after.strip_prefix(',') {
+            Some(next) => rest = next,
+            None if after.is_empty() => return Ok(terms),
+            None => return Err(format!("{after:?} stands behind a name in quotes, where a comma is needed")),
+        }
+    }
+}
+
+/// Is this a number or a slice?
+pub fn is_index(term: &str) -> bool {
+    let is_part = |part: &str| part.is_empty() || part.parse::<i128>().is_ok();
+    term == "..." || term.split(':').all(|part| is_part(part.trim()))
 }
 
 fn all(size: u64) -> Span {

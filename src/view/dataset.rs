@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::columns;
 use crate::array::{self, Array, Dtype, Element, Endian, Kind, Order, Slab};
 use crate::content::{Content, hyperslab, joined};
-use crate::tree::{Description, Face, Held, Table};
+use crate::tree::{ColumnInfo, Description, Face, Held, Table};
 use crate::{Error, Result};
 
 impl Part {
@@ -16,8 +17,10 @@ impl Part {
                 array = array.map(|array| Array { shape: slab.shape().into(), ..array });
                 array.as_ref().and_then(|array| array::byte_len(array.dtype.element, &array.shape))
             }
-            Part::Rows(_, slab) => {
-                table = table.map(|table| Table { rows: slab.len(), ..table });
+            Part::Rows(of, columns, slab) => {
+                let picked =
+                    || columns.iter().filter_map(|column| of.columns.get(*column).cloned()).collect();
+                table = table.map(|_| Table { rows: slab.len(), columns: picked() });
                 table.as_ref().and_then(Table::byte_len)
             }
         };
@@ -83,8 +86,8 @@ pub struct Dataset {
 
 enum Part {
     Elements(Array, Slab),
-    /// Rows of a table.
-    Rows(Table, Slab),
+    /// Columns of a table by their numbers, and rows.
+    Rows(Table, Vec<usize>, Slab),
 }
 
 impl Dataset {
@@ -113,13 +116,31 @@ impl Dataset {
         }
         let part = match (&self.about.array, &self.about.table) {
             (Some(array), _) => Part::Elements(array.clone(), Slab::parse(expression, &array.shape)?),
-            (None, Some(table)) => Part::Rows(table.clone(), Slab::of_rows(expression, table.rows)?),
+            (None, Some(table)) => {
+                let all = (0..table.columns.len()).collect();
+                Part::Rows(table.clone(), all, Slab::of_rows(expression, table.rows)?)
+            }
             (None, None) => {
                 return Err(format!("it is {}, not an array of a known layout", self.about.kind));
             }
         };
+        Ok(self.narrowed(part))
+    }
+
+    /// As [`Dataset::part`], of a table also some of its columns, and a single row: `10:20, x, "1"`.
+    pub fn part_or_columns(&self, expression: &str) -> Result<Dataset, String> {
+        match (&self.about.array, &self.about.table) {
+            (None, Some(table)) if self.part.is_none() => {
+                let (columns, rows) = columns::parse(expression, table)?;
+                Ok(self.narrowed(Part::Rows(table.clone(), columns, rows)))
+            }
+            _ => self.part(expression),
+        }
+    }
+
+    fn narrowed(&self, part: Part) -> Dataset {
         let about = Arc::new(part.narrowed(Description::clone(&self.about)));
-        Ok(Dataset { about, origin: self.origin.clone(), part: Some(Arc::new(part)) })
+        Dataset { about, origin: self.origin.clone(), part: Some(Arc::new(part)) }
     }
 
     /// What is said of it, maybe without metadata, codec and checksum.
@@ -141,27 +162,31 @@ impl Dataset {
         match self.part.as_deref() {
             None => self.origin.content(),
             Some(Part::Elements(array, slab)) => hyperslab(self.elements_of(array)?, array, slab),
-            Some(Part::Rows(table, slab)) => self.rows(table, slab),
+            Some(Part::Rows(table, columns, slab)) => self.rows(table, columns, slab),
         }
     }
 
-    /// The columns of a table again, each with some of its rows only.
-    fn rows(&self, table: &Table, slab: &Slab) -> Result<Content> {
+    /// Columns of a table again, each with some of its rows only.
+    fn rows(&self, table: &Table, picked: &[usize], slab: &Slab) -> Result<Content> {
         let whole = self.first(self.origin.content()?, table.byte_len())?;
         if let Content::Broken { error, .. } = whole {
             let claimed = self.about.decoded_len.unwrap_or(1);
             return Ok(Content::Broken { claimed, error });
         }
-        let (mut start, mut columns) = (0, Vec::with_capacity(table.columns.len()));
-        for column in table.columns.iter().filter(|column| column.width > 0) {
+        let place = |start: &mut u64, column: &ColumnInfo| {
             // All of them fit into the content.
-            let end = start + column.width * table.rows;
-            let size = u32::try_from(column.width);
+            let end = *start + column.width * table.rows;
+            Some((std::mem::replace(start, end)..end, column.width))
+        };
+        let places: Vec<_> = table.columns.iter().scan(0, place).collect();
+        let mut columns = Vec::with_capacity(picked.len());
+        let picked = picked.iter().filter_map(|column| places.get(*column));
+        for (range, width) in picked.filter(|(_, width)| *width > 0) {
+            let size = u32::try_from(*width);
             let size = size.map_err(|_| self.wrong("a column of it is too wide for parts of it"))?;
             let dtype = Dtype { element: Element { kind: Kind::Opaque, size }, endian: Endian::Little };
             let cells = Array::new(dtype, [table.rows], Order::C);
-            columns.push(hyperslab(whole.part(start..end), &cells, slab)?);
-            start = end;
+            columns.push(hyperslab(whole.part(range.clone()), &cells, slab)?);
         }
         Ok(joined(columns))
     }

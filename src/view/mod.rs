@@ -13,6 +13,7 @@
 //! themselves, and no view need know of them. Where the faces are found is the [`overlay`]'s matter.
 
 mod arrow;
+mod columns;
 mod csv;
 mod dataset;
 mod directory;

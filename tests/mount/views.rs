@@ -323,7 +323,7 @@ for name in sys.argv[2:]:
     let types = "import sys, numpy as np; a = np.load(sys.argv[1]); assert a.dtype == [('b', '?'), ('n', 'u1')] and a.tolist() == [(True, 7), (False, 8)], a";
     python(&[&"-c", &types, &bools.join(".views/npy/t.npy")]);
     assert!(!mount.join(".views/npy/table[3].npy").exists());
-    assert!(mount.log().contains("[3]: a row by itself is no table"), "{}", mount.log());
+    assert!(mount.log().contains("[3]: write [3:4] for one row"), "{}", mount.log());
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
     let last = mount.read(".views/csv/text_lines.ffr/records[-1:].csv").unwrap();
     assert!(last.starts_with(b"data,crc32\n") && whole.ends_with(&last[11..]), "{last:?}");
     assert!(shown.read("records[2].arrow").is_err());
-    assert!(shown.log().contains("[2]: a row by itself is no table"), "{}", shown.log());
+    assert!(shown.log().contains("[2]: write [2:3] for one row"), "{}", shown.log());
     assert!(shown.read("records/0").is_ok() && shown.read("other.arrow").is_err());
     // Also in directories that datasets have.
     let table = samples.join("onda/test.onda.signal.arrow");

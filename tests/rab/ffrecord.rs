@@ -43,10 +43,7 @@ fn every_sample() {
         }
         let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
         let verified = good(&[&"verify", &file]);
-        assert!(
-            verified.contains(&format!("ok: datasets: {0}, with checksum: {0}", listed.len())),
-            "{verified}"
-        );
+        assert!(verified.contains(&format!("ok: {0} dataset", listed.len())), "{verified}");
         let samples = expected["samples"].as_array();
         let Some(packed) = expected.get("packed_folder") else {
             let samples = samples.unwrap();
@@ -86,9 +83,20 @@ fn verbs() {
         assert_eq!(part.lines().collect::<Vec<_>>(), want);
     }
     let said = rab(&[&"get", &file, &"records[2]", &"--as", &"csv"]);
-    assert!(said.code == 2 && said.err.contains("[2]: a row by itself is no table"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("[2]: write [2:3] for one row"), "{said:?}");
     assert_eq!(rab(&[&"get", &file, &"recs[2:5]", &"--as", &"csv"]).code, 3);
-    assert_eq!(rab(&[&"get", &file, &"records[2:5]"]).code, 3);
+    assert_eq!(rab(&[&"get", &file, &"recs[2:5]"]).code, 3);
+    let part = |options: &[&str]| {
+        let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"get", &file, &"records[2:5]"];
+        all.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        good(&all)
+    };
+    assert_eq!(part(&[]), part(&["--as", "csv"]));
+    let rows: Vec<Value> = serde_json::from_str(&part(&["--json"])).unwrap();
+    let lines = part(&["--as", "jsonl"]);
+    assert_eq!(rows, lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>());
+    assert_eq!(rows.len(), 3);
+    assert_eq!(good(&[&"get", &file, &"records[2:2]", &"--json"]), "[]\n");
     let folder = sample("packed_readme_example_py37_proto3.ffr");
     assert_eq!(good(&[&"cat", &folder, &"just_another_folder/*.txt"]).len(), 10);
 }
@@ -194,7 +202,7 @@ fn shards_through_every_verb() {
     let about = good(&[&"info", &shards]);
     assert!(about.contains("files: 3\n") && about.contains("datasets: 25\n"), "{about}");
     assert!(good(&[&"info", &shards, &"records/24"]).contains("PART_00002.ffr"));
-    assert!(good(&[&"verify", &shards]).contains("ok: datasets: 25, with checksum: 25"));
+    assert!(good(&[&"verify", &shards]).contains("ok: 25 datasets, 25 with a checksum"));
     let one = dir.path().join("one.ffr");
     good(&[&"convert", &shards, &one]);
     assert_eq!(records(std::slice::from_ref(&one)), want);

@@ -263,3 +263,34 @@ for name, array in all.items():
     assert!(said.code == 1 && said.out.is_empty() && said.err.contains(want), "{said:?}");
     good(&[&"get", &file, &"k[:9]", &"--json"]);
 }
+
+#[test]
+fn tables_are_printed_as_rows() {
+    let file = data("dataframe.rab");
+    let get = |what: &str, options: &[&str]| {
+        let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"get", &file, &what];
+        all.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        good(&all)
+    };
+    let whole = get("table", &[]);
+    assert_eq!(whole, get("table", &["--as", "csv"]));
+    assert_eq!((whole.lines().count(), whole.lines().next()), (51, Some("x,count,small,flag,label,wide")));
+    assert_eq!(get("table[1:3]", &[]), get("table[1:3]", &["--as", "csv"]));
+    assert_eq!(get("table[-1]", &[]).lines().nth(1), whole.lines().last());
+    let column = |at: usize| -> Vec<String> {
+        whole.lines().map(|line| line.split(',').nth(at).unwrap().trim().to_owned()).collect()
+    };
+    let lines = |text: String| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    assert_eq!(lines(get("table[count]", &[])), column(1));
+    assert_eq!(lines(get("table['flag', 2:4]", &[])), [&column(3)[..1], &column(3)[3..5]].concat());
+    let two = lines(get("table[::-1, small, x]", &[]));
+    let last = whole.lines().last().unwrap().split(',').map(str::trim).collect::<Vec<_>>();
+    assert_eq!(two[1].split(',').map(str::trim).collect::<Vec<_>>(), [last[2], last[0]]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&get("table[:2, count]", &["--json"])).unwrap();
+    assert_eq!(rows, [serde_json::json!({"count": -7}), serde_json::json!({"count": 993})]);
+    let said = rab(&[&"get", &file, &"table[cuont]"]);
+    assert!(
+        said.code == 2 && said.err.contains("has no column \"cuont\"; its columns are \"x\", "),
+        "{said:?}"
+    );
+}

@@ -42,10 +42,10 @@ fn what_has_no_such_face_is_said() {
     assert!(said.contains("index 9 is out of bounds"), "{said}");
     let said = refused(&[&"cat", &file, &"Some text", &"--as", &"tiff"]);
     assert!(said.contains("npy"), "{said}");
-    // With the file; of a table also how it is printed.
-    let said = rab(&[&"get", &data("dataframe.rab"), &"table[0:2]"]).err;
-    let want = "dataframe.rab: dataset \"table\": is dataframe, not an array of a known layout; as a table it has \
-                --as npy, --as csv, --as arrow, --as jsonl";
+    // With the file; of a table also what it can be had as.
+    let said = rab(&[&"get", &data("dataframe.rab"), &"table[0:2]", &"--as", &"raw"]).err;
+    let want =
+        "dataframe.rab: dataset \"table\": is a table: use --as npy, --as csv, --as arrow or --as jsonl";
     assert!(said.contains(want), "{said}");
     let of_none = sample("npz/small.npz");
     let said = refused(&[&"get", &of_none, &"grid[0, 0]", &"--as", &"csv"]);

@@ -34,7 +34,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     let wrong =
         |problem: String| dataset.no_array().unwrap_or_else(|| Error::Usage(format!("{place}: {problem}")));
     let seen = match index {
-        Some(index) => whole.part(index).map_err(wrong)?,
+        Some(index) => whole.part_or_columns(index).map_err(wrong)?,
         None => whole,
     };
     if !view.shows(seen.about()) {
@@ -55,13 +55,17 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
 /// Why a dataset cannot be printed as an array, with the kinds of faces that it has as a table if it is one.
 pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     let about = dataset.description();
-    let (Some(_), None, Error::Other(problem)) = (&about.table, &about.array, &error) else { return error };
+    let (Some(_), None, Error::Other(_)) = (&about.table, &about.array, &error) else { return error };
     let other = Description { table: None, ..about.clone() };
     let shown = view::VIEWS.iter().filter(|view| view.shows(about) && !view.shows(&other));
     let kinds = shown.map(|view| view.kind()).filter(|kind| of_files(kind).is_ok());
     match kinds.collect::<Vec<_>>().as_slice() {
         [] => error,
-        kinds => Error::Other(format!("{problem}; as a table it has --as {}", kinds.join(", --as "))),
+        [kind] => Error::Other(format!("{}: is a table: use --as {kind}", dataset.place())),
+        [kinds @ .., last] => {
+            let (place, kinds) = (dataset.place(), kinds.join(", --as "));
+            Error::Other(format!("{place}: is a table: use --as {kinds} or --as {last}"))
+        }
     }
 }
 

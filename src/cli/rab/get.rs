@@ -22,7 +22,10 @@ use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 /// More elements are not printed one by one.
 const MANY: u64 = 1000;
 
-/// Print an array or a part of it
+/// Print an array or a table, or a part of it
+///
+/// A table is printed as CSV: 'NAME[10:20]' rows, 'NAME[x]' a column, 'NAME[x, y, 10:20]' rows of some columns. Names of columns that
+/// look like numbers, or have commas, are written in quotes: 'NAME["1"]'.
 ///
 /// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
 /// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
@@ -43,7 +46,8 @@ pub struct Get {
     #[arg(long = "as", value_name = "KIND", default_value = TEXT, value_parser = kinds())]
     kind: String,
 
-    /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index)
+    /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index); of
+    /// tables a list of objects, as --as jsonl has them
     ///
     /// Texts and dates are strings. What JSON has no form for is an object with one key: __float__ (nan, inf, -inf),
     /// __complex__ (real and imaginary part), __bytes_hex__ (bytes, and texts that are no UTF-8 or no Unicode), __tuple__
@@ -80,7 +84,15 @@ impl Get {
                 return write(&own, out);
             }
         }
-        let (number, mut index) = self.chosen(&archive)?;
+        let (number, mut index) = match self.chosen(&archive) {
+            Err(missing @ Error::NoDataset { .. }) if self.kind == TEXT => {
+                return match self.own_table(&archive)? {
+                    Some(table) => self.table(&table, out),
+                    None => Err(missing.into()),
+                };
+            }
+            chosen => chosen?,
+        };
         let dataset = archive.dataset_at(number)?;
         let dataset = if self.decoded { dataset.decoded()? } else { dataset };
         if let Some(index) = &mut index {
@@ -93,6 +105,9 @@ impl Get {
             && let Some(found) = values(&dataset)
         {
             return items::print(&dataset, &*found, expression, out);
+        }
+        if self.kind == TEXT && is_table(&dataset) {
+            return self.table(&face::content(&dataset, index.as_deref(), self.table_kind())?, out);
         }
         let slab = || dataset.slab(expression).map_err(|error| face::instead(&dataset, error));
         match self.kind.as_str() {
@@ -107,6 +122,23 @@ impl Get {
             kind => write(&face::content(&dataset, index.as_deref(), kind)?, out)?,
         }
         Ok(())
+    }
+
+    /// What a table is printed as.
+    fn table_kind(&self) -> &'static str {
+        if self.json { "jsonl" } else { "csv" }
+    }
+
+    /// The table that the container itself has by this name, or some of its rows: `records[2:4]`.
+    fn own_table(&self, archive: &Archive) -> Result<Option<Content>> {
+        match face::own(archive, &self.what, self.table_kind())? {
+            None => face::own_rows(archive, &self.what, self.table_kind()),
+            own => Ok(own),
+        }
+    }
+
+    fn table(&self, table: &Content, out: &mut Output) -> Done {
+        if self.json { items::lines(table, out) } else { write(table, out) }
     }
 
     /// The dataset and the index. A dataset whose own name ends in brackets is meant by that name.
@@ -143,6 +175,12 @@ fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {
         return Err(Error::Usage(format!("{name:?} matches {count} datasets, one was needed")));
     };
     Ok(*number)
+}
+
+/// Rows and columns, and no array. What makes no sense is neither.
+fn is_table(dataset: &Dataset<'_>) -> bool {
+    let about = dataset.description();
+    about.table.is_some() && about.array.is_none() && about.fault.is_none()
 }
 
 /// The items of what is no array of numbers, where its format tells what they mean.

@@ -1,10 +1,11 @@
-//! Values as JSON: of arrays of numbers, and of arrays whose items are lists, rows or texts.
+//! Values as JSON: of arrays of numbers, of arrays whose items are lists, rows or texts, and of tables.
 
 use std::io::Write;
 use std::ops::ControlFlow;
 
 use super::output::{Done, Output};
 use crate::array::{Slab, json};
+use crate::content::Content;
 use crate::tree::Items;
 use crate::{Dataset, Error, view};
 
@@ -48,4 +49,27 @@ pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
         json::Lists::empty(&slab.shape(), out)?;
     }
     Ok(writeln!(out)?)
+}
+
+/// Lines that are JSON, in a list.
+pub fn lines(content: &Content, out: &mut Output) -> Done {
+    let (mut is_empty, mut is_start, mut written) = (true, true, Ok(()));
+    content.pass(&mut |piece| {
+        for line in piece.split_inclusive(|byte| *byte == b'\n') {
+            let begin = match (is_start, is_empty) {
+                (false, _) => "",
+                (true, true) => "[",
+                (true, false) => ",\n",
+            };
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            (is_empty, is_start) = (false, text.len() < line.len());
+            written = write!(out, "{begin}").and_then(|()| out.write_all(text));
+            if written.is_err() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    written?;
+    Ok(writeln!(out, "{}]", if is_empty { "[" } else { "" })?)
 }
