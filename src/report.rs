@@ -87,3 +87,22 @@ fn column(column: &ColumnInfo) -> Node {
     fields.add("bytes", number(column.width));
     fields.finish()
 }
+
+/// What the metadata says of the values as they are: `sample_unit` is that of values that are scaled.
+pub fn units(metadata: &Node) -> Option<String> {
+    let mut keys = vec!["units", "unit", "Units", "Unit"];
+    if is(metadata, "sample_resolution_in_unit", 1) && is(metadata, "sample_offset_in_unit", 0) {
+        keys.push("sample_unit");
+    }
+    let found = keys.iter().find_map(|key| metadata.get(key)?.as_text());
+    found.map(|text| text.lossy().into_owned())
+}
+
+/// Is this number so, if it is said at all?
+fn is(metadata: &Node, key: &str, number: i32) -> bool {
+    match metadata.get(key) {
+        None => true,
+        Some(Node::Float(said)) => *said == f64::from(number),
+        Some(said) => said.as_i128() == Some(number.into()),
+    }
+}

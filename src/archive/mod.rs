@@ -3,6 +3,7 @@
 //!
 //! It knows the formats only as [`format`]'s `list` gives them: names, and datasets by number.
 
+mod below;
 mod dataset;
 mod known;
 mod links;
@@ -30,6 +31,7 @@ use crate::source::{FileSource, Source};
 use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, naming, nearest};
 use crate::{Error, Result};
 
+pub use below::containers_below;
 pub use dataset::Dataset;
 use known::Known;
 pub use meter::Meter;

@@ -1,7 +1,7 @@
 //! Extended attributes: what is said of a dataset, one word each.
 
+use crate::report::units;
 use crate::tree::Description;
-use crate::yaml::Node;
 
 /// Names and values.
 pub type Attributes = Vec<(&'static str, String)>;
@@ -22,23 +22,4 @@ pub fn of(about: &Description, format: Option<&str>) -> Attributes {
         ("user.checksum", checksum.map(|checksum| format!("{}:{}", checksum.algorithm, checksum.value))),
     ];
     all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
-}
-
-/// What the metadata says of the values as they are: `sample_unit` is that of values that are scaled.
-fn units(metadata: &Node) -> Option<String> {
-    let mut keys = vec!["units", "unit", "Units", "Unit"];
-    if is(metadata, "sample_resolution_in_unit", 1) && is(metadata, "sample_offset_in_unit", 0) {
-        keys.push("sample_unit");
-    }
-    let found = keys.iter().find_map(|key| metadata.get(key)?.as_text());
-    found.map(|text| text.lossy().into_owned())
-}
-
-/// Is this number so, if it is said at all?
-fn is(metadata: &Node, key: &str, number: i32) -> bool {
-    match metadata.get(key) {
-        None => true,
-        Some(Node::Float(said)) => *said == f64::from(number),
-        Some(said) => said.as_i128() == Some(number.into()),
-    }
 }

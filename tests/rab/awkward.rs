@@ -425,7 +425,7 @@ fn names_and_their_order_come_back() {
     );
     // A name wins over the path of another file, and none is there twice.
     let columns = at("columns.awkd");
-    assert!(good(&[&"verify", &columns]).contains(": ok: datasets: 17,"));
+    assert!(good(&[&"verify", &columns]).contains(": ok: 17 datasets,"));
     for (name, item) in [("a%b", 0), ("a%25b", 1), ("%25", 2), ("%", 4), ("a%2525b", 1), ("%2525", 2)] {
         for part in ["", "/data"] {
             let found = good(&[&"get", &columns, &format!("columns/{name}{part}")]);

@@ -54,6 +54,14 @@ fn the_container_itself() {
     let about = &info(&[&file])[0];
     assert_eq!(about["size"], std::fs::metadata(&file).unwrap().len());
     assert_eq!((about["format"].as_str(), about["datasets"].as_u64()), (Some("RAB"), Some(7)));
+    let listed: Vec<Value> = serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap();
+    assert_eq!(about["contents"], Value::Array(listed));
+    let text = good(&[&"info", &file]);
+    assert!(text.contains("\ncontents:\n  my first array: 'int32 (5, 3)'\n"), "{text}");
+    let header: String = (0..1002).map(|number| bytes_entry(&number.to_string(), 0, 1)).collect();
+    let (_dir, many) = write(&header, b"?");
+    let about = &info(&[&many])[0];
+    assert_eq!((about["contents"].as_array().unwrap().len(), about["more"].as_u64()), (1000, Some(2)));
 }
 
 #[test]

@@ -94,3 +94,111 @@ fn a_listing_says_the_same_as_info() {
         }
     }
 }
+
+#[test]
+fn sizes_for_people_and_units() {
+    let header = bytes_entry("volts", 0, 2000) + &bytes_entry("plain", 0, 2000);
+    let (_dir, file) = write(&header, &[0; 2000]);
+    for options in ["-lh", "-hl"] {
+        let out = good(&[&"ls", &options, &file, &"volts"]);
+        let last: Vec<&str> = out.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last, ["bytes", "-", "2.0K", "2.0K", "volts"]);
+    }
+    // By itself it changes nothing, as with ls.
+    assert_eq!(good(&[&"ls", &"-h", &file]), "volts\nplain\n");
+    assert!(good(&[&"ls", &"--help"]).contains("--human-readable"));
+    let units = crate::kit::scratch();
+    let file = units.path().join("u.rab");
+    std::fs::copy(data("readme.rab"), &file).unwrap();
+    good(&[&"set", &file, &"my second array", &"--key", &"units=mV"]);
+    let out = good(&[&"ls", &"-l", &file, &"my *array"]);
+    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["TYPE", "SHAPE", "LENGTH", "STORED", "UNIT", "NAME"]);
+    assert!(rows.iter().any(|row| row.ends_with(&["mV", "my", "second", "array"])), "{out}");
+    assert!(rows.iter().any(|row| row.ends_with(&["-", "my", "first", "array"])), "{out}");
+    assert!(good(&[&"info", &file]).contains("\n  my second array: 'float64 (5, 3), mV'\n"));
+}
+
+#[test]
+fn several_containers_and_directories() {
+    let dir = crate::kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir(at("sub")).unwrap();
+    std::fs::copy(data("readme.rab"), at("sub/b.rab")).unwrap();
+    std::fs::copy(data("orders.rab"), at("a.rab")).unwrap();
+    std::fs::write(at("notes.txt"), "nothing").unwrap();
+    std::os::unix::fs::symlink(dir.path(), at("sub/loop")).unwrap();
+    let (a, b) = (at("a.rab"), at("sub/b.rab"));
+    let listed = |file: &std::path::Path| format!("{}:\n{}", file.display(), good(&[&"ls", &file]));
+    let both = listed(&a) + "\n" + &listed(&b);
+    assert_eq!(good(&[&"ls", &a, &b]), both);
+    assert_eq!(good(&[&"ls", &"-r", &dir.path()]), both);
+    assert!(good(&[&"ls", &b, &b, &"Some text"]).ends_with("b.rab:\nSome text\n"));
+
+    // The others go on, and the worst counts.
+    let missing = at("notes.txt");
+    let said = rab(&[&"ls", &a, &missing, &b]);
+    assert_eq!((said.code, &said.out, said.err.lines().count()), (11, &both, 1), "{said:?}");
+    let said = rab(&[&"ls", &"--json", &a, &missing, &b]);
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    let alone = |file: &std::path::Path| -> Value {
+        serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap()
+    };
+    assert_eq!((said.code, json.as_array().unwrap().len()), (11, 3), "{said:?}");
+    assert_eq!((&json[0]["datasets"], &json[2]["datasets"]), (&alone(&a), &alone(&b)));
+    assert_eq!(json[2]["file"], b.to_str().unwrap());
+    assert!(
+        json[1]["error"].as_str().unwrap().contains("not a container") && json[1].get("datasets").is_none()
+    );
+    let one: Value = serde_json::from_str(&good(&[&"ls", &"--json", &"-r", &at("sub")])).unwrap();
+    assert_eq!(one.as_array().unwrap().len(), 1);
+
+    assert_eq!(good(&[&"info", &"--json", &"-r", &dir.path()]).lines().count(), 2);
+    let texts = good(&[&"info", &"--json", &b, &b, &"Some text"]);
+    let texts: Vec<Value> = texts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(texts.len() == 2 && texts.iter().all(|text| text["file"] == b.to_str().unwrap()), "{texts:?}");
+    let verified = good(&[&"verify", &"-r", &dir.path()]);
+    assert_eq!(verified.matches(": ok: ").count(), 2, "{verified}");
+    assert_eq!(rab(&[&"ls", &a, &b, &"--and", &b]).code, 2);
+}
+
+#[test]
+fn a_dataset_that_is_called_as_a_file_is_meant() {
+    let (dir, file) = write(&bytes_entry("x.rab", 0, 1), b"?");
+    std::fs::copy(data("readme.rab"), dir.path().join("x.rab")).unwrap();
+    let ls = |other: &str| {
+        let mut command = std::process::Command::new(crate::RAB);
+        crate::kit::run(command.arg("ls").arg(&file).arg(other).current_dir(&dir)).out
+    };
+    assert_eq!(ls("x.rab"), "x.rab\n");
+    assert!(ls("./x.rab").contains("\n./x.rab:\nmy first array\n"), "{}", ls("./x.rab"));
+}
+
+#[test]
+fn names_that_are_near() {
+    let file = data("readme.rab");
+    let near = "has no dataset \"some txt\": did you mean \"Some text\"?\n";
+    for arguments in [
+        &[&"ls" as &dyn AsRef<std::ffi::OsStr>, &file, &"some txt"][..],
+        &[&"info", &file, &"some txt"],
+        &[&"cat", &file, &"some txt"],
+        &[&"get", &file, &"some txt[0]"],
+        &[&"diff", &file, &file, &"some txt"],
+        &[&"convert", &file, &"/dev/null/x.rab", &"some txt"],
+        &[&"unpack", &file, &"/dev/null/x", &"some txt"],
+    ] {
+        let said = rab(arguments);
+        assert!(said.code == 3 && said.err.ends_with(near), "{said:?}");
+    }
+    let dir = crate::kit::scratch();
+    let copy = dir.path().join("copy.rab");
+    std::fs::copy(&file, &copy).unwrap();
+    for arguments in [
+        &[&"rm" as &dyn AsRef<std::ffi::OsStr>, &copy, &"some txt"][..],
+        &[&"mv", &copy, &"some txt", &"y"],
+        &[&"set", &copy, &"some txt", &"--key", &"a=1"],
+    ] {
+        let said = rab(arguments);
+        assert!(said.code == 3 && said.err.ends_with(near), "{said:?}");
+    }
+}

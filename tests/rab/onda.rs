@@ -213,7 +213,7 @@ fn times_past_the_end_are_cut_or_refused() {
 #[test]
 fn rules_by_row() {
     let whole = rab(&[&"verify", &sample("v1_integer_numbers.onda.signal.arrow")]);
-    assert!(whole.code == 0 && whole.out.contains("ok: datasets: 7"), "{whole:?}");
+    assert!(whole.code == 0 && whole.out.contains("ok: 7 datasets"), "{whole:?}");
     assert_eq!(rab(&[&"verify", &sample("plain_python.onda.signal.arrow")]).code, 0);
     for (name, code, fragment) in [
         ("rate_zero", 12, "row 0: sample_rate is 0"),

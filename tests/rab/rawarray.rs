@@ -41,7 +41,8 @@ fn every_sample() {
         let count = listed.len();
         assert_eq!(count, if want["trailer_len"] == 0 { 1 } else { 2 }, "{stem}");
         let said = good(&[&"verify", &file]);
-        assert!(said.ends_with(&format!(".ra: ok: datasets: {count}, with checksum: 0\n")), "{said}");
+        let plural = if count == 1 { "" } else { "s" };
+        assert!(said.ends_with(&format!(".ra: ok: {count} dataset{plural}, 0 with a checksum\n")), "{said}");
     }
 }
 

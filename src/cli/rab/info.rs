@@ -3,32 +3,41 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::output::{Done, Output};
-use super::select;
+use super::several::Chosen;
+use super::{ls, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::report::{self, Fields, list, number};
 use crate::yaml::{self, Node};
-use crate::{Archive, Error, Extreme, Stats};
+use crate::{Archive, Description, Error, Extreme, Result, Stats};
 
-/// Show everything known of a container, or of datasets with their metadata
+/// Show everything known of containers with what they hold, or of datasets with their metadata
 #[derive(Args)]
 pub struct Info {
     /// The container
     file: PathBuf,
 
-    /// A dataset's name, or a glob [default: about the container itself]
-    #[arg(add = dataset_names())]
-    name: Option<OsString>,
+    /// More containers, and names of datasets or globs [default: about the containers themselves]
+    ///
+    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. Names are
+    /// looked for in every container.
+    #[arg(value_name = "FILE|NAME", add = dataset_names())]
+    others: Vec<OsString>,
 
     /// Also minimum, maximum, mean and the numbers of NaNs and zeros of arrays, which are read once for it
     ///
     /// NaNs are left out of minimum, maximum and mean. Complex numbers have no minimum and maximum.
-    #[arg(long, requires = "name")]
+    #[arg(long, requires = "others")]
     stats: bool,
+
+    /// Of directories all containers in them and below
+    #[arg(short, long)]
+    recursive: bool,
 
     /// JSON: one object a line
     #[arg(long)]
@@ -40,27 +49,52 @@ pub struct Info {
 
 impl Info {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = self.opening.open(&self.file)?;
-        let Some(name) = &self.name else { return self.print(&about(&archive), out) };
-        let numbers = select::select_linked(&archive, name)?;
-        let mut arrays = 0;
-        for (place, number) in numbers.iter().enumerate() {
-            let dataset = archive.dataset_at(*number)?;
-            let has_stats = self.stats && dataset.has_stats();
-            arrays += usize::from(has_stats);
-            let stats = if has_stats { Some(counted(&dataset.stats()?)) } else { None };
-            if place > 0 && !self.json {
-                writeln!(out, "---")?;
+        let chosen = Chosen::of(&self.file, &self.others, &self.opening, self.recursive)?;
+        if self.stats && chosen.names.is_empty() {
+            return Err(Error::Usage("--stats is for datasets: name some".into()).into());
+        }
+        let mut printed = 0;
+        chosen.each(&mut |file| {
+            let archive = self.opening.open(file)?;
+            match chosen.names.is_empty() {
+                true => self.next(&mut printed, &container(&archive, self.json)?, out)?,
+                false => self.datasets(&archive, &chosen, &mut printed, out)?,
             }
-            self.print(&report::full(dataset.description(), &archive.name(*number), stats), out)?;
+            Ok(out.flush()?)
+        })
+    }
+
+    fn datasets(&self, archive: &Archive, chosen: &Chosen, printed: &mut u64, out: &mut Output) -> Done {
+        let mut arrays = 0;
+        for name in &chosen.names {
+            for number in select::select_linked(archive, name)? {
+                let dataset = archive.dataset_at(number)?;
+                let has_stats = self.stats && dataset.has_stats();
+                arrays += usize::from(has_stats);
+                let stats = if has_stats { Some(counted(&dataset.stats()?)) } else { None };
+                let mut node = report::full(dataset.description(), &archive.name(number), stats);
+                if let (Node::Map(pairs), true) = (&mut node, chosen.are_several) {
+                    let file = Node::text(&archive.path().to_string_lossy());
+                    pairs.insert(0, (Node::text("file").into(), file.into()));
+                }
+                self.next(printed, &node, out)?;
+            }
         }
         if self.stats && arrays == 0 {
-            return Err(Error::Usage(format!(
-                "--stats is for arrays of numbers of up to 64 bits, and {name:?} is none"
-            ))
-            .into());
+            let names = chosen.names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            let problem = format!("--stats is for arrays of numbers of up to 64 bits, and {names} is none");
+            return Err(Error::Usage(problem).into());
         }
         Ok(())
+    }
+
+    /// YAML documents are set apart from each other.
+    fn next(&self, printed: &mut u64, node: &Node, out: &mut Output) -> Done {
+        if *printed > 0 && !self.json {
+            writeln!(out, "---")?;
+        }
+        *printed += 1;
+        self.print(node, out)
     }
 
     fn print(&self, node: &Node, out: &mut Output) -> Done {
@@ -71,7 +105,11 @@ impl Info {
     }
 }
 
-fn about(archive: &Archive) -> Node {
+/// Datasets that are listed of a container at most.
+const MAX_LISTED: usize = 1000;
+
+/// What is known of the container itself, and what its datasets are: for people a line for each, as `ncdump -h` has it.
+fn container(archive: &Archive, as_objects: bool) -> Result<Node> {
     let mut fields = Fields::default();
     fields.add("file", Node::text(&archive.path().to_string_lossy()));
     fields.add("format", Node::text(archive.format()));
@@ -81,7 +119,32 @@ fn about(archive: &Archive) -> Node {
     fields.add("size", number(archive.file_len()));
     fields.add("datasets", number(archive.len() as u64));
     fields.add("stored", number(archive.stored_len()));
-    fields.finish()
+    let listed = archive.len().min(MAX_LISTED);
+    let described = (0..listed).map(|number| Ok(archive.dataset_at(number)?.description().clone()));
+    let described = described.collect::<Result<Vec<_>>>()?;
+    let contents = match as_objects {
+        true => list(described.iter().map(|described| {
+            let mut fields = report::brief(described);
+            fields.add_some("units", report::units(&described.metadata).as_deref().map(Node::text));
+            fields.finish()
+        })),
+        false => Node::Map(described.iter().map(line).collect()),
+    };
+    fields.add("contents", contents);
+    fields.add_some(
+        "more",
+        Some(archive.len() - listed).filter(|more| *more > 0).map(|more| number(more as u64)),
+    );
+    Ok(fields.finish())
+}
+
+/// The name, and in a few words what it is: `float64 (5, 3), mV`.
+fn line(described: &Description) -> (Arc<Node>, Arc<Node>) {
+    let shape = ls::shape(described).map_or(String::new(), |shape| format!(" {shape}"));
+    let units = report::units(&described.metadata).map_or(String::new(), |units| format!(", {units}"));
+    let damage = if described.fault.is_some() { ", damaged" } else { "" };
+    let text = format!("{}{shape}{units}{damage}", described.kind);
+    (Node::Str(described.name.clone()).into(), Node::text(&text).into())
 }
 
 fn counted(stats: &Stats) -> Node {

@@ -2,85 +2,204 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgAction, Args};
 
-use super::output::{Done, Output};
-use super::select;
+use super::output::{Done, Failure, Output};
+use super::several::Chosen;
+use super::{human, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::{Archive, Description, Error, Node, Result, report, yaml};
 
-/// List the datasets of a container
+/// List the datasets of containers
 ///
 /// What a container has under a second name (shared parts of Awkward arrays) comes last, as NAME -> TARGET, where a mount
 /// has a symbolic link.
 #[derive(Args)]
+#[command(disable_help_flag = true)]
 pub struct Ls {
     /// The container
     file: PathBuf,
 
-    /// A dataset's name, or a glob [default: all]
-    #[arg(add = dataset_names())]
-    glob: Option<OsString>,
+    /// More containers, and names of datasets or globs [default: all datasets]
+    ///
+    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. Names are
+    /// looked for in every container.
+    #[arg(value_name = "FILE|NAME", add = dataset_names())]
+    others: Vec<OsString>,
 
-    /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell)
+    /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell), and the units of
+    /// values, where the metadata has them (units, unit)
     #[arg(short, long)]
     long: bool,
 
-    /// A JSON list with an object for each dataset
-    #[arg(long, conflicts_with = "long")]
+    /// With -l: sizes such as 1.2K and 35M, in powers of 1024
+    #[arg(short = 'h', long)]
+    human_readable: bool,
+
+    /// Of directories all containers in them and below
+    #[arg(short, long)]
+    recursive: bool,
+
+    /// A JSON list with an object for each dataset; of several containers a list with an object for each of them
+    #[arg(long, conflicts_with_all = ["long", "human_readable"])]
     json: bool,
 
     #[command(flatten)]
     opening: Opening,
+
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// What is listed of a container.
+struct Listed {
+    archive: Archive,
+    numbers: Vec<usize>,
+    links: Vec<(String, String)>,
 }
 
 impl Ls {
     pub fn run(&self, out: &mut Output) -> Done {
-        let archive = self.opening.open(&self.file)?;
-        let links = select::links(&archive, self.glob.as_ref())?;
-        let numbers = match select::select_or_all(&archive, self.glob.as_ref()) {
-            Err(Error::NoDataset { .. }) if !links.is_empty() => Vec::new(),
-            numbers => numbers?,
-        };
-        if self.json {
-            return json(&archive, &numbers, &links, out);
+        let chosen = Chosen::of(&self.file, &self.others, &self.opening, self.recursive)?;
+        match (self.json, chosen.are_several) {
+            (true, true) => self.json_of_several(&chosen, out),
+            (true, false) => chosen.each(&mut |file| json(&self.listed(file, &chosen.names)?, out)),
+            (false, are_several) => {
+                let mut is_first = true;
+                chosen.each(&mut |file| {
+                    let listed = self.listed(file, &chosen.names)?;
+                    if are_several {
+                        let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+                        let shown = file.display().to_string();
+                        writeln!(out, "{gap}{}:", out.shown(&shown))?;
+                    }
+                    self.text(&listed, out)?;
+                    // So that errors of the next one come behind it.
+                    Ok(out.flush()?)
+                })
+            }
         }
+    }
+
+    fn listed(&self, file: &Path, names: &[OsString]) -> Result<Listed> {
+        let archive = self.opening.open(file)?;
+        let links = select::links(&archive, names)?;
+        let mut numbers = Vec::new();
+        for name in names {
+            match select::select(&archive, name) {
+                Err(Error::NoDataset { .. })
+                    if !select::links(&archive, std::slice::from_ref(name))?.is_empty() => {}
+                found => numbers.extend(found?),
+            }
+        }
+        match names {
+            [] => numbers = (0..archive.len()).collect(),
+            [_] => {}
+            _ => {
+                numbers.sort_unstable();
+                numbers.dedup();
+            }
+        }
+        Ok(Listed { archive, numbers, links })
+    }
+
+    fn text(&self, Listed { archive, numbers, links }: &Listed, out: &mut Output) -> Done {
+        let has_units = self.long && units_are_known(archive, numbers);
+        let unit_of = |number: usize| {
+            let units = || Some(report::units(archive.dataset_at(number).ok()?.metadata())?);
+            has_units.then(|| units().unwrap_or_else(|| "-".into()))
+        };
         if self.long {
-            writeln!(out, "{:<10} {:<16} {:>12} {:>12}  NAME", "TYPE", "SHAPE", "LENGTH", "STORED")?;
+            let header = ["TYPE", "SHAPE", "LENGTH", "STORED"].map(str::to_owned);
+            row(&header, has_units.then(|| "UNIT".into()), out)?;
+            writeln!(out, "NAME")?;
         }
         for number in numbers {
-            match self.long {
-                true => long(&archive.brief_at(number)?, &archive.name(number), out)?,
-                false => writeln!(out, "{}", out.shown(&archive.name(number)))?,
-            }
-        }
-        for (name, target) in &links {
             if self.long {
-                write!(out, "{:<10} {:<16} {:>12} {:>12}  ", "link", "-", "-", "-")?;
+                row(&self.cells(&archive.brief_at(*number)?), unit_of(*number), out)?;
             }
-            let (name, target) = (out.shown(name), out.shown(target));
-            writeln!(out, "{name} -> {target}")?;
+            writeln!(out, "{}", out.shown(&archive.name(*number)))?;
+        }
+        for (name, target) in links {
+            if self.long {
+                row(&["link", "-", "-", "-"].map(str::to_owned), has_units.then(|| "-".into()), out)?;
+            }
+            writeln!(out, "{} -> {}", out.shown(name), out.shown(target))?;
         }
         Ok(())
     }
+
+    /// Type, shape, length and stored size.
+    fn cells(&self, described: &Description) -> [String; 4] {
+        let size = |bytes: u64| if self.human_readable { human::size(bytes) } else { bytes.to_string() };
+        let stored = match described.fault {
+            None => size(described.stored_len()),
+            Some(_) => "damaged".into(),
+        };
+        let shape = shape(described).unwrap_or_else(|| "-".into());
+        [described.kind.clone(), shape, described.decoded_len.map_or("?".into(), size), stored]
+    }
+
+    /// A container that fails has its error in place of its datasets.
+    fn json_of_several(&self, chosen: &Chosen, out: &mut Output) -> Done {
+        let mut comma = "";
+        write!(out, "[")?;
+        let done = chosen.each(&mut |file| {
+            let name = yaml::to_json(&Node::text(&file.to_string_lossy()));
+            write!(out, "{comma}\n{{\"file\":{name},")?;
+            comma = ",";
+            let listed = self.listed(file, &chosen.names);
+            let done = match &listed {
+                Ok(listed) => {
+                    write!(out, "\"datasets\":")?;
+                    json(listed, out)
+                }
+                Err(error) => {
+                    let error = yaml::to_json(&Node::text(&error.to_string()));
+                    Ok(write!(out, "\"error\":{error}")?)
+                }
+            };
+            write!(out, "}}")?;
+            done?;
+            listed.map(drop).map_err(Failure::from)
+        });
+        writeln!(out, "\n]")?;
+        done
+    }
 }
 
-fn long(described: &Description, name: &str, out: &mut Output) -> Done {
-    let shape = match (&described.array, &described.table) {
-        (Some(array), _) => sizes(&array.shape),
-        (_, Some(table)) => format!("({}, {})", table.rows, table.columns.len()),
-        _ => "-".into(),
-    };
-    let len = described.decoded_len.map_or("?".into(), |len| len.to_string());
-    let stored = match described.fault {
-        None => described.stored_len().to_string(),
-        Some(_) => "damaged".into(),
-    };
-    let (kind, name) = (out.shown(&described.kind), out.shown(name));
-    Ok(writeln!(out, "{kind:<10} {shape:<16} {len:>12} {stored:>12}  {name}")?)
+/// Datasets whose metadata is looked at for units, before the first line is printed.
+const LOOKED_AT: usize = 10_000;
+
+/// Do values of a dataset, of the first ones, have units?
+fn units_are_known(archive: &Archive, numbers: &[usize]) -> bool {
+    let has_units =
+        |number: &usize| archive.dataset_at(*number).is_ok_and(|it| report::units(it.metadata()).is_some());
+    numbers.iter().take(LOOKED_AT).any(has_units)
+}
+
+/// The columns before the name.
+fn row([kind, shape, length, stored]: &[String; 4], unit: Option<String>, out: &mut Output) -> Done {
+    let kind = out.shown(kind);
+    write!(out, "{kind:<10} {shape:<16} {length:>12} {stored:>12}  ")?;
+    if let Some(unit) = unit {
+        let unit = out.shown(&unit);
+        write!(out, "{unit:<8}  ")?;
+    }
+    Ok(())
+}
+
+/// That of an array, or rows and columns of a table.
+pub fn shape(described: &Description) -> Option<String> {
+    match (&described.array, &described.table) {
+        (Some(array), _) => Some(sizes(&array.shape)),
+        (_, Some(table)) => Some(format!("({}, {})", table.rows, table.columns.len())),
+        _ => None,
+    }
 }
 
 /// As Python writes a tuple.
@@ -91,7 +210,7 @@ pub fn sizes(shape: &[u64]) -> String {
     }
 }
 
-fn json(archive: &Archive, numbers: &[usize], links: &[(String, String)], out: &mut Output) -> Done {
+fn json(Listed { archive, numbers, links }: &Listed, out: &mut Output) -> Done {
     write!(out, "[")?;
     let datasets = numbers.iter().map(|number| -> Result<Node> {
         Ok(report::brief(&archive.brief_at(*number)?, &archive.name(*number)).finish())

@@ -10,6 +10,7 @@ mod diff_json;
 mod face;
 mod framed;
 mod get;
+mod human;
 mod info;
 mod inputs;
 mod items;
@@ -26,6 +27,7 @@ mod refs;
 mod rm;
 mod select;
 mod set;
+mod several;
 mod stop;
 mod told;
 mod unpack;
@@ -47,7 +49,7 @@ const SHORT_NOTE: &str = "See 'rab VERB --help' or rab(1) for more.";
 
 const LONG_NOTE: &str = "\
 Examples:
-  rab ls -l run7.rab 'sub01/*'         names, types, shapes and sizes
+  rab ls -lh run7.rab 'sub01/*'        names, types, shapes and sizes
   rab info run7.rab 'my array' --stats everything known of a dataset
   rab cat run7.rab notes | less        a dataset's decoded bytes
   rab get run7.rab 'data[3, 10:20, ::2]'

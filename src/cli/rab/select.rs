@@ -47,22 +47,14 @@ pub fn among<'n>(names: &'n [Vec<u8>], pattern: &OsStr) -> Vec<&'n Vec<u8>> {
     }
 }
 
-/// As [`select`]; without a pattern all there are.
-pub fn select_or_all(archive: &Archive, pattern: Option<&OsString>) -> Result<Vec<usize>> {
-    match pattern {
-        Some(pattern) => select(archive, pattern),
-        None => Ok((0..archive.len()).collect()),
+/// The links of these names, or that match, with what they lead to; without a pattern all there are.
+pub fn links(archive: &Archive, patterns: &[OsString]) -> Result<Vec<(String, String)>> {
+    if patterns.is_empty() {
+        return Ok(archive.links().collect());
     }
-}
-
-/// The links of this name, or that match, with what they lead to; without a pattern all there are.
-pub fn links(archive: &Archive, pattern: Option<&OsString>) -> Result<Vec<(String, String)>> {
-    let Some(pattern) = pattern else { return Ok(archive.links().collect()) };
-    if archive.has(pattern.as_bytes()) {
-        return Ok(Vec::new());
-    }
-    let glob = glob(pattern)?;
-    let is_meant = |name: &str| pattern == name || glob.is_match(name);
+    let others = patterns.iter().filter(|pattern| !archive.has(pattern.as_bytes()));
+    let globs = others.map(|pattern| Ok((pattern, glob(pattern)?))).collect::<Result<Vec<_>>>()?;
+    let is_meant = |name: &str| globs.iter().any(|(pattern, glob)| *pattern == name || glob.is_match(name));
     Ok(archive.links().filter(|(name, _)| is_meant(name)).collect())
 }
 

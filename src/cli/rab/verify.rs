@@ -1,5 +1,5 @@
 //! `rab verify`: every dataset of every file is read and compared with what is known of it. One line for each
-//! that is damaged, one for each file that is whole.
+//! that is damaged, and a summary for each file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,8 +12,9 @@ use std::thread;
 use clap::Args;
 
 use super::complain;
-use super::output::{Done, Failure, Output, escaped};
+use super::output::{Done, Output, escaped};
 use super::progress::Progress;
+use super::several::Chosen;
 use super::told::Told;
 use crate::cli::reading::Reading;
 use crate::cli::values;
@@ -23,13 +24,17 @@ use crate::{Checked, Error};
 ///
 /// Reads and decodes everything, and compares lengths, the check values of compressed data, and the
 /// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset, for each that is
-/// refused for what it is (code, for example), and for each file that is whole; the exit code is 12 if anything is
-/// damaged. Arrays of Python objects are checked as bytes and not interpreted.
+/// refused for what it is (code, for example), and a summary for each file; the exit code is 12 if anything is damaged.
+/// Arrays of Python objects are checked as bytes and not interpreted.
 #[derive(Args)]
 pub struct Verify {
     /// The containers
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+
+    /// Of directories all containers in them and below
+    #[arg(short, long)]
+    recursive: bool,
 
     /// Only say what is damaged
     #[arg(short, long)]
@@ -41,74 +46,113 @@ pub struct Verify {
 
 impl Verify {
     pub fn run(&self, out: &mut Output) -> Done {
-        let all = Told::default();
-        for file in &self.files {
+        let chosen = Chosen::files(&self.files, &self.reading.options(), self.recursive)?;
+        chosen.each(&mut |file| {
             let told = Told::default();
-            match self.file(file, out, &told) {
-                Err(Failure::Error(error)) => {
-                    complain(&error);
-                    all.note(error.exit_code());
-                }
-                done => done?,
-            }
-            all.note(told.code());
-        }
-        all.done()
+            self.file(file, out, &told)?;
+            told.done()
+        })
     }
 
     /// Says what is wrong with its datasets; an error is that of the whole file.
     fn file(&self, file: &Path, out: &mut Output, told: &Told) -> Done {
         let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
-        let (mut sums, mut unknown, mut opaque) = (0, 0, 0);
+        let mut counts = Counts { all: archive.len(), ..Counts::default() };
         // Small, as a million of them may wait for the first.
         let verify = |number| -> Result<(Checked, Option<String>), Box<Error>> {
             let checked = archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?;
             Ok((checked, archive.doubt(number).filter(|_| !self.quiet)))
         };
         in_order(archive.len(), &verify, &mut |checked| {
-            match checked {
+            let error = match checked {
                 Ok((checked, doubt)) => {
                     if let Some(doubt) = doubt {
                         progress.hidden(|| super::warning(&doubt));
                     }
-                    sums += usize::from(checked == Checked::Checksum);
-                    unknown += usize::from(checked == Checked::UnknownChecksum);
-                    opaque += usize::from(checked == Checked::BytesOnly);
+                    counts.add(checked);
+                    return Ok(());
                 }
-                Err(error) => match *error {
-                    // A disk may still give what the others need.
-                    ref error @ Error::Read { .. } => {
-                        if told.is_new(error) {
-                            progress.hidden(|| complain(error));
-                        }
-                    }
-                    // With what is refused nothing is wrong, but not all of it can be read.
-                    ref error @ (Error::Damaged { .. } | Error::Unsupported { .. }) => {
-                        if told.is_new(error) {
-                            progress.hidden(|| {
-                                writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush())
-                            })?;
-                        }
-                    }
-                    error => return Err(error.into()),
-                },
+                Err(error) => *error,
+            };
+            match &error {
+                // A disk may still give what the others need.
+                Error::Read { .. } | Error::Damaged { .. } => counts.failed += 1,
+                // With what is refused nothing is wrong, but not all of it can be read.
+                Error::Unsupported { problem, .. } => counts.refuse(problem),
+                _ => return Err(error.into()),
             }
+            if !told.is_new(&error) {
+                return Ok(());
+            }
+            progress.hidden(|| match &error {
+                Error::Read { .. } => {
+                    complain(&error);
+                    Ok(())
+                }
+                error => writeln!(out, "{}", escaped(&error.to_string())).and_then(|()| out.flush()),
+            })?;
             Ok(())
         })?;
         drop(progress);
-        if told.code() == 0 && !self.quiet {
+        if counts.failed == 0 && !self.quiet {
             let shown = file.display().to_string();
-            write!(out, "{}: ok: datasets: {}, with checksum: {sums}", escaped(&shown), archive.len())?;
-            if unknown > 0 {
-                write!(out, ", with a checksum of an unknown algorithm, not compared: {unknown}")?;
-            }
-            if opaque > 0 {
-                write!(out, ", checked as bytes, as Python objects are not interpreted: {opaque}")?;
-            }
-            writeln!(out)?;
+            writeln!(out, "{}: {}", escaped(&shown), escaped(&counts.summary()))?;
+            out.flush()?;
         }
         Ok(())
+    }
+}
+
+/// What was found of the datasets of a file.
+#[derive(Default)]
+struct Counts {
+    all: usize,
+    ok: usize,
+    /// Of those that are ok.
+    with_checksum: usize,
+    with_unknown_checksum: usize,
+    /// Of those that are ok: Python objects, whose bytes were compared with a checksum.
+    bytes_only: usize,
+    /// Damaged, or not to be read. They are named one by one.
+    failed: usize,
+    refused: usize,
+    /// Why, as long as it is the same for all that are refused.
+    reason: Option<String>,
+}
+
+impl Counts {
+    fn add(&mut self, checked: Checked) {
+        self.ok += 1;
+        self.with_checksum += usize::from(checked == Checked::Checksum);
+        self.with_unknown_checksum += usize::from(checked == Checked::UnknownChecksum);
+        self.bytes_only += usize::from(checked == Checked::BytesOnly);
+    }
+
+    fn refuse(&mut self, problem: &str) {
+        self.reason = match self.refused {
+            0 => Some(problem.to_owned()),
+            _ => self.reason.take().filter(|reason| reason == problem),
+        };
+        self.refused += 1;
+    }
+
+    fn summary(&self) -> String {
+        let Counts { all, ok, with_checksum: sums, with_unknown_checksum: unknown, refused, .. } = self;
+        let bytes_only = match self.bytes_only {
+            0 => String::new(),
+            count => format!(", {count} checked as bytes, as Python objects are not interpreted"),
+        };
+        if *refused > 0 {
+            let reason = self.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            return format!("{ok} of {all} datasets ok{bytes_only}; {refused} not checked{reason}");
+        }
+        let datasets = if *all == 1 { "dataset" } else { "datasets" };
+        let unknown = match unknown {
+            0 => String::new(),
+            unknown => format!(", {unknown} with one of an unknown algorithm, not compared"),
+        };
+        format!("ok: {all} {datasets}, {sums} with a checksum{unknown}{bytes_only}")
     }
 }
 
