@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use crate::source::Policy;
-use crate::{Archive, Options, Result};
+use crate::{Archive, Options, Result, format};
 
 /// Of verbs that look into one container.
 #[derive(Args, Clone, Debug, Default)]
@@ -43,7 +44,7 @@ impl Opening {
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
     /// The container's format, which is then not looked for: Awkward, FFRecord, NPZ, Onda, RAB, RawArray
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(formats))]
     pub format: Option<String>,
 
     /// What elements are where the container does not tell (RawArray's user structs): 'S12,u4,8f8'
@@ -74,6 +75,10 @@ pub struct Reading {
     /// standard output; it is run without a shell, once for each file, for ten minutes at most.
     #[arg(long, value_name = "FORMAT=COMMAND", value_parser = decoder)]
     pub decoder: Vec<(String, String)>,
+}
+
+fn formats() -> Vec<CompletionCandidate> {
+    format::names().map(CompletionCandidate::new).collect()
 }
 
 /// A format's name and a command.

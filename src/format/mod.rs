@@ -220,6 +220,11 @@ pub fn detect(candidate: &Candidate<'_>) -> Option<&'static dyn Format> {
     FORMATS.iter().find(|format| format.detect(candidate)).copied()
 }
 
+/// What users call the formats.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name())
+}
+
 /// A format by what users call it.
 pub fn named(name: &str) -> Result<&'static dyn Format> {
     let found = FORMATS.iter().find(|format| format.name().eq_ignore_ascii_case(name)).copied();

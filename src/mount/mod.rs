@@ -42,6 +42,12 @@ pub struct Opened<F> {
     pub on_mounted: Box<dyn FnOnce(fuser::Notifier) + Send>,
 }
 
+/// Where containers are mounted now.
+pub fn mountpoints() -> Vec<PathBuf> {
+    let table = mountinfo::read().unwrap_or_default();
+    table.into_iter().filter(mountinfo::Entry::is_ours).map(|entry| entry.mountpoint).collect()
+}
+
 /// Does what `config` says; errors are printed. `open` reads the container's index, in the process that
 /// will serve it: it may start threads.
 pub fn run<F: fuser::Filesystem>(

@@ -31,16 +31,16 @@ pub fn printed(name: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(name).map_or_else(|_| escaped(name, 0).into(), Cow::Borrowed)
 }
 
-/// The name with `%`, control bytes, bytes that are not UTF-8 and all of its first `more` bytes percent-encoded.
+/// The name with `%`, control characters, bytes that are not UTF-8 and all of its first `more` bytes percent-encoded.
 /// [`unescaped`] gives the name back, whatever `more` is.
 pub fn escaped(name: &[u8], more: usize) -> String {
     let (encoded, plain) = name.split_at(more.min(name.len()));
     let mut out: String = encoded.iter().map(|byte| percent_encoded(*byte)).collect();
     for chunk in plain.utf8_chunks() {
         for c in chunk.valid().chars() {
-            match u8::try_from(c) {
-                Ok(byte) if byte == b'%' || byte.is_ascii_control() => out.push_str(&percent_encoded(byte)),
-                _ => out.push(c),
+            match c == '%' || c.is_control() {
+                true => out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(percent_encoded)),
+                false => out.push(c),
             }
         }
         out.extend(chunk.invalid().iter().map(|byte| percent_encoded(*byte)));

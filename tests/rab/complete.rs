@@ -34,7 +34,7 @@ fn bash(line: &str, part: &str) -> Vec<String> {
     let function = format!("_{}", name.replace('-', "_"));
     let script = r#"source <(COMPLETE=bash "$1")
         compopt() { :; }
-        COMP_LINE=$3 COMP_POINT=$(printf %s "$3" | wc -c); "$2" "$1" "$4"; printf '%s\n' "${COMPREPLY[@]}""#;
+        COMP_TYPE=63 COMP_LINE=$3 COMP_POINT=$(printf %s "$3" | wc -c); "$2" "$1" "$4"; printf '%s\n' "${COMPREPLY[@]}""#;
     let said = in_shell("bash", &["--norc", "-c", script, "bash", name, &function, line, part]);
     lines(&said).into_iter().map(str::to_owned).collect()
 }
@@ -48,7 +48,9 @@ fn verbs_options_and_files_in_bash() {
     assert_eq!(bash("rab cat na", "na"), ["names.rab"]);
     assert_eq!(bash("rab mount --cache-s", "--cache-s"), ["--cache-size"]);
     assert_eq!(bash("rab-mount --index-", "--index-"), ["--index-dir", "--index-size", "--index-memory"]);
-    assert_eq!(bash("rab-mount my\\ f", "my\\ f"), ["my files.rab"]);
+    assert_eq!(bash("rab-mount my\\ f", "my\\ f"), ["my\\ files.rab"]);
+    // Files in the home are offered as they are typed.
+    assert_eq!(bash("rab-mount ~/my\\ f", "~/my\\ f"), ["~/my\\ files.rab"]);
 }
 
 #[test]
@@ -57,17 +59,17 @@ fn names_of_datasets_in_bash() {
     for verb in ["ls -l", "info", "cat", "get"] {
         assert_eq!(bash(&format!("rab {verb} readme.rab my"), "my"), mine, "{verb}");
     }
-    assert_eq!(bash("rab cat readme.rab my\\ s", "my\\ s"), ["my second array"]);
+    assert_eq!(bash("rab cat readme.rab my\\ s", "my\\ s"), [r"my\ second\ array"]);
     assert_eq!(bash("rab cat readme.rab 'my s", "my s"), ["my second array"]);
-    assert_eq!(bash("rab cat \"my files.rab\" an", "an"), ["an object"]);
-    assert_eq!(bash("rab cat ~/my\\ files.rab an", "an"), ["an object"]);
+    assert_eq!(bash("rab cat \"my files.rab\" an", "an"), [r"an\ object"]);
+    assert_eq!(bash("rab cat ~/my\\ files.rab an", "an"), [r"an\ object"]);
     assert_eq!(
         bash("rab cat --offset 3 readme.rab Dürer", "Dürer"),
         ["Dürer's Rhino", "Dürer's Rhino, again"]
     );
     assert_eq!(bash("rab cat names.rab 漢", "漢"), ["漢字"]);
     // bash takes the colon for the end of a word.
-    assert_eq!(bash("rab cat names.rab a:\\ ", "\\ "), [" b"]);
+    assert_eq!(bash("rab cat names.rab a:\\ ", "\\ "), [r"\ b"]);
     // What no line can hold is offered percent-encoded.
     assert_eq!(bash("rab cat names.rab new", "new"), ["new%0Aline"]);
     assert_eq!(bash("rab cat names.rab 'star", "star"), ["star*?[x]"]);
@@ -88,6 +90,100 @@ fn where_there_are_no_names() {
     let said = in_shell("bash", &["-c", "COMPLETE=tcsh rab"]);
     assert_eq!(said.code, 2);
     assert!(said.err.contains("unknown shell `tcsh`, expected one of `bash`, `zsh`, `fish`"), "{said:?}");
+}
+
+#[test]
+fn values_of_options() {
+    assert!(bash("rab-mount x.rab -o no", "no").starts_with(&["no_index".into(), "noexec".into()]));
+    assert_eq!(bash("rab-mount x.rab -o noexec,cache", "noexec,cache"), ["noexec,cache_size="]);
+    assert_eq!(bash("rab ls --format R", "R"), ["RAB", "RawArray"]);
+    assert_eq!(bash("rab set names.rab x --unset zz", "zz"), [""]);
+    assert_eq!(bash("rab-mount -u na", "na"), [""]);
+    assert!(bash("rab-mount names.rab -- l", "l").contains(&"ls".to_owned()));
+    assert_eq!(bash("rab-mount names.rab -- ls na", "na"), ["names.rab"]);
+}
+
+/// Names that a shell would expand, each with what is typed of it and what comes of it.
+fn hostile() -> Vec<(String, String)> {
+    let bodies = [
+        "$((a[$(touch OWNED_A)]))",
+        "${x:-$(touch OWNED_B)}",
+        "`touch OWNED_C`",
+        "$(touch OWNED_D)",
+        "; touch OWNED_E;",
+        "& touch OWNED_F &",
+        "| touch OWNED_G",
+        "\n touch OWNED_H\n",
+        "\u{1b}]0;OWNED\u{7}\u{1b}[2J",
+        "'; touch OWNED_I; '",
+        "\"; touch OWNED_J; \"",
+        "<(touch OWNED_K)",
+        "*?[x]{a,b}~!#^=:@%+,",
+        " two  spaces ",
+        "\\",
+        "\\$(touch OWNED_L)",
+        "/$(touch OWNED_M)/x",
+        "${(e):-`touch OWNED_N`}",
+        "!touch",
+        "(touch OWNED_O)",
+        "é漢",
+        "\r\ttouch OWNED_P\r",
+        "%(touch OWNED_Q)",
+        "=(touch OWNED_R)",
+        "\u{9b}31m",
+    ];
+    let names = bodies
+        .iter()
+        .enumerate()
+        .map(|(number, body)| (format!("{}{}", char::from(b'a' + number as u8), "q"), (*body).to_owned()));
+    names.map(|(start, body)| (start.clone(), start + &body)).collect()
+}
+
+/// What no line can hold is a glob.
+fn as_argument(name: &str) -> String {
+    match name.contains(char::is_control) {
+        false => name.to_owned(),
+        true => name
+            .chars()
+            .map(|c| match c {
+                _ if c.is_control() => "?".repeat(c.len_utf8()),
+                '[' | ']' => format!("\\{c}"),
+                c => c.to_string(),
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn nothing_that_a_name_says_is_run() {
+    for shell in ["bash", "zsh", "fish"] {
+        let work = scratch();
+        let mut writer = Writer::create(work.path().join("x.rab")).unwrap();
+        let mut wanted = Vec::new();
+        for (start, name) in hostile() {
+            writer.add(name.as_str()).text("").unwrap();
+            wanted.push((start, as_argument(&name)));
+        }
+        for name in ["t$((a[$(touch OWNED_S)]))/x", "v${x:-$(touch OWNED_T)}/`touch OWNED_U`"] {
+            writer.add(name).text("").unwrap();
+        }
+        writer.finish().unwrap();
+        // Within quotes too, which fish and zsh close in their own ways.
+        if shell == "bash" {
+            let quoted = wanted
+                .iter()
+                .flat_map(|(start, name)| ["'", "\""].map(|quote| (format!("{quote}{start}"), name.clone())));
+            wanted.extend(quoted.collect::<Vec<_>>());
+        }
+        std::fs::write(work.path().join("names.json"), serde_json::to_string(&wanted).unwrap()).unwrap();
+        let path =
+            format!("{}:{}", Path::new(RAB).parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/complete_in_pty.py");
+        let mut command = Command::new(crate::kit::interpreter());
+        let said =
+            run(command.args([script, shell]).current_dir(&work).env("PATH", &path).env("HOME", work.path()));
+        assert_eq!((said.code, said.out.as_str()), (0, "ok\n"), "{shell}: {said:?}");
+    }
 }
 
 /// The function is called as zsh's completion does, with a compadd that prints what it is given to add.

@@ -76,11 +76,59 @@ fn what_cannot_be_metadata() {
     refused(of_many_aliases().as_bytes(), 2, "takes more than 64 MiB once its aliases are written out");
     refused(b"a: \xff", 10, "cannot be opened: stream did not contain valid UTF-8");
     refused(b"? [1]\n: 2", 1, "a key is itself a list or a mapping, which PyYAML cannot read");
-    assert_eq!(rab(&[&"set", &file, &"b"]).code, 2);
+    let said = rab(&[&"set", &file, &"b"]);
+    assert!(said.code == 2 && said.err.contains("give --key KEY=VALUE"), "{said:?}");
     assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x"]).code, 2);
     assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x=["]).code, 2);
     assert_eq!(rab(&[&"set", &file, &"none", &"--key", &"x=1"]).code, 3);
     let said = rab(&[&"set", &file, &"a", &"--key", &"x=1"]);
     assert!(said.code == 2 && said.err.contains("its metadata is no mapping with keys"), "{said:?}");
     assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn types_are_printed_and_texts_kept() {
+    let (_dir, file) = write(&two(), b"01");
+    let said = rab(&[
+        &"set",
+        &file,
+        &"a",
+        &"--key",
+        &"t=12:30:00",
+        &"--key",
+        &"note=yes",
+        &"--key-str",
+        &"u=12:30:00",
+    ]);
+    let want = "note: t: integer 45000 (YAML 1.1 reads 12:30:00 so; --key-str keeps the text)\n\
+                note: note: boolean true (YAML 1.1 reads yes so; --key-str keeps the text)\n\
+                note: u: text \"12:30:00\"\n";
+    assert_eq!((said.code, said.err.as_str()), (0, want));
+    assert_eq!(metadata(&file, "a"), json!({ "t": 45000, "note": true, "u": "12:30:00" }));
+}
+
+#[test]
+fn keys_within_mappings() {
+    let (_dir, file) = write(&two(), b"01");
+    good(&[
+        &"set",
+        &file,
+        &"a",
+        &"--key",
+        &"who={first: {x: 1}, last: y}",
+        &"--key",
+        &"who.first.x=2",
+        &"--key",
+        &"who.new=3",
+    ]);
+    assert_eq!(metadata(&file, "a"), json!({ "who": { "first": { "x": 2 }, "last": "y", "new": 3 } }));
+    // A key of the whole name wins; without a mapping a key is called so.
+    good(&[&"set", &file, &"a", &"--key", &"a.b=1", &"--key", &"a={b: 2}", &"--key", &"a.b=3"]);
+    good(&[&"set", &file, &"a", &"--unset", &"who.first.x", &"--unset", &"who.last"]);
+    let want = json!({ "a.b": 3, "a": { "b": 2 }, "who": { "first": {}, "new": 3 } });
+    assert_eq!(metadata(&file, "a"), want);
+    let said = rab(&[&"set", &file, &"a", &"--key", &"who.none.x=1"]);
+    assert!(said.code == 2 && said.err.contains("\"who.none.x\" is in no mapping"), "{said:?}");
+    assert_eq!(rab(&[&"set", &file, &"a", &"--unset", &"who.none.x"]).code, 2);
+    assert_eq!(metadata(&file, "a"), want);
 }

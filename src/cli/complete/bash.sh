@@ -2,11 +2,11 @@
 FUNCTION() {
     # So that COMP_POINT and the parts of COMP_LINE are bytes.
     local LC_ALL=C
-    mapfile -t COMPREPLY < <(COMPLETE=bash PROGRAM -- "${COMP_LINE:0:COMP_POINT}" "$2" 2>/dev/null)
-    # readline quotes what it inserts if it takes it for a file name.
-    compopt -o filenames 2>/dev/null
-    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]]; then
+    # The answer is already quoted. `-o filenames` and `-o default` must stay off: with them readline looks for directories by
+    # expanding ${...} and $((...)) in names, and runs the commands in them.
+    mapfile -t COMPREPLY < <(COMPLETE=bash PROGRAM -- "${COMP_LINE:0:COMP_POINT}" "$2" "${COMP_TYPE-}" 2>/dev/null)
+    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[/=] ]]; then
         compopt -o nospace 2>/dev/null
     fi
 }
-complete -o default -o nosort -F FUNCTION BIN
+complete -o nosort -F FUNCTION BIN

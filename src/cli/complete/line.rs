@@ -4,21 +4,32 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// The words; the last one is that at the cursor, maybe empty, maybe with its quotes still open.
-pub fn words(line: &[u8], home: Option<&OsStr>) -> Vec<OsString> {
+/// The words before the cursor.
+pub struct Line {
+    /// The last one is that at the cursor, maybe empty.
+    pub words: Vec<OsString>,
+    /// The quote in which the last word is still open.
+    pub open: Option<u8>,
+    /// Does the last word begin with `~/` outside quotes? That is not expanded in the last word.
+    pub from_home: bool,
+}
+
+pub fn read(line: &[u8], home: Option<&OsStr>) -> Line {
     let mut words = Vec::new();
     let mut rest = line;
     loop {
         rest = rest.trim_ascii_start();
-        let (mut word, behind) = word(rest);
-        if let (true, Some(home)) = (rest.starts_with(b"~/"), home) {
+        let from_home = rest.starts_with(b"~/");
+        let (mut word, behind, open) = word(rest);
+        let Some(behind) = behind else {
+            words.push(OsString::from_vec(word));
+            return Line { words, open, from_home };
+        };
+        if let (true, Some(home)) = (from_home, home) {
             word.splice(..1, home.as_bytes().iter().copied());
         }
         words.push(OsString::from_vec(word));
-        match behind {
-            Some(behind) => rest = behind,
-            None => return words,
-        }
+        rest = behind;
     }
 }
 
@@ -27,15 +38,40 @@ pub fn unquoted(raw: &[u8]) -> Vec<u8> {
     word(raw).0
 }
 
-/// The word at the beginning, and what is behind it unless it ends the line.
-fn word(line: &[u8]) -> (Vec<u8>, Option<&[u8]>) {
+/// A text so that bash takes it for itself and expands nothing in it, behind an `open` quote or without one.
+pub fn quoted(text: &[u8], open: Option<u8>) -> Vec<u8> {
+    let mut quoted = Vec::with_capacity(text.len());
+    for (at, byte) in text.iter().enumerate() {
+        let is_last = at + 1 == text.len();
+        match (open, byte) {
+            // readline adds no closing quote to what ends in such a quote, so these are closed already.
+            (Some(b'\''), b'\'') if is_last => quoted.extend(br"'\'"),
+            (Some(b'"'), b'"') if is_last => quoted.extend(br#""\""#),
+            (Some(b'"'), b'!') if is_last => quoted.extend(br#""\!"""#),
+            (Some(b'\''), b'\'') => quoted.extend(br"'\''"),
+            // Between double quotes a backslash would stay in front of it.
+            (Some(b'"'), b'!') => quoted.extend(br#""\!""#),
+            (Some(b'"'), b'"' | b'\\' | b'$' | b'`') => quoted.extend([b'\\', *byte]),
+            (None, byte) if !is_plain(*byte) => quoted.extend([b'\\', *byte]),
+            (_, byte) => quoted.push(*byte),
+        }
+    }
+    quoted
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"/._-+,:=@%".contains(&byte)
+}
+
+/// The word at the beginning, what is behind it unless it ends the line, and a quote that is still open there.
+fn word(line: &[u8]) -> (Vec<u8>, Option<&[u8]>, Option<u8>) {
     let (mut word, mut quote) = (Vec::new(), None);
     let mut rest = line;
     while let Some((byte, behind)) = rest.split_first() {
         let next = behind.first().copied();
         rest = behind;
         match (quote, byte) {
-            (None, b' ' | b'\t' | b'\n') => return (word, Some(behind)),
+            (None, b' ' | b'\t' | b'\n') => return (word, Some(behind), None),
             (None, b'\'' | b'"') => quote = Some(*byte),
             (Some(open), _) if open == *byte => quote = None,
             (Some(b'\''), _) => word.push(*byte),
@@ -46,7 +82,7 @@ fn word(line: &[u8]) -> (Vec<u8>, Option<&[u8]>) {
             _ => word.push(*byte),
         }
     }
-    (word, None)
+    (word, None, quote)
 }
 
 #[cfg(test)]
@@ -63,10 +99,23 @@ mod tests {
             ("rab cat 'a b'/c \"x y", &["rab", "cat", "a b/c", "x y"]),
             (r#"rab "a\"b\c" it\'s 'it'\''s'"#, &["rab", r#"a"b\c"#, "it's", "it's"]),
             ("rab ls ~/x '~/y' a~/z", &["rab", "ls", "/home/me/x", "~/y", "a~/z"]),
+            ("rab ls ~/x", &["rab", "ls", "~/x"]),
             ("rab \\", &["rab", ""]),
             ("", &[""]),
         ] {
-            assert_eq!(words(line.as_bytes(), home), expected, "{line}");
+            assert_eq!(read(line.as_bytes(), home).words, expected, "{line}");
         }
+    }
+
+    #[test]
+    fn quoted_texts_are_read_as_they_were() {
+        let text: Vec<u8> = (b' '..=b'~').chain("é漢".bytes()).collect();
+        for open in [None, Some(b'\''), Some(b'"')] {
+            let mut line: Vec<u8> = open.into_iter().collect();
+            line.extend(quoted(&text, open));
+            let read = read(&line, None);
+            assert_eq!((read.words, read.open), (vec![OsString::from_vec(text.clone())], open));
+        }
+        assert_eq!(quoted(b"a $(b) `c` ~!", None), br"a\ \$\(b\)\ \`c\`\ \~\!");
     }
 }

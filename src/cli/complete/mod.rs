@@ -3,10 +3,13 @@
 //!
 //! The scripts are ours and not clap_complete's, whose bash one neither quotes what it inserts nor understands
 //! what is quoted. bash and fish hand over the line as it was typed, and `line` takes it apart; zsh the words.
+//! zsh and fish quote what they insert; for bash it is quoted here. Names come from files that nobody has checked:
+//! no shell may ever expand one.
 
 mod line;
 mod names;
 
+use std::collections::HashSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -18,7 +21,8 @@ use clap::{Command, CommandFactory};
 use clap_complete::engine::{self, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, EnvCompleter, Shells};
 
-pub use names::dataset_names;
+use line::Line;
+pub use names::{dataset_names, metadata_keys};
 
 /// Answers a shell and ends the process, if it is one that asks.
 pub fn answer<C: CommandFactory>() {
@@ -75,30 +79,71 @@ impl EnvCompleter for Shell {
         directory: Option<&Path>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut words = match self.name {
-            "zsh" => arguments.clone(),
-            _ => line::words(arguments.first().map_or(b"", |line| line.as_bytes()), home().as_deref()),
+        let line = match self.name {
+            "zsh" => Line { words: arguments.clone(), open: None, from_home: false },
+            _ => line::read(arguments.first().map_or(b"", |line| line.as_bytes()), home().as_deref()),
         };
-        let Some(current) = words.last().cloned() else { return Ok(()) };
-        let _ = BEFORE.set(words.drain(..words.len() - 1).collect());
-        let mut words = BEFORE.get().cloned().unwrap_or_default();
-        words.push(current.clone());
-        let index = words.len() - 1;
-        let found = engine::complete(command, words, index, directory)?;
-        let found = without_options(&current, found);
-        let kept = match (self.name, arguments.get(1)) {
-            ("bash", Some(raw)) => before_part(current.as_bytes(), raw.as_bytes()),
-            _ => 0,
-        };
-        for candidate in found {
-            out.write_all(candidate.get_value().as_bytes().get(kept..).unwrap_or_default())?;
-            if let (false, Some(help)) = (self.name == "bash", candidate.get_help()) {
-                write!(out, "\t{}", help.to_string().lines().next().unwrap_or_default())?;
-            }
-            out.write_all(b"\n")?;
+        let Some((current, before)) = line.words.split_last() else { return Ok(()) };
+        let _ = BEFORE.set(before.to_vec());
+        let found = engine::complete(command, line.words.clone(), before.len(), directory)?;
+        let found = insertable(without_options(current, found));
+        match self.name {
+            "bash" => write_for_bash(&line, current, &arguments, &found, out),
+            _ => write_with_help(&found, out),
         }
-        Ok(())
     }
+}
+
+fn write_with_help(found: &[CompletionCandidate], out: &mut dyn Write) -> io::Result<()> {
+    for candidate in found {
+        out.write_all(candidate.get_value().as_bytes())?;
+        if let Some(help) = candidate.get_help() {
+            write!(out, "\t{}", help.to_string().lines().next().unwrap_or_default())?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// `arguments` are the line, the word that readline replaces, and the kind of completion.
+fn write_for_bash(
+    line: &Line,
+    current: &OsStr,
+    arguments: &[OsString],
+    found: &[CompletionCandidate],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let kept = arguments.get(1).map_or(0, |raw| before_part(current.as_bytes(), raw.as_bytes()));
+    // A list is shown and not inserted, unless it has one item only.
+    let is_shown = arguments.get(2).is_some_and(|kind| kind == LIST) && found.len() > 1;
+    for candidate in found {
+        let value = candidate.get_value().as_bytes().get(kept..).unwrap_or_default();
+        match value.strip_prefix(b"~/").filter(|_| line.from_home && kept == 0) {
+            _ if is_shown => out.write_all(value)?,
+            Some(below_home) => out.write_all(&[b"~/", &line::quoted(below_home, line.open)[..]].concat())?,
+            None => out.write_all(&line::quoted(value, line.open))?,
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// What bash has in COMP_TYPE for the second TAB: the number of `?`.
+const LIST: &str = "63";
+
+/// Each value once, without those that a line cannot hold or a terminal would obey (of files; `names` has globs for datasets).
+fn insertable(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    let mut seen = HashSet::new();
+    found.retain(|candidate| {
+        let value = candidate.get_value();
+        !value.to_string_lossy().contains(char::is_control) && seen.insert(value.to_owned())
+    });
+    found
+}
+
+/// The words before that at the cursor.
+pub fn before() -> &'static [OsString] {
+    BEFORE.get().map_or(&[], Vec::as_slice)
 }
 
 /// In bash a word also ends at a colon, and readline replaces only the part behind it, which is `raw`: how much

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use super::BEFORE;
-use crate::Archive;
+use super::before;
 use crate::tree::naming;
+use crate::{Archive, Node};
 
 /// More are not listed one by one.
 const MANY: usize = 500;
@@ -18,11 +18,37 @@ const MANY: usize = 500;
 /// For an argument that names a dataset: `#[arg(add = dataset_names())]`.
 pub fn dataset_names() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let words = BEFORE.get().map_or(&[][..], Vec::as_slice);
-        let names = container(words).map(|archive| completions(archive.raw_names(), current.as_bytes()));
-        let names = names.unwrap_or_default().into_iter();
-        names.map(|name| CompletionCandidate::new(OsString::from_vec(name))).collect()
+        let names = container(before()).map(|archive| completions(archive.raw_names(), current.as_bytes()));
+        candidates(names.unwrap_or_default())
     })
+}
+
+/// For an argument that names a key in a dataset's metadata, those of a mapping within it with dots between them.
+pub fn metadata_keys() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let mut keys = Vec::new();
+        if let Some(archive) = container(before()) {
+            let dataset = before().iter().find_map(|word| archive.dataset(word.as_bytes()).ok());
+            dataset.iter().for_each(|dataset| add_keys(dataset.metadata(), "", &mut keys));
+        }
+        keys.retain(|key| !key.contains(char::is_control));
+        candidates(completions(keys.iter(), current.as_bytes()))
+    })
+}
+
+fn add_keys(node: &Node, before: &str, keys: &mut Vec<String>) {
+    let Node::Map(pairs) = node else { return };
+    for (key, value) in pairs {
+        if let Node::Str(key) = &**key {
+            let key = format!("{before}{}", String::from_utf8_lossy(key.as_bytes()));
+            add_keys(value, &format!("{key}."), keys);
+            keys.push(key);
+        }
+    }
+}
+
+fn candidates(found: Vec<Vec<u8>>) -> Vec<CompletionCandidate> {
+    found.into_iter().map(|name| CompletionCandidate::new(OsString::from_vec(name))).collect()
 }
 
 /// The first file or directory behind the verb. One that cannot be opened has no names.
@@ -55,9 +81,9 @@ fn completions<N: AsRef<[u8]>>(names: impl Iterator<Item = N>, start: &[u8]) -> 
 
 /// How a name can be typed: what a line cannot hold is percent-encoded.
 fn typed(name: &[u8]) -> Vec<u8> {
-    match name.iter().any(u8::is_ascii_control) {
-        true => naming::escaped(name, 0).into_bytes(),
-        false => naming::printed(name).into_owned().into_bytes(),
+    match std::str::from_utf8(name) {
+        Ok(text) if text.contains(char::is_control) => naming::escaped(name, 0).into_bytes(),
+        _ => naming::printed(name).into_owned().into_bytes(),
     }
 }
 

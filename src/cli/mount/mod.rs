@@ -1,6 +1,7 @@
 //! The command `rab-mount`, which is `rab mount` too: clap's structs (`options`), the list after `-o` (`list`), and
 //! their merging into one `mount::Config` (`resolve`). Nothing is mounted here.
 
+mod complete;
 mod list;
 mod options;
 mod resolve;

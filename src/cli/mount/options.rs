@@ -1,6 +1,7 @@
 //! The command line as clap sees it. What is said here appears in `--help`; the manual page says the same,
 //! option by option. Nothing is decided here: `resolve` turns this into a `Config`.
 
+use super::complete;
 use super::showing::ShowingOptions;
 use crate::cli::values;
 use clap::{ArgAction, Args, Parser};
@@ -56,14 +57,14 @@ pub struct Options {
     /// Of a directory every container in it becomes a directory of its datasets; other files are shown as they are.
     /// Several sources are shown side by side. Without a mountpoint, a directory named after the file without its
     /// extension is used in the current directory. A mountpoint that does not exist is created, and removed when it is unmounted.
-    #[arg(value_name = "SOURCE", required_unless_present_any = ["list", "all"])]
+    #[arg(value_name = "SOURCE", required_unless_present_any = ["list", "all"], add = complete::paths())]
     pub paths: Vec<PathBuf>,
 
     /// Mount privately, run this command, unmount, and return its exit code
     ///
     /// The mountpoint is a new temporary directory. Every {} in COMMAND and its arguments is replaced by
     /// it, and the environment variable RAB_MOUNT names it.
-    #[arg(value_name = "COMMAND", last = true)]
+    #[arg(value_name = "COMMAND", last = true, add = complete::command())]
     pub command: Vec<OsString>,
 
     /// Stay in the foreground and log to stderr; SIGINT, SIGTERM and SIGHUP unmount
@@ -101,7 +102,7 @@ pub struct Options {
     /// effect: ro, rw, dev, nodev, suid, nosuid, exec, auto, noauto, user, users, nouser, owner, group,
     /// nofail, _netdev, defaults, atime, noatime, diratime, nodiratime, relatime, strictatime, lazytime,
     /// sync, async, dirsync, default_permissions, comment=..., x-....
-    #[arg(short = 'o', value_name = "OPTION,...")]
+    #[arg(short = 'o', value_name = "OPTION,...", add = complete::mount_options())]
     pub mount_options: Vec<OsString>,
 
     #[command(flatten)]

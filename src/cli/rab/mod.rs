@@ -30,6 +30,7 @@ mod set;
 mod several;
 mod stop;
 mod told;
+mod typed;
 mod unpack;
 mod verify;
 #[cfg(not(feature = "mount"))]

@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::output::Done;
 use super::select;
-use crate::cli::complete::dataset_names;
+use super::typed::stored;
+use crate::cli::complete::{dataset_names, metadata_keys};
 use crate::error::Place;
 use crate::tree::naming;
 use crate::{Archive, Editor, Error, Result, Value, yaml};
@@ -16,7 +17,10 @@ use crate::{Archive, Editor, Error, Result, Value, yaml};
 /// Change the metadata of datasets of a RAB file
 ///
 /// The file is written anew beside the old one, which it then replaces in one step: all of the datasets that match
-/// are changed, or none. First --meta counts, then --unset, then --key.
+/// are changed, or none. First --meta counts, then --unset, then --key, then --key-str. What each key was set to is
+/// printed with its type.
+///
+/// In KEY, a.b is the key b of the mapping a, if a is one and there is no key of that whole name.
 #[derive(Args)]
 pub struct Set {
     /// The RAB file
@@ -27,20 +31,39 @@ pub struct Set {
     name: OsString,
 
     /// In place of all metadata: the mapping in this YAML or JSON file (- is standard input)
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["keys", "unset"])]
+    #[arg(long, value_name = "FILE")]
     meta: Option<PathBuf>,
 
-    /// Set a key to a value, which is read as YAML: --key rate=30000 is a number, --key 'id="7"' a text
-    #[arg(long = "key", value_name = "KEY=VALUE", value_parser = assignment)]
-    keys: Vec<(String, Value)>,
+    /// Set a key to a value, which is read as YAML 1.1: --key rate=30000 is a number, --key note=yes a boolean
+    #[arg(long = "key", value_name = "KEY=VALUE", value_parser = assignment, add = metadata_keys())]
+    keys: Vec<Assignment>,
+
+    /// Set a key to a text, just as it stands: --key-str t=12:30:00
+    #[arg(long, value_name = "KEY=TEXT", value_parser = text_assignment, add = metadata_keys())]
+    key_str: Vec<Assignment>,
 
     /// Take a key out
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", add = metadata_keys())]
     unset: Vec<String>,
 }
 
+/// A key with its value, and the value as it was typed.
+#[derive(Clone)]
+struct Assignment {
+    key: String,
+    value: Value,
+    typed: String,
+}
+
+type Pairs = Vec<(Value, Value)>;
+
 impl Set {
     pub fn run(&self) -> Done {
+        if self.meta.is_none() && self.keys.is_empty() && self.key_str.is_empty() && self.unset.is_empty() {
+            let problem =
+                "nothing to change: give --key KEY=VALUE, --key-str KEY=TEXT, --unset KEY or --meta FILE";
+            return Err(Error::Usage(problem.into()).into());
+        }
         let whole = self.meta.as_deref().map(mapping).transpose()?;
         let mut editor = Editor::open(&self.file)?;
         let archive = Archive::open(&self.file)?;
@@ -51,11 +74,9 @@ impl Set {
                 Some(whole) => whole.clone(),
                 None => editor.metadata(&name)?,
             };
-            let changed = self.changed(metadata, &mut unset).ok_or_else(|| {
+            let changed = self.changed(metadata, &mut unset).map_err(|problem| {
                 let place = Place::file(&self.file).dataset(&naming::printed(&name));
-                Error::Usage(format!(
-                    "{place}: its metadata is no mapping with keys: give all of it with --meta"
-                ))
+                Error::Usage(format!("{place}: {problem}"))
             })?;
             editor.set_metadata(&name, changed)?;
         }
@@ -63,30 +84,79 @@ impl Set {
             let shown = self.file.display();
             return Err(Error::Usage(format!("{shown}: no dataset here has the key {key:?}")).into());
         }
-        Ok(editor.finish()?)
+        editor.finish()?;
+        for Assignment { key, value, typed } in self.assignments() {
+            super::note(&format!("{}: {}", key.escape_debug(), stored(value, typed)));
+        }
+        Ok(())
     }
 
-    /// The metadata with all changes; `unset` notes which keys were there to be taken out. None if it can have no
-    /// keys.
-    fn changed(&self, metadata: Value, unset: &mut [bool]) -> Option<Value> {
+    fn assignments(&self) -> impl Iterator<Item = &Assignment> {
+        self.keys.iter().chain(&self.key_str)
+    }
+
+    /// The metadata with all changes; `unset` notes which keys were there to be taken out.
+    fn changed(&self, metadata: Value, unset: &mut [bool]) -> Result<Value, String> {
         let mut pairs = match metadata {
             Value::Map(pairs) => pairs,
-            Value::Null if self.keys.is_empty() => return Some(Value::Null),
+            Value::Null if self.assignments().next().is_none() => return Ok(Value::Null),
             Value::Null => Vec::new(),
-            _ => return None,
+            _ => return Err("its metadata is no mapping with keys: give all of it with --meta".into()),
         };
         for (key, found) in self.unset.iter().zip(unset) {
-            let before = pairs.len();
-            pairs.retain(|(other, _)| !is(other, key));
-            *found |= pairs.len() < before;
-        }
-        for (key, value) in &self.keys {
-            match pairs.iter_mut().find(|(other, _)| is(other, key)) {
-                Some((_, old)) => *old = value.clone(),
-                None => pairs.push((key.as_str().into(), value.clone())),
+            let (path, key) = path(&pairs, key);
+            if let Some(pairs) = mapping_at(&mut pairs, &path) {
+                let before = pairs.len();
+                pairs.retain(|(other, _)| !is(other, key));
+                *found |= pairs.len() < before;
             }
         }
-        Some(Value::Map(pairs))
+        for assignment in self.assignments() {
+            set(&mut pairs, assignment)?;
+        }
+        Ok(Value::Map(pairs))
+    }
+}
+
+fn set(pairs: &mut Pairs, Assignment { key: whole, value, .. }: &Assignment) -> Result<(), String> {
+    let (path, key) = path(pairs, whole);
+    let is_nested = !path.is_empty();
+    let Some(pairs) = mapping_at(pairs, &path) else { return Ok(()) };
+    match pairs.iter_mut().find(|(other, _)| is(other, key)) {
+        Some((_, old)) => *old = value.clone(),
+        None if is_nested && key.contains('.') => {
+            return Err(format!("the key {whole:?} is in no mapping: give the mapping with all of its keys"));
+        }
+        None => pairs.push((key.into(), value.clone())),
+    }
+    Ok(())
+}
+
+/// Where a key is, or is to be put: the mappings on the way, by their numbers in each other, and the key in the last one.
+/// A key of the whole name wins over one within a mapping.
+fn path<'k>(pairs: &[(Value, Value)], key: &'k str) -> (Vec<usize>, &'k str) {
+    let (mut pairs, mut key, mut path) = (pairs, key, Vec::new());
+    while !pairs.iter().any(|(other, _)| is(other, key)) {
+        let inner = key.match_indices('.').find_map(|(dot, _)| {
+            let (parent, child) = (key.get(..dot)?, key.get(dot + 1..)?);
+            let number = pairs.iter().position(|(other, _)| is(other, parent))?;
+            match pairs.get(number)? {
+                (_, Value::Map(inner)) if !child.is_empty() => Some((number, inner.as_slice(), child)),
+                _ => None,
+            }
+        });
+        let Some((number, inner, child)) = inner else { break };
+        path.push(number);
+        (pairs, key) = (inner, child);
+    }
+    (path, key)
+}
+
+fn mapping_at<'p>(pairs: &'p mut Pairs, path: &[usize]) -> Option<&'p mut Pairs> {
+    let Some((number, rest)) = path.split_first() else { return Some(pairs) };
+    match pairs.get_mut(*number)? {
+        (_, Value::Map(inner)) => mapping_at(inner, rest),
+        _ => None,
     }
 }
 
@@ -94,10 +164,15 @@ fn is(key: &Value, text: &str) -> bool {
     matches!(key, Value::Str(key) if key.as_bytes() == text.as_bytes())
 }
 
-fn assignment(text: &str) -> Result<(String, Value), String> {
-    let (key, value) = text.split_once('=').ok_or("it needs the form KEY=VALUE")?;
-    let value = yaml::value_to_write(value).map_err(|problem| problem.to_string())?;
-    Ok((key.to_owned(), Value::from(&*value)))
+fn assignment(text: &str) -> Result<Assignment, String> {
+    let (key, typed) = text.split_once('=').ok_or("it needs the form KEY=VALUE")?;
+    let value = yaml::value_to_write(typed).map_err(|problem| problem.to_string())?;
+    Ok(Assignment { key: key.to_owned(), value: Value::from(&*value), typed: typed.to_owned() })
+}
+
+fn text_assignment(text: &str) -> Result<Assignment, String> {
+    let (key, typed) = text.split_once('=').ok_or("it needs the form KEY=TEXT")?;
+    Ok(Assignment { key: key.to_owned(), value: typed.into(), typed: typed.to_owned() })
 }
 
 /// The mapping in a file.

@@ -1,0 +1,56 @@
+//! What a value that was typed has become, for people.
+
+use crate::Value;
+
+/// A value's type and the value itself; where it does not look as it was typed, also why.
+pub fn stored(value: &Value, typed: &str) -> String {
+    let (kind, shown) = match value {
+        Value::Null => ("null", String::new()),
+        Value::Bool(value) => ("boolean", value.to_string()),
+        Value::Int(value) => ("integer", value.to_string()),
+        Value::BigInt(digits) => ("integer", digits.clone()),
+        Value::Float(value) => ("float", format!("{value:?}")),
+        Value::Timestamp(time) => ("date", time.clone()),
+        Value::Str(text) => return format!("text {:?}", String::from_utf8_lossy(text.as_bytes())),
+        Value::Bytes(bytes) => return format!("{} bytes of binary data", bytes.len()),
+        Value::Seq(items) => return format!("list, length {}", items.len()),
+        Value::Set(items) => return format!("set, length {}", items.len()),
+        Value::Map(pairs) => return format!("mapping, length {}", pairs.len()),
+    };
+    let separator = if shown.is_empty() { "" } else { " " };
+    let typed = typed.trim();
+    match typed {
+        _ if typed == shown && value != &Value::Null => format!("{kind} {shown}"),
+        "" => format!("{kind} (the value is empty; --key-str keeps an empty text)"),
+        _ => format!(
+            "{kind}{separator}{shown} (YAML 1.1 reads {} so; --key-str keeps the text)",
+            typed.escape_debug()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+
+    #[test]
+    fn what_yaml_makes_of_texts() {
+        for (typed, want) in [
+            ("12:30:00", "integer 45000 (YAML 1.1 reads 12:30:00 so; --key-str keeps the text)"),
+            ("yes", "boolean true (YAML 1.1 reads yes so; --key-str keeps the text)"),
+            ("~", "null (YAML 1.1 reads ~ so; --key-str keeps the text)"),
+            ("", "null (the value is empty; --key-str keeps an empty text)"),
+            ("true", "boolean true"),
+            ("7", "integer 7"),
+            ("0.5", "float 0.5"),
+            ("2020-01-02", "date 2020-01-02"),
+            ("mV", "text \"mV\""),
+            ("[1, a]", "list, length 2"),
+            ("{}", "mapping, length 0"),
+        ] {
+            let value = Value::from(&*yaml::value_to_write(typed).unwrap());
+            assert_eq!(stored(&value, typed), want);
+        }
+    }
+}
