@@ -114,7 +114,7 @@ pub fn end(line: &mut [u8]) {
 
 /// A text as one cell: in quotes if it is empty, if it has a comma, a quote or the end of a line in it, or if spaces that
 /// belong to it could be left out.
-pub fn cell(text: &[u8], line: &mut Vec<u8>) {
+fn cell(text: &[u8], line: &mut Vec<u8>) {
     let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     let at_edge = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
     if !text.iter().any(is_special) && !at_edge(text.first()) && !at_edge(text.last()) {

@@ -70,24 +70,37 @@ fn an_array_larger_than_memory_is_text_at_once() {
     file.write_all_at(&1.25f32.to_le_bytes(), header + len - 4).unwrap();
     let mount = Mount::new(&path);
     let csv = mount.join(".views/csv/a.csv");
-    let line = 10 * 17;
-    assert_eq!(std::fs::metadata(&csv).unwrap().size(), (rows + 1) * line);
+    let (header, line) = ("#0,1,2,3,4,5,6,7,8,9\n".len() as u64, 10 * 17);
+    assert_eq!(std::fs::metadata(&csv).unwrap().size(), header + rows * line);
     let said = sh(r#"tail -n 2 "$1" | cut -d , -f 9-"#, &[&csv]);
-    assert_eq!(said.replace(' ', ""), "0.0,0.0\n0.0,1.25\n");
-    let last = sh(r#"tail -c 6 "$1""#, &[&csv]);
-    assert_eq!(last, " 1.25\n");
+    let (none, some) = (format!("0.{}", "0".repeat(14)), format!("1.25{}", "0".repeat(12)));
+    assert_eq!(said, format!("{none},{none}\n{none},{some}\n"));
+    let last = sh(r#"tail -c 18 "$1""#, &[&csv]);
+    assert_eq!(last, format!(",{some}\n"));
     // less wants a terminal to go to the end.
     let less = r#"script -qec "less -n +Gq '$1'" /dev/null < /dev/null | tail -c 400"#;
     assert!(sh(less, &[&csv]).contains("1.25"));
     let read = "import sys, numpy, pandas\n\
         print(numpy.loadtxt(sys.argv[1], delimiter=',', max_rows=3).sum())\n\
-        print(len(pandas.read_csv(sys.argv[1], skipinitialspace=True, nrows=1000)))\n";
+        print(len(pandas.read_csv(sys.argv[1], nrows=1000)))\n";
     assert_eq!(python(&[&"-c", &read, &csv]), "0.0\n1000\n");
     // A picture looks at some of it.
     let png = std::fs::metadata(mount.join(".views/png/a.png")).unwrap().size();
     assert!(png > 1000 && png < 4 << 20, "{png}");
     let kind = run(Command::new("file").arg("-b").arg(mount.join(".views/png/a.png")));
     assert!(kind.out.starts_with("PNG image data, 1600 x 1600, 8-bit grayscale"), "{kind:?}");
+}
+
+#[test]
+fn readers_take_cells_for_numbers_without_options() {
+    let dir = scratch();
+    let file = dir.path().join("x.npz");
+    python(&[&"check_csv_readers.py", &"make", &file]);
+    let mount = Mount::new(&file);
+    python(&[&"check_csv_readers.py", &"check", &mount.path]);
+    check_any_range(&mount.join(".views/csv/gaps.csv"), 300);
+    check_any_range(&mount.join(".views/csv/line_gaps.csv"), 300);
+    assert_eq!(mount.log(), "");
 }
 
 #[test]

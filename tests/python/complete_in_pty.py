@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 import time
 
@@ -35,13 +36,13 @@ class Shell:
             assert ready, (text, self.out)
             self.out += os.read(self.terminal, 65536)
 
-    def run(self, line, before=b""):
-        """Runs a line with a word in front that the shell echoes in two parts and prints in one."""
+    def run(self, line):
         self.count += 1
-        os.write(self.terminal, before + line.encode() + b"\r")
+        os.write(self.terminal, line.encode() + b"\r")
         self.mark()
 
     def mark(self):
+        """Waits until the shell has come here: what it echoes of the word is in two parts, what it prints in one."""
         self.count += 1
         os.write(self.terminal, b"echo MA''RK%d.\r" % self.count)
         self.wait_for(b"MARK%d." % self.count)
@@ -58,6 +59,12 @@ class Shell:
         return json.load(open(path))
 
 
+    def end(self):
+        os.close(self.terminal)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
 def owned():
     return [name for name in os.listdir() if name.startswith("OWNED")]
 
@@ -69,11 +76,13 @@ for typed, wanted in json.load(open("names.json")):
     found = shell.arguments(typed)
     assert found == ["rab", "cat", "x.rab", wanted], (typed, found, wanted)
     assert not owned(), (typed, owned())
+shell.end()
 # Lists of them.
-for keys in b"\t\t", b"'\t\t", b'"\t\t', b"x\t\t", b"./\t\t":
+for keys in b"\t\t", b"'\t\t", b'"\t\t':
+    shell = Shell(command)
+    shell.run(setup)
     os.write(shell.terminal, b"rab cat x.rab " + keys)
-    time.sleep(0.3)
-    os.write(shell.terminal, b"\x03")
-    shell.mark()
+    shell.wait_for(b"OWNED_")
+    shell.end()
     assert not owned(), (keys, owned())
 print("ok")

@@ -1,15 +1,14 @@
-//! An array of one or two axes: a line for each position on the first axis. All cells are of one width, the header's
-//! too, whose first cell begins the line with `#`: `numpy.loadtxt` takes it for a comment, pandas for names.
+//! An array of one or two axes: a line for each position on the first axis, below the numbers of the columns. The
+//! first one is `#0`: `numpy.loadtxt` takes the line for a comment, others for names.
 //!
 //! ```text
-//! #0,              1
-//!        0.5,     -1.25
+//! #0,1
+//! 0.500000,-1.25000
 //! ```
 
 use std::ops::Range;
 
-use super::right;
-use crate::array::text::Texts;
+use super::filled::{self, Group, Rows, Style};
 use crate::array::{self, AnyArray, Array, Endian, Order, Slab};
 use crate::content::{Content, joined};
 use crate::view::slots::{self, Slots};
@@ -17,55 +16,50 @@ use crate::{Error, Result};
 
 /// None if it is longer than files can be, or the elements are no numbers.
 pub fn csv(array: &Array, elements: Content) -> Option<Content> {
-    let texts = Texts::of(array.dtype.element)?;
+    let style = Style::of(array.dtype.element)?;
     let columns = array.shape.get(1).copied().unwrap_or(1);
     let count = array.shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
-    let digits = columns.saturating_sub(1).max(1).ilog10() as usize + 1;
-    let slot = texts.width.max(digits).max(2) as u64 + 1;
-    let line = Line { columns, slot: slot as usize };
-    let header = match columns {
-        // numpy.loadtxt refuses spaces in front of it, and pandas takes those behind it into the name.
-        1 => Content::Inline(b"#0\n"[..].into()),
-        columns => slots::content(slot, columns, Names { line })?,
-    };
-    let cells = Cells { array: array.clone(), elements, texts, line };
-    let cells = slots::content(slot, if columns == 0 { 0 } else { count? }, cells)?;
-    header.known_len()?.checked_add(cells.known_len()?).filter(|len| i64::try_from(*len).is_ok())?;
-    Some(joined(vec![header, cells]))
+    let cells = Cells { array: array.clone(), elements, style, columns };
+    let cells = filled::content(style.texts.width as u64 + 1, if columns == 0 { 0 } else { count? }, cells)?;
+    let mut parts = header(columns)?;
+    parts.extend(cells);
+    let len = parts.iter().try_fold(0u64, |len, part| len.checked_add(part.known_len()?))?;
+    i64::try_from(len).ok()?;
+    Some(joined(parts))
 }
 
-/// How a line is divided into cells.
-#[derive(Clone, Copy)]
-struct Line {
-    columns: u64,
-    /// Bytes of a cell with what follows it.
-    slot: usize,
-}
-
-impl Line {
-    fn end(&self, cell: &mut [u8], column: u64) {
-        if let Some(end) = cell.last_mut() {
-            *end = if column + 1 == self.columns { b'\n' } else { b',' };
-        }
+/// The columns' numbers: a part for all that have as many digits.
+fn header(columns: u64) -> Option<Vec<Content>> {
+    let mut parts = Vec::new();
+    if columns > 0 {
+        let first = if columns == 1 { &b"#0\n"[..] } else { b"#0," };
+        parts.push(Content::Inline(first.into()));
     }
+    let mut first = 1;
+    for digits in 1.. {
+        let end = 10u64.checked_pow(digits).unwrap_or(u64::MAX).min(columns);
+        if first >= end {
+            break;
+        }
+        parts.push(slots::content(u64::from(digits) + 1, end - first, Names { first, columns })?);
+        first = end;
+    }
+    Some(parts)
 }
 
-/// The names of columns, which are numbers. The first is `#0,` and has its padding behind it.
 struct Names {
-    line: Line,
+    first: u64,
+    columns: u64,
 }
 
 impl Slots for Names {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
-        slots.fill(b' ');
         let mut digits = itoa::Buffer::new();
-        for (column, cell) in (first..).zip(slots.chunks_exact_mut(self.line.slot)) {
-            if column == 0 {
-                cell.iter_mut().zip(b"#0,").for_each(|(to, from)| *to = *from);
-            } else {
-                right(cell, digits.format(column).as_bytes());
-                self.line.end(cell, column);
-            }
+        let size = self.first.ilog10() as usize + 2;
+        for (column, slot) in (self.first + first..).zip(slots.chunks_exact_mut(size)) {
+            let end = if column + 1 == self.columns { b'\n' } else { b',' };
+            let name = digits.format(column).bytes().chain([end]);
+            slot.iter_mut().zip(name).for_each(|(to, from)| *to = from);
         }
         Ok(())
     }
@@ -74,23 +68,24 @@ impl Slots for Names {
 struct Cells {
     array: Array,
     elements: Content,
-    texts: Texts,
-    line: Line,
+    style: Style,
+    columns: u64,
 }
 
-impl Slots for Cells {
-    fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
-        let Line { columns, slot } = self.line;
-        let items = self.items(first..first + (slots.len() / slot) as u64)?;
-        slots.fill(b' ');
-        let mut cells = slots.chunks_exact_mut(slot);
-        let mut column = first % columns;
-        self.texts.each(&items, &mut |text| {
-            let Some(cell) = cells.next() else { return };
-            right(cell, text);
-            self.line.end(cell, column);
-            column = if column + 1 == columns { 0 } else { column + 1 };
-        });
+/// Each cell is a row, as rows can be of any length.
+impl Rows for Cells {
+    fn write(&self, cells: Range<u64>, group: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut column = cells.start % self.columns.max(1);
+        let items = self.items(cells)?;
+        let mut texts = Group::default();
+        for items in items.chunks(self.style.texts.size.max(1) * group.max(1)) {
+            self.style.texts.each(items, &mut |text| texts.push(text, &self.style));
+            let ends = || {
+                column = if column + 1 == self.columns { 0 } else { column + 1 };
+                if column == 0 { b'\n' } else { b',' }
+            };
+            texts.write(1, ends, out);
+        }
         Ok(())
     }
 }
@@ -101,7 +96,7 @@ impl Cells {
         if self.array.order == Order::F && self.array.shape.len() == 2 {
             return self.turned(cells);
         }
-        let size = self.texts.size as u64;
+        let size = self.style.texts.size as u64;
         let mut items = vec![0; ((cells.end - cells.start) * size) as usize];
         self.elements.fill(&mut items, cells.start * size)?;
         array::to_native(self.array.dtype, &mut items);
@@ -110,20 +105,25 @@ impl Cells {
 
     /// Elements of an array that has column after column: part of a row, or of all rows that `cells` are in.
     fn turned(&self, cells: Range<u64>) -> Result<Vec<u8>> {
-        let (columns, count) = (self.line.columns, cells.end - cells.start);
+        let (columns, count) = (self.columns, cells.end - cells.start);
         let (row, column) = (cells.start / columns, cells.start % columns);
+        let next_row = cells.start - column + columns;
+        // Of long rows no more is read than is asked for.
+        if count <= columns && next_row < cells.end {
+            return Ok([self.turned(cells.start..next_row)?, self.turned(next_row..cells.end)?].concat());
+        }
         let in_one_row = column + count <= columns;
         let slab = match in_one_row {
             true => Slab::block(&[row, column], &[1, count]),
             false => Slab::block(&[row, 0], &[(column + count).div_ceil(columns), columns]),
         };
         let part = AnyArray::read(&self.array, &slab, &mut |buf, at| self.elements.fill(buf, at))?;
-        let mut items = Vec::with_capacity(part.len() * self.texts.size);
+        let mut items = Vec::with_capacity(part.len() * self.style.texts.size);
         part.write(Endian::NATIVE, &mut items).map_err(|error| Error::Other(error.to_string()))?;
         if !in_one_row {
-            items.drain(..column as usize * self.texts.size);
+            items.drain(..column as usize * self.style.texts.size);
         }
-        items.truncate(count as usize * self.texts.size);
+        items.truncate(count as usize * self.style.texts.size);
         Ok(items)
     }
 }

@@ -1,10 +1,10 @@
-//! `NAME.csv`. What consists of numbers only has cells filled up on the left to a width that the type tells: its
-//! length and the place of every cell are known without writing it, and any byte range is written alone. Who reads
-//! it leaves out the spaces after commas: `pandas.read_csv(skipinitialspace=True)`; `numpy.loadtxt` always does.
-//! Tables with texts, and arrays of texts and dates, are as RFC 4180 has it, with lines that end in `\n`; their length is found by the first stat.
+//! `NAME.csv`. What consists of numbers only has a length that the types tell, which is known without writing it, and any
+//! byte range is written alone (`filled`). Tables with texts, and arrays of texts and dates, are as RFC 4180 has it, with
+//! lines that end in `\n`; their length is found by the first stat.
 
 mod array;
-mod padded;
+mod filled;
+mod table;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -59,7 +59,7 @@ impl View for Csv {
         }
         Ok(Face::File(match Frame::of(dataset)? {
             Err(broken) => broken,
-            Ok(frame) if Frame::is_of_numbers(about) => padded::csv(frame).ok_or_else(too_long)?,
+            Ok(frame) if Frame::is_of_numbers(about) => table::csv(frame).ok_or_else(too_long)?,
             Ok(frame) => lines::csv(frame),
         }))
     }
@@ -86,12 +86,4 @@ fn too_much(array: &Array) -> Option<String> {
     array::csv(array, Content::Inline(Arc::default()))
         .is_none()
         .then(|| "as text it is longer than files can be".into())
-}
-
-/// Puts a text at the right side of a cell, before what follows the cell.
-fn right(cell: &mut [u8], text: &[u8]) {
-    let end = cell.len().saturating_sub(1);
-    if let Some(place) = end.checked_sub(text.len()).and_then(|start| cell.get_mut(start..end)) {
-        place.copy_from_slice(text);
-    }
 }

@@ -19,24 +19,39 @@ fn le(values: &[f32]) -> Vec<u8> {
 #[test]
 fn cells_have_one_width() {
     let bytes = le(&[0.5, -1.25, f32::NAN, 1e-30]);
-    let want = "#0,                             1\n\
-                \u{20}             0.5,            -1.25\n\
-                \u{20}             nan,            1e-30\n";
-    let squeezed = |text: &str| text.replace(' ', "");
-    let found = of_array("float32", &[2, 2], &bytes);
-    assert_eq!(squeezed(&found), squeezed(want));
-    assert!(found.lines().all(|line| line.len() == found.lines().next().unwrap().len()), "{found}");
-    assert_eq!(of_array("uint8", &[2], &[7, 255]), "#0\n  7\n255\n");
-    assert_eq!(of_array("bool", &[2, 2], &[1, 0, 0, 1]), "#0, 1\n 1, 0\n 0, 1\n");
-    // More columns than numbers of that width.
-    let many = of_array("bool", &[1, 101], &[0; 101]);
-    assert!(many.starts_with("#0,   1,") && many.lines().all(|line| line.len() == 403), "{many}");
+    // What NaN leaves is behind the digits of the next number.
+    let zeros = "0".repeat(23);
+    let want = format!("#0,1\n0.50000000000000,-1.2500000000000\nnan,1.{zeros}e-30\n");
+    assert_eq!(of_array("float32", &[2, 2], &bytes), want);
+    assert_eq!(of_array("uint8", &[2], &[7, 255]), "#0\n007\n255\n");
+    assert_eq!(of_array("int8", &[2], &[0xff, 5]), "#0\n-001\n0005\n");
+    assert_eq!(of_array("bool", &[2, 2], &[1, 0, 0, 1]), "#0,1\n1,0\n0,1\n");
+    let many: Vec<String> = (1..1002).map(|column| format!(",{column}")).collect();
+    let want = format!("#0{}\n0{}\n", many.concat(), ",0".repeat(1001));
+    assert_eq!(of_array("bool", &[1, 1002], &[0; 1002]), want);
+}
+
+#[test]
+fn every_reader_makes_them_infinite() {
+    let found = of_array("float32", &[2], &le(&[f32::INFINITY, f32::NEG_INFINITY]));
+    assert_eq!(found, "#0\n1.000000000e+999\n-1.00000000e+999\n");
+}
+
+#[test]
+fn nan_next_to_nan_has_spaces() {
+    assert_eq!(of_array("float32", &[2], &le(&[f32::NAN; 2])), format!("#0\n{:>16}\n{:>16}\n", "nan", "nan"));
+    // Also in the last group, and where there is another number in another group.
+    let mut values = vec![f32::NAN; 130];
+    values[0] = 1.5;
+    let found = of_array("float32", &[130], &le(&values));
+    assert_eq!(found.len(), 3 + 130 * 17);
+    assert_eq!((found.matches("\nnan").count(), found.matches(" nan").count()), (63, 66));
 }
 
 #[test]
 fn arrays_without_elements() {
     assert_eq!(of_array("float32", &[0], b""), "#0\n");
-    assert_eq!(of_array("uint8", &[0, 2], b""), "#0,   1\n");
+    assert_eq!(of_array("uint8", &[0, 2], b""), "#0,1\n");
     assert_eq!(of_array("uint8", &[2, 0], b""), "");
     for shape in [&[][..], &[1, 1, 1]] {
         assert!(!Csv.shows(&about(Some(array("uint8", Endian::Little, shape, Order::C)), None)));
@@ -121,13 +136,25 @@ fn large_arrays_are_written_in_pieces() {
 fn tables_of_numbers_have_a_width_for_each_column() {
     let bytes = [&[1, 255][..], &[1, 0], &le(&[0.1, -2.0])].concat();
     let of = table(2, &[("a,b", "uint8"), ("yes", "bool"), ("a name that is long", "float32")]);
-    let want = "\"a,b\",  yes,a name that is long\n\
-                \u{20}   1, True,                0.1\n\
-                \u{20} 255,False,               -2.0\n";
+    let want = "\"a,b\",yes,a name that is long\n\
+                1,True,0.10000000000000000\n\
+                255,False,-2.0000000000000\n";
     assert_eq!(text(about(None, Some(of)), &bytes), want);
     let empty = table(0, &[("a", "int8")]);
-    assert_eq!(text(about(None, Some(empty)), b""), "   a\n");
+    assert_eq!(text(about(None, Some(empty)), b""), "a\n");
     assert!(!Csv.shows(&about(None, Some(table(3, &[])))));
+}
+
+#[test]
+fn without_a_float_the_last_whole_number_has_the_zeros() {
+    let bytes = [&[1, 255][..], &[1, 0], &[0xff, 2], &[1, 0]].concat();
+    let of = table(2, &[("a", "uint8"), ("yes", "bool"), ("b", "int8"), ("no", "bool")]);
+    assert_eq!(
+        text(about(None, Some(of)), &bytes),
+        "a,yes,b,no\n1,True,-0000001,True\n255,False,0002,False\n"
+    );
+    let truths = table(2, &[("yes", "bool"), ("no", "bool")]);
+    assert_eq!(text(about(None, Some(truths)), &[1, 0, 0, 0]), "yes,no\n1,0\n0,0\n");
 }
 
 #[test]
@@ -137,8 +164,8 @@ fn records_are_rows_too() {
     of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 8 };
     of.record = Some(std::sync::Arc::new(record));
     let bytes = [&[1, 2, 3, 0xff][..], &le(&[0.5]), &[0, 1, 4, 5], &le(&[1.5])].concat();
-    let squeezed = text(about(Some(of), None), &bytes).replace(' ', "");
-    assert_eq!(squeezed, "f0,f1[0],f1[1],f2\n513,3,-1,0.5\n256,4,5,1.5\n");
+    let want = "f0,f1[0],f1[1],f2\n513,3,-1,0.500000000000000000000\n256,4,5,1.5000000000000000000000\n";
+    assert_eq!(text(about(Some(of), None), &bytes), want);
 }
 
 #[test]
@@ -151,7 +178,7 @@ fn what_fills_records_up_is_no_column() {
     let mut of = array("uint8", Endian::Little, &[2], Order::C);
     of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 4 };
     of.record = Some(std::sync::Arc::new(record));
-    assert_eq!(text(about(Some(of), None), &[1, 9, 9, 9, 2, 9, 9, 9]), "  a\n  1\n  2\n");
+    assert_eq!(text(about(Some(of), None), &[1, 9, 9, 9, 2, 9, 9, 9]), "a\n001\n002\n");
 }
 
 #[test]
