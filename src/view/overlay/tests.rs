@@ -47,6 +47,7 @@ impl Datasets for Numbers {
         let dtype = Dtype { element: Element::from_name("uint32").unwrap(), endian: Endian::Little };
         Ok(Description {
             name: Text::from(name.as_str()),
+            raw_name: None,
             kind: "any".into(),
             array: (!name.rsplit('/').next().unwrap().contains('.'))
                 .then(|| Array::new(dtype, [1], Order::C)),

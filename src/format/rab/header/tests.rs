@@ -24,7 +24,9 @@ fn told(header: &Header, source: &MemorySource, layout: Layout) -> Vec<String> {
         let text = header.records.text(number, source, layout).unwrap();
         let data = header.records.data(number).map_err(|fault| (&fault.problem, fault.claimed));
         let array = entry::entry(&text.node, layout).unwrap().array;
-        let built = super::super::sidecar::build(&text, array.as_ref(), b"f\xC3\xA9");
+        let stored = header.records.data(number);
+        let place = sidecar::place(number, stored.as_ref().map_err(|fault| *fault), Some(&text.node));
+        let built = sidecar::build(&text, &place, array.as_ref(), b"f\xC3\xA9");
         let parts = header.records.sidecar_len(number);
         let literal = if parts.description > 0 { numpy::literal_len(b"f\xC3\xA9") } else { 0 };
         assert_eq!(built.len(), parts.entry + parts.description + literal, "{}", text.text);
