@@ -84,7 +84,10 @@ getattr(np, sys.argv[1])(sys.argv[2], objects=objects, numbers=np.arange(3))";
         let said = rab(&[&"verify", &file]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{save}: {said:?}");
         assert!(said.out.contains("datasets: 2, "), "{save}: {said:?}");
-        assert!(said.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"), "{save}: {said:?}");
+        assert!(
+            said.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"),
+            "{save}: {said:?}"
+        );
         assert_eq!(rab(&[&"verify", &"-q", &file]).out, "");
         // Values are still refused.
         assert_eq!(rab(&[&"cat", &file, &"objects"]).code, 1, "{save}");

@@ -124,7 +124,7 @@ fn container(archive: &Archive, as_objects: bool) -> Result<Node> {
     let described = described.collect::<Result<Vec<_>>>()?;
     let contents = match as_objects {
         true => list(described.iter().map(|described| {
-            let mut fields = report::brief(described);
+            let mut fields = report::brief(described, &described.printed_name());
             fields.add_some("units", report::units(&described.metadata).as_deref().map(Node::text));
             fields.finish()
         })),
@@ -144,7 +144,7 @@ fn line(described: &Description) -> (Arc<Node>, Arc<Node>) {
     let units = report::units(&described.metadata).map_or(String::new(), |units| format!(", {units}"));
     let damage = if described.fault.is_some() { ", damaged" } else { "" };
     let text = format!("{}{shape}{units}{damage}", described.kind);
-    (Node::Str(described.name.clone()).into(), Node::text(&text).into())
+    (Node::text(&described.printed_name()).into(), Node::text(&text).into())
 }
 
 fn counted(stats: &Stats) -> Node {
