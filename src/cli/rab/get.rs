@@ -114,8 +114,9 @@ impl Get {
             TEXT if self.json => items::array(&dataset, &slab()?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
             RAW => {
+                let slab = slab()?;
                 let described = dataset.array_description()?;
-                for part in dataset.blocks(&slab()?)? {
+                for part in dataset.blocks(&slab)? {
                     part?.write(described.dtype.endian, out)?;
                 }
             }

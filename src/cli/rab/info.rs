@@ -16,7 +16,7 @@ use crate::report::{self, Fields, list, number};
 use crate::yaml::{self, Node};
 use crate::{Archive, Description, Error, Extreme, Result, Stats};
 
-/// Show everything known of containers with what they hold, or of datasets with their metadata
+/// Show everything known of containers, or of datasets with their metadata
 #[derive(Args)]
 pub struct Info {
     /// The container
