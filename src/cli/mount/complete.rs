@@ -13,11 +13,16 @@ use super::options::Settings;
 use crate::cli::complete::before;
 use crate::mount;
 
-/// Containers and mountpoints; behind `-u` what is mounted.
+/// Containers and mountpoints; behind `-u` what is mounted. clap asks here for the words behind `--` too.
 pub fn paths() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| match before().iter().any(|word| is_unmount(word)) {
-        true => mountpoints(current),
-        false => PathCompleter::any().complete(current),
+    ArgValueCompleter::new(|current: &OsStr| {
+        if before().iter().any(|word| word == "--") {
+            return command_words(current);
+        }
+        match before().iter().any(|word| is_unmount(word)) {
+            true => mountpoints(current),
+            false => PathCompleter::any().complete(current),
+        }
     })
 }
 
@@ -39,15 +44,18 @@ fn mountpoints(current: &OsStr) -> Vec<CompletionCandidate> {
     mount::mountpoints().into_iter().filter_map(ways).map(CompletionCandidate::new).collect()
 }
 
-/// Programs for the word behind `--`, files for those after it.
+/// The words of a command.
 pub fn command() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let is_program = before().last().is_some_and(|word| word == "--");
-        match is_program && !current.as_bytes().contains(&b'/') {
-            true => programs(current),
-            false => PathCompleter::any().complete(current),
-        }
-    })
+    ArgValueCompleter::new(command_words)
+}
+
+/// Programs for the word behind `--`, files for those after it.
+fn command_words(current: &OsStr) -> Vec<CompletionCandidate> {
+    let is_program = before().last().is_some_and(|word| word == "--");
+    match is_program && !current.as_bytes().contains(&b'/') {
+        true => programs(current),
+        false => PathCompleter::any().complete(current),
+    }
 }
 
 fn programs(current: &OsStr) -> Vec<CompletionCandidate> {
