@@ -17,13 +17,19 @@ fn metadata(file: &Path, name: &str) -> Value {
     info["metadata"].clone()
 }
 
+/// What was stored is printed on standard error.
+fn changed(arguments: &[&dyn AsRef<std::ffi::OsStr>]) {
+    let said = rab(arguments);
+    assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+}
+
 #[test]
 fn keys_have_yaml_values() {
     let (_dir, file) = write(&two(), b"01");
     let keys = ["rate=3.0e+4", "id='7'", "on=yes", "list=[1, a]", "none=", "text=a=b", "unit=V"];
     let mut call: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"set", &file, &"*"];
     keys.iter().for_each(|key| call.extend([&"--key" as &dyn AsRef<std::ffi::OsStr>, key]));
-    good(&call);
+    changed(&call);
     let want = json!({ "id": "7", "list": [1, "a"], "none": null, "on": true, "rate": 30000.0, "text": "a=b", "unit": "V" });
     assert_eq!(metadata(&file, "a"), want);
     assert_eq!(metadata(&file, "b")["old"], 1);
@@ -36,7 +42,7 @@ fn keys_have_yaml_values() {
 #[test]
 fn keys_are_taken_out() {
     let (_dir, file) = write(&two(), b"01");
-    good(&[&"set", &file, &"*", &"--unset", &"old"]);
+    changed(&[&"set", &file, &"*", &"--unset", &"old"]);
     assert_eq!((metadata(&file, "a"), metadata(&file, "b")), (json!({}), json!({ "unit": "mV" })));
     let before = fs::read(&file).unwrap();
     let said = rab(&[&"set", &file, &"*", &"--unset", &"old", &"--key", &"x=1"]);
@@ -49,15 +55,15 @@ fn all_of_it_from_a_file() {
     let (dir, file) = write(&two(), b"01");
     let meta = dir.path().join("meta");
     fs::write(&meta, "when: 2020-01-02\nwho: {first: no}\n").unwrap();
-    good(&[&"set", &file, &"b", &"--meta", &meta, &"--key", &"x=1"]);
+    changed(&[&"set", &file, &"b", &"--meta", &meta, &"--key", &"x=1"]);
     assert_eq!(metadata(&file, "b"), json!({ "when": "2020-01-02", "who": { "first": false }, "x": 1 }));
     assert_eq!(metadata(&file, "a"), json!({}));
     let said = try_sh(r#"echo '{"k": "yes"}' | "$1" set "$2" a --meta -"#, &[&RAB, &file]);
     assert_eq!((said.code, metadata(&file, "a")), (0, json!({ "k": "yes" })), "{said:?}");
     fs::write(&meta, "null").unwrap();
-    good(&[&"set", &file, &"a", &"--meta", &meta]);
+    changed(&[&"set", &file, &"a", &"--meta", &meta]);
     assert_eq!(metadata(&file, "a"), Value::Null);
-    good(&[&"set", &file, &"a", &"--key", &"k=1"]);
+    changed(&[&"set", &file, &"a", &"--key", &"k=1"]);
     assert_eq!(metadata(&file, "a"), json!({ "k": 1 }));
 }
 
@@ -123,8 +129,8 @@ fn keys_within_mappings() {
     ]);
     assert_eq!(metadata(&file, "a"), json!({ "who": { "first": { "x": 2 }, "last": "y", "new": 3 } }));
     // A key of the whole name wins; without a mapping a key is called so.
-    good(&[&"set", &file, &"a", &"--key", &"a.b=1", &"--key", &"a={b: 2}", &"--key", &"a.b=3"]);
-    good(&[&"set", &file, &"a", &"--unset", &"who.first.x", &"--unset", &"who.last"]);
+    changed(&[&"set", &file, &"a", &"--key", &"a.b=1", &"--key", &"a={b: 2}", &"--key", &"a.b=3"]);
+    changed(&[&"set", &file, &"a", &"--unset", &"who.first.x", &"--unset", &"who.last"]);
     let want = json!({ "a.b": 3, "a": { "b": 2 }, "who": { "first": {}, "new": 3 } });
     assert_eq!(metadata(&file, "a"), want);
     let said = rab(&[&"set", &file, &"a", &"--key", &"who.none.x=1"]);
