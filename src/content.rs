@@ -359,18 +359,27 @@ fn stored_at_once(source: &dyn Source, range: Range<u64>) -> Result<Option<Bytes
     source.check().map(|()| Some(Bytes::Owned(bytes)))
 }
 
-/// What a read gives: bytes in memory, or a place in a mapped file.
+/// What a read gives, for the kernel to copy: bytes in memory, or a place in a mapped file.
 pub enum Bytes {
     Owned(Vec<u8>),
     Mapped(Mapped),
 }
 
 impl Bytes {
-    /// To be given to a system call; mapped bytes are not to be looked into.
-    pub fn for_the_kernel(&self) -> &[u8] {
+    /// # Safety
+    /// As of [`Mapped::for_the_kernel`].
+    pub unsafe fn for_the_kernel(&self) -> &[u8] {
         match self {
             Bytes::Owned(bytes) => bytes,
-            Bytes::Mapped(mapped) => mapped.for_the_kernel(),
+            // SAFETY: who calls this promises the same.
+            Bytes::Mapped(mapped) => unsafe { mapped.for_the_kernel() },
         }
+    }
+
+    /// Tests truncate no file below a read.
+    #[cfg(test)]
+    pub fn to_vec(&self) -> Vec<u8> {
+        // SAFETY: see above.
+        unsafe { self.for_the_kernel() }.to_vec()
     }
 }

@@ -253,7 +253,8 @@ impl Filesystem for Fuse {
     ) {
         let size = size as usize;
         let answer = |reply: ReplyData, read: Result<Bytes, Errno>| match read {
-            Ok(bytes) => reply.data(bytes.for_the_kernel()),
+            // SAFETY: the reply hands them to writev.
+            Ok(bytes) => reply.data(unsafe { bytes.for_the_kernel() }),
             Err(errno) => reply.error(errno),
         };
         match self.shared.guard(inode.0, |fs| fs.read_at_once(inode.0, offset, size)) {

@@ -281,9 +281,9 @@ mod tests {
                 let want = b"abcdefg".get(from..).unwrap_or(b"");
                 let want = &want[..size.min(want.len())];
                 let read = content.read(from as u64, size).unwrap();
-                assert_eq!(read.for_the_kernel(), want, "{from} {size}");
+                assert_eq!(read.to_vec(), want, "{from} {size}");
                 if let Some(read) = content.read_at_once(from as u64, size).unwrap() {
-                    assert_eq!(read.for_the_kernel(), want);
+                    assert_eq!(read.to_vec(), want);
                 }
             }
         }

@@ -197,9 +197,9 @@ mod tests {
             let from = from.index(want.len() + 1);
             let end = (from + size).min(want.len());
             let read = part.read(from as u64, size).unwrap();
-            prop_assert_eq!(read.for_the_kernel(), &want[from..end]);
+            prop_assert_eq!(read.to_vec(), &want[from..end]);
             let all = part.read(0, want.len()).unwrap();
-            prop_assert_eq!(all.for_the_kernel(), &want[..]);
+            prop_assert_eq!(all.to_vec(), &want[..]);
         }
     }
 

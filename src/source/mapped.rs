@@ -52,15 +52,17 @@ impl Map {
     }
 }
 
-/// A range of a mapped file.
+/// A range of a mapped file, which cannot be read by accident.
 pub struct Mapped {
     map: Arc<Map>,
     range: Range<usize>,
 }
 
 impl Mapped {
-    /// To be given to a system call, and not to be looked into.
-    pub fn for_the_kernel(&self) -> &[u8] {
+    /// # Safety
+    /// The bytes may only be given to a system call. Another process may truncate the file at any moment: the call fails
+    /// then, but looking into them here would end this process.
+    pub unsafe fn for_the_kernel(&self) -> &[u8] {
         self.map.map.get(self.range.clone()).unwrap_or(&[])
     }
 }

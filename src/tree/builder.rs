@@ -215,7 +215,7 @@ mod tests {
                 walk(tree, entry.node, &format!("{path}/"), out);
             } else {
                 let bytes = tree.content(entry.node, entry.face).unwrap().read(0, 999).unwrap();
-                let bytes = bytes.for_the_kernel().to_vec();
+                let bytes = bytes.to_vec();
                 out.push(format!("{path} = {}", String::from_utf8(bytes).unwrap()));
             }
             true

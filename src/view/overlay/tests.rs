@@ -163,7 +163,7 @@ fn go(tree: &Overlay, path: &str) -> Result<Option<NodeId>> {
 
 fn bytes(tree: &Overlay, path: &str) -> Vec<u8> {
     let content = tree.content(go(tree, path).unwrap().unwrap(), Face::Data).unwrap();
-    content.read(0, 9999).unwrap().for_the_kernel().to_vec()
+    content.read(0, 9999).unwrap().to_vec()
 }
 
 /// All that is listed below a directory; each can be looked up and gives the number that was listed.
@@ -322,7 +322,7 @@ fn what_is_open_is_made_once() {
     };
     let read = |number| {
         let content = tree.content(at(number), Face::Data).unwrap();
-        assert_eq!(content.read(0, 9).unwrap().for_the_kernel(), (number as u32).to_le_bytes());
+        assert_eq!(content.read(0, 9).unwrap().to_vec(), (number as u32).to_le_bytes());
     };
     let others = || (100..200).for_each(read);
     tree.hold(at(0)).unwrap();

@@ -100,7 +100,7 @@ fn read(path: &Path) -> Vec<Found> {
     let archive = Archive::new(Context::new(source.clone(), Arc::new(Engine::new(1 << 20))), layout, records);
     let found = (0..).zip(nodes.iter().zip(names)).map(|(number, (node, name))| {
         let content = archive.content(number).unwrap();
-        let bytes = content.read(0, usize::MAX >> 1).unwrap().for_the_kernel().to_vec();
+        let bytes = content.read(0, usize::MAX >> 1).unwrap().to_vec();
         if archive.size(number).len.is_some_and(|len| len > 0) {
             assert_eq!(archive.size(number).len, Some(bytes.len() as u64));
         }
