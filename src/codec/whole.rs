@@ -7,11 +7,13 @@
 //! ```
 
 use ::zstd::bulk::Decompressor;
+use lz4_flex::block::{DecompressError, decompress_into_with_dict};
 use xxhash_rust::xxh32::xxh32;
+
+use super::lz4::Lz4;
 
 const FRAME: u32 = 0x184d_2204;
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
-const SHORTEST_COPY: usize = 4;
 
 /// Decodes zstd frames to at most `most` bytes.
 pub fn zstd_bytes(stored: &[u8], most: usize) -> Result<Vec<u8>, String> {
@@ -100,54 +102,18 @@ fn too_long(most: usize) -> String {
 
 /// Appends what a block decodes to; copies may reach back to `from`.
 fn lz4_block(block: &[u8], out: &mut Vec<u8>, from: usize, most: usize) -> Result<(), String> {
-    let mut input = Bytes(block);
-    loop {
-        let token = input.byte()?;
-        let count = length(&mut input, token >> 4)?;
-        let literals = input.take(count)?;
-        if out.len() + count > most {
-            return Err(too_long(most));
-        }
-        out.extend_from_slice(literals);
-        if input.0.is_empty() {
-            return Ok(());
-        }
-        let distance = input.take(2)?.try_into().map_or(0, u16::from_le_bytes).into();
-        let count = length(&mut input, token & 15)?.saturating_add(SHORTEST_COPY);
-        let there = out.len() - from;
-        if distance == 0 || distance > there {
-            return Err(format!("the LZ4 block copies from {distance} bytes back, and there are {there}"));
-        }
-        if count > most - out.len() {
-            return Err(too_long(most));
-        }
-        copy(out, distance, count);
-    }
-}
-
-/// Appends `count` bytes from `distance` back, which may be among them: then what is there repeats, and each step copies
-/// all that is there by then.
-fn copy(out: &mut Vec<u8>, distance: usize, count: usize) {
-    let (start, end) = (out.len() - distance, out.len() + count);
-    while out.len() < end {
-        let now = (out.len() - start).min(end - out.len());
-        out.extend_from_within(start..start + now);
-    }
-}
-
-/// A length of which the token says `first`.
-fn length(input: &mut Bytes<'_>, first: u8) -> Result<usize, String> {
-    let mut length = usize::from(first);
-    if first == 15 {
-        loop {
-            let byte = input.byte()?;
-            length = length.saturating_add(byte.into());
-            if byte != 255 {
-                break;
-            }
-        }
-    }
-    Ok(length)
+    let start = out.len();
+    // No more than the block can fill, or small ones would take as long as large ones.
+    let longest = usize::try_from(Lz4::longest(block.len() as u64)).unwrap_or(usize::MAX);
+    out.resize(start.saturating_add(longest).min(most), 0);
+    let (before, room) = out.split_at_mut(start);
+    let made = decompress_into_with_dict(block, room, before.get(from..).unwrap_or_default());
+    let made = made.map_err(|error| match error {
+        DecompressError::OutputTooSmall { .. } => too_long(most),
+        error => format!("the LZ4 block is damaged: {error}"),
+    })?;
+    out.truncate(start + made);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -194,17 +160,31 @@ mod tests {
         }
     }
 
+    /// The second block is a copy of what the first one has, and goes on into itself.
     #[test]
-    fn copies_reach_into_themselves() {
-        for distance in 1..10 {
-            for count in 0..70 {
-                let mut wanted: Vec<u8> = (0..10).collect();
-                let mut found = wanted.clone();
-                (0..count).for_each(|_| wanted.push(wanted[wanted.len() - distance]));
-                copy(&mut found, distance, count);
-                assert_eq!(found, wanted, "{distance} {count}");
+    fn linked_blocks_reach_back_into_those_before() {
+        let blocks = [&[0x40, b'a', b'b', b'c', b'd'][..], &[0x04, 4, 0, 0x10, b'e']];
+        let framed = |flags: u8| {
+            let head = [0x40 | flags, 0x40];
+            let mut frame = [&FRAME.to_le_bytes()[..], &head, &[(xxh32(&head, 0) >> 8) as u8]].concat();
+            for block in blocks {
+                frame.extend((block.len() as u32).to_le_bytes());
+                frame.extend(block);
             }
+            [frame, vec![0; 4]].concat()
+        };
+        assert_eq!(lz4_frame(&framed(0), 13).unwrap(), b"abcdabcdabcde");
+        assert!(lz4_frame(&framed(0), 12).unwrap_err().contains("more than 12 bytes"));
+        assert!(lz4_frame(&framed(0x20), 13).unwrap_err().contains("the LZ4 block is damaged"));
+    }
+
+    #[test]
+    fn a_frame_that_ends_early_is_damaged_wherever_that_is() {
+        let frame = framed(&[7; 5000]);
+        for end in 1..frame.len() {
+            assert!(lz4_frame(&frame[..end], 5000).unwrap_err().contains("ends early"), "{end}");
         }
+        assert!(lz4_frame(b"GIF89a", 10).unwrap_err().contains("not an LZ4 frame"));
     }
 
     #[test]
