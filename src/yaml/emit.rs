@@ -9,6 +9,8 @@ mod scalar;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use data_encoding::BASE64;
+
 use super::{Anchors, Node};
 
 /// The column from which on collections are written in one line.
@@ -24,9 +26,7 @@ pub fn write(node: &Node, indent: usize, out: &mut String) {
 
 /// As it stands behind `!!binary`.
 pub fn base64_of(bytes: &[u8]) -> String {
-    let mut out = String::new();
-    scalar::base64(bytes, &mut out);
-    out
+    BASE64.encode(bytes)
 }
 
 /// What aliases may make of any text.

@@ -7,9 +7,17 @@
 //! 2e               end
 //! ```
 
+use data_encoding::BASE64;
+
+/// Longer texts are no float.
+const LONGEST: usize = 64;
+
 /// The float in the base64 text of such a pickle.
 pub fn float(base64: &str) -> Option<f64> {
-    let bytes = decode(base64)?;
+    if base64.len() > LONGEST {
+        return None;
+    }
+    let bytes = BASE64.decode(base64.as_bytes()).ok()?;
     let rest = match bytes.as_slice() {
         [0x80, 2..=5, rest @ ..] => rest,
         _ => return None,
@@ -25,34 +33,6 @@ pub fn float(base64: &str) -> Option<f64> {
         [b'G', float @ .., b'.'] => float.try_into().ok().map(f64::from_be_bytes),
         _ => None,
     }
-}
-
-/// Longer texts are no float.
-const LONGEST: usize = 64;
-
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    if text.len() > LONGEST {
-        return None;
-    }
-    let (mut bits, mut count, mut bytes) = (0u32, 0, Vec::new());
-    for byte in text.bytes() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(digit);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use data_encoding::BASE64;
+
 use super::super::portable::is_reserved;
 use super::super::text::Piece;
 use super::super::{Node, Text};
@@ -17,7 +19,7 @@ pub fn write(node: &Node, out: &mut String) {
         Node::Timestamp(time) => out.push_str(time),
         Node::Binary(bytes) => {
             out.push_str("!!binary \"");
-            base64(bytes, out);
+            BASE64.encode_append(bytes, out);
             out.push('"');
         }
         Node::Set(_) | Node::Seq(_) | Node::Map(_) => {}
@@ -108,18 +110,4 @@ fn code(point: u32, out: &mut String) {
         0x100..=0xFFFF => write!(out, "\\u{point:04X}"),
         _ => write!(out, "\\U{point:08X}"),
     };
-}
-
-pub fn base64(bytes: &[u8], out: &mut String) {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for chunk in bytes.chunks(3) {
-        let bits =
-            chunk.iter().enumerate().fold(0u32, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
-        for at in 0..4 {
-            let six = (bits >> (18 - 6 * at) & 63) as usize;
-            let character =
-                if at <= chunk.len() { ALPHABET.get(six).map_or('=', |b| char::from(*b)) } else { '=' };
-            out.push(character);
-        }
-    }
 }
