@@ -131,7 +131,7 @@ fn names_that_stay_in_their_rooms() {
     only("xxhash_rust", &["codec"]);
     only("zstd::", &["codec"]);
     only("liblzma", &["codec"]);
-    only("use zip::", &["pack"]);
+    only("lz4_flex", &["codec"]);
     only("rawzip::", &["codec"]);
     only("libyaml_safer", &["yaml"]);
 }

@@ -1,37 +1,44 @@
 //! .npz files: ZIP archives of .npy files. Members are read from front to back, and their check values compared
 //! at their ends.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
-
-use zip::ZipArchive;
-use zip::read::ZipFile;
-use zip::result::ZipError;
+use std::sync::Arc;
 
 use super::input::{Input, Origin};
 use super::plan::Planned;
 use super::{Options, rules};
 use crate::array::npy;
+use crate::codec::zip::{self, Record, Window};
+use crate::codec::{self, Engine, Stream, crc32};
+use crate::content::{Content, Reader};
 use crate::error::Place;
 use crate::format::target::Described;
+use crate::source::{FileSource, Source};
 use crate::yaml::Text;
 use crate::{Error, Result};
+
+/// Each member is read once.
+const CACHE: u64 = 0;
 
 /// An opened archive.
 pub struct Npz {
     origin: Origin,
-    zip: ZipArchive<BufReader<File>>,
+    source: Arc<dyn Source>,
+    members: Vec<(String, Record)>,
+    engine: Arc<Engine>,
 }
-
-type Member<'a> = ZipFile<'a, BufReader<File>>;
 
 impl Npz {
     pub fn open(origin: &Origin) -> Result<Npz> {
-        let path = &origin.path;
-        let file = File::open(path).map_err(|cause| Error::open(path, cause))?;
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(|problem| failed(path, None, problem))?;
-        Ok(Npz { origin: origin.clone(), zip })
+        // Whether it stays the same is looked at when it is packed.
+        let source = FileSource::open_live(&origin.path)?;
+        let mut names = Vec::new();
+        let directory = zip::read(&source, &mut |name| names.push(name.to_owned()));
+        let records = directory.map_err(|error| failed(&origin.path, error))?.records;
+        let members = names.into_iter().zip(records).collect();
+        let engine = Arc::new(Engine::new(CACHE));
+        Ok(Npz { origin: origin.clone(), source: Arc::new(source), members, engine })
     }
 
     pub fn is_of(&self, origin: &Origin) -> bool {
@@ -39,64 +46,102 @@ impl Npz {
     }
 
     /// The bytes of a member from `from` on.
-    pub fn read(&mut self, number: usize, from: u64) -> Result<impl Read + '_> {
-        let path = self.origin.path.clone();
-        let mut member = self.zip.by_index(number).map_err(|problem| failed(&path, None, problem))?;
+    pub fn read(&self, number: usize, from: u64) -> Result<impl Read + use<>> {
+        let (name, record) = self.members.get(number).ok_or(Error::NotFound)?;
+        let mut member = self.member(name, record)?;
         let skipped = io::copy(&mut member.by_ref().take(from), &mut io::sink());
-        skipped.map_err(|cause| Error::read(Place::file(&path), cause))?;
+        skipped.map_err(|cause| Error::read(Place::file(&self.origin.path), cause))?;
         Ok(member)
+    }
+
+    fn member(&self, name: &str, record: &Record) -> Result<Member> {
+        let window = Window::new(&*self.source, record.header)?;
+        let found = zip::find(record, name, &window)?;
+        let place = Place::file(&self.origin.path);
+        let stored = found.and_then(|stored| record.judge().map(|()| stored)).map_err(|mut fault| {
+            fault.problem = format!("member {name:?} cannot be read: {}", fault.problem);
+            fault.error(place.clone())
+        })?;
+        let content = match record.is_deflated() {
+            false => Content::Stored { source: self.source.clone(), range: stored },
+            true => {
+                let (wrapper, expected) = (Some(record.wrapper()), Some(record.len));
+                let described = codec::Described { stored, wrapper, expected, place };
+                let (engine, source) = (self.engine.clone(), self.source.clone());
+                Content::Decoded(Stream::kept_in(None, engine, source, described))
+            }
+        };
+        Ok(Member { reader: content.reader()?, crc: 0, needed: record.crc })
     }
 }
 
-fn failed(path: &Path, member: Option<&str>, problem: ZipError) -> Error {
-    let shown = member.map_or(String::new(), |member| format!("member {member:?}: "));
-    match problem {
-        ZipError::Io(cause) => Error::read(Place::file(path), cause),
-        other => Error::damaged(Place::file(path), format!("{shown}cannot be read as a .npz file: {other}")),
+/// Its bytes, which have to have the check value that the directory says.
+struct Member {
+    reader: Reader,
+    crc: u32,
+    needed: u32,
+}
+
+impl Read for Member {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(into).map_err(plain)?;
+        self.crc = crc32(self.crc, into.get(..count).unwrap_or_default());
+        match count {
+            0 if !into.is_empty() && self.crc != self.needed => {
+                Err(io::Error::other("its checksum is wrong"))
+            }
+            count => Ok(count),
+        }
+    }
+}
+
+/// What is wrong with the data, to be told with the member's name.
+fn plain(cause: io::Error) -> io::Error {
+    match Error::inside(&cause) {
+        Some(Error::Damaged { problem, .. }) => io::Error::other(problem.clone()),
+        _ => cause,
+    }
+}
+
+fn failed(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Damaged { place, problem } => Error::damaged(
+            Place { offset: place.offset, ..Place::file(path) },
+            format!("cannot be read as a .npz file: {problem}"),
+        ),
+        other => other,
     }
 }
 
 /// One for each member, called `NAME/MEMBER`.
 pub fn datasets(origin: Origin, name: &Text, options: &Options) -> Result<Vec<Planned>> {
-    let Npz { mut zip, .. } = Npz::open(&origin)?;
-    let mut found = Vec::new();
-    for number in 0..zip.len() {
-        let mut member = zip.by_index(number).map_err(|problem| {
-            let member = format!("number {number}");
-            failed(&origin.path, Some(&member), problem)
-        })?;
-        if !member.is_dir() {
-            found.push(dataset(&origin, name, number, &mut member, options)?);
-        }
-    }
-    Ok(found)
+    let npz = Npz::open(&origin)?;
+    let numbered = npz.members.iter().enumerate();
+    numbered.map(|(number, member)| dataset(&npz, name, number, member, options)).collect()
 }
 
 fn dataset(
-    origin: &Origin,
+    npz: &Npz,
     name: &Text,
     number: usize,
-    member: &mut Member<'_>,
+    (file, record): &(String, Record),
     options: &Options,
 ) -> Result<Planned> {
-    let file = String::from_utf8(member.name_raw().to_vec()).map_err(|_| {
-        let problem = format!("the name of member {:?} is not UTF-8", member.name());
-        Error::damaged(Place::file(&origin.path), problem)
-    })?;
+    let origin = &npz.origin;
     let (own, what, from) = match file.strip_suffix(".npy") {
         Some(own) => {
-            let parsed = npy::parse(member);
+            let parsed = npy::parse(&mut npz.member(file, record)?);
             let (array, from) =
-                parsed.map_err(|refused| rules::unsuitable(&origin.path, Some(&file), refused))?;
+                parsed.map_err(|refused| rules::unsuitable(&origin.path, Some(file), refused))?;
             (own, Described::Array(array), from)
         }
         None => (file.as_str(), rules::other(options), 0),
     };
-    let len = member.size().saturating_sub(from);
-    rules::check_len(&origin.path, Some(&file), &what, len)?;
+    let len = record.len.saturating_sub(from);
+    rules::check_len(&origin.path, Some(file), &what, len)?;
     let full = [name.as_bytes(), b"/", own.as_bytes()].concat();
     let full =
         Text::from_wtf8(&full).ok_or_else(|| Error::Other(format!("{file:?} cannot be part of a name")))?;
-    let input = Input::Member { origin: origin.clone(), number, name: file, from, len };
+    let input = Input::Member { origin: origin.clone(), number, name: file.clone(), from, len };
     Ok(rules::planned(full, what, input, options))
 }

@@ -68,7 +68,7 @@ impl<'s> Opened<'s> {
                 if !self.npz.as_ref().is_some_and(|open| open.is_of(origin)) {
                     self.npz = Some(Npz::open(origin)?);
                 }
-                match &mut self.npz {
+                match &self.npz {
                     Some(open) => Ok(Box::new(open.read(*number, *from)?)),
                     None => Ok(Box::new(io::empty())),
                 }

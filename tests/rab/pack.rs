@@ -262,6 +262,15 @@ fn members_of_npz() {
     bytes[300_000] ^= 1;
     fs::write(&x, bytes).unwrap();
     refused(12, &["x.npz: member \"a.npy\" cannot be read", "hecksum"], &[&x]);
+    let mut bytes = fs::read(&y).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 100].fill(0xff);
+    fs::write(&y, bytes).unwrap();
+    refused(12, &["y.npz: member \"g/a.npy\" cannot be read"], &[&y]);
+    let make =
+        "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_BZIP2).writestr('a.npy', b'x')";
+    python(&[&"-c", &make, &x]);
+    refused(1, &["x.npz: member \"a.npy\" cannot be read: its compression is bzip2"], &[&x]);
     fs::write(&x, b"PK\x03\x04").unwrap();
     refused(12, &["x.npz: cannot be read as a .npz file"], &[&x]);
 }
