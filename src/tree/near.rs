@@ -85,7 +85,8 @@ mod tests {
         assert_eq!(near(&names, "nothing"), [""; 0]);
         assert_eq!(near(&names, "z"), [""; 0]);
         assert_eq!(near(&["a1", "a2", "a3", "a4", "aa"], "ab"), ["a1", "a2", "a3"]);
-        assert_eq!(near(&["data3", "dat", "data"], "data2"), ["data3", "data", "dat"]);
+        assert_eq!(near(&["data3", "dat", "data"], "data2"), ["data3", "data"]);
+        assert_eq!(near(&["data3x", "dataxx", "data2x"], "data2x3"), ["data2x", "data3x", "dataxx"]);
         assert_eq!(near(&["same", "same"], "sane"), ["same"]);
     }
 

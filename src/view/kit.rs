@@ -79,7 +79,7 @@ pub fn read(content: &Content) -> Vec<u8> {
         let size = [1, 2, 7, 64, 4096][(seed >> 20) as usize % 5];
         let end = (from + size).min(len) as usize;
         let part = content.read(from, size as usize).unwrap();
-        assert!(part.to_vec() == &whole[from as usize..end], "{from} {size} of {len}");
+        assert!(part.to_vec() == whole[from as usize..end], "{from} {size} of {len}");
     }
     whole
 }

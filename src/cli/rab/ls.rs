@@ -110,7 +110,7 @@ impl Ls {
     fn text(&self, Listed { archive, numbers, links }: &Listed, out: &mut Output) -> Done {
         let has_units = self.long && units_are_known(archive, numbers);
         let unit_of = |number: usize| {
-            let units = || Some(report::units(archive.dataset_at(number).ok()?.metadata())?);
+            let units = || report::units(archive.dataset_at(number).ok()?.metadata());
             has_units.then(|| units().unwrap_or_else(|| "-".into()))
         };
         if self.long {

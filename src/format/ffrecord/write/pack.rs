@@ -1,11 +1,13 @@
 //! Files as records: one of each file, or as many as its framing makes of it; into one FFRecord file or several.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use super::framing::{Frames, Framing};
+use super::interruptible::Interruptible;
 use super::shards::Shards;
 use super::{Passed, Writer, input};
 use crate::error::Place;
@@ -35,7 +37,8 @@ pub fn pack_files(target: &Path, inputs: &[PathBuf], packing: &Packing, passed: 
         None => {
             let announced = (packing.framing == Framing::Whole).then_some(inputs.len() as u64);
             let writer = Writer::new(target, announced, packing.force)?;
-            let mut to = To { writer: Some(writer), parts: None, count: 0, passed };
+            let passed = shared(passed);
+            let mut to = To { writer: Some(writer), parts: None, count: 0, passed: &passed };
             to.all(inputs, packing.framing)?;
             to.finish()
         }
@@ -59,9 +62,10 @@ fn pack_shards(
         Framing::Whole => inputs.len() as u64,
         framing => count_records(inputs, framing, passed)?,
     };
+    let passed = shared(passed);
     let each = count.div_ceil(shards.into()).max(1);
     let parts = Parts { directory: directory.path().to_owned(), each, count };
-    let mut to = To { writer: None, parts: Some(parts), count: 0, passed };
+    let mut to = To { writer: None, parts: Some(parts), count: 0, passed: &passed };
     to.all(inputs, packing.framing)?;
     if to.count == 0 {
         to.next_part()?;
@@ -80,13 +84,13 @@ fn count_records(inputs: &[PathBuf], framing: Framing, passed: Passed<'_>) -> Re
     for input in inputs {
         let failed = |cause| Error::read(place(input), cause);
         let file = open(input)?;
-        if is_stdin(input) || !file.get_ref().metadata().map_err(failed)?.is_file() {
+        if is_stdin(input) || !file.metadata().map_err(failed)?.is_file() {
             return Err(Error::Usage(format!(
                 "{}: --shards counts the records before it reads them, which only regular files allow: save it in one",
                 place(input)
             )));
         }
-        let mut frames = Frames::new(file, framing, place(input));
+        let mut frames = Frames::new(buffered(file), framing, place(input));
         while frames.advance()? {
             io::copy(&mut frames, &mut io::sink()).map_err(failed)?;
             passed(0)?;
@@ -104,13 +108,21 @@ fn place(input: &Path) -> Place {
     Place::file(if is_stdin(input) { Path::new("standard input") } else { input })
 }
 
-fn open(input: &Path) -> Result<BufReader<File>> {
+fn open(input: &Path) -> Result<File> {
     let file = match is_stdin(input) {
         true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
         false => File::open(input),
     };
-    let file = file.map_err(|cause| Error::open(&place(input).file, cause))?;
-    Ok(BufReader::with_capacity(256 << 10, file))
+    file.map_err(|cause| Error::open(&place(input).file, cause))
+}
+
+fn buffered<R: io::Read>(from: R) -> BufReader<R> {
+    BufReader::with_capacity(256 << 10, from)
+}
+
+fn shared(passed: Passed<'_>) -> impl Fn(u64) -> Result<()> {
+    let passed = RefCell::new(passed);
+    move |bytes| (passed.borrow_mut())(bytes)
 }
 
 /// Where records go.
@@ -118,7 +130,8 @@ struct To<'p> {
     writer: Option<Writer>,
     parts: Option<Parts>,
     count: u64,
-    passed: Passed<'p>,
+    /// The reader of an input asks it too, while it waits.
+    passed: &'p dyn Fn(u64) -> Result<()>,
 }
 
 struct Parts {
@@ -133,18 +146,20 @@ impl To<'_> {
     fn all(&mut self, inputs: &[PathBuf], framing: Framing) -> Result<()> {
         for input in inputs {
             let (file, place) = (open(input)?, place(input));
-            let is_dir = file.get_ref().metadata().map(|meta| meta.is_dir());
+            let is_dir = file.metadata().map(|meta| meta.is_dir());
             if is_dir.map_err(|cause| Error::read(place.clone(), cause))? {
                 return Err(Error::read(place, io::ErrorKind::IsADirectory.into()));
             }
-            let mut frames = Frames::new(file, framing, place.clone());
+            let go_on = || (self.passed)(0);
+            let from = buffered(Interruptible::new(file, &go_on));
+            let mut frames = Frames::new(from, framing, place.clone());
             while frames.advance()? {
                 let writer = next_writer(&mut self.writer, &self.parts, &mut self.count)?;
-                input::add(writer, &place.file, &mut frames, self.passed)?;
+                input::add(writer, &place.file, &mut frames, &mut { self.passed })?;
                 (self.passed)(framing.around())?;
             }
             // After a signal that ended the producer too, the end of its pipe is no end of its records.
-            (self.passed)(0)?;
+            go_on()?;
         }
         Ok(())
     }
