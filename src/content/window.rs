@@ -46,7 +46,12 @@ impl<'a> Window<'a> {
         self.len = start.saturating_add(len);
         let end = self.filled();
         let Some(room) = self.room.as_mut().and_then(|room| room.get_mut(filled..end)) else { return Ok(()) };
-        if room.is_empty() { Ok(()) } else { fill(room, self.skip.saturating_sub(start)) }
+        let done = if room.is_empty() { Ok(()) } else { fill(room, self.skip.saturating_sub(start)) };
+        if done.is_err() {
+            // Nobody knows what of it is in the room: none of it counts.
+            self.len = start;
+        }
+        done
     }
 }
 
@@ -77,6 +82,15 @@ mod tests {
                 assert!(room[want.len()..].iter().all(|byte| *byte == 255) && asked <= want.len());
             }
         }
+    }
+
+    #[test]
+    fn what_fails_does_not_count() {
+        let mut room = [0; 10];
+        let mut window = Window::new(&mut room, 1);
+        window.put(b"abc");
+        let failed = window.put_with(4, |_, _| Err(crate::Error::NotFound));
+        assert_eq!((failed.is_err(), window.len(), window.filled()), (true, 3, 2));
     }
 
     #[test]

@@ -47,8 +47,12 @@ fn clear_if_dead(entry: &Entry) {
 
 /// Unmounts it and removes the directory that was created for it.
 fn clear(entry: &Entry) -> Result<(), Refusal> {
-    // Who mounts there meanwhile holds this too: that mount must not be unmounted in its place.
-    let _claim = mountpoint::lock(&entry.mountpoint);
+    // Whoever mounts there meanwhile holds this too, and may have been given the dead mount's numbers: only what is
+    // still dead under the lock is unmounted.
+    let Some(_claim) = mountpoint::lock(&entry.mountpoint) else { return Ok(()) };
+    if !is_dead(entry) {
+        return Ok(());
+    }
     let state = entry.owner().and_then(|owner| registry::find(&[owner], entry.device));
     // Whoever has files of it open gets nothing but errors from them in any case.
     unmount(entry, true)?;

@@ -139,18 +139,12 @@ fn hostile() -> Vec<(String, String)> {
     names.map(|(start, body)| (start.clone(), start + &body)).collect()
 }
 
-/// What no line can hold is a glob.
+/// A name that no line can hold is percent-encoded.
 fn as_argument(name: &str) -> String {
+    let encoded = |c: char| c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     match name.contains(char::is_control) {
         false => name.to_owned(),
-        true => name
-            .chars()
-            .map(|c| match c {
-                _ if c.is_control() => "?".repeat(c.len_utf8()),
-                '[' | ']' => format!("\\{c}"),
-                c => c.to_string(),
-            })
-            .collect(),
+        true => name.chars().map(|c| if c.is_control() { encoded(c) } else { c.to_string() }).collect(),
     }
 }
 

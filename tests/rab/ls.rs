@@ -110,7 +110,7 @@ fn sizes_for_people_and_units() {
     let units = crate::kit::scratch();
     let file = units.path().join("u.rab");
     std::fs::copy(data("readme.rab"), &file).unwrap();
-    good(&[&"set", &file, &"my second array", &"--key", &"units=mV"]);
+    assert_eq!(crate::rab(&[&"set", &file, &"my second array", &"--key", &"units=mV"]).code, 0);
     let out = good(&[&"ls", &"-l", &file, &"my *array"]);
     let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["TYPE", "SHAPE", "LENGTH", "STORED", "UNIT", "NAME"]);

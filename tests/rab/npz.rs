@@ -83,7 +83,7 @@ getattr(np, sys.argv[1])(sys.argv[2], objects=objects, numbers=np.arange(3))";
         kit::python(&[&"-c", &make, &save, &file]);
         let said = rab(&[&"verify", &file]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{save}: {said:?}");
-        assert!(said.out.contains("datasets: 2, "), "{save}: {said:?}");
+        assert!(said.out.contains("ok: 2 datasets, "), "{save}: {said:?}");
         assert!(
             said.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"),
             "{save}: {said:?}"

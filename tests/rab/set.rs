@@ -116,7 +116,7 @@ fn types_are_printed_and_texts_kept() {
 #[test]
 fn keys_within_mappings() {
     let (_dir, file) = write(&two(), b"01");
-    good(&[
+    changed(&[
         &"set",
         &file,
         &"a",

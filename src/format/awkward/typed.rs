@@ -152,7 +152,7 @@ impl Types<'_> {
         self.each(columns, |types, column| {
             let item = of(types, column);
             match types.has_room(width) {
-                true => types.after(&format!("{:width$} -> ", python_repr(name(column))), item),
+                true => types.after(&padded(&python_repr(name(column)), width), item),
                 false => rest(),
             }
         })
@@ -191,4 +191,9 @@ impl Types<'_> {
 
 fn dimensions(shape: &[u64]) -> String {
     shape.iter().map(|size| format!("[0, {size}) -> ")).collect()
+}
+/// A column's name and the arrow behind it. (A format string takes no width above 65,535.)
+fn padded(name: &str, width: usize) -> String {
+    let missing = width.saturating_sub(name.chars().count());
+    format!("{name}{} -> ", " ".repeat(missing))
 }

@@ -14,11 +14,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::array::text::Texts;
 use crate::array::{Element, Kind};
 use crate::content::Content;
 use crate::view::slots::{self, Slots};
+use crate::{Error, Result};
 
 /// Rows of a group, and about how many bytes it has at most.
 const MAX_ROWS: u64 = 64;
@@ -55,8 +55,11 @@ impl<R: Rows> Slots for Part<R> {
         let rows = start..start + slots.len() as u64 / self.size.max(1);
         let mut text = Vec::with_capacity(slots.len());
         self.rows.write(rows, self.group as usize, &mut text)?;
-        debug_assert_eq!(text.len(), slots.len());
-        text.resize(slots.len(), b' ');
+        if text.len() != slots.len() {
+            let problem =
+                format!("rows from {start} on take {} bytes as CSV, not {}", text.len(), slots.len());
+            return Err(Error::Other(format!("{problem}: this is a bug, please report it")));
+        }
         slots.copy_from_slice(&text);
         Ok(())
     }

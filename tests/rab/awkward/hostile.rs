@@ -230,7 +230,7 @@ fn what_a_refused_array_took_is_there_for_the_others() {
     ] {
         let file = dir.path().join(format!("{name}.awkd"));
         let said = crate::rab(&[&"verify", &file]);
-        assert!(said.code == 1 && said.out.matches(problem).count() == 2, "{name}: {said:.2000?}");
+        assert!(said.code == 1 && said.out.matches(problem).count() >= 2, "{name}: {said:.2000?}");
         for sound in ["b", "d"] {
             assert_eq!(super::good(&[&"get", &file, &sound, &"--json"]), "[1]\n", "{name}");
         }
