@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Opens a container and counts its datasets: header, records and tree.
 pub fn open(path: &Path) -> Result<u64> {
     let context = Context::new(Arc::new(FileSource::open(path)?), Arc::new(Engine::new(1 << 20)));
-    Ok(format::open(context)?.datasets())
+    Ok(format::open(context)?.into_tree()?.datasets())
 }
 
 /// Names, ready to be made a tree of.
@@ -28,7 +28,7 @@ impl Names {
 
     /// Places them, and counts the nodes.
     pub fn tree(&self) -> Result<u64> {
-        Ok(Builder::build(&self.0, Nothing)?.nodes())
+        Ok(Builder::build(&self.0, Arc::new(Nothing))?.nodes())
     }
 }
 
@@ -74,10 +74,6 @@ impl Datasets for Nothing {
     }
 
     fn describe(&self, _: u32) -> Result<Description> {
-        Err(Error::NotFound)
-    }
-
-    fn remains(&self, _: u32) -> Result<Content> {
         Err(Error::NotFound)
     }
 }

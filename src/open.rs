@@ -95,7 +95,8 @@ fn container(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result
     let mode = sources.iter().fold(first.mode(), |mode, source| mode & source.mode());
     let others = others.iter().map(|source| source.clone() as Arc<dyn Source>).collect();
     let options = formats(config);
-    let tree = format::open(Context { others, options, ..Context::new(first.clone(), engine.clone()) })?;
+    let context = Context { others, options, ..Context::new(first.clone(), engine.clone()) };
+    let tree = format::open(context)?.into_tree()?;
     let summary = match tree.datasets() {
         1 => "1 dataset".into(),
         count => format!("{count} datasets"),

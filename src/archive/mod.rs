@@ -1,7 +1,7 @@
 //! A container opened for reading, without a mount. Opening reads its index only; what a dataset holds is read
 //! when it is asked for, and then no more than is needed.
 //!
-//! It knows the formats only as [`format`]'s `list` gives them: names, and datasets by number.
+//! It knows formats only by the [`Container`] that they give.
 
 mod below;
 mod dataset;
@@ -26,9 +26,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::codec::Engine;
 use crate::content::Content;
 use crate::error::Place;
-use crate::format::{self, Context, Listing, Options, Parts};
+use crate::format::{self, Container, Context, Options, Parts};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Description, NameList, Names, Rewrite, naming, nearest};
+use crate::tree::{Arena, Builder, Datasets, Derived, Description, Names, Rewrite, naming, nearest};
 use crate::{Error, Result};
 
 pub use below::containers_below;
@@ -62,8 +62,11 @@ pub struct Archive {
     /// Further files, if it has several.
     others: Vec<Arc<FileSource>>,
     format: &'static str,
-    names: Box<dyn Names>,
+    names: Arc<dyn Names>,
     datasets: Arc<dyn Datasets>,
+    derived: Derived,
+    /// Files that tell of all of it.
+    told: Vec<(&'static str, Content)>,
     known: Known,
     /// What is to be said of it.
     note: Option<String>,
@@ -123,31 +126,35 @@ impl Archive {
         let mut sources = paths.iter().map(|path| FileSource::open(path.as_ref()).map(Arc::new));
         let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
         let others = sources.collect::<Result<Vec<_>>>()?;
-        let Listing { format, names, datasets } = format::list(context(&source, &others, &options))?;
-        let datasets = datasets.into();
+        let container = format::open(context(&source, &others, &options))?;
+        let Container { format, names, datasets, derived, files: told, .. } = container;
         let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
         let (path, note) = (source.path().to_owned(), None);
         let known = Known::new();
-        Ok(Archive { path, source, others, format, names, datasets, known, note, index, hasher })
+        Ok(Archive {
+            path,
+            source,
+            others,
+            format,
+            names,
+            datasets,
+            derived,
+            told,
+            known,
+            note,
+            index,
+            hasher,
+        })
     }
 
-    /// The face of this kind that only the format has, and a mount shows below `.views`.
-    pub(crate) fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        self.datasets.own_face(name, kind)
+    /// The files that a mount has below `.views` beside the faces of datasets.
+    pub(crate) fn derived(&self) -> &Derived {
+        &self.derived
     }
 
-    /// Some rows of it, where it is a table.
-    pub(crate) fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
-        self.datasets.rows_of_own(name, kind, expression)
-    }
-
-    /// The names of all faces of this kind that only the format has: of the whole container, or of what is no dataset.
-    pub(crate) fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        self.datasets.own_faces(kind)
-    }
-
-    pub(crate) fn datasets(&self) -> &Arc<dyn Datasets> {
-        &self.datasets
+    /// The files of a mount's root that tell of the whole container.
+    pub(crate) fn told(&self) -> Vec<(&'static str, Content)> {
+        self.told.clone()
     }
 
     /// The path that was opened.
@@ -312,10 +319,8 @@ impl Archive {
     }
 
     /// The tree that a mount shows; the number of a dataset is the same in it.
-    pub(crate) fn tree(&self) -> Result<Arena<Arc<dyn Datasets>>> {
-        let mut names = NameList::default();
-        self.raw_names().for_each(|name| names.push(&name));
-        Builder::build(&names, self.datasets.clone())
+    pub(crate) fn tree(&self) -> Result<Arena> {
+        Builder::build(&*self.names, self.datasets.clone())
     }
 
     /// Other names of datasets, and what they lead to.
@@ -342,7 +347,7 @@ impl Archive {
     /// The same container as formats other than its own can hold it.
     pub(crate) fn plain(self) -> Result<Archive> {
         let Some((names, datasets)) = self.datasets.plain()? else { return Ok(self) };
-        Ok(Archive { names, datasets: datasets.into(), index: OnceLock::new(), ..self })
+        Ok(Archive { names, datasets, index: OnceLock::new(), ..self })
     }
 
     /// Writes the whole container anew, where that is something else than its datasets one after the other.

@@ -1,8 +1,9 @@
-//! Container formats. A format reads a container's index (never its data) and gives a tree; nothing
-//! outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
+//! Container formats. A format reads a container's index (never its data) and gives a
+//! [`Container`]; nothing outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
 mod awkward;
+mod container;
 pub mod ffrecord;
 mod npz;
 mod onda;
@@ -14,6 +15,7 @@ pub mod target;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use container::Container;
 /// Sidecars speak RAB's language.
 pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
@@ -22,7 +24,6 @@ pub use several::{Parts, are_one, only_parts, parts};
 use crate::array::Order;
 use crate::codec::Engine;
 use crate::source::{Policy, Siblings, Source};
-use crate::tree::{Datasets, Names, Tree};
 use crate::yaml::Node;
 use crate::{Error, Result};
 use target::{NewContainer, WriteOptions};
@@ -143,16 +144,13 @@ pub trait Format: Sync {
         true
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>>;
+    fn open(&self, context: Context) -> Result<Container>;
 
     /// What can be read of a container that cannot be opened, if there is anything.
-    fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {
+    fn salvage(&self, context: Context) -> Option<Container> {
         drop(context);
         None
     }
-
-    /// The datasets without a tree, for who knows their names.
-    fn list(&self, context: Context) -> Result<Listing>;
 
     /// The order of elements that its arrays have to have.
     fn order(&self) -> Option<Order> {
@@ -163,13 +161,6 @@ pub trait Format: Sync {
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>>;
 }
 
-/// The datasets of a container and, by their numbers, their true names.
-pub struct Listing {
-    pub format: &'static str,
-    pub names: Box<dyn Names>,
-    pub datasets: Box<dyn Datasets>,
-}
-
 pub static FORMATS: &[&dyn Format] =
     &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda, &awkward::Awkward];
 
@@ -177,13 +168,8 @@ pub static FORMATS: &[&dyn Format] =
 pub const HEAD: usize = 4096;
 
 /// Opens a container of any format that we know.
-pub fn open(context: Context) -> Result<Arc<dyn Tree>> {
+pub fn open(context: Context) -> Result<Container> {
     of(&context)?.open(context)
-}
-
-/// Lists a container of any format that we know.
-pub fn list(context: Context) -> Result<Listing> {
-    of(&context)?.list(context)
 }
 
 /// The format of all files.

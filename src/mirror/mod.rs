@@ -369,16 +369,9 @@ impl Tree for Mirror {
         }
     }
 
-    fn describe_made(&self, id: NodeId) -> Result<Option<Description>> {
+    fn rows(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
         match self.in_container(id)? {
-            Some((container, node)) => self.opened.tree(&container)?.describe_made(node),
-            None => Ok(None),
-        }
-    }
-
-    fn rows_of_made(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
-        match self.in_container(id)? {
-            Some((container, node)) => self.opened.tree(&container)?.rows_of_made(node, expression),
+            Some((container, node)) => self.opened.tree(&container)?.rows(node, expression),
             None => Ok(None),
         }
     }

@@ -14,7 +14,7 @@ use super::nodes::Node;
 use super::options::Options;
 use crate::codec::Engine;
 use crate::content::Content;
-use crate::format::{self, Context, Format};
+use crate::format::{self, Container, Context, Format};
 use crate::source::{FileSource, Source};
 use crate::tree::{NodeId, Stat, Tree};
 use crate::{Error, Result};
@@ -240,11 +240,12 @@ fn same(source: &FileSource, node: &Node) -> Result<()> {
 
 /// A container at fault is a directory that says so.
 fn opened_or_failed(format: &dyn Format, context: Context) -> Result<Arc<dyn Tree>> {
-    match format.open(context.clone()) {
+    match format.open(context.clone()).and_then(Container::into_tree) {
         Err(error @ (Error::Open { .. } | Error::Read { .. } | Error::Changed { .. })) => Err(error),
         Err(error) => {
             log::error!("{error}");
-            Ok(Arc::new(Failed::new(&error, format.salvage(context))))
+            let rest = format.salvage(context).and_then(|rest| rest.into_tree().ok());
+            Ok(Arc::new(Failed::new(&error, rest)))
         }
         opened => opened,
     }

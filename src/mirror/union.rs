@@ -359,14 +359,9 @@ impl Tree for Union {
         self.tree(tree)?.describe(node)
     }
 
-    fn describe_made(&self, id: NodeId) -> Result<Option<Description>> {
+    fn rows(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
         let (tree, node) = self.first(id)?;
-        self.tree(tree)?.describe_made(node)
-    }
-
-    fn rows_of_made(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.rows_of_made(node, expression)
+        self.tree(tree)?.rows(node, expression)
     }
 
     fn brief(&self, id: NodeId) -> Result<Option<Description>> {

@@ -80,7 +80,7 @@ fn opened(path: &Path, and: &[PathBuf], formats: &Options) -> Result<Opened> {
     let engine = Arc::new(Engine::new(CACHE));
     let context =
         Context { options: formats.clone(), others: others.clone(), ..Context::new(source.clone(), engine) };
-    let root = Directory::root(&format::open(context)?);
+    let root = Directory::root(&format::open(context)?.into_tree()?);
     Ok(([vec![source], others].concat(), root))
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -11,7 +11,7 @@ use super::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, 
 use crate::content::Content;
 use crate::{Error, Result};
 
-pub struct Arena<D> {
+pub struct Arena {
     pub(super) names: Names,
     /// For each directory the range of its children in `children`, by the directory's number.
     pub(super) directories: Vec<Directory>,
@@ -19,8 +19,11 @@ pub struct Arena<D> {
     pub(super) children: Vec<u32>,
     /// Sidecars that could not have their plain name: the number after `~`.
     pub(super) renamed: HashMap<u32, u32>,
-    pub(super) datasets: D,
+    pub(super) datasets: Arc<dyn Datasets>,
     pub(super) of_datasets: OnceLock<Vec<u32>>,
+    pub(super) format: Option<&'static str>,
+    /// Datasets without bytes have no file.
+    pub(super) hides_absent: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -104,8 +107,41 @@ fn name_of<'a>(bytes: &'a [u8], node: &Node) -> &'a [u8] {
     &bytes[node.name as usize..][..usize::from(node.name_len)]
 }
 
-/// Datasets that others keep too.
-impl<D: Datasets> Arena<D> {
+impl Arena {
+    /// As a mount shows a container of this format: datasets that have no bytes have no files, only sidecars.
+    pub fn shown_as(self, format: &'static str) -> Arena {
+        Arena { format: Some(format), hides_absent: true, ..self }
+    }
+
+    /// As [`Tree::lookup`], also of what is hidden.
+    pub fn find(&self, dir: NodeId, name: &[u8]) -> Option<(NodeId, Face)> {
+        let dir = u32::try_from(dir).ok()?;
+        if let Some(node) = self.names.find(dir, name) {
+            return Some((node.into(), Face::Data));
+        }
+        self.find_sidecar(dir, name).map(|node| (node.into(), Face::Sidecar))
+    }
+
+    /// As [`Tree::list`], also of what is hidden.
+    pub fn each(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) {
+        let Some(Directory { first, count, .. }) = self.directory(dir) else { return };
+        for at in cursor / 2..u64::from(count) {
+            let Some(&id) = self.children.get(first as usize + at as usize) else { return };
+            let Some(node) = self.names.get(id.into()) else { return };
+            let entry = |face, cursor| Entry { node: id.into(), face, kind: self.kind_of(node), cursor };
+            if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
+                return;
+            }
+            if self.has_sidecar(node) && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
+                return;
+            }
+        }
+    }
+
+    fn is_shown(&self, node: NodeId) -> bool {
+        !self.hides_absent || self.dataset_of(node).is_none_or(|dataset| self.datasets.is_there(dataset))
+    }
+
     /// The number of the dataset whose file this is.
     pub fn dataset_of(&self, node: NodeId) -> Option<u32> {
         self.names.get(node).filter(|node| !node.directory && !self.is_link(node)).map(|node| node.what)
@@ -189,7 +225,7 @@ impl<D: Datasets> Arena<D> {
 }
 
 /// A cursor is 1 + 2 x the child's place in its directory, + 1 for the sidecar.
-impl<D: Datasets> Tree for Arena<D> {
+impl Tree for Arena {
     fn kind(&self, node: NodeId) -> Result<Kind> {
         self.names.get(node).map(|node| self.kind_of(node)).ok_or(Error::NotFound)
     }
@@ -204,26 +240,14 @@ impl<D: Datasets> Tree for Arena<D> {
     }
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
-        let Ok(dir) = u32::try_from(dir) else { return Ok(None) };
-        if let Some(node) = self.names.find(dir, name) {
-            return Ok(Some((node.into(), Face::Data)));
-        }
-        Ok(self.find_sidecar(dir, name).map(|node| (node.into(), Face::Sidecar)))
+        Ok(self.find(dir, name).filter(|(node, face)| *face == Face::Sidecar || self.is_shown(*node)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
-        let Some(Directory { first, count, .. }) = self.directory(dir) else { return Ok(()) };
-        for at in cursor / 2..u64::from(count) {
-            let Some(&id) = self.children.get(first as usize + at as usize) else { return Ok(()) };
-            let Some(node) = self.names.get(id.into()) else { return Ok(()) };
-            let entry = |face, cursor| Entry { node: id.into(), face, kind: self.kind_of(node), cursor };
-            if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
-                return Ok(());
-            }
-            if self.has_sidecar(node) && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
-                return Ok(());
-            }
-        }
+        self.each(dir, cursor, &mut |name, entry| {
+            let is_shown = entry.face == Face::Sidecar || self.is_shown(entry.node);
+            !is_shown || each(name, entry)
+        });
         Ok(())
     }
 
@@ -281,15 +305,15 @@ impl<D: Datasets> Tree for Arena<D> {
     }
 
     fn format(&self, _: NodeId) -> Option<&'static str> {
-        self.datasets.format()
+        self.format
     }
 
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         self.with_file(node).map(|dataset| self.datasets.describe(dataset)).transpose()
     }
 
-    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
-        self.with_file(node).map_or(Ok(None), |dataset| self.datasets.rows_of_made(dataset, expression))
+    fn rows(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        self.with_file(node).map_or(Ok(None), |dataset| self.datasets.rows(dataset, expression))
     }
 
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {

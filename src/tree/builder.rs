@@ -3,11 +3,11 @@
 //! very end, then sidecars whose name is taken do.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::Datasets;
 use super::arena::{Arena, Directory, Names, Node};
-use super::names::NameList;
+use super::names;
 use super::naming;
 use super::prefixes::Prefixes;
 use crate::{Error, Result};
@@ -22,14 +22,14 @@ pub struct Builder {
 
 impl Builder {
     /// The tree of `datasets`, the dataset with number i having the i-th name (bytes in WTF-8).
-    pub fn build<D: Datasets>(names: &NameList, datasets: D) -> Result<Arena<D>> {
+    pub fn build(names: &dyn names::Names, datasets: Arc<dyn Datasets>) -> Result<Arena> {
         let mut builder = Builder { names: Names::new(names.len()), directories: 1 };
-        builder.place_all(names, &datasets)?;
+        builder.place_all(names, &*datasets)?;
         for path in datasets.empty_directories() {
             path.into_iter().try_fold(0, |dir, name| builder.enter(dir, name))?;
         }
-        builder.place_links(&datasets)?;
-        let renamed = builder.rename_sidecars(&datasets);
+        builder.place_links(&*datasets)?;
+        let renamed = builder.rename_sidecars(&*datasets);
         let (directories, children) = builder.arrange();
         Ok(Arena {
             names: builder.names,
@@ -38,14 +38,16 @@ impl Builder {
             renamed,
             datasets,
             of_datasets: OnceLock::new(),
+            format: None,
+            hides_absent: false,
         })
     }
 
-    fn place_all(&mut self, names: &NameList, datasets: &impl Datasets) -> Result<()> {
+    fn place_all(&mut self, names: &dyn names::Names, datasets: &dyn Datasets) -> Result<()> {
         let prefixes = Prefixes::new(names);
         let mut late = Vec::new();
         for (dataset, name) in (0..).zip(names.iter()) {
-            let named = || naming::components(name, &prefixes.after_datasets(name));
+            let named = || naming::components(&name, &prefixes.after_datasets(&name));
             let (dir, file) = self.enter_all(datasets.place(dataset).unwrap_or_else(named))?;
             if self.names.find(dir, &file).is_none() {
                 self.names.add(dir, &file, false, dataset)?;
@@ -64,7 +66,7 @@ impl Builder {
     }
 
     /// Links come last: they are numbered on after the datasets, and are left out where something has their name.
-    fn place_links(&mut self, datasets: &impl Datasets) -> Result<()> {
+    fn place_links(&mut self, datasets: &dyn Datasets) -> Result<()> {
         let count = u32::try_from(datasets.count()).unwrap_or(u32::MAX);
         for (number, link) in (count..).zip(datasets.links()) {
             let (dir, file) = self.enter_all(link.place.clone())?;
@@ -120,7 +122,7 @@ impl Builder {
         number
     }
 
-    fn rename_sidecars(&self, datasets: &impl Datasets) -> HashMap<u32, u32> {
+    fn rename_sidecars(&self, datasets: &dyn Datasets) -> HashMap<u32, u32> {
         let mut renamed = HashMap::new();
         let has_sidecar = |node: &Node| {
             !node.directory && u64::from(node.what) < datasets.count() && datasets.has_sidecar(node.what)
@@ -196,13 +198,11 @@ mod tests {
         fn describe(&self, _: u32) -> Result<crate::tree::Description> {
             Err(Error::NotFound)
         }
-        fn remains(&self, _: u32) -> Result<Content> {
-            Err(Error::NotFound)
-        }
     }
 
-    fn tree(names: &[&str]) -> Arena<Numbers> {
-        Builder::build(&names.iter().copied().collect(), Numbers(names.len() as u64)).unwrap()
+    fn tree(names: &[&str]) -> Arena {
+        let list: names::NameList = names.iter().copied().collect();
+        Builder::build(&list, Arc::new(Numbers(names.len() as u64))).unwrap()
     }
 
     /// Every path with what it shows: the dataset's number, or the file that a sidecar belongs to.

@@ -74,42 +74,19 @@ pub trait Datasets: Send + Sync {
         let _ = dataset;
         None
     }
-    /// The face of this kind that only the format has of what is called so, be it a dataset or not.
-    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        let _ = (name, kind);
-        Ok(None)
-    }
-    /// Some rows of what [`Datasets::own_face`] gives, see [`super::Tree::rows_of_made`].
-    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
-        let _ = (name, kind, expression);
-        Ok(None)
-    }
-    /// The same of a table that is a file by itself.
-    fn rows_of_made(&self, dataset: u32, expression: &str) -> Result<Option<Content>> {
+    /// Some rows of it, see [`super::Tree::rows`].
+    fn rows(&self, dataset: u32, expression: &str) -> Result<Option<Content>> {
         let _ = (dataset, expression);
         Ok(None)
-    }
-    /// What all of these are called.
-    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        let _ = kind;
-        Vec::new()
     }
     /// Has it bytes that can be asked for? A mount shows no file for one that has none.
     fn is_there(&self, dataset: u32) -> bool {
         let _ = dataset;
         true
     }
-    /// Files that a mount has in its root, which tell of the whole container.
-    fn beside(&self) -> Vec<(&'static str, Content)> {
-        Vec::new()
-    }
     /// Bytes of memory that they take by now, roughly, see [`super::Tree::memory`].
     fn memory(&self) -> u64 {
         64 * self.count()
-    }
-    /// What users call the format.
-    fn format(&self) -> Option<&'static str> {
-        None
     }
     /// The file with its stored bytes, if that is not the one that the container was opened by.
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
@@ -150,14 +127,16 @@ pub trait Datasets: Send + Sync {
         None
     }
     /// What there is of a dataset whose description makes no sense, or that is not read here.
-    fn remains(&self, dataset: u32) -> Result<Content>;
+    fn remains(&self, dataset: u32) -> Result<Content> {
+        self.content(dataset)
+    }
 }
 
 /// What tells bytes of a container from others.
 pub type Identity = [u64; 3];
 
 /// Names, and what has them by their numbers.
-pub type Plain = (Box<dyn Names>, Box<dyn Datasets>);
+pub type Plain = (Arc<dyn Names>, Arc<dyn Datasets>);
 
 /// Writes a container as its format is written today.
 pub trait Rewrite {
@@ -189,111 +168,4 @@ pub struct Link {
     /// What it is called by its name, where file names are escaped.
     pub name: Box<str>,
     pub target: Vec<u8>,
-}
-
-/// Everything is asked of it: what is missing here would be the trait's own answer, without a word.
-impl Datasets for Arc<dyn Datasets> {
-    fn count(&self) -> u64 {
-        (**self).count()
-    }
-    fn size(&self, dataset: u32) -> Size {
-        (**self).size(dataset)
-    }
-    fn content(&self, dataset: u32) -> Result<Content> {
-        (**self).content(dataset)
-    }
-    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
-        (**self).content_at_once(dataset)
-    }
-    fn has_sidecar(&self, dataset: u32) -> bool {
-        (**self).has_sidecar(dataset)
-    }
-    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
-        (**self).place(dataset)
-    }
-    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
-        (**self).empty_directories()
-    }
-    fn links(&self) -> &[Link] {
-        (**self).links()
-    }
-    fn check(&self, dataset: u32) -> Result<()> {
-        (**self).check(dataset)
-    }
-    fn items(&self, dataset: u32) -> Option<Box<dyn Items>> {
-        (**self).items(dataset)
-    }
-    fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
-        (**self).file(dataset)
-    }
-    fn row(&self, dataset: u32) -> Option<Row> {
-        (**self).row(dataset)
-    }
-    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
-        (**self).sidecar_at_once(dataset)
-    }
-    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
-        (**self).sidecar_size(dataset, file_name)
-    }
-    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
-        (**self).sidecar(dataset, file_name)
-    }
-    fn memory(&self) -> u64 {
-        (**self).memory()
-    }
-    fn format(&self) -> Option<&'static str> {
-        (**self).format()
-    }
-    fn describe(&self, dataset: u32) -> Result<Description> {
-        (**self).describe(dataset)
-    }
-    fn brief(&self, dataset: u32) -> Result<Description> {
-        (**self).brief(dataset)
-    }
-    fn sampling(&self, dataset: u32) -> Option<Sampling> {
-        (**self).sampling(dataset)
-    }
-    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        (**self).own_face(name, kind)
-    }
-    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
-        (**self).rows_of_own(name, kind, expression)
-    }
-    fn rows_of_made(&self, dataset: u32, expression: &str) -> Result<Option<Content>> {
-        (**self).rows_of_made(dataset, expression)
-    }
-    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        (**self).own_faces(kind)
-    }
-    fn is_there(&self, dataset: u32) -> bool {
-        (**self).is_there(dataset)
-    }
-    fn beside(&self) -> Vec<(&'static str, Content)> {
-        (**self).beside()
-    }
-    fn identity(&self, dataset: u32) -> Option<Identity> {
-        (**self).identity(dataset)
-    }
-    fn follows(&self, dataset: u32) -> bool {
-        (**self).follows(dataset)
-    }
-    fn decoded(&self, dataset: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
-        (**self).decoded(dataset, stored)
-    }
-    fn violations(&self, dataset: u32) -> Result<Vec<String>> {
-        (**self).violations(dataset)
-    }
-    fn doubt(&self, dataset: u32) -> Option<String> {
-        (**self).doubt(dataset)
-    }
-    fn plain(&self) -> Result<Option<Plain>> {
-        (**self).plain()
-    }
-    fn rewriter(&self) -> Option<&dyn Rewrite> {
-        (**self).rewriter()
-    }
-
-    fn remains(&self, dataset: u32) -> Result<Content> {
-        (**self).remains(dataset)
-    }
 }

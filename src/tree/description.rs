@@ -29,6 +29,8 @@ pub struct Description {
     /// A length of the decoded bytes that is recorded by itself.
     pub recorded_len: Option<u64>,
     pub checksum: Option<Checksum>,
+    /// Its file has a header before its elements, which are the last `decoded_len` bytes.
+    pub has_header: bool,
     /// What makes no sense in the description; the dataset cannot be read then.
     pub fault: Option<String>,
     /// Its bytes can be checked, but what they mean is not interpreted: Python objects, which only running code makes.
@@ -52,6 +54,7 @@ impl Description {
             decoded_len: None,
             recorded_len: None,
             checksum: None,
+            has_header: false,
             fault: None,
             is_opaque: false,
             metadata: Arc::new(Node::Null),

@@ -37,8 +37,4 @@ impl Datasets for Files {
     fn describe(&self, _: u32) -> Result<Description> {
         Err(Error::NotFound)
     }
-
-    fn remains(&self, number: u32) -> Result<Content> {
-        self.content(number)
-    }
 }

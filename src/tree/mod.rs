@@ -5,6 +5,7 @@
 mod arena;
 mod builder;
 mod datasets;
+mod derived;
 mod description;
 mod files;
 mod held;
@@ -27,6 +28,7 @@ use crate::{Error, Result};
 pub use arena::Arena;
 pub use builder::Builder;
 pub use datasets::{Datasets, Identity, Link, Plain, Rewrite};
+pub use derived::Derived;
 pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use files::Files;
 pub use held::Held;
@@ -40,7 +42,7 @@ pub type NodeId = u64;
 pub const ROOT: NodeId = 0;
 
 /// The name under which views are found.
-const VIEWS: &[u8] = b".views";
+pub const VIEWS: &[u8] = b".views";
 
 /// Which of a node's files: the dataset's bytes (also the face of a directory) or its sidecar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -231,25 +233,20 @@ pub trait Tree: Send + Sync {
         dir == ROOT
     }
 
-    /// Everything that a container says of the dataset whose file this is; None if it is no dataset's.
+    /// Everything that a container says of the file; None if it says nothing of it. Files below its own `.views` are
+    /// described too where they are arrays.
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         let _ = node;
         Ok(None)
     }
 
-    /// What is said of a `.npy` file that a container has below its own `.views`, made of a dataset: an array, whose
-    /// elements are what the file ends with. Parts and other faces of it are found beside it.
-    fn describe_made(&self, node: NodeId) -> Result<Option<Description>> {
-        let _ = node;
-        Ok(None)
-    }
-
-    /// Some rows of a table, or items of an array, that a container has as a file below its own `.views`, in the same form:
-    /// `2:10`. None of what is neither; [`Error::Usage`] says what is wrong with the expression. It is made when it is read.
-    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+    /// Some rows of a table, or items of an array, that is a file by itself, in the same form: `2:10`. None of what is
+    /// neither; [`Error::Usage`] says what is wrong with the expression. They are made when they are read.
+    fn rows(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
         let _ = (node, expression);
         Ok(None)
     }
+
     /// What the container at `dir`, or any container below this directory, may have below its own `.views` that no other has.
     fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
         let _ = dir;
@@ -267,7 +264,8 @@ pub trait Tree: Send + Sync {
         None
     }
 
-    /// As [`Tree::describe`], quickly: metadata, codec and checksum may be left out.
+    /// As [`Tree::describe`], quickly, and of datasets only: metadata, codec and checksum may be left out. Whatever it
+    /// describes has faces in views.
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         self.describe(node)
     }

@@ -17,6 +17,13 @@ pub trait Names: Send + Sync {
     }
 }
 
+impl dyn Names + '_ {
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        (0..self.len()).map(|number| self.get(number).unwrap_or_default())
+    }
+}
+
 impl Names for NameList {
     fn len(&self) -> usize {
         self.len()

@@ -6,10 +6,11 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashMap;
 
-use super::names::NameList;
+use super::names::Names;
 
 pub struct Prefixes<'a> {
-    names: HashMap<u64, &'a [u8]>,
+    all: &'a dyn Names,
+    numbers: HashMap<u64, usize>,
     hash: Rolling,
 }
 
@@ -40,15 +41,15 @@ impl Rolling {
 }
 
 impl<'a> Prefixes<'a> {
-    pub fn new(names: &'a NameList) -> Prefixes<'a> {
+    pub fn new(names: &'a dyn Names) -> Prefixes<'a> {
         let hash = Rolling::new();
         let mut found = HashMap::new();
         // Without a slash in any name nothing will ever be asked.
         if names.iter().any(|name| name.contains(&b'/')) {
             found.reserve(names.len());
-            found.extend(names.iter().map(|name| (hash.of(name), name)));
+            found.extend(names.iter().enumerate().map(|(number, name)| (hash.of(&name), number)));
         }
-        Prefixes { names: found, hash }
+        Prefixes { all: names, numbers: found, hash }
     }
 
     /// Positions of the slashes in `name` that stand right after the name of a dataset.
@@ -56,7 +57,11 @@ impl<'a> Prefixes<'a> {
         let mut hash = 0;
         let mut found = Vec::new();
         for (at, byte) in name.iter().enumerate() {
-            if *byte == b'/' && self.names.get(&hash).is_some_and(|candidate| *candidate == &name[..at]) {
+            let is_name = || {
+                let found = self.numbers.get(&hash).and_then(|number| self.all.get(*number));
+                found.is_some_and(|found| *found == name[..at])
+            };
+            if *byte == b'/' && is_name() {
                 found.push(at);
             }
             hash = self.hash.push(hash, *byte);
@@ -67,6 +72,7 @@ impl<'a> Prefixes<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::NameList;
     use super::*;
 
     #[test]

@@ -1,17 +1,19 @@
 //! A tree that has another one in its root: as `.views`, there for who asks by name and not listed, or with its files
 //! behind the tree's own.
 
+use std::sync::Arc;
+
 use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree, VIEWS};
-use crate::Result;
 use crate::content::Content;
+use crate::{Error, Result};
 
-/// Cursors of the other tree's files in the root of this one.
-const BESIDE: u64 = 1 << 61;
+/// Cursors of the other tree's files in the root of this one. Above them `mirror::Union` keeps bits for itself.
+const BESIDE: u64 = 1 << 48;
 
-/// The nodes of `views` come after those of `main`, its root among them.
-pub struct WithViews<M, V> {
-    main: M,
-    views: V,
+/// The nodes of `views` come after those of `main`.
+pub struct WithViews {
+    main: Arc<dyn Tree>,
+    views: Arc<dyn Tree>,
     /// What is in the root of the views is in that of the tree.
     is_beside: bool,
 }
@@ -21,22 +23,32 @@ enum At {
     View(NodeId),
 }
 
-impl<M: Tree, V: Tree> WithViews<M, V> {
-    pub fn new(main: M, views: V) -> WithViews<M, V> {
+impl WithViews {
+    pub fn new(main: Arc<dyn Tree>, views: Arc<dyn Tree>) -> WithViews {
         WithViews { main, views, is_beside: false }
     }
 
-    pub fn beside(main: M, files: V) -> WithViews<M, V> {
+    pub fn beside(main: Arc<dyn Tree>, files: Arc<dyn Tree>) -> WithViews {
         WithViews { main, views: files, is_beside: true }
     }
 
     fn at(&self, node: NodeId) -> At {
-        node.checked_sub(self.main.nodes()).map_or(At::Main(node), At::View)
+        if node < self.main.nodes() { At::Main(node) } else { At::View(node - self.first()) }
+    }
+
+    /// The number here of the views' root. What is in it beside the tree's own files has no root of its own.
+    fn first(&self) -> NodeId {
+        self.main.nodes() - NodeId::from(self.is_beside)
+    }
+
+    fn look_up_view(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+        let found = self.views.lookup(dir, name)?;
+        Ok(found.map(|(node, face)| (self.of_view(node), face)))
     }
 
     /// The number here of a node of the views.
     fn of_view(&self, node: NodeId) -> NodeId {
-        self.main.nodes() + node
+        self.first() + node
     }
 }
 
@@ -55,7 +67,7 @@ macro_rules! either {
     };
 }
 
-impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
+impl Tree for WithViews {
     fn kind(&self, node: NodeId) -> Result<Kind> {
         either!(self, node, tree, inner => tree.kind(inner))
     }
@@ -73,7 +85,7 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
             At::Main(dir) => {
                 let found = self.main.lookup(dir, name)?;
                 if self.is_beside && dir == ROOT && found.is_none() {
-                    return self.lookup(self.of_view(ROOT), name);
+                    return self.look_up_view(ROOT, name);
                 }
                 let views = || {
                     (!self.is_beside && dir == ROOT && name == VIEWS)
@@ -81,10 +93,7 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
                 };
                 Ok(found.or_else(views))
             }
-            At::View(dir) => {
-                let found = self.views.lookup(dir, name)?;
-                Ok(found.map(|(node, face)| (self.of_view(node), face)))
-            }
+            At::View(dir) => self.look_up_view(dir, name),
         }
     }
 
@@ -136,7 +145,7 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
     }
 
     fn nodes(&self) -> u64 {
-        self.main.nodes() + self.views.nodes()
+        self.first() + self.views.nodes()
     }
 
     fn entries(&self) -> u64 {
@@ -155,12 +164,16 @@ impl<M: Tree, V: Tree> Tree for WithViews<M, V> {
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         match self.at(node) {
             At::Main(node) => self.main.describe(node),
-            At::View(_) => Ok(None),
+            // Of most derived files nothing is said.
+            At::View(node) => match self.views.describe(node) {
+                Err(Error::NotFound) => Ok(None),
+                described => described,
+            },
         }
     }
 
-    fn rows_of_made(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
-        either!(self, node, tree, inner => tree.rows_of_made(inner, expression))
+    fn rows(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
+        either!(self, node, tree, inner => tree.rows(inner, expression))
     }
 
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {

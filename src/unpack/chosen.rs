@@ -1,23 +1,19 @@
 //! The datasets that are wanted of a tree, and the directories that lead to them.
 
-use std::sync::Arc;
-
 use crate::Result;
 use crate::content::Content;
-use crate::tree::{Arena, Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
-
-type Nodes = Arena<Arc<dyn Datasets>>;
+use crate::tree::{Arena, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
 
 /// Only listings leave out what is not wanted: what is called how depends on all of them.
 pub struct Chosen {
-    tree: Nodes,
+    tree: Arena,
     /// By node.
     wanted: Vec<bool>,
 }
 
 impl Chosen {
     /// Those with these numbers.
-    pub fn new(tree: Nodes, numbers: &[usize]) -> Chosen {
+    pub fn new(tree: Arena, numbers: &[usize]) -> Chosen {
         let mut chosen = vec![false; tree.datasets() as usize];
         numbers.iter().for_each(|number| chosen[*number] = true);
         let mut wanted = vec![false; tree.nodes() as usize];

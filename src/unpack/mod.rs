@@ -9,7 +9,6 @@
 
 mod chosen;
 mod file;
-mod own;
 mod store;
 mod walk;
 
@@ -31,13 +30,12 @@ use rustix::io::Errno;
 
 use self::chosen::Chosen;
 use self::file::{Failure, NewFile};
-use self::own::Own;
 use self::store::{Store, Stores};
 use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Arena, Builder, Face, Files, Held, Tree, WithViews};
+use crate::tree::{Builder, Face, Files, Held, Tree, WithViews};
 use crate::view::{self, Overlay, View};
 use crate::{Error, Result};
 
@@ -75,8 +73,9 @@ pub struct Watch<'a> {
 pub struct Choice {
     /// The numbers of datasets.
     pub datasets: Vec<usize>,
-    /// Names of faces that only the container has: see [`Archive::own_faces`].
-    pub own: Vec<Vec<u8>>,
+    /// Files of the view that are derived of the container, and no faces of datasets: by their names without the
+    /// extension, see [`crate::tree::Derived::of_view`].
+    pub derived: Vec<Vec<u8>>,
 }
 
 /// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is
@@ -90,11 +89,14 @@ pub fn unpack(
     watch: &Watch<'_>,
 ) -> Result<()> {
     let tree = archive.tree()?;
-    let own = |view| Own::tree(archive, view, choice.map(|choice| &*choice.own));
-    let own = options.view.map(own).transpose()?;
-    let tree = match choice {
-        None => with_own(with_files(tree, archive, options)?, own),
-        Some(choice) => with_own(Chosen::new(tree, &choice.datasets).with_ways_to(&choice.own)?, own),
+    let derived = options.view.map(|view| derived(archive, view, choice)).transpose()?.flatten();
+    let tree: Arc<dyn Tree> = match choice {
+        None => with_files(Arc::new(tree), archive, options)?,
+        Some(choice) => Arc::new(Chosen::new(tree, &choice.datasets).with_ways_to(&choice.derived)?),
+    };
+    let tree = match derived {
+        None => tree,
+        Some(derived) => Arc::new(WithViews::new(tree, Arc::new(derived))),
     };
     let tree: Arc<dyn Tree> = match options.view {
         None => tree,
@@ -118,19 +120,27 @@ pub fn unpack(
     }
 }
 
-/// The tree with what the container itself has of a view.
-fn with_own(tree: impl Tree + 'static, own: Option<Chosen>) -> Arc<dyn Tree> {
-    match own {
-        None => Arc::new(tree),
-        Some(own) => Arc::new(WithViews::new(tree, own)),
+/// What the container derives of itself of a view: all of it, or what is chosen.
+fn derived(archive: &Archive, view: &dyn View, choice: Option<&Choice>) -> Result<Option<Chosen>> {
+    let derived = archive.derived();
+    if derived.is_empty() {
+        return Ok(None);
     }
+    let is_chosen =
+        |name: &[u8]| choice.is_none_or(|choice| choice.derived.iter().any(|chosen| chosen == name));
+    let all = derived.of_view(view.kind(), view.extension());
+    let numbers: Vec<_> =
+        all.filter(|(_, name)| is_chosen(name)).map(|(number, _)| number as usize).collect();
+    Ok(Some(Chosen::new(derived.tree()?, &numbers)))
 }
 
 /// The tree with the files that tell of the whole container.
-fn with_files<T: Tree>(tree: T, archive: &Archive, options: Options) -> Result<WithViews<T, Arena<Files>>> {
-    let files = if options.meta { archive.datasets().beside() } else { Vec::new() };
-    let (names, files) = Files::new(files);
-    Ok(WithViews::beside(tree, Builder::build(&names, files)?))
+fn with_files(tree: Arc<dyn Tree>, archive: &Archive, options: Options) -> Result<Arc<dyn Tree>> {
+    if !options.meta || archive.told().is_empty() {
+        return Ok(tree);
+    }
+    let (names, files) = Files::new(archive.told());
+    Ok(Arc::new(WithViews::beside(tree, Arc::new(Builder::build(&names, Arc::new(files))?))))
 }
 
 struct Unpacking<'a> {

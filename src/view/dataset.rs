@@ -56,12 +56,12 @@ impl Origin for Held {
     }
 }
 
-/// A `.npy` file that a container has below its own `.views`.
+/// An array behind a header, as a container has it below its own `.views`.
 struct Made(Arc<Held>);
 
 impl Origin for Made {
     fn describe(&self) -> Result<Description> {
-        self.0.tree().describe_made(self.0.node())?.ok_or(Error::NotFound)
+        self.0.tree().describe(self.0.node())?.ok_or(Error::NotFound)
     }
 
     /// Its elements, without the header.
@@ -104,7 +104,7 @@ impl Dataset {
 
     /// The array that a container has as a `.npy` file below its own `.views`; None if it is no such file.
     pub fn made(held: &Arc<Held>) -> Result<Option<Dataset>> {
-        let about = held.tree().describe_made(held.node())?;
+        let about = held.tree().describe(held.node())?.filter(|about| about.has_header);
         Ok(about.map(|about| Dataset::new(about, Arc::new(Made(held.clone())))))
     }
 

@@ -1,10 +1,10 @@
 //! `rab cat`: the bytes of datasets, in bounded memory. Of a damaged one all that comes before the damage.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::mem;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -74,14 +74,14 @@ impl Cat {
                 .try_for_each(|number| framed::print(&archive.dataset_at(number)?, framed, out));
         }
         let name = match (&self.name, &self.kind) {
-            (None, Some(kind)) => only_own(&archive, kind)?,
+            (None, Some(kind)) => only_derived(&archive, kind)?,
             (name, _) => name.clone().unwrap_or_default(),
         };
         if let Some(kind) = &self.kind
-            && let Some(own) = face::own(&archive, &name, kind)?
+            && let Some(derived) = face::derived(&archive, &name, kind)?
         {
             let what = format!("{}.{kind}", name.to_string_lossy());
-            return self.print((&what, own.known_len()), |each| own.pass(each), out);
+            return self.print((&what, derived.known_len()), |each| derived.pass(each), out);
         }
         for number in select::select_linked(&archive, &name)? {
             let dataset = archive.dataset_at(number)?;
@@ -140,15 +140,14 @@ impl Cat {
     }
 }
 
-/// What the only face of this kind is called that the container has of itself.
-fn only_own(archive: &Archive, kind: &str) -> Result<OsString> {
+/// What the only file of this kind is called that the container derives of itself.
+fn only_derived(archive: &Archive, kind: &str) -> Result<OsString> {
     let view = view::named(kind)?;
-    match <[_; 1]>::try_from(archive.own_faces(kind)) {
-        Ok([name]) => Ok(OsString::from_vec(name)),
-        Err(none) if none.is_empty() && view.is_of_containers() => {
-            Err(view::missing(view, archive.path(), archive.format()))
-        }
-        Err(_) => Err(Error::Usage(format!(
+    let all: Vec<_> = archive.derived().of_view(kind, view.extension()).collect();
+    match all.as_slice() {
+        [(_, name)] => Ok(OsStr::from_bytes(name).to_owned()),
+        [] if view.is_of_containers() => Err(view::missing(view, archive.path(), archive.format())),
+        _ => Err(Error::Usage(format!(
             "{}: the name of a dataset is needed: rab ls lists them",
             archive.path().display()
         ))),

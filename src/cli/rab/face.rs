@@ -69,17 +69,18 @@ pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     }
 }
 
-/// As [`own`], of some rows of a table or items of an array: `records[2:5]`.
-pub fn own_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
-    match array::indexed(what.as_bytes()) {
-        Some((name, index)) if !archive.has(what.as_bytes()) => archive.rows_of_own(name, kind, index),
-        _ => Ok(None),
+/// As [`derived`], some rows of a table or items of an array: `records[2:5]`.
+pub fn derived_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
+    let Some((name, index)) = array::indexed(what.as_bytes()) else { return Ok(None) };
+    if archive.has(what.as_bytes()) {
+        return Ok(None);
     }
+    let found = archive.derived().find(kind, of_files(kind)?.extension(), name);
+    found.map_or(Ok(None), |number| archive.derived().datasets().rows(number, index))
 }
 
-/// The face that the container's format itself has of what is called so. It wins over that of a dataset of the name, as in a
-/// mount.
-pub fn own(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
-    of_files(kind)?;
-    archive.own_face(name.as_bytes(), kind)
+/// What the container derives of itself and is called so. It wins over the face of a dataset of the name, as in a mount.
+pub fn derived(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
+    let found = archive.derived().find(kind, of_files(kind)?.extension(), name.as_bytes());
+    found.map(|number| archive.derived().datasets().content(number)).transpose()
 }

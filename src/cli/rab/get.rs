@@ -77,16 +77,13 @@ impl Get {
         let archive = self.opening.open(&self.file)?;
         let is_face = ![TEXT, RAW].contains(&&*self.kind);
         if is_face {
-            let own = face::own(&archive, &self.what, &self.kind)?;
-            let own =
-                own.map_or_else(|| face::own_rows(&archive, &self.what, &self.kind), |own| Ok(Some(own)))?;
-            if let Some(own) = own {
-                return write(&own, out);
+            if let Some(derived) = self.derived(&archive, &self.kind)? {
+                return write(&derived, out);
             }
         }
         let (number, mut index) = match self.chosen(&archive) {
             Err(missing @ Error::NoDataset { .. }) if self.kind == TEXT => {
-                return match self.own_table(&archive)? {
+                return match self.derived(&archive, self.table_kind())? {
                     Some(table) => self.table(&table, out),
                     None => Err(missing.into()),
                 };
@@ -130,11 +127,11 @@ impl Get {
         if self.json { "jsonl" } else { "csv" }
     }
 
-    /// The table that the container itself has by this name, or some of its rows: `records[2:4]`.
-    fn own_table(&self, archive: &Archive) -> Result<Option<Content>> {
-        match face::own(archive, &self.what, self.table_kind())? {
-            None => face::own_rows(archive, &self.what, self.table_kind()),
-            own => Ok(own),
+    /// What the container derives of itself and is called so, or some rows of it: `records[2:4]`.
+    fn derived(&self, archive: &Archive, kind: &str) -> Result<Option<Content>> {
+        match face::derived(archive, &self.what, kind)? {
+            None => face::derived_rows(archive, &self.what, kind),
+            whole => Ok(whole),
         }
     }
 

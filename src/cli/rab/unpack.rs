@@ -87,13 +87,17 @@ impl Unpack {
     }
 }
 
-/// What the patterns mean: datasets, and faces that only the container has, by their names without the extension.
+/// What the patterns mean: datasets, and what the container derives of the view, by its names without the extension.
 fn choose(archive: &Archive, globs: &[OsString], view: Option<&'static dyn View>) -> Result<Choice> {
-    let own = view.map_or_else(Vec::new, |view| archive.own_faces(view.kind()));
+    let names = |view: &dyn View| {
+        let all = archive.derived().of_view(view.kind(), view.extension());
+        all.map(|(_, name)| name.to_vec()).collect()
+    };
+    let derived: Vec<Vec<u8>> = view.map_or_else(Vec::new, names);
     let mut choice = Choice::default();
     for glob in globs {
-        let found = select::among(&own, glob);
-        choice.own.extend(found.iter().map(|name| name.to_vec()));
+        let found = select::among(&derived, glob);
+        choice.derived.extend(found.iter().map(|name| name.to_vec()));
         match select::select(archive, glob) {
             Ok(numbers) => choice.datasets.extend(numbers),
             Err(Error::NoDataset { .. }) if !found.is_empty() => {}

@@ -14,7 +14,7 @@ use super::layout::{self, File, Layout, What};
 use super::lines::{self, Room};
 use super::store::Store;
 use super::values::Values;
-use super::{check, meta, picked, rewrite, views};
+use super::{check, meta, picked, rewrite};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::source::Source;
@@ -61,17 +61,6 @@ impl Archive {
     fn sidecar_text(&self, number: u32, file_name: &[u8]) -> Result<String> {
         let (file, array) = self.file(number)?;
         Ok(meta::sidecar(array, file, (number, &self.name(number)), file_name))
-    }
-
-    /// The array of this name, if it has this face.
-    fn shown(&self, name: &[u8], kind: &str) -> Option<&Arc<Array>> {
-        let place = |array: &Array| array.places.get(array.graph.root.to).cloned().flatten();
-        let is_called = |array: &&Arc<Array>| {
-            array.name.as_bytes() == name
-                || place(array).is_some_and(|place| place.escaped().as_bytes() == name)
-        };
-        let mut shown = self.arrays.iter().filter(|array| kind == views::LINES && meta::is_whole(array));
-        shown.find(is_called)
     }
 
     /// What has to be made once is kept.
@@ -225,10 +214,6 @@ impl Datasets for Archive {
         &self.layout.links
     }
 
-    fn format(&self) -> Option<&'static str> {
-        Some(super::super::Format::name(&super::Awkward))
-    }
-
     fn describe(&self, number: u32) -> Result<Description> {
         let (file, array) = self.file(number)?;
         let node = array.node(file.ix)?;
@@ -287,22 +272,6 @@ impl Datasets for Archive {
         is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
     }
 
-    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        let lines = |array| views::lines(array, None).map(|(lines, _)| lines);
-        self.shown(name, kind).map(lines).transpose()
-    }
-
-    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
-        let lines =
-            |array| views::lines(array, Some(views::items(array, expression)?)).map(|(lines, _)| lines);
-        self.shown(name, kind).map(lines).transpose()
-    }
-
-    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        let shown = self.arrays.iter().filter(|array| kind == views::LINES && meta::is_whole(array));
-        shown.map(|array| array.name.as_bytes().to_vec()).collect()
-    }
-
     fn memory(&self) -> u64 {
         self.described + self.store.streams_memory()
     }
@@ -315,7 +284,7 @@ impl Datasets for Archive {
         let place = || self.store.source().place();
         let layout = layout::plain(&self.arrays).map_err(|fault| fault.error(place()))?;
         let plain = Archive::new(self.store.clone(), self.arrays.clone(), layout);
-        Ok(Some((Box::new(plain.names()), Box::new(plain))))
+        Ok(Some((plain.names(), Arc::new(plain))))
     }
 
     fn remains(&self, number: u32) -> Result<Content> {

@@ -16,7 +16,7 @@ pub struct Index {
     numbers: HashMap<Box<str>, u32>,
 }
 
-impl Names for Arc<Index> {
+impl Names for Index {
     fn len(&self) -> usize {
         self.names.len()
     }

@@ -52,12 +52,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, HEAD, Listing};
+use super::{Candidate, Container, Context, Format, HEAD};
 use crate::array::Order;
 use crate::codec::zip::{LOCAL, LOCAL_LEN};
 use crate::content::Content;
 use crate::source::{FileSource, Source};
-use crate::tree::{Builder, NameList, Tree, WithViews};
+use crate::tree::Derived;
 use crate::{Error, Result};
 use archive::Archive;
 use array::Array;
@@ -142,17 +142,11 @@ impl Format for Awkward {
         files.iter().all(is_schema)
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+    fn open(&self, context: Context) -> Result<Container> {
         let Read { store, arrays, archive } = read(&context)?;
         let (names, views) = Views::new(&store, &arrays);
-        let views = Builder::build(&names, views)?;
-        let main = Builder::build(&named(&archive), archive)?;
-        Ok(Arc::new(WithViews::new(main, views)))
-    }
-
-    fn list(&self, context: Context) -> Result<Listing> {
-        let Read { archive, .. } = read(&context)?;
-        Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
+        let derived = Derived::new(names, views);
+        Ok(Container { derived, ..Container::new(self.name(), archive.names(), Arc::new(archive)) })
     }
 
     /// That of blobs.
@@ -163,16 +157,6 @@ impl Format for Awkward {
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
         Ok(Box::new(write::Writer::create(path, options)?))
     }
-}
-
-fn named(archive: &Archive) -> NameList {
-    use crate::tree::Names;
-    let mut names = NameList::default();
-    let index = archive.names();
-    (0..Names::len(&index))
-        .filter_map(|number| Names::get(&index, number))
-        .for_each(|name| names.push(&name));
-    names
 }
 
 struct Read {

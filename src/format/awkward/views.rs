@@ -13,7 +13,7 @@ use crate::tree::{Datasets, Description, NameList, Size};
 use crate::{Error, Result};
 
 /// The view that arrays have, and what it adds to their names.
-pub const LINES: &str = "jsonl";
+const LINES: &str = "jsonl";
 
 pub struct Views {
     store: Arc<Store>,
@@ -37,31 +37,24 @@ impl Views {
     }
 }
 
-/// An array, or some items of it, as JSON lines, and what is wrong with it.
-pub fn lines(array: &Arc<Array>, items: Option<Slab>) -> Result<(Content, Option<Error>)> {
+/// An array, or some items of it, as JSON lines; what is wrong with it is in the log.
+fn lines(array: &Arc<Array>, items: Option<Slab>) -> Result<Content> {
+    let tell = |error: &Error| log::error!("{error}; reads of it as JSON lines give that error");
     match JsonLines::new(array, items) {
         Ok(lines) => {
-            let fault = lines.fault.clone();
-            Ok((Content::Computed(Arc::new(lines)), fault))
+            lines.fault.iter().for_each(tell);
+            Ok(Content::Computed(Arc::new(lines)))
         }
         Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
-            Ok((Content::Broken { claimed: 1, error: error.clone() }, Some(error)))
+            tell(&error);
+            Ok(Content::Broken { claimed: 1, error })
         }
         Err(error) => Err(error),
     }
 }
 
-/// As [`lines`], with what is wrong in the log.
-fn logged(array: &Arc<Array>, items: Option<Slab>) -> Result<Content> {
-    let (content, fault) = lines(array, items)?;
-    if let Some(error) = fault {
-        log::error!("{error}; reads of it as JSON lines give that error");
-    }
-    Ok(content)
-}
-
 /// The items of an array that an index means.
-pub fn items(array: &Array, index: &str) -> Result<Slab> {
+fn items(array: &Array, index: &str) -> Result<Slab> {
     let root = array.graph.root.to;
     let wrong = |problem| Error::Usage(format!("{}: [{index}]: {problem}", array.place(root)));
     Slab::parse(index, &[array.sound(root)?.len]).map_err(wrong)
@@ -86,7 +79,7 @@ impl Datasets for Views {
         if let Some(made) = made.get() {
             return Ok(made.clone());
         }
-        let content = logged(array, None)?;
+        let content = lines(array, None)?;
         Ok(made.get_or_init(|| content).clone())
     }
 
@@ -101,13 +94,9 @@ impl Datasets for Views {
         Err(Error::NotFound)
     }
 
-    fn rows_of_made(&self, number: u32, expression: &str) -> Result<Option<Content>> {
+    fn rows(&self, number: u32, expression: &str) -> Result<Option<Content>> {
         let Some((array, _)) = self.lines.get(number as usize) else { return Ok(None) };
         let (array, items) = (array.clone(), items(array, expression)?);
-        Ok(Some(late(move || logged(&array, Some(items.clone())))))
-    }
-
-    fn remains(&self, number: u32) -> Result<Content> {
-        self.content(number)
+        Ok(Some(late(move || lines(&array, Some(items.clone())))))
     }
 }

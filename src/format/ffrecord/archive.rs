@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::faces;
 use super::folder::{Folder, What};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
@@ -80,28 +79,6 @@ impl Datasets for Archive {
 
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         self.records.content_at_once(self.record(dataset)?)
-    }
-
-    /// All records are a table.
-    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        if name == FOLDER.as_bytes() { faces::table(&self.records, kind) } else { Ok(None) }
-    }
-
-    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
-        match name == FOLDER.as_bytes() {
-            true => faces::rows(&self.records, kind, expression),
-            false => Ok(None),
-        }
-    }
-
-    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        let is_known = faces::table(&self.records, kind).is_ok_and(|table| table.is_some());
-        is_known.then(|| FOLDER.as_bytes().to_vec()).into_iter().collect()
-    }
-
-    fn beside(&self) -> Vec<(&'static str, Content)> {
-        let meta = || (faces::META, Content::Inline(faces::meta(&self.records).into_bytes().into()));
-        self.folder.is_none().then(meta).into_iter().collect()
     }
 
     /// Names of a packed folder are file names already.

@@ -54,7 +54,7 @@ pub fn describe(records: &Records, at: usize) -> Option<Description> {
     let kind = array.dtype.element.name()?;
     let decoded_len = byte_len(array.dtype.element, &array.shape);
     let about = Description::of(format!("table/{name}").as_str(), kind);
-    Some(Description { array: Some(array), decoded_len, ..about })
+    Some(Description { array: Some(array), decoded_len, has_header: true, ..about })
 }
 
 /// The kinds of views that the table of all records has, and what its file is called in each.

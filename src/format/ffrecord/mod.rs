@@ -16,13 +16,15 @@
 //! | `shard`, `records` | one file, and several as one; records as contents |
 //! | `verified` | which records have been compared with their CRC |
 //! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directories that it makes |
-//! | `tree`, `faces`, `rows`, `archive` | what a mount shows, its tables, as bytes and as text, and the datasets by name |
+//! | `faces`, `rows`, `derived` | the tables of all records, as bytes and as text, and where they are below `.views` |
+//! | `archive`, `tree` | the datasets by name, and what a mount shows |
 //! | `reader`, `batch` | the library: records by number, many at once |
 //! | `write` | writing |
 
 mod archive;
 mod batch;
 mod chosen;
+mod derived;
 mod faces;
 mod folder;
 mod head;
@@ -42,10 +44,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, Listing};
+use super::{Candidate, Container, Context, Format};
 use crate::Result;
+use crate::content::Content;
 use crate::source::Source;
-use crate::tree::Tree;
 use crate::yaml::Node;
 use archive::Archive;
 use folder::Folder;
@@ -96,19 +98,25 @@ impl Format for FFRecord {
         !files.iter().any(|file| folder::is_packed(&**file).unwrap_or(false))
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+    fn open(&self, context: Context) -> Result<Container> {
         let (records, folder) = read(context)?;
-        Ok(Arc::new(RecordTree::new(records, folder)))
-    }
-
-    fn list(&self, context: Context) -> Result<Listing> {
-        let (records, folder) = read(context)?;
-        let archive = Archive::new(records, folder);
-        Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
+        Ok(container(records, folder))
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
         Ok(Box::new(write::Container::create(path, options.force)?))
+    }
+}
+
+fn container(records: Arc<Records>, folder: Option<Arc<Folder>>) -> Container {
+    let meta = || (faces::META, Content::Inline(faces::meta(&records).into_bytes().into()));
+    let files = folder.is_none().then(meta).into_iter().collect();
+    let archive = Arc::new(Archive::new(records.clone(), folder.clone()));
+    Container {
+        derived: derived::of(&records),
+        files,
+        tree: Some(Arc::new(RecordTree::new(records, folder))),
+        ..Container::new(Format::name(&FFRecord), archive.clone(), archive)
     }
 }
 

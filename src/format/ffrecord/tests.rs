@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use super::faces;
 use super::folder::{self, Folder, MAGIC};
 use super::records::Records;
-use super::tree::RecordTree;
 use super::write::Writer;
 use crate::codec::Check;
 use crate::content::Content;
@@ -51,6 +50,11 @@ fn source(bytes: Vec<u8>) -> Arc<MemorySource> {
 
 fn open(bytes: Vec<u8>) -> Result<Records> {
     Records::open(vec![source(bytes)], true)
+}
+
+/// What a mount shows of them.
+fn shown(records: Records) -> Arc<dyn Tree> {
+    super::container(Arc::new(records), None).into_tree().unwrap()
 }
 
 fn said(bytes: Vec<u8>) -> String {
@@ -133,38 +137,38 @@ fn a_gap_before_the_first_record_is_left_out() {
     let mut bytes = file(&[b"abc"]);
     bytes.splice(24..24, *b"gap");
     bytes[16..24].copy_from_slice(&27u64.to_le_bytes());
-    let tree = RecordTree::new(Arc::new(open(resealed(bytes)).unwrap()), None);
-    assert_eq!(read(&tree, "records/0"), b"abc");
-    assert_eq!(read(&tree, ".views/table/data"), b"abc");
-    assert_eq!(read(&tree, ".views/table/offsets"), [0u64, 3].map(u64::to_le_bytes).concat());
+    let tree = shown(open(resealed(bytes)).unwrap());
+    assert_eq!(read(&*tree, "records/0"), b"abc");
+    assert_eq!(read(&*tree, ".views/table/data"), b"abc");
+    assert_eq!(read(&*tree, ".views/table/offsets"), [0u64, 3].map(u64::to_le_bytes).concat());
 }
 
 #[test]
 fn the_tree_of_a_plain_file() {
     let parts: Vec<String> = (0..11).map(|number| "x".repeat(number % 4)).collect();
     let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-    let tree = RecordTree::new(Arc::new(open(file(&parts)).unwrap()), None);
-    assert_eq!(listed(&tree, ROOT), ["records", "records.meta.yaml"]);
-    let records = at(&tree, "records").unwrap();
-    assert_eq!(listed(&tree, records).join(" "), "00 01 02 03 04 05 06 07 08 09 10");
+    let tree = shown(open(file(&parts)).unwrap());
+    assert_eq!(listed(&*tree, ROOT), ["records", "records.meta.yaml"]);
+    let records = at(&*tree, "records").unwrap();
+    assert_eq!(listed(&*tree, records).join(" "), "00 01 02 03 04 05 06 07 08 09 10");
     for (number, part) in parts.iter().enumerate() {
-        assert_eq!(read(&tree, &format!("records/{number:02}")), *part);
+        assert_eq!(read(&*tree, &format!("records/{number:02}")), *part);
     }
     for name in ["records/1", "records/11", "records/001", "records/+1", "records/0x", "x", "records/01/x"] {
-        assert_eq!(at(&tree, name), None, "{name}");
+        assert_eq!(at(&*tree, name), None, "{name}");
     }
-    let views = at(&tree, ".views").unwrap();
-    assert_eq!(listed(&tree, views), ["table", "arrow", "jsonl", "csv"]);
+    let views = at(&*tree, ".views").unwrap();
+    assert_eq!(listed(&*tree, views), ["table", "arrow", "jsonl", "csv"]);
     for kind in ["arrow", "jsonl", "csv"] {
-        let dir = at(&tree, &format!(".views/{kind}")).unwrap();
-        assert_eq!((listed(&tree, dir), tree.parent(dir)), (vec![format!("records.{kind}")], views));
-        let file = at(&tree, &format!(".views/{kind}/records.{kind}")).unwrap();
+        let dir = at(&*tree, &format!(".views/{kind}")).unwrap();
+        assert_eq!((listed(&*tree, dir), tree.parent(dir)), (vec![format!("records.{kind}")], views));
+        let file = at(&*tree, &format!(".views/{kind}/records.{kind}")).unwrap();
         assert_eq!(tree.parent(file), dir);
     }
-    assert!(read(&tree, ".views/arrow/records.arrow").starts_with(b"ARROW1"));
-    assert_eq!(listed(&tree, at(&tree, ".views/table").unwrap()), super::faces::NAMES);
-    assert_eq!(read(&tree, ".views/table/data"), parts.concat());
-    assert_eq!(read(&tree, ".views/table/data.npy").len(), 128 + parts.concat().len());
+    assert!(read(&*tree, ".views/arrow/records.arrow").starts_with(b"ARROW1"));
+    assert_eq!(listed(&*tree, at(&*tree, ".views/table").unwrap()), super::faces::NAMES);
+    assert_eq!(read(&*tree, ".views/table/data"), parts.concat());
+    assert_eq!(read(&*tree, ".views/table/data.npy").len(), 128 + parts.concat().len());
     assert_eq!((tree.datasets(), tree.nodes()), (11, 28));
     assert!(tree.kind(tree.nodes()).is_err());
     assert!(!tree.is_vast());
@@ -174,13 +178,13 @@ fn the_tree_of_a_plain_file() {
 fn several_files_are_one() {
     let files: [&[&[u8]]; 5] = [&[b"a", b"bc"], &[], &[b"", b"def"], &[], &[b"g"]];
     let sources = files.iter().map(|records| source(file(records)) as Arc<dyn Source>).collect();
-    let tree = RecordTree::new(Arc::new(Records::open(sources, true).unwrap()), None);
-    let found: Vec<_> = (0..5).map(|number| read(&tree, &format!("records/{number}"))).collect();
+    let tree = shown(Records::open(sources, true).unwrap());
+    let found: Vec<_> = (0..5).map(|number| read(&*tree, &format!("records/{number}"))).collect();
     assert_eq!(found, [&b"a"[..], b"bc", b"", b"def", b"g"]);
-    assert_eq!(read(&tree, ".views/table/data"), b"abcdefg");
+    assert_eq!(read(&*tree, ".views/table/data"), b"abcdefg");
     let offsets = [0u64, 1, 3, 3, 6, 7].map(u64::to_le_bytes).concat();
-    assert_eq!(read(&tree, ".views/table/offsets"), offsets);
-    let node = at(&tree, ".views/table/offsets").unwrap();
+    assert_eq!(read(&*tree, ".views/table/offsets"), offsets);
+    let node = at(&*tree, ".views/table/offsets").unwrap();
     let content = tree.content(node, Face::Data).unwrap();
     for from in 0..offsets.len() {
         for to in from..offsets.len() {
@@ -190,7 +194,7 @@ fn several_files_are_one() {
         }
     }
     let sums: Vec<u8> = files.concat().iter().flat_map(|record| crc(record).to_le_bytes()).collect();
-    assert_eq!(read(&tree, ".views/table/checksums"), sums);
+    assert_eq!(read(&*tree, ".views/table/checksums"), sums);
 }
 
 #[test]
@@ -434,11 +438,11 @@ fn a_folder_is_the_root_and_its_own_names_win() {
     let index = [MAGIC, with(b"(\x8c\x06.viewsK\0\x8c\x01dh\0)R\x8c\x01xK\x01su.").as_slice()].concat();
     let records = Arc::new(open(file(&[b"one", b"two", &index])).unwrap());
     let folder = folder::of(&records).unwrap().map(Arc::new);
-    let tree = RecordTree::new(records, folder);
-    assert_eq!(listed(&tree, ROOT), [".views", "d"]);
-    assert_eq!(read(&tree, ".views"), b"one");
-    assert_eq!(read(&tree, "d/x"), b"two");
-    assert_eq!(at(&tree, "records"), None);
+    let tree = super::container(records, folder).into_tree().unwrap();
+    assert_eq!(listed(&*tree, ROOT), [".views", "d"]);
+    assert_eq!(read(&*tree, ".views"), b"one");
+    assert_eq!(read(&*tree, "d/x"), b"two");
+    assert_eq!(at(&*tree, "records"), None);
     assert_eq!(tree.kind(ROOT).unwrap(), Kind::Directory { subdirectories: Some(1) });
     assert_eq!(tree.datasets(), 2);
 }
@@ -457,10 +461,10 @@ fn exercise(bytes: Vec<u8>) {
     let records = Arc::new(records);
     assert!(u64::from(records.count()) <= len / 12);
     let Ok(folder) = folder::of(&records) else { return };
-    let tree = RecordTree::new(records.clone(), folder.map(Arc::new));
+    let tree = super::container(records.clone(), folder.map(Arc::new)).into_tree().unwrap();
     for node in 0..tree.nodes() + 2 {
         match tree.kind(node) {
-            Ok(Kind::Directory { .. }) => drop(listed(&tree, node)),
+            Ok(Kind::Directory { .. }) => drop(listed(&*tree, node)),
             Ok(Kind::File) => {
                 let size = tree.size(node, Face::Data).unwrap();
                 let content = tree.content(node, Face::Data).unwrap();

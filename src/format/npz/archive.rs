@@ -195,10 +195,6 @@ impl Datasets for Archive {
         Ok(Content::Inline(self.build_sidecar(number, file_name)?.into_bytes().into()))
     }
 
-    fn format(&self) -> Option<&'static str> {
-        Some(super::super::Format::name(&super::Npz))
-    }
-
     fn describe(&self, number: u32) -> Result<Description> {
         let (record, member) = (self.record(number)?, self.member(number)?);
         let name = self.name(number);

@@ -20,10 +20,10 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, Listing};
+use super::{Candidate, Container, Context, Format};
 use crate::Result;
 use crate::codec::zip::{self, END, LOCAL, LOCAL_LEN};
-use crate::tree::{Builder, NameList, Tree};
+use crate::tree::NameList;
 use archive::Archive;
 use member::Record;
 
@@ -56,18 +56,9 @@ impl Format for Npz {
         &["npz"]
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+    fn open(&self, context: Context) -> Result<Container> {
         let (names, archive) = read(context)?;
-        Ok(Arc::new(Builder::build(&names, archive)?))
-    }
-
-    fn list(&self, context: Context) -> Result<Listing> {
-        let (names, archive) = read(context)?;
-        Ok(Listing {
-            format: self.name(),
-            names: Box::new(Arc::unwrap_or_clone(names)),
-            datasets: Box::new(archive),
-        })
+        Ok(Container::new(self.name(), names, Arc::new(archive)))
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

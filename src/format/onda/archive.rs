@@ -14,11 +14,10 @@ use super::rules;
 use super::set::{Set, TextOf};
 use super::sidecar::{self, Facts};
 use super::table::OndaTable;
-use super::tables::Tables;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Identity, NameList, Names, Rewrite, Sampling, Size};
+use crate::tree::{Datasets, Description, Identity, Names, Rewrite, Sampling, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -69,6 +68,7 @@ impl Archive {
             recorded_len: None,
             is_opaque: false,
             checksum: None,
+            has_header: false,
             // What cannot be decoded says so when it is read.
             fault: facts.fault.clone().filter(|_| data.is_some_and(|data| data.len().is_ok())),
             metadata: Arc::new(metadata),
@@ -175,23 +175,6 @@ impl Datasets for Archive {
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
     }
 
-    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        let (names, tables) = Tables::new(&self.set);
-        own(&names, name, kind).map(|number| tables.content(number)).transpose()
-    }
-
-    fn rows_of_own(&self, name: &[u8], kind: &str, expression: &str) -> Result<Option<Content>> {
-        let (names, tables) = Tables::new(&self.set);
-        own(&names, name, kind).map_or(Ok(None), |number| tables.rows_of_made(number, expression))
-    }
-
-    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        let (before, extension) = ([kind.as_bytes(), b"/"].concat(), [b".", kind.as_bytes()].concat());
-        let (names, _) = Tables::new(&self.set);
-        let name = |path: &[u8]| Some(path.strip_prefix(&*before)?.strip_suffix(&*extension)?.to_vec());
-        names.iter().filter_map(name).collect()
-    }
-
     fn decoded(&self, number: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
         if self.set.text(number).is_some() {
             return Ok(None);
@@ -260,12 +243,6 @@ impl Rewrite for Archive {
         }
         rewrite::rewrite(table, &rows, path, file)
     }
-}
-
-/// The number of a table's file of one kind.
-fn own(names: &NameList, name: &[u8], kind: &str) -> Option<u32> {
-    let wanted = [kind.as_bytes(), b"/", name, b".", kind.as_bytes()].concat();
-    (0..).zip(names.iter()).find(|(_, own)| *own == wanted).map(|(number, _)| number)
 }
 
 /// What to do about several tables.

@@ -14,7 +14,7 @@
 //! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
 //! | `write`, `said`, `custom`, `choice`, `encode` | a new table, its rows, columns of the user's own, their types, and its samples |
 //! | `tables` | the tables as Arrow files and JSON lines |
-//! | `archive`, `tree` | datasets by number, and what a mount shows |
+//! | `archive`, `tree` | datasets by number, and what is computed below `.views` |
 
 mod annotations;
 mod archive;
@@ -45,10 +45,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, HEAD, Listing};
+use super::{Candidate, Container, Context, Format, HEAD};
 use crate::array::Order;
 use crate::source::{FileSource, Source};
-use crate::tree::{Builder, Tree};
+use crate::tree::{Arena, Derived, Tree};
 use crate::{Error, Result};
 use archive::Archive;
 use set::Set;
@@ -123,17 +123,17 @@ impl Format for Onda {
         directory.join(OLD).is_file().then(|| IS_OLD.into())
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
-        let archive = read(context)?;
-        let arena = Builder::build(&archive.set.names, archive.clone())?;
-        let (names, tables) = Tables::new(&archive.set);
-        let tables = Builder::build(&names, tables)?;
-        Ok(Arc::new(OndaTree::new(arena, tables, archive.set)))
-    }
-
-    fn list(&self, context: Context) -> Result<Listing> {
-        let archive = read(context)?;
-        Ok(Listing { format: self.name(), names: Box::new(archive.clone()), datasets: Box::new(archive) })
+    fn open(&self, context: Context) -> Result<Container> {
+        let set = read(context)?;
+        let (names, tables) = Tables::new(&set);
+        // The directories of a kind and of tables are those of each file at most.
+        let others = 1 + 3 * names.len() as u64;
+        let (derived, of_views) = (Derived::new(names, tables), set.clone());
+        let views = move |arena: &Arc<Arena>| -> Arc<dyn Tree> {
+            Arc::new(OndaTree::new(arena.clone(), others, of_views))
+        };
+        let (archive, views) = (Arc::new(Archive { set }), Some(Box::new(views) as _));
+        Ok(Container { derived, views, ..Container::new(self.name(), archive.clone(), archive) })
     }
 
     fn order(&self) -> Option<Order> {
@@ -145,10 +145,10 @@ impl Format for Onda {
     }
 }
 
-fn read(context: Context) -> Result<Archive> {
+fn read(context: Context) -> Result<Arc<Set>> {
     let path = context.source.path();
     if path.file_name().is_some_and(|name| name == OLD) {
         return Err(Error::Unsupported { place: context.source.place(), problem: IS_OLD.into() });
     }
-    Ok(Archive { set: Arc::new(Set::open(context)?) })
+    Ok(Arc::new(Set::open(context)?))
 }

@@ -107,7 +107,7 @@ impl Datasets for Tables {
         Err(Error::NotFound)
     }
 
-    fn rows_of_made(&self, number: u32, expression: &str) -> Result<Option<Content>> {
+    fn rows(&self, number: u32, expression: &str) -> Result<Option<Content>> {
         let (at, kind) = self.table(number).ok_or(Error::NotFound)?;
         let table = self.set.tables.get(at as usize).ok_or(Error::NotFound)?;
         let wrong = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
@@ -122,10 +122,6 @@ impl Datasets for Tables {
             "csv" => lines::csv(cells()),
             _ => lines::jsonl(cells())?,
         }))
-    }
-
-    fn remains(&self, number: u32) -> Result<Content> {
-        self.content(number)
     }
 }
 

@@ -128,7 +128,7 @@ fn one_name_of_many_channels() {
     );
     assert!(archive.sampling(0).is_none());
     // A file for each is there all the same: only its own name is looked at.
-    let tree = Onda.open(context(&dir)).unwrap();
+    let tree = Onda.open(context(&dir)).unwrap().into_tree().unwrap();
     let names = names_in(&*tree, &[".views", "channels", RECORDING, "eeg"]);
     assert!(names.len() == 10_000 && names.iter().all(|name| name.len() <= 255));
     let rewritten =
@@ -174,7 +174,7 @@ fn signals_below_an_annotation_are_found_by_their_names() {
     let path = dir.path().join("y.arrow");
     write(&path, columns.unwrap(), Vec::new(), canonical::ANNOTATIONS);
     let other: Arc<dyn crate::source::Source> = Arc::new(FileSource::open(&path).unwrap());
-    let tree = Onda.open(Context { others: vec![other], ..context(&dir) }).unwrap();
+    let tree = Onda.open(Context { others: vec![other], ..context(&dir) }).unwrap().into_tree().unwrap();
     let id = |number: u32| format!("00000000-0000-0000-0000-00000000000{number}");
     let names = names_in(&*tree, &[".views", "spans", &id(7)]);
     assert!(names.len() == 100 && names.contains(&"a%2F3@0.npy".into()), "{names:?}");

@@ -16,9 +16,6 @@ use crate::source::Source;
 use crate::tree::{Datasets, Description, Size};
 use crate::{Error, Result};
 
-/// The face that only the container has, and its kind.
-const HEADER: &str = "header";
-
 /// Bytes of memory that a dataset takes, roughly.
 const RECORD: u64 = 64;
 
@@ -117,15 +114,6 @@ impl Datasets for Archive {
         }
     }
 
-    fn own_face(&self, name: &[u8], kind: &str) -> Result<Option<Content>> {
-        let is_header = name == HEADER.as_bytes() && kind == HEADER;
-        Ok(is_header.then(|| self.header()))
-    }
-
-    fn own_faces(&self, kind: &str) -> Vec<Vec<u8>> {
-        if kind == HEADER { vec![HEADER.into()] } else { Vec::new() }
-    }
-
     fn has_sidecar(&self, _: u32) -> bool {
         true
     }
@@ -148,10 +136,6 @@ impl Datasets for Archive {
         }
         let built = self.build_sidecar(number, file_name)?;
         Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
-    }
-
-    fn format(&self) -> Option<&'static str> {
-        Some(super::super::Format::name(&super::Rab))
     }
 
     fn describe(&self, number: u32) -> Result<Description> {

@@ -26,9 +26,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, Listing};
+use super::{Candidate, Container, Context, Format};
 use crate::Result;
-use crate::tree::{Builder, Files, NameList, Tree, WithViews};
+use crate::tree::Derived;
 use archive::Archive;
 pub use edit::Editor;
 pub use entry::described;
@@ -58,35 +58,26 @@ impl Format for Rab {
         &["rab"]
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
-        let (names, archive) = read(context)?;
-        let paths = ["header.yaml", "header/header.yaml"];
-        let (paths, views) = Files::new(paths.map(|path| (path, archive.header())).into());
-        let views = Builder::build(&paths, views)?;
-        Ok(Arc::new(WithViews::new(Builder::build(&names, archive)?, views)))
+    fn open(&self, context: Context) -> Result<Container> {
+        let layout = Layout::read(&*context.source)?;
+        let Header { names, records } = header::read(&*context.source, layout)?;
+        let archive = Archive::new(context, layout, records);
+        // By itself, and as a view.
+        let header = ["header.yaml", "header/header.yaml"].map(|path| (path, archive.header()));
+        let derived = Derived::of_files(header.into());
+        Ok(Container { derived, ..Container::new(self.name(), Arc::new(names), Arc::new(archive)) })
     }
 
-    fn salvage(&self, context: Context) -> Option<Arc<dyn Tree>> {
+    fn salvage(&self, context: Context) -> Option<Container> {
         let layout = Layout::read(&*context.source).ok()?;
         let Header { names, records } = header::salvage(&*context.source, layout).ok()?;
         let is_empty = names.len() == 0;
-        let tree = Builder::build(&names, Archive::new(context, layout, records)).ok()?;
-        (!is_empty).then(|| Arc::new(tree) as Arc<dyn Tree>)
-    }
-
-    fn list(&self, context: Context) -> Result<Listing> {
-        let (names, archive) = read(context)?;
-        Ok(Listing { format: self.name(), names: Box::new(names), datasets: Box::new(archive) })
+        let archive = Archive::new(context, layout, records);
+        (!is_empty).then(|| Container::new(self.name(), Arc::new(names), Arc::new(archive)))
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
         let writer = Writer::create(path)?.jobs(options.jobs);
         Ok(Box::new(if options.force { writer } else { writer.without_force() }))
     }
-}
-
-fn read(context: Context) -> Result<(NameList, Archive)> {
-    let layout = Layout::read(&*context.source)?;
-    let Header { names, records } = header::read(&*context.source, layout)?;
-    Ok((names, Archive::new(context, layout, records)))
 }

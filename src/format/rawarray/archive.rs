@@ -234,10 +234,6 @@ impl Datasets for Archive {
         Ok(Content::Inline(self.sidecar_text(dataset, file_name).into_bytes().into()))
     }
 
-    fn format(&self) -> Option<&'static str> {
-        Some(super::super::Format::name(&super::RawArray))
-    }
-
     fn describe(&self, dataset: u32) -> Result<Description> {
         let bytes = Description::of(self.stem.as_str(), "bytes");
         Ok(match (&self.data, dataset) {

@@ -29,9 +29,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Context, Format, Listing};
+use super::{Candidate, Container, Context, Format};
 use crate::Result;
-use crate::tree::{Builder, Tree};
 use archive::Archive;
 use write::Writer;
 
@@ -57,15 +56,10 @@ impl Format for RawArray {
         &["ra"]
     }
 
-    fn open(&self, context: Context) -> Result<Arc<dyn Tree>> {
+    fn open(&self, context: Context) -> Result<Container> {
         let archive = Archive::open(context)?;
         archive.warn();
-        Ok(Arc::new(Builder::build(&archive.names(), archive)?))
-    }
-
-    fn list(&self, context: Context) -> Result<Listing> {
-        let archive = Archive::open(context)?;
-        Ok(Listing { format: self.name(), names: Box::new(archive.names()), datasets: Box::new(archive) })
+        Ok(Container::new(self.name(), Arc::new(archive.names()), Arc::new(archive)))
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

@@ -278,7 +278,7 @@ impl Overlay {
                 dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
             }
             (What::Rows { index }, _) => {
-                let rows = self.tree.rows_of_made(node.of.node(), index)?;
+                let rows = self.tree.rows(node.of.node(), index)?;
                 Made::File(rows.ok_or(Error::NotFound)?)
             }
             (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {

@@ -179,7 +179,7 @@ pub fn find_rows(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Optio
     let Some((held, Face::Data)) = Held::find(tree, dir, &[table, extension].concat())? else {
         return Ok(None);
     };
-    match tree.rows_of_made(held.node(), index) {
+    match tree.rows(held.node(), index) {
         Ok(rows) => Ok(rows.map(|_| Found::There(Arc::new(held), Some(index.into())))),
         Err(error @ Error::Usage(_)) => Ok(Some(Found::Wrong(error))),
         Err(error) => Err(error),

@@ -58,13 +58,11 @@ impl Datasets for Numbers {
             recorded_len: None,
             is_opaque: false,
             checksum: None,
+            has_header: false,
             fault: name.starts_with("bad.").then(|| "it makes no sense".into()),
             metadata: Arc::new(yaml::Node::Null),
             codec: Arc::new(yaml::Node::Null),
         })
-    }
-    fn remains(&self, _: u32) -> Result<Content> {
-        Err(Error::NotFound)
     }
 }
 
@@ -146,7 +144,8 @@ impl View for Counted {
 
 fn overlay(names: &[&str], shown: Option<&'static dyn View>) -> Overlay {
     let list: NameList = names.iter().copied().collect();
-    let tree = Builder::build(&list, Numbers(names.iter().map(|name| name.to_string()).collect())).unwrap();
+    let numbers = Numbers(names.iter().map(|name| name.to_string()).collect());
+    let tree = Builder::build(&list, Arc::new(numbers)).unwrap();
     Overlay::with(ALL, Arc::new(tree), shown)
 }
 
@@ -312,7 +311,7 @@ fn what_changed_is_forgotten_with_its_faces() {
 fn what_is_open_is_made_once() {
     let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();
     let list: NameList = names.iter().map(String::as_str).collect();
-    let tree = Builder::build(&list, Numbers(names)).unwrap();
+    let tree = Builder::build(&list, Arc::new(Numbers(names))).unwrap();
     let tree = Overlay::with(&[&Counted], Arc::new(tree), None);
     let at = |number: u64| go(&tree, &format!(".views/counted/n{number}.x")).unwrap().unwrap();
     let made_by = |work: &dyn Fn()| {

@@ -230,10 +230,14 @@ impl Tree for Overlay {
                 // Its checksum is of other bytes than the face's.
                 Ok(about.map(|about| Description { checksum: None, ..about }))
             }
-            None => match self.tree.describe(id)? {
-                None => self.tree.describe_made(id),
-                about => Ok(about),
-            },
+            None => self.tree.describe(id),
+        }
+    }
+
+    fn rows(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
+        match self.node(id)? {
+            Some(_) => Ok(None),
+            None => self.tree.rows(id, expression),
         }
     }
 

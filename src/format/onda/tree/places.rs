@@ -1,6 +1,5 @@
-//! The numbers of nodes: those of the arena, then `.views` and its three directories, then a node for each of the
-//! arena's in `channels` and in `decoded`, then the channels of all signals, the annotations, for each annotation the
-//! signals of its recording, and the tables.
+//! The numbers of nodes: the root and its three directories, then a node for each of the arena's in `channels` and in
+//! `decoded`, then the channels of all signals, the annotations, and for each annotation the signals of its recording.
 
 use super::super::set::Set;
 use crate::tree::{NodeId, ROOT};
@@ -13,8 +12,7 @@ const MOST_NODES: u64 = 1 << 32;
 /// What a node number means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    Own(NodeId),
-    Views,
+    Root,
     /// One of [`NAMES`].
     View(usize),
     /// A node of the arena, in `channels`: always a directory.
@@ -26,8 +24,6 @@ pub enum Place {
     Annotation(u32),
     /// A signal of an annotation, by its place in the recording.
     Span(u32, u32),
-    /// A node of the tables' arena, not its root.
-    Tables(NodeId),
 }
 
 /// How many there are of what has nodes.
@@ -38,24 +34,23 @@ pub struct Places {
     channels: Vec<u64>,
     /// Before each annotation, the signals of the recordings of all annotations before it.
     spans: Vec<u64>,
-    /// The number of nodes of the tables' arena.
-    tables: NodeId,
 }
 
 impl Places {
-    /// For arenas of so many nodes.
-    pub fn new(own: NodeId, tables: NodeId, set: &Set) -> Places {
+    /// For an arena of so many nodes, and so many others that the container has.
+    pub fn new(own: NodeId, others: u64, set: &Set) -> Places {
         let of_signal = |number| set.signal(number).and_then(|(table, row)| table.channels(row).ok());
         let channels = (0..set.signals.len() as u32).map(|number| of_signal(number).unwrap_or(0));
         let spans = set.annotations.iter().map(|row| {
             set.recordings.get(row.recording as usize).map_or(0, |recording| recording.signals.len())
         });
-        let mut places = Places { own, channels: sums(channels), spans: sums(spans), tables };
-        if places.nodes() > MOST_NODES {
+        let mut places = Places { own, channels: sums(channels), spans: sums(spans) };
+        let most = MOST_NODES.saturating_sub(own + others);
+        if places.nodes() > most {
             log::warn!("there are too many annotations of too many signals: .views/spans is empty");
             places.spans = vec![0];
         }
-        if places.nodes() > MOST_NODES {
+        if places.nodes() > most {
             log::warn!("there are too many channels: .views/channels is empty");
             places.channels = vec![0];
         }
@@ -64,11 +59,6 @@ impl Places {
 
     /// How many nodes there are.
     pub fn nodes(&self) -> u64 {
-        self.first_of_tables() + self.tables
-    }
-
-    /// The root of the tables, which is [`Place::Views`] itself.
-    fn first_of_tables(&self) -> NodeId {
         self.first(4) + self.spans.last().copied().unwrap_or(0)
     }
 
@@ -88,7 +78,7 @@ impl Places {
     }
 
     fn first(&self, part: usize) -> NodeId {
-        let views = self.own + 1 + NAMES.len() as u64;
+        let views = 1 + NAMES.len() as u64;
         let channels = self.channels.last().copied().unwrap_or(0);
         [views, views + self.own, views + 2 * self.own, views + 2 * self.own + channels]
             .get(part)
@@ -99,12 +89,6 @@ impl Places {
     /// What a number means.
     pub fn of(&self, node: NodeId) -> Option<Place> {
         let after = |part| node.checked_sub(self.first(part));
-        if node < self.own {
-            return Some(Place::Own(node));
-        }
-        if let Some(at) = node.checked_sub(self.first_of_tables()) {
-            return Some(Place::Tables(at));
-        }
         if let Some(at) = after(4) {
             let (annotation, signal) = within(&self.spans, at)?;
             return Some(Place::Span(annotation, signal as u32));
@@ -122,8 +106,8 @@ impl Places {
         if let Some(at) = after(0) {
             return Some(Place::Channels(at));
         }
-        Some(match node - self.own {
-            0 => Place::Views,
+        Some(match node {
+            ROOT => Place::Root,
             view => Place::View(view as usize - 1),
         })
     }
@@ -131,10 +115,8 @@ impl Places {
     pub fn node(&self, place: Place) -> NodeId {
         let before = |list: &[u64], at: u32| list.get(at as usize).copied().unwrap_or(0);
         match place {
-            Place::Own(node) => node,
-            Place::Views | Place::Tables(ROOT) => self.own,
-            Place::Tables(node) => self.first_of_tables() + node,
-            Place::View(view) => self.own + 1 + view as u64,
+            Place::Root => ROOT,
+            Place::View(view) => 1 + view as u64,
             Place::Channels(ROOT) => self.node(Place::View(0)),
             Place::Decoded(ROOT) => self.node(Place::View(1)),
             Place::Channels(node) => self.first(0) + node,

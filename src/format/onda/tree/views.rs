@@ -1,4 +1,4 @@
-//! What the directories below `.views` hold, and the bytes of their files.
+//! What the directories hold, and the bytes of their files.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use crate::content::Content;
 use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Tree, naming};
 use crate::{Error, Result};
 
-const VIEWS_NAME: &[u8] = b".views";
 pub const NPY: &[u8] = b".npy";
 
 /// Characters of a channel's name that its file's name is made of; what is longer is shortened anyway.
@@ -49,7 +48,7 @@ impl OndaTree {
     /// Has the directory `node` of the arena anything that a view shows?
     fn is_viewed(&self, node: NodeId) -> bool {
         let mut found = false;
-        let _ = self.arena.list(node, 0, &mut |_, entry| {
+        self.arena.each(node, 0, &mut |_, entry| {
             found = match entry.kind {
                 Kind::Directory { .. } => self.is_viewed(entry.node),
                 _ => self.signal(entry.node).is_some(),
@@ -57,11 +56,6 @@ impl OndaTree {
             !found
         });
         found
-    }
-
-    /// Is the file of the arena there? One of a signal without data is not.
-    pub fn is_there(&self, node: NodeId, face: Face) -> bool {
-        face == Face::Sidecar || self.signal(node).is_none_or(|signal| self.data(signal).is_some())
     }
 
     /// Only this name is looked at: there may be a million, and they may be long.
@@ -95,19 +89,12 @@ impl OndaTree {
 
     pub fn find(&self, dir: Place, name: &[u8]) -> Option<Place> {
         let without = || name.strip_suffix(NPY);
-        let own = |dir, name| match self.arena.lookup(dir, name) {
-            Ok(Some((node, Face::Data))) => Some(node),
+        let own = |dir, name| match self.arena.find(dir, name) {
+            Some((node, Face::Data)) => Some(node),
             _ => None,
         };
         match dir {
-            Place::Own(ROOT) if name == VIEWS_NAME => Some(Place::Views),
-            Place::Views | Place::Tables(_) => {
-                let view = NAMES.iter().position(|view| *view == name && dir == Place::Views);
-                view.map(Place::View).or_else(|| {
-                    let dir = if let Place::Tables(dir) = dir { dir } else { ROOT };
-                    self.tables.lookup(dir, name).ok().flatten().map(|(node, _)| Place::Tables(node))
-                })
-            }
+            Place::Root => NAMES.iter().position(|view| *view == name).map(Place::View),
             Place::View(2) => {
                 let found = self.annotated.find(&self.set, name);
                 found.filter(|at| u64::from(*at) < self.places.annotations()).map(Place::Annotation)
@@ -156,13 +143,10 @@ impl OndaTree {
 
     pub fn kind_of(&self, place: Place) -> Result<Kind> {
         Ok(match place {
-            Place::Own(node) => self.arena.kind(node)?,
-            Place::Views => Kind::Directory { subdirectories: None },
-            Place::Tables(node) => self.tables.kind(node)?,
             Place::Decoded(node) if self.signal(node).is_some() => Kind::File,
             Place::Channel(..) | Place::Span(..) => Kind::File,
             Place::Annotation(_) => Kind::Directory { subdirectories: Some(0) },
-            Place::View(_) | Place::Channels(_) | Place::Decoded(_) => {
+            Place::Root | Place::View(_) | Place::Channels(_) | Place::Decoded(_) => {
                 Kind::Directory { subdirectories: None }
             }
         })
@@ -193,8 +177,6 @@ impl OndaTree {
                     Ok(faces::part(samples, layout, range))
                 })
             }
-            Place::Own(_) => Err(Error::NotFound),
-            Place::Tables(node) => self.tables.content(node, Face::Data),
             _ => Err(Error::IsADirectory),
         }
     }
@@ -238,7 +220,8 @@ impl OndaTree {
             Place::Decoded(_) => sidecar::of_decoded(about, array),
             _ => sidecar::made(about, array),
         };
-        Ok(Some(Description { name: String::from_utf8_lossy(&name).as_ref().into(), ..about }))
+        let name = String::from_utf8_lossy(&name).as_ref().into();
+        Ok(Some(Description { name, has_header: true, ..about }))
     }
 
     /// Lists `count` entries from `cursor` on, those that are there.
@@ -267,23 +250,9 @@ impl OndaTree {
         each: &mut dyn FnMut(&[u8], Entry) -> bool,
     ) -> Result<()> {
         match dir {
-            Place::Views => {
-                let (count, mut is_wanted) = (NAMES.len() as u64, true);
-                self.list_some(
-                    cursor,
-                    count,
-                    &mut |name, entry| {
-                        is_wanted = each(name, entry);
-                        is_wanted
-                    },
-                    &|at| Some((NAMES.get(at as usize)?.to_vec(), Place::View(at as usize))),
-                )?;
-                match is_wanted {
-                    true => self.list_tables(ROOT, cursor.saturating_sub(count), count, each),
-                    false => Ok(()),
-                }
-            }
-            Place::Tables(dir) => self.list_tables(dir, cursor, 0, each),
+            Place::Root => self.list_some(cursor, NAMES.len() as u64, each, &|at| {
+                Some((NAMES.get(at as usize)?.to_vec(), Place::View(at as usize)))
+            }),
             Place::View(2) => self.list_some(cursor, self.places.annotations(), each, &|at| {
                 Some((self.annotated.name(&self.set, at as u32), Place::Annotation(at as u32)))
             }),
@@ -306,26 +275,12 @@ impl OndaTree {
         }
     }
 
-    /// `before` are the entries ahead of those of the tables.
-    fn list_tables(
-        &self,
-        dir: NodeId,
-        cursor: u64,
-        before: u64,
-        each: &mut dyn FnMut(&[u8], Entry) -> bool,
-    ) -> Result<()> {
-        self.tables.list(dir, cursor, &mut |name, entry| {
-            let node = self.places.node(Place::Tables(entry.node));
-            each(name, Entry { node, cursor: entry.cursor + before, ..entry })
-        })
-    }
-
     /// A directory of a view that has what the arena's has.
     fn list_like(&self, dir: Place, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         let node = self.behind(dir).ok_or(Error::NotADirectory)?;
         let is_decoded = matches!(dir, Place::View(1) | Place::Decoded(_));
         let mut failed = Ok(());
-        self.arena.list(node, cursor, &mut |name, entry| {
+        self.arena.each(node, cursor, &mut |name, entry| {
             if entry.face == Face::Sidecar {
                 return true;
             }
@@ -339,7 +294,7 @@ impl OndaTree {
                     false
                 }
             }
-        })?;
+        });
         failed
     }
 }
