@@ -7,7 +7,7 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::format::{self, Context};
 use crate::source::FileSource;
-use crate::tree::{Builder, Datasets, Description, NameList, Size, Tree, naming};
+use crate::tree::{Abilities, Builder, Datasets, Description, NameList, Sidecars, Size, Tree, naming};
 use crate::{Error, Result};
 
 /// Opens a container and counts its datasets: header, records and tree.
@@ -57,23 +57,21 @@ impl Datasets for Nothing {
         Err(Error::NotFound)
     }
 
-    fn has_sidecar(&self, _: u32) -> bool {
-        true
-    }
-
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
+    fn describe(&self, _: u32) -> Result<Description> {
         Err(Error::NotFound)
     }
 
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { sidecars: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Sidecars for Nothing {
     fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
         Size { len: Some(0), stored: 0 }
     }
 
     fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
-        Err(Error::NotFound)
-    }
-
-    fn describe(&self, _: u32) -> Result<Description> {
         Err(Error::NotFound)
     }
 }

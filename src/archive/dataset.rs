@@ -119,7 +119,7 @@ impl<'a> Dataset<'a> {
         if let Ok(Content::Broken { error, .. }) | Err(error) = self.content() {
             return Some(error);
         }
-        match self.archive.datasets.violations(self.number) {
+        match self.violations() {
             Ok(against) if self.kind() != "bytes" || against.is_empty() => None,
             Ok(against) => Some(self.damaged(against.join("; "))),
             Err(error) => Some(error),
@@ -189,12 +189,13 @@ impl<'a> Dataset<'a> {
 
     /// The array that it is, or stands for, item by item; None if its format has no such arrays.
     pub(crate) fn items(&self) -> Option<Box<dyn Items>> {
-        self.archive.datasets.items(self.number)
+        self.archive.abilities().nested?.items(self.number)
     }
 
     /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
     pub fn decoded(self) -> Result<Dataset<'a>> {
-        let decoded = self.archive.datasets.decoded(self.number, &self.description)?;
+        let sampled = self.archive.abilities().sampled;
+        let decoded = sampled.map_or(Ok(None), |sampled| sampled.decoded(self.number, &self.description))?;
         let Some((description, content)) = decoded else {
             let none = || Error::Usage(format!("{}: its values have no unit to be decoded to", self.place()));
             return Err(self.no_array().unwrap_or_else(none));
@@ -214,15 +215,26 @@ impl<'a> Dataset<'a> {
         self.archive.datasets.remains(self.number)
     }
 
+    /// What is against its format's rules.
+    pub(super) fn violations(&self) -> Result<Vec<String>> {
+        let validate = self.archive.abilities().validate;
+        validate.map_or(Ok(Vec::new()), |validate| validate.violations(self.number))
+    }
+
+    /// The file that its stored bytes are in, if that is not the one that the container was opened by.
+    pub(super) fn other_file(&self) -> Option<Arc<dyn Source>> {
+        self.archive.abilities().provenance?.file(self.number)
+    }
+
     /// The file that its stored bytes are in.
     pub(super) fn file(&self) -> Arc<dyn Source> {
-        let own = self.archive.datasets.file(self.number);
-        own.unwrap_or_else(|| self.archive.source.clone())
+        self.other_file().unwrap_or_else(|| self.archive.source.clone())
     }
 
     pub(crate) fn place(&self) -> Place {
         let place = self.file().place().dataset(&self.description.printed_name());
-        Place { row: self.archive.datasets.row(self.number).map(Box::new), ..place }
+        let row = self.archive.abilities().provenance.and_then(|provenance| provenance.row(self.number));
+        Place { row: row.map(Box::new), ..place }
     }
 
     pub(super) fn damaged(&self, problem: impl Into<String>) -> Error {

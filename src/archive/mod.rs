@@ -28,7 +28,9 @@ use crate::content::Content;
 use crate::error::Place;
 use crate::format::{self, Container, Context, Options, Parts};
 use crate::source::{FileSource, Source};
-use crate::tree::{Arena, Builder, Datasets, Derived, Description, Names, Rewrite, naming, nearest};
+use crate::tree::{
+    Abilities, Arena, Builder, Datasets, Derived, Description, Link, Names, Rewrite, naming, nearest,
+};
 use crate::{Error, Result};
 
 pub use below::containers_below;
@@ -282,8 +284,9 @@ impl Archive {
         if !self.is_first(number) {
             return self.dataset_at(number)?.is_first();
         }
-        let checked = self.datasets.check(known);
-        match self.datasets.violations(known) {
+        let Some(validate) = self.abilities().validate else { return Ok(()) };
+        let checked = validate.check(known);
+        match validate.violations(known) {
             Ok(against) if against.is_empty() => checked,
             _ => self.dataset_at(number)?.with_violations(checked),
         }
@@ -306,7 +309,7 @@ impl Archive {
 
     /// What is not quite as it is said to be, and no damage: a warning, with where that is.
     pub(crate) fn doubt(&self, number: usize) -> Option<String> {
-        let doubt = self.datasets.doubt(u32::try_from(number).ok()?)?;
+        let doubt = self.abilities().validate?.doubt(u32::try_from(number).ok()?)?;
         let place = Place { file: self.path().to_owned(), ..self.dataset_at(number).ok()?.place() };
         Some(format!("{place}: {doubt}"))
     }
@@ -326,12 +329,12 @@ impl Archive {
     /// Other names of datasets, and what they lead to.
     pub(crate) fn links(&self) -> impl Iterator<Item = (String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        self.datasets.links().iter().map(move |link| (text(&link.place.join(&b'/')), text(&link.target)))
+        self.all_links().iter().map(move |link| (text(&link.place.join(&b'/')), text(&link.target)))
     }
 
     /// The number of the dataset that a name leads to through links.
     pub(crate) fn find_linked(&self, name: &[u8]) -> Option<usize> {
-        links::followed(self.datasets.links(), name).find_map(|name| self.find(name))
+        links::followed(self.all_links(), name).find_map(|name| self.find(name))
     }
 
     /// When the last of its files was modified.
@@ -346,13 +349,22 @@ impl Archive {
 
     /// The same container as formats other than its own can hold it.
     pub(crate) fn plain(self) -> Result<Archive> {
-        let Some((names, datasets)) = self.datasets.plain()? else { return Ok(self) };
+        let plain = self.rewriter().map_or(Ok(None), |rewriter| rewriter.plain())?;
+        let Some((names, datasets)) = plain else { return Ok(self) };
         Ok(Archive { names, datasets, index: OnceLock::new(), ..self })
     }
 
     /// Writes the whole container anew, where that is something else than its datasets one after the other.
     pub(crate) fn rewriter(&self) -> Option<&dyn Rewrite> {
-        self.datasets.rewriter()
+        self.abilities().rewrite
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        self.datasets.abilities()
+    }
+
+    fn all_links(&self) -> &[Link] {
+        self.abilities().placement.map_or(&[], |placement| placement.links())
     }
 
     fn sources(&self) -> impl Iterator<Item = &Arc<FileSource>> {

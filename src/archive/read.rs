@@ -64,7 +64,7 @@ impl Dataset<'_> {
 
     /// An expression without channels and times: numbers stand for them.
     pub(crate) fn meant(&self, expression: &str) -> Result<Meant> {
-        let sampling = || self.archive.datasets.sampling(self.number);
+        let sampling = || self.archive.abilities().sampled?.sampling(self.number);
         let array = self.description().array.as_ref();
         match array.and_then(|array| Some((sampling()?, array.shape.first()?))) {
             Some((sampling, count)) => in_numbers(expression, &sampling, *count)

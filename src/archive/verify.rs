@@ -11,7 +11,7 @@ use super::{Dataset, Meter};
 use crate::codec::crc32;
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::Checksum;
+use crate::tree::{Checksum, Validate};
 use crate::{Error, Result};
 
 /// What could be compared for a dataset that is right.
@@ -34,15 +34,19 @@ impl Dataset<'_> {
     /// stored bytes were read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed).and_then(|checked| {
-            self.archive.datasets.check(self.number)?;
+            self.validate().map_or(Ok(()), |validate| validate.check(self.number))?;
             Ok(checked)
         });
         self.with_violations(verified)
     }
 
+    fn validate(&self) -> Option<&dyn Validate> {
+        self.archive.abilities().validate
+    }
+
     /// What is against the format's rules comes first.
     pub(super) fn with_violations<T>(&self, verified: Result<T>) -> Result<T> {
-        let mut against = match self.archive.datasets.violations(self.number) {
+        let mut against = match self.violations() {
             Ok(against) => against,
             Err(error) => return verified.and(Err(error)),
         };
@@ -80,7 +84,7 @@ impl Dataset<'_> {
         let is_made = described.stored.is_none() && described.fault.is_none();
         let mut refused = None;
         if is_made {
-            if !self.archive.datasets.follows(self.number) {
+            if !self.validate().is_some_and(|validate| validate.follows(self.number)) {
                 self.verify_decoded(&|_| ())?;
             }
         } else if described.compression.is_none() || described.fault.is_some() {
@@ -125,7 +129,7 @@ impl Dataset<'_> {
     /// Once for all that have the same bytes.
     fn verify_decoded(&self, passed: &dyn Fn(u64)) -> Result<()> {
         let mut meter = Meter::new(self.stored_len(), self.known_len(), passed);
-        match self.archive.datasets.identity(self.number) {
+        match self.validate().and_then(|validate| validate.identity(self.number)) {
             Some(of) => self.archive.known.decoded(of, &self.place(), || self.verify_all_decoded(&mut meter)),
             None => self.verify_all_decoded(&mut meter),
         }
@@ -166,7 +170,7 @@ impl Dataset<'_> {
             SMALL.. => beside(sum, &read).map(Sum::finish),
             _ => summed(sum, &read).map(Sum::finish),
         };
-        let is_own = self.archive.datasets.file(self.number).is_none();
+        let is_own = self.other_file().is_none();
         let sum = match checksum.and_then(|checksum| Some((checksum, Sum::of(&checksum.algorithm)?))) {
             None => {
                 let source = self.file();

@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree, VIEWS, naming};
+use super::{
+    Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Sidecars, Size, Stat, Tree, VIEWS, naming,
+};
 use crate::content::Content;
 use crate::{Error, Result};
 
@@ -139,7 +141,7 @@ impl Arena {
     }
 
     fn is_shown(&self, node: NodeId) -> bool {
-        !self.hides_absent || self.dataset_of(node).is_none_or(|dataset| self.datasets.is_there(dataset))
+        !self.hides_absent || self.dataset_of(node).is_none_or(|dataset| self.is_there(dataset))
     }
 
     /// The number of the dataset whose file this is.
@@ -197,11 +199,20 @@ impl Arena {
 
     /// The dataset whose file this is.
     fn with_file(&self, node: NodeId) -> Option<u32> {
-        self.dataset_of(node).filter(|dataset| self.datasets.is_there(*dataset))
+        self.dataset_of(node).filter(|dataset| self.is_there(*dataset))
+    }
+
+    fn is_there(&self, dataset: u32) -> bool {
+        self.datasets.abilities().placement.is_none_or(|placement| placement.is_there(dataset))
+    }
+
+    fn sidecars(&self) -> Result<&dyn Sidecars> {
+        self.datasets.abilities().sidecars.ok_or(Error::NotFound)
     }
 
     fn has_sidecar(&self, node: &Node) -> bool {
-        !node.directory && !self.is_link(node) && self.datasets.has_sidecar(node.what)
+        let is_file = !node.directory && !self.is_link(node);
+        is_file && self.sidecars().is_ok_and(|sidecars| sidecars.has_sidecar(node.what))
     }
 
     fn sidecar_name(&self, node: u32) -> Vec<u8> {
@@ -255,7 +266,7 @@ impl Tree for Arena {
         let (dataset, name) = self.dataset(node)?;
         Ok(match face {
             Face::Data => self.datasets.size(dataset),
-            Face::Sidecar => self.datasets.sidecar_size(dataset, name),
+            Face::Sidecar => self.sidecars()?.sidecar_size(dataset, name),
         })
     }
 
@@ -263,7 +274,7 @@ impl Tree for Arena {
         let (dataset, name) = self.dataset(node)?;
         match face {
             Face::Data => self.datasets.content(dataset),
-            Face::Sidecar => self.datasets.sidecar(dataset, name),
+            Face::Sidecar => self.sidecars()?.sidecar(dataset, name),
         }
     }
 
@@ -271,7 +282,7 @@ impl Tree for Arena {
         let (dataset, _) = self.dataset(node)?;
         match face {
             Face::Data => self.datasets.content_at_once(dataset),
-            Face::Sidecar => self.datasets.sidecar_at_once(dataset),
+            Face::Sidecar => self.sidecars()?.sidecar_at_once(dataset),
         }
     }
 
@@ -292,7 +303,9 @@ impl Tree for Arena {
     fn link(&self, node: NodeId) -> Result<Vec<u8>> {
         let node = self.names.get(node).filter(|node| self.is_link(node)).ok_or(Error::NotFound)?;
         let number = u64::from(node.what) - self.datasets.count();
-        self.datasets.links().get(number as usize).map(|link| link.target.clone()).ok_or(Error::NotFound)
+        let placement = self.datasets.abilities().placement.ok_or(Error::NotFound)?;
+        let link = placement.links().get(number as usize).ok_or(Error::NotFound)?;
+        Ok(link.target.clone())
     }
 
     fn datasets(&self) -> u64 {

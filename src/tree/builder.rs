@@ -25,7 +25,8 @@ impl Builder {
     pub fn build(names: &dyn names::Names, datasets: Arc<dyn Datasets>) -> Result<Arena> {
         let mut builder = Builder { names: Names::new(names.len()), directories: 1 };
         builder.place_all(names, &*datasets)?;
-        for path in datasets.empty_directories() {
+        let placement = datasets.abilities().placement;
+        for path in placement.map_or(Vec::new(), |placement| placement.empty_directories()) {
             path.into_iter().try_fold(0, |dir, name| builder.enter(dir, name))?;
         }
         builder.place_links(&*datasets)?;
@@ -45,10 +46,12 @@ impl Builder {
 
     fn place_all(&mut self, names: &dyn names::Names, datasets: &dyn Datasets) -> Result<()> {
         let prefixes = Prefixes::new(names);
+        let placement = datasets.abilities().placement;
+        let placed = |dataset| placement.and_then(|placement| placement.place(dataset));
         let mut late = Vec::new();
         for (dataset, name) in (0..).zip(names.iter()) {
             let named = || naming::components(&name, &prefixes.after_datasets(&name));
-            let (dir, file) = self.enter_all(datasets.place(dataset).unwrap_or_else(named))?;
+            let (dir, file) = self.enter_all(placed(dataset).unwrap_or_else(named))?;
             if self.names.find(dir, &file).is_none() {
                 self.names.add(dir, &file, false, dataset)?;
             } else {
@@ -68,7 +71,8 @@ impl Builder {
     /// Links come last: they are numbered on after the datasets, and are left out where something has their name.
     fn place_links(&mut self, datasets: &dyn Datasets) -> Result<()> {
         let count = u32::try_from(datasets.count()).unwrap_or(u32::MAX);
-        for (number, link) in (count..).zip(datasets.links()) {
+        let links = datasets.abilities().placement.map_or(&[][..], |placement| placement.links());
+        for (number, link) in (count..).zip(links) {
             let (dir, file) = self.enter_all(link.place.clone())?;
             if self.names.find(dir, &file).is_none() {
                 self.names.add(dir, &file, false, number)?;
@@ -124,8 +128,9 @@ impl Builder {
 
     fn rename_sidecars(&self, datasets: &dyn Datasets) -> HashMap<u32, u32> {
         let mut renamed = HashMap::new();
+        let Some(sidecars) = datasets.abilities().sidecars else { return renamed };
         let has_sidecar = |node: &Node| {
-            !node.directory && u64::from(node.what) < datasets.count() && datasets.has_sidecar(node.what)
+            !node.directory && u64::from(node.what) < datasets.count() && sidecars.has_sidecar(node.what)
         };
         for (id, node) in (0..).zip(&self.names.nodes).filter(|(_, node)| has_sidecar(node)) {
             let sidecar = [self.names.name(node), naming::SIDECAR].concat();
@@ -163,7 +168,7 @@ impl Builder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Face, Kind, NodeId, ROOT, Size, Tree};
+    use super::super::{Abilities, Face, Kind, NodeId, ROOT, Sidecars, Size, Tree};
     use super::*;
     use crate::content::Content;
 
@@ -173,30 +178,35 @@ mod tests {
         fn count(&self) -> u64 {
             self.0
         }
+
         fn size(&self, dataset: u32) -> Size {
             Size { len: Some(dataset.into()), stored: 0 }
         }
+
         fn content(&self, dataset: u32) -> Result<Content> {
             Ok(Content::Inline(dataset.to_string().into_bytes().into()))
         }
+
         fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
             self.content(dataset).map(Some)
         }
-        fn has_sidecar(&self, _: u32) -> bool {
-            true
+
+        fn describe(&self, _: u32) -> Result<crate::tree::Description> {
+            Err(Error::NotFound)
         }
 
-        fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-            Ok(None)
+        fn abilities(&self) -> Abilities<'_> {
+            Abilities { sidecars: Some(self), ..Abilities::default() }
         }
+    }
+
+    impl Sidecars for Numbers {
         fn sidecar_size(&self, _: u32, file_name: &[u8]) -> Size {
             Size { len: Some(file_name.len() as u64), stored: 0 }
         }
+
         fn sidecar(&self, _: u32, file_name: &[u8]) -> Result<Content> {
             Ok(Content::Inline(file_name.into()))
-        }
-        fn describe(&self, _: u32) -> Result<crate::tree::Description> {
-            Err(Error::NotFound)
         }
     }
 

@@ -2,6 +2,7 @@
 //! room knows containers only as a [`Tree`]; node numbers are the tree's own and never change while it is
 //! open. Names here are file names (bytes), already escaped by [`naming`].
 
+mod abilities;
 mod arena;
 mod builder;
 mod datasets;
@@ -25,9 +26,12 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
 
+pub use abilities::{
+    Abilities, Identity, Link, Nested, Placement, Plain, Provenance, Rewrite, Sampled, Sidecars, Validate,
+};
 pub use arena::Arena;
 pub use builder::Builder;
-pub use datasets::{Datasets, Identity, Link, Plain, Rewrite};
+pub use datasets::Datasets;
 pub use derived::Derived;
 pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
 pub use files::Files;

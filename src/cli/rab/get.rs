@@ -76,10 +76,8 @@ impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
         let is_face = ![TEXT, RAW].contains(&&*self.kind);
-        if is_face {
-            if let Some(derived) = self.derived(&archive, &self.kind)? {
-                return write(&derived, out);
-            }
+        if is_face && let Some(derived) = self.derived(&archive, &self.kind)? {
+            return write(&derived, out);
         }
         let (number, mut index) = match self.chosen(&archive) {
             Err(missing @ Error::NoDataset { .. }) if self.kind == TEXT => {

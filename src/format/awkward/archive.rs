@@ -18,7 +18,10 @@ use super::{check, meta, picked, rewrite};
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Checksum, Datasets, Description, Identity, Items, Link, Names, Plain, Rewrite, Size};
+use crate::tree::{
+    Abilities, Checksum, Datasets, Description, Identity, Items, Link, Names, Nested, Placement, Plain,
+    Provenance, Rewrite, Sidecars, Size, Validate,
+};
 use crate::{Error, Result};
 
 pub struct Archive {
@@ -133,11 +136,6 @@ impl Datasets for Archive {
         self.layout.files.len() as u64
     }
 
-    fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
-        let (_, array) = Archive::file(self, number).ok()?;
-        self.store.file(&array.schema()).cloned()
-    }
-
     fn size(&self, number: u32) -> Size {
         let Ok((file, array)) = self.file(number) else { return Size { len: None, stored: 0 } };
         match &file.what {
@@ -177,43 +175,6 @@ impl Datasets for Archive {
         Ok(self.made.get(number as usize).and_then(OnceLock::get).cloned())
     }
 
-    /// What contradicts itself is said of the array as a whole.
-    fn violations(&self, number: u32) -> Result<Vec<String>> {
-        Ok(match self.file(number) {
-            Ok((file, array)) if matches!(file.what, What::Meta) && file.ix == array.graph.root.to => {
-                meta::warnings(array).collect()
-            }
-            _ => Vec::new(),
-        })
-    }
-
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-
-    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
-        let text = self.sidecar_text(number, file_name);
-        let len = text.ok().map(|text| text.len() as u64);
-        Size { len, stored: len.unwrap_or(0) }
-    }
-
-    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
-        self.store.source().check()?;
-        Ok(Content::Inline(self.sidecar_text(number, file_name)?.into_bytes().into()))
-    }
-
-    fn has_sidecar(&self, number: u32) -> bool {
-        self.file(number).is_ok_and(|(file, _)| !matches!(file.what, What::Meta))
-    }
-
-    fn place(&self, number: u32) -> Option<Vec<Vec<u8>>> {
-        self.file(number).ok().map(|(file, _)| file.way.parts())
-    }
-
-    fn links(&self) -> &[Link] {
-        &self.layout.links
-    }
-
     fn describe(&self, number: u32) -> Result<Description> {
         let (file, array) = self.file(number)?;
         let node = array.node(file.ix)?;
@@ -246,45 +207,8 @@ impl Datasets for Archive {
         Ok(described)
     }
 
-    fn check(&self, number: u32) -> Result<()> {
-        let (file, array) = self.file(number)?;
-        let is_flat = array.node(file.ix)?.flat().is_some();
-        match &file.what {
-            What::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
-            What::Face(_) | What::Text => self.checked.follows(file.array, array, file.ix),
-            What::Data => array.sound(file.ix).map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    fn identity(&self, number: u32) -> Option<Identity> {
-        let (file, array) = self.file(number).ok()?;
-        if matches!(file.what, What::Data) { array.identity(file.ix) } else { None }
-    }
-
-    fn follows(&self, number: u32) -> bool {
-        self.file(number).is_ok_and(|(file, _)| matches!(file.what, What::Face(_) | What::Text))
-    }
-
-    fn items(&self, number: u32) -> Option<Box<dyn Items>> {
-        let (file, array) = self.file(number).ok()?;
-        let is_one = matches!(file.what, What::Meta | What::Data) && array.document.is_ok();
-        is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
-    }
-
     fn memory(&self) -> u64 {
         self.described + self.store.streams_memory()
-    }
-
-    fn rewriter(&self) -> Option<&dyn Rewrite> {
-        Some(self)
-    }
-
-    fn plain(&self) -> Result<Option<Plain>> {
-        let place = || self.store.source().place();
-        let layout = layout::plain(&self.arrays).map_err(|fault| fault.error(place()))?;
-        let plain = Archive::new(self.store.clone(), self.arrays.clone(), layout);
-        Ok(Some((plain.names(), Arc::new(plain))))
     }
 
     fn remains(&self, number: u32) -> Result<Content> {
@@ -297,9 +221,102 @@ impl Datasets for Archive {
             _ => self.make(number),
         }
     }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            sidecars: Some(self),
+            placement: Some(self),
+            provenance: Some(self),
+            validate: Some(self),
+            nested: Some(self),
+            rewrite: Some(self),
+            ..Abilities::default()
+        }
+    }
+}
+
+impl Sidecars for Archive {
+    fn has_sidecar(&self, number: u32) -> bool {
+        self.file(number).is_ok_and(|(file, _)| !matches!(file.what, What::Meta))
+    }
+
+    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
+        let text = self.sidecar_text(number, file_name);
+        let len = text.ok().map(|text| text.len() as u64);
+        Size { len, stored: len.unwrap_or(0) }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        self.store.source().check()?;
+        Ok(Content::Inline(self.sidecar_text(number, file_name)?.into_bytes().into()))
+    }
+}
+
+impl Placement for Archive {
+    fn place(&self, number: u32) -> Option<Vec<Vec<u8>>> {
+        self.file(number).ok().map(|(file, _)| file.way.parts())
+    }
+
+    fn links(&self) -> &[Link] {
+        &self.layout.links
+    }
+}
+
+impl Provenance for Archive {
+    fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
+        let (_, array) = Archive::file(self, number).ok()?;
+        self.store.file(&array.schema()).cloned()
+    }
+}
+
+impl Validate for Archive {
+    fn check(&self, number: u32) -> Result<()> {
+        let (file, array) = self.file(number)?;
+        let is_flat = array.node(file.ix)?.flat().is_some();
+        match &file.what {
+            What::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
+            What::Face(_) | What::Text => self.checked.follows(file.array, array, file.ix),
+            What::Data => array.sound(file.ix).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn follows(&self, number: u32) -> bool {
+        self.file(number).is_ok_and(|(file, _)| matches!(file.what, What::Face(_) | What::Text))
+    }
+
+    fn identity(&self, number: u32) -> Option<Identity> {
+        let (file, array) = self.file(number).ok()?;
+        if matches!(file.what, What::Data) { array.identity(file.ix) } else { None }
+    }
+
+    /// What contradicts itself is said of the array as a whole.
+    fn violations(&self, number: u32) -> Result<Vec<String>> {
+        Ok(match self.file(number) {
+            Ok((file, array)) if matches!(file.what, What::Meta) && file.ix == array.graph.root.to => {
+                meta::warnings(array).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+}
+
+impl Nested for Archive {
+    fn items(&self, number: u32) -> Option<Box<dyn Items>> {
+        let (file, array) = self.file(number).ok()?;
+        let is_one = matches!(file.what, What::Meta | What::Data) && array.document.is_ok();
+        is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
+    }
 }
 
 impl Rewrite for Archive {
+    fn plain(&self) -> Result<Option<Plain>> {
+        let place = || self.store.source().place();
+        let layout = layout::plain(&self.arrays).map_err(|fault| fault.error(place()))?;
+        let plain = Archive::new(self.store.clone(), self.arrays.clone(), layout);
+        Ok(Some((plain.names(), Arc::new(plain))))
+    }
+
     fn keeps_compression(&self) -> bool {
         true
     }

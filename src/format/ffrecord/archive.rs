@@ -7,7 +7,7 @@ use super::folder::{Folder, What};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Checksum, Datasets, Description, Names, Size};
+use crate::tree::{Abilities, Checksum, Datasets, Description, Names, Placement, Provenance, Size};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
@@ -81,20 +81,6 @@ impl Datasets for Archive {
         self.records.content_at_once(self.record(dataset)?)
     }
 
-    /// Names of a packed folder are file names already.
-    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
-        let (_, path) = self.folder.as_ref()?.file(dataset)?;
-        Some(split(&path))
-    }
-
-    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
-        match &self.folder {
-            Some(folder) => folder.empty_directories().map(|path| split(&path)).collect(),
-            None if self.records.count() == 0 => vec![vec![FOLDER.into()]],
-            None => Vec::new(),
-        }
-    }
-
     fn describe(&self, dataset: u32) -> Result<Description> {
         let number = self.record(dataset)?;
         let found = self.records.find(number)?;
@@ -122,13 +108,35 @@ impl Datasets for Archive {
         })
     }
 
+    fn remains(&self, dataset: u32) -> Result<Content> {
+        self.records.stored(self.record(dataset)?)
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { placement: Some(self), provenance: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Placement for Archive {
+    /// Names of a packed folder are file names already.
+    fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
+        let (_, path) = self.folder.as_ref()?.file(dataset)?;
+        Some(split(&path))
+    }
+
+    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
+        match &self.folder {
+            Some(folder) => folder.empty_directories().map(|path| split(&path)).collect(),
+            None if self.records.count() == 0 => vec![vec![FOLDER.into()]],
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Provenance for Archive {
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         let (shard, _) = self.records.shard(self.record(dataset).ok()?)?;
         Some(shard.source.clone())
-    }
-
-    fn remains(&self, dataset: u32) -> Result<Content> {
-        self.records.stored(self.record(dataset)?)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::{Checksum, Datasets, Description, NameList, Size};
+use crate::tree::{Abilities, Checksum, Datasets, Description, NameList, Sidecars, Size};
 use crate::{Error, Result};
 
 /// Bytes of memory that a member takes, roughly, by what the directory says of it and once it was looked at.
@@ -175,26 +175,6 @@ impl Datasets for Archive {
         }
     }
 
-    fn has_sidecar(&self, _: u32) -> bool {
-        true
-    }
-
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-
-    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
-        let len = self.lengths(number).map(|Lengths { sidecar, has_name, .. }| {
-            u64::from(sidecar) + if has_name { numpy::literal_len(file_name) as u64 } else { 0 }
-        });
-        Size { len, stored: len.unwrap_or(0) }
-    }
-
-    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
-        self.source.check()?;
-        Ok(Content::Inline(self.build_sidecar(number, file_name)?.into_bytes().into()))
-    }
-
     fn describe(&self, number: u32) -> Result<Description> {
         let (record, member) = (self.record(number)?, self.member(number)?);
         let name = self.name(number);
@@ -244,5 +224,23 @@ impl Datasets for Archive {
             return Ok(Content::Stored { source: self.source.clone(), range: member.stored.clone() });
         }
         self.stream(number, record, &member).map(Content::Decoded)
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { sidecars: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Sidecars for Archive {
+    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
+        let len = self.lengths(number).map(|Lengths { sidecar, has_name, .. }| {
+            u64::from(sidecar) + if has_name { numpy::literal_len(file_name) as u64 } else { 0 }
+        });
+        Size { len, stored: len.unwrap_or(0) }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        self.source.check()?;
+        Ok(Content::Inline(self.build_sidecar(number, file_name)?.into_bytes().into()))
     }
 }

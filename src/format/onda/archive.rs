@@ -17,7 +17,10 @@ use super::table::OndaTable;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Identity, Names, Rewrite, Sampling, Size};
+use crate::tree::{
+    Abilities, Datasets, Description, Identity, Names, Placement, Provenance, Rewrite, Sampled, Sampling,
+    Sidecars, Size, Validate,
+};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -109,31 +112,11 @@ impl Datasets for Archive {
         }
     }
 
-    fn is_there(&self, number: u32) -> bool {
-        self.set.text(number).is_some() || self.set.data(number).is_ok()
-    }
-
     fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
         match self.set.data_if_known(number) {
             Some(data) => data.content_if_known(),
             None => Ok(None),
         }
-    }
-
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-
-    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
-        Size { len: None, stored: 0 }
-    }
-
-    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
-        Ok(Content::Inline(sidecar::build(&self.set, number, file_name).into()))
-    }
-
-    fn has_sidecar(&self, number: u32) -> bool {
-        self.set.text(number).is_none()
     }
 
     fn describe(&self, number: u32) -> Result<Description> {
@@ -154,6 +137,47 @@ impl Datasets for Archive {
         self.set.memory()
     }
 
+    fn remains(&self, number: u32) -> Result<Content> {
+        match self.set.text(number) {
+            Some(_) => self.content(number),
+            None => Ok(self.set.data(number)?.remains()),
+        }
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            sidecars: Some(self),
+            placement: Some(self),
+            provenance: Some(self),
+            validate: Some(self),
+            sampled: Some(self),
+            rewrite: Some(self),
+            ..Abilities::default()
+        }
+    }
+}
+
+impl Sidecars for Archive {
+    fn has_sidecar(&self, number: u32) -> bool {
+        self.set.text(number).is_none()
+    }
+
+    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
+        Size { len: None, stored: 0 }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        Ok(Content::Inline(sidecar::build(&self.set, number, file_name).into()))
+    }
+}
+
+impl Placement for Archive {
+    fn is_there(&self, number: u32) -> bool {
+        self.set.text(number).is_some() || self.set.data(number).is_ok()
+    }
+}
+
+impl Provenance for Archive {
     fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
         match self.set.text(number) {
             Some(_) => None,
@@ -161,33 +185,15 @@ impl Datasets for Archive {
         }
     }
 
-    fn identity(&self, number: u32) -> Option<Identity> {
-        let data = if self.set.text(number).is_none() { self.set.data(number).ok()? } else { return None };
-        data.number.map(|number| [number, 0, 0])
-    }
-
     fn row(&self, number: u32) -> Option<Row> {
         self.set.row_of(number)
     }
+}
 
-    fn sampling(&self, number: u32) -> Option<Sampling> {
-        let (table, row) = self.set.signal(number)?;
-        Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
-    }
-
-    fn decoded(&self, number: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
-        if self.set.text(number).is_some() {
-            return Ok(None);
-        }
-        let (data, scale) = (self.set.data(number)?, self.set.row(number)?.scale());
-        match (data.layout, scale, data.content()?) {
-            (_, _, Content::Broken { error, .. }) => Err(error),
-            (Some(layout), Some(scale), samples) => {
-                let (array, content) = faces::decoded(samples, layout, scale)?;
-                Ok(Some((sidecar::of_decoded(stored.clone(), array), content)))
-            }
-            _ => Ok(None),
-        }
+impl Validate for Archive {
+    fn identity(&self, number: u32) -> Option<Identity> {
+        let data = if self.set.text(number).is_none() { self.set.data(number).ok()? } else { return None };
+        data.number.map(|number| [number, 0, 0])
     }
 
     fn violations(&self, number: u32) -> Result<Vec<String>> {
@@ -209,15 +215,26 @@ impl Datasets for Archive {
     fn doubt(&self, number: u32) -> Option<String> {
         self.set.signal(number).and_then(|_| Facts::of(&self.set, number).doubt)
     }
+}
 
-    fn rewriter(&self) -> Option<&dyn Rewrite> {
-        Some(self)
+impl Sampled for Archive {
+    fn sampling(&self, number: u32) -> Option<Sampling> {
+        let (table, row) = self.set.signal(number)?;
+        Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
     }
 
-    fn remains(&self, number: u32) -> Result<Content> {
-        match self.set.text(number) {
-            Some(_) => self.content(number),
-            None => Ok(self.set.data(number)?.remains()),
+    fn decoded(&self, number: u32, stored: &Description) -> Result<Option<(Description, Content)>> {
+        if self.set.text(number).is_some() {
+            return Ok(None);
+        }
+        let (data, scale) = (self.set.data(number)?, self.set.row(number)?.scale());
+        match (data.layout, scale, data.content()?) {
+            (_, _, Content::Broken { error, .. }) => Err(error),
+            (Some(layout), Some(scale), samples) => {
+                let (array, content) = faces::decoded(samples, layout, scale)?;
+                Ok(Some((sidecar::of_decoded(stored.clone(), array), content)))
+            }
+            _ => Ok(None),
         }
     }
 }

@@ -20,7 +20,7 @@ use super::table::{Signal, Span};
 use super::{Onda, annotations, rewrite, sidecar};
 use crate::codec::Engine;
 use crate::source::FileSource;
-use crate::tree::{Datasets as _, ROOT, Tree};
+use crate::tree::{Datasets as _, ROOT, Sampled as _, Tree, Validate as _};
 use crate::yaml::to_json;
 use crate::{Error, Result};
 

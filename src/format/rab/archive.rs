@@ -13,7 +13,7 @@ use crate::array::numpy;
 use crate::codec::{Described, Engine, Stream, Streams};
 use crate::content::Content;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, Size};
+use crate::tree::{Abilities, Datasets, Description, Sidecars, Size};
 use crate::{Error, Result};
 
 /// Bytes of memory that a dataset takes, roughly.
@@ -114,30 +114,6 @@ impl Datasets for Archive {
         }
     }
 
-    fn has_sidecar(&self, _: u32) -> bool {
-        true
-    }
-
-    fn sidecar_at_once(&self, number: u32) -> Result<Option<Content>> {
-        self.source.check()?;
-        Ok(self.engine.cache.get(self.sidecars, number.into()).map(Content::Inline))
-    }
-
-    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
-        let parts = self.records.sidecar_len(number);
-        let name = if parts.description > 0 { numpy::literal_len(file_name) } else { 0 };
-        let len = (parts.entry + parts.description + name) as u64;
-        Size { len: Some(len), stored: len }
-    }
-
-    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
-        if let Some(built) = self.sidecar_at_once(number)? {
-            return Ok(built);
-        }
-        let built = self.build_sidecar(number, file_name)?;
-        Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
-    }
-
     fn describe(&self, number: u32) -> Result<Description> {
         let text = self.entry(number)?;
         describe::describe(&text.node, self.layout)
@@ -159,5 +135,31 @@ impl Datasets for Archive {
         }
         let described = Described { stored: range, wrapper: None, expected: None, place };
         Ok(Content::Decoded(Stream::kept_in(None, self.engine.clone(), source, described)))
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { sidecars: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Sidecars for Archive {
+    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
+        let parts = self.records.sidecar_len(number);
+        let name = if parts.description > 0 { numpy::literal_len(file_name) } else { 0 };
+        let len = (parts.entry + parts.description + name) as u64;
+        Size { len: Some(len), stored: len }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        if let Some(built) = self.sidecar_at_once(number)? {
+            return Ok(built);
+        }
+        let built = self.build_sidecar(number, file_name)?;
+        Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
+    }
+
+    fn sidecar_at_once(&self, number: u32) -> Result<Option<Content>> {
+        self.source.check()?;
+        Ok(self.engine.cache.get(self.sidecars, number.into()).map(Content::Inline))
     }
 }

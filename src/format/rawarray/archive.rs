@@ -13,7 +13,7 @@ use crate::codec::{Bits, Lz4, Walk};
 use crate::content::{Computed, Content};
 use crate::error::Place;
 use crate::source::Source;
-use crate::tree::{Datasets, Description, NameList, Size};
+use crate::tree::{Abilities, Datasets, Description, NameList, Sidecars, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
@@ -217,23 +217,6 @@ impl Datasets for Archive {
         self.content(dataset).map(Some)
     }
 
-    fn has_sidecar(&self, _: u32) -> bool {
-        true
-    }
-
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-
-    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
-        let len = self.sidecar_text(dataset, file_name).len() as u64;
-        Size { len: Some(len), stored: len }
-    }
-
-    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
-        Ok(Content::Inline(self.sidecar_text(dataset, file_name).into_bytes().into()))
-    }
-
     fn describe(&self, dataset: u32) -> Result<Description> {
         let bytes = Description::of(self.stem.as_str(), "bytes");
         Ok(match (&self.data, dataset) {
@@ -263,5 +246,20 @@ impl Datasets for Archive {
 
     fn remains(&self, _: u32) -> Result<Content> {
         Ok(self.stored(self.remaining()))
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { sidecars: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Sidecars for Archive {
+    fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
+        let len = self.sidecar_text(dataset, file_name).len() as u64;
+        Size { len: Some(len), stored: len }
+    }
+
+    fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content> {
+        Ok(Content::Inline(self.sidecar_text(dataset, file_name).into_bytes().into()))
     }
 }

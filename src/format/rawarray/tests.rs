@@ -9,7 +9,7 @@ use super::super::Context;
 use super::archive::Archive;
 use crate::codec::Engine;
 use crate::source::memory::MemorySource;
-use crate::tree::Datasets;
+use crate::tree::{Datasets, Sidecars};
 
 fn header(words: &[u64], data: &[u8]) -> Vec<u8> {
     let words = words.iter().flat_map(|word| word.to_le_bytes());

@@ -5,7 +5,7 @@ use super::super::Folder;
 use super::super::directory::Child;
 use super::*;
 use crate::array::{Array, Dtype, Element, Endian, Order};
-use crate::tree::{Builder, Datasets, NameList};
+use crate::tree::{Abilities, Builder, Datasets, NameList, Sidecars};
 use crate::yaml::{self, Text};
 
 /// Datasets whose bytes are their numbers. Those with a dot in their file names are no arrays, `bad` makes no sense, and
@@ -16,9 +16,11 @@ impl Datasets for Numbers {
     fn count(&self) -> u64 {
         self.0.len() as u64
     }
+
     fn size(&self, _: u32) -> Size {
         Size { len: Some(4), stored: 4 }
     }
+
     fn content(&self, dataset: u32) -> Result<Content> {
         match self.0.get(dataset as usize).map(String::as_str) {
             Some("gone") => Err(Error::NotFound),
@@ -26,22 +28,11 @@ impl Datasets for Numbers {
             _ => Ok(Content::Inline(dataset.to_le_bytes().into())),
         }
     }
+
     fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
         self.content(dataset).map(Some)
     }
-    fn has_sidecar(&self, _: u32) -> bool {
-        true
-    }
 
-    fn sidecar_at_once(&self, _: u32) -> Result<Option<Content>> {
-        Ok(None)
-    }
-    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
-        Size::NOTHING
-    }
-    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
-        Ok(Content::Inline(Arc::default()))
-    }
     fn describe(&self, dataset: u32) -> Result<Description> {
         let name = self.0.get(dataset as usize).ok_or(Error::NotFound)?;
         let dtype = Dtype { element: Element::from_name("uint32").unwrap(), endian: Endian::Little };
@@ -63,6 +54,20 @@ impl Datasets for Numbers {
             metadata: Arc::new(yaml::Node::Null),
             codec: Arc::new(yaml::Node::Null),
         })
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { sidecars: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Sidecars for Numbers {
+    fn sidecar_size(&self, _: u32, _: &[u8]) -> Size {
+        Size::NOTHING
+    }
+
+    fn sidecar(&self, _: u32, _: &[u8]) -> Result<Content> {
+        Ok(Content::Inline(Arc::default()))
     }
 }
 
