@@ -2,6 +2,7 @@
 //! [`Container`]; nothing outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
 //! in [`FORMATS`].
 
+mod abilities;
 mod awkward;
 mod container;
 pub mod ffrecord;
@@ -15,18 +16,16 @@ pub mod target;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use abilities::{Marks, MultiFile, Salvage, WriteFormat};
 pub use container::Container;
 /// Sidecars speak RAB's language.
 pub use rab::described;
 pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
 pub use several::{Parts, are_one, only_parts, parts};
 
-use crate::array::Order;
 use crate::codec::Engine;
 use crate::source::{Policy, Siblings, Source};
-use crate::yaml::Node;
 use crate::{Error, Result};
-use target::{NewContainer, WriteOptions};
 
 /// What a format gets to open a container.
 #[derive(Clone)]
@@ -84,6 +83,7 @@ impl Candidate<'_> {
     }
 }
 
+/// What every format has. What only some have they return as a trait or a value of its own.
 pub trait Format: Sync {
     /// What users call it.
     fn name(&self) -> &'static str;
@@ -91,74 +91,23 @@ pub trait Format: Sync {
     /// Is this file of this format, as far as its beginning tells?
     fn detect(&self, candidate: &Candidate<'_>) -> bool;
 
-    /// The extensions of files of this format that can be written, in small letters.
-    fn extensions(&self) -> &'static [&'static str];
-
-    /// The key under which the sidecars of its datasets say what only it knows.
-    fn facts(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Is a file of this name with this content what a mount says of a container as a whole, and none of its datasets?
-    fn is_of_container(&self, name: &[u8], node: &Node) -> bool {
-        let _ = (name, node);
-        false
-    }
-
-    /// The directories that only its containers have below `.views`; kinds of views are not among them.
-    fn own_views(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Several files can make one container, in their order.
-    fn takes_several(&self) -> bool {
-        false
-    }
-
-    /// Is this file of a directory one of those that make a container?
-    fn is_part(&self, path: &Path) -> bool {
-        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        extension.is_some_and(|extension| self.extensions().contains(&extension.as_str()))
-    }
-
-    /// The one part that has a dot in front of its name, and is no less shown for that.
-    fn hidden_part(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// May this be in the directory too, and is not shown by itself? `named`: the user says what the directory is.
-    fn stands_beside(&self, path: &Path, named: bool) -> bool {
-        let _ = (path, named);
-        false
-    }
-
-    /// What this directory is, if it is of this format in a way that is not read.
-    fn refuses(&self, directory: &Path) -> Option<String> {
-        let _ = directory;
-        None
-    }
-
-    /// Do these files of this format make one container? Asked where it takes several, of more than one.
-    fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
-        let _ = files;
-        true
-    }
-
     fn open(&self, context: Context) -> Result<Container>;
 
-    /// What can be read of a container that cannot be opened, if there is anything.
-    fn salvage(&self, context: Context) -> Option<Container> {
-        drop(context);
+    fn marks(&self) -> Marks {
+        Marks::default()
+    }
+
+    fn multi_file(&self) -> Option<&'static dyn MultiFile> {
         None
     }
 
-    /// The order of elements that its arrays have to have.
-    fn order(&self) -> Option<Order> {
+    fn salvage(&self) -> Option<&'static dyn Salvage> {
         None
     }
 
-    /// A new container at `path`.
-    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>>;
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        None
+    }
 }
 
 pub static FORMATS: &[&dyn Format] =
@@ -177,7 +126,7 @@ fn of(context: &Context) -> Result<&'static dyn Format> {
     let first = chosen(&*context.source, &context.options)?;
     for other in &context.others {
         let other_format = chosen(&**other, &context.options)?;
-        if !first.takes_several() || other_format.name() != first.name() {
+        if first.multi_file().is_none() || other_format.name() != first.name() {
             let (name, first, other) = (other.path().display(), first.name(), other_format.name());
             let problem = format!("{name}: {other} files do not make one container with {first} files");
             return Err(Error::Usage(problem));

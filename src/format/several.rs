@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FORMATS, Format, Options, chosen, named};
+use super::{FORMATS, Format, MultiFile, Options, chosen, named};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -41,8 +41,9 @@ pub fn only_parts(directory: &Path, options: &Options) -> Result<Vec<PathBuf>> {
 pub fn are_one(files: &[Arc<dyn Source>], options: &Options) -> Result<bool> {
     let formats = files.iter().map(|file| chosen(&**file, options)).collect::<Result<Vec<_>>>()?;
     let [first, others @ ..] = formats.as_slice() else { return Ok(false) };
-    let is_same = first.takes_several() && others.iter().all(|other| other.name() == first.name());
-    Ok(is_same && (others.is_empty() || first.are_one(files)))
+    let Some(multi_file) = first.multi_file() else { return Ok(false) };
+    let is_same = others.iter().all(|other| other.name() == first.name());
+    Ok(is_same && (others.is_empty() || multi_file.are_one(files)))
 }
 
 fn formats(options: &Options) -> Result<Vec<&'static dyn Format>> {
@@ -54,14 +55,15 @@ fn formats(options: &Options) -> Result<Vec<&'static dyn Format>> {
 
 /// Fails if a format knows the directory, and does not read it.
 fn refused(directory: &Path, options: &Options) -> Result<()> {
-    match formats(options)?.iter().find_map(|format| format.refuses(directory)) {
+    let mut multi_file = formats(options)?.into_iter().filter_map(|format| format.multi_file());
+    match multi_file.find_map(|format| format.refuses(directory)) {
         Some(problem) => Err(Error::Unsupported { place: Place::file(directory), problem }),
         None => Ok(()),
     }
 }
 
 fn found(directory: &Path, options: &Options, only: bool) -> Result<Parts> {
-    for format in formats(options)?.into_iter().filter(|format| format.takes_several()) {
+    for format in formats(options)?.into_iter().filter_map(|format| format.multi_file()) {
         let parts = of_format(directory, format, only, options.format.is_some())?;
         if !parts.files.is_empty() {
             return Ok(parts);
@@ -70,7 +72,7 @@ fn found(directory: &Path, options: &Options, only: bool) -> Result<Parts> {
     Ok(Parts::default())
 }
 
-fn of_format(directory: &Path, format: &dyn Format, only: bool, named: bool) -> Result<Parts> {
+fn of_format(directory: &Path, format: &dyn MultiFile, only: bool, named: bool) -> Result<Parts> {
     let failed = |cause| Error::open(directory, cause);
     let mut parts = Parts::default();
     for entry in directory.read_dir().map_err(failed)? {

@@ -8,7 +8,7 @@ pub mod zip;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::{Compression, FORMATS, Format};
+use super::{Compression, FORMATS, Format, WriteFormat};
 use crate::array::{Array, Order, byte_len};
 use crate::error::Place;
 use crate::tree::Table;
@@ -118,12 +118,13 @@ impl<F: NewFile> NewContainer for F {
     }
 }
 
-/// A new container at `path`, of the format that its extension names.
+/// A new container at `path`, of the format that its extension names. What is only read has no extension here.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
     match format(path) {
-        Some(format) => format.create(path, options),
+        Some((_, write)) => write.create(path, options),
         None => {
-            let known = FORMATS.iter().flat_map(|format| format.extensions());
+            let known =
+                FORMATS.iter().filter_map(|format| format.write()).flat_map(|write| write.extensions());
             let known = known.map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ");
             let shown = path.display();
             Err(Error::Usage(format!("{shown}: its extension tells no format that can be written: {known}")))
@@ -133,15 +134,16 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
 
 /// What users call the format that the extension of `path` names.
 pub fn format_of(path: &Path) -> Option<&'static str> {
-    format(path).map(|format| format.name())
+    format(path).map(|(format, _)| format.name())
 }
 
 /// The order of elements that arrays have to have there.
 pub fn order_of(path: &Path) -> Option<Order> {
-    format(path)?.order()
+    format(path)?.1.order()
 }
 
-fn format(path: &Path) -> Option<&'static dyn Format> {
+fn format(path: &Path) -> Option<(&'static dyn Format, &'static dyn WriteFormat)> {
     let extension = path.extension()?.to_string_lossy().to_lowercase();
-    FORMATS.iter().find(|format| format.extensions().contains(&extension.as_str())).copied()
+    let mut written = FORMATS.iter().filter_map(|format| Some((*format, format.write()?)));
+    written.find(|(_, write)| write.extensions().contains(&extension.as_str()))
 }

@@ -355,8 +355,8 @@ impl Tree for Mirror {
     fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
         match self.at(dir) {
             Ok(At::Outer(node)) => match node.what {
-                What::Container(format) => format.own_views().to_vec(),
-                _ => FORMATS.iter().flat_map(|format| format.own_views()).copied().collect(),
+                What::Container(format) => format.marks().views.to_vec(),
+                _ => FORMATS.iter().flat_map(|format| format.marks().views).copied().collect(),
             },
             _ => Vec::new(),
         }

@@ -244,7 +244,7 @@ fn opened_or_failed(format: &dyn Format, context: Context) -> Result<Arc<dyn Tre
         Err(error @ (Error::Open { .. } | Error::Read { .. } | Error::Changed { .. })) => Err(error),
         Err(error) => {
             log::error!("{error}");
-            let rest = format.salvage(context).and_then(|rest| rest.into_tree().ok());
+            let rest = format.salvage().and_then(|format| format.salvage(context)?.into_tree().ok());
             Ok(Arc::new(Failed::new(&error, rest)))
         }
         opened => opened,

@@ -177,7 +177,9 @@ fn is_of_container(file: &Found, described: &[u8], files: &[Found]) -> Result<bo
         return Ok(false);
     }
     let node = text(file)?.and_then(|text| yaml::value_to_write(&text).ok());
-    Ok(node.is_some_and(|node| FORMATS.iter().any(|format| format.is_of_container(name, &node))))
+    let has_all = |node: &Node, keys: &[&str]| keys.iter().all(|key| node.get(key).is_some());
+    let mut summaries = FORMATS.iter().filter_map(|format| format.marks().summary);
+    Ok(node.is_some_and(|node| summaries.any(|(own, keys)| own.as_bytes() == name && has_all(&node, keys))))
 }
 
 /// What is in a file that may be a sidecar.
@@ -222,7 +224,7 @@ fn keys() -> impl Iterator<Item = &'static str> {
 }
 
 fn facts() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().filter_map(|format| format.facts())
+    FORMATS.iter().filter_map(|format| format.marks().facts)
 }
 
 fn says(node: &Node) -> Option<Says> {

@@ -52,7 +52,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Container, Context, Format, HEAD};
+use super::{Candidate, Container, Context, Format, HEAD, Marks, MultiFile, WriteFormat};
 use crate::array::Order;
 use crate::codec::zip::{LOCAL, LOCAL_LEN};
 use crate::content::Content;
@@ -75,10 +75,6 @@ const MOST_ARRAYS: usize = 1 << 18;
 impl Format for Awkward {
     fn name(&self) -> &'static str {
         "Awkward"
-    }
-
-    fn facts(&self) -> Option<&'static str> {
-        Some("awkward")
     }
 
     /// A ZIP file that is called .awkd (or, of the first versions, .akd), or whose first member begins like a schema.
@@ -104,19 +100,27 @@ impl Format for Awkward {
         is_zip || (candidate.asked_for && is_document(head))
     }
 
-    fn own_views(&self) -> &'static [&'static str] {
-        &["blobs"]
+    fn open(&self, context: Context) -> Result<Container> {
+        let Read { store, arrays, archive } = read(&context)?;
+        let (names, views) = Views::new(&store, &arrays);
+        let derived = Derived::new(names, views);
+        Ok(Container { derived, ..Container::new(self.name(), archive.names(), Arc::new(archive)) })
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["awkd"]
+    fn marks(&self) -> Marks {
+        Marks { facts: Some("awkward"), views: &["blobs"], ..Marks::default() }
     }
 
-    /// Schemas, whose blobs are beside them.
-    fn takes_several(&self) -> bool {
-        true
+    fn multi_file(&self) -> Option<&'static dyn MultiFile> {
+        Some(&Awkward)
     }
 
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&Awkward)
+    }
+}
+
+impl MultiFile for Awkward {
     fn is_part(&self, path: &Path) -> bool {
         let is_called = path.as_os_str().as_encoded_bytes().ends_with(SCHEMA.as_bytes());
         let head = || {
@@ -141,12 +145,11 @@ impl Format for Awkward {
         };
         files.iter().all(is_schema)
     }
+}
 
-    fn open(&self, context: Context) -> Result<Container> {
-        let Read { store, arrays, archive } = read(&context)?;
-        let (names, views) = Views::new(&store, &arrays);
-        let derived = Derived::new(names, views);
-        Ok(Container { derived, ..Container::new(self.name(), archive.names(), Arc::new(archive)) })
+impl WriteFormat for Awkward {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["awkd"]
     }
 
     /// That of blobs.

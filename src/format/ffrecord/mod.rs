@@ -44,11 +44,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Container, Context, Format};
+use super::{Candidate, Container, Context, Format, Marks, MultiFile, WriteFormat};
 use crate::Result;
 use crate::content::Content;
 use crate::source::Source;
-use crate::yaml::Node;
 use archive::Archive;
 use folder::Folder;
 use records::Records;
@@ -76,31 +75,39 @@ impl Format for FFRecord {
         is_called && (candidate.asked_for || head::is_plausible(candidate))
     }
 
-    fn is_of_container(&self, name: &[u8], node: &Node) -> bool {
-        name == faces::META.as_bytes()
-            && ["records", "bytes", "files", "parts"].iter().all(|key| node.get(key).is_some())
+    fn open(&self, context: Context) -> Result<Container> {
+        let (records, folder) = read(context)?;
+        Ok(container(records, folder))
     }
 
-    fn own_views(&self) -> &'static [&'static str] {
-        &["table"]
+    fn marks(&self) -> Marks {
+        let keys = &["records", "bytes", "files", "parts"];
+        Marks { summary: Some((faces::META, keys)), views: &["table"], ..Marks::default() }
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &[EXTENSION]
+    fn multi_file(&self) -> Option<&'static dyn MultiFile> {
+        Some(&FFRecord)
     }
 
-    fn takes_several(&self) -> bool {
-        true
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&FFRecord)
+    }
+}
+
+impl MultiFile for FFRecord {
+    fn is_part(&self, path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION))
     }
 
     /// Packed folders have trees of their own.
     fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
         !files.iter().any(|file| folder::is_packed(&**file).unwrap_or(false))
     }
+}
 
-    fn open(&self, context: Context) -> Result<Container> {
-        let (records, folder) = read(context)?;
-        Ok(container(records, folder))
+impl WriteFormat for FFRecord {
+    fn extensions(&self) -> &'static [&'static str] {
+        &[EXTENSION]
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Container, Context, Format};
+use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
 use crate::codec::zip::{self, END, LOCAL, LOCAL_LEN};
 use crate::tree::NameList;
@@ -37,10 +37,6 @@ impl Format for Npz {
         "NPZ"
     }
 
-    fn facts(&self) -> Option<&'static str> {
-        Some("zip")
-    }
-
     /// A ZIP file that is called .npz, maybe behind something else, or whose first member is a .npy file.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let head = candidate.head;
@@ -52,13 +48,23 @@ impl Format for Npz {
         head.starts_with(&LOCAL) && head.get(LOCAL_LEN..end).is_some_and(|name| name.ends_with(NPY))
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["npz"]
-    }
-
     fn open(&self, context: Context) -> Result<Container> {
         let (names, archive) = read(context)?;
         Ok(Container::new(self.name(), names, Arc::new(archive)))
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { facts: Some("zip"), ..Marks::default() }
+    }
+
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&Npz)
+    }
+}
+
+impl WriteFormat for Npz {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npz"]
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

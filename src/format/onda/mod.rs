@@ -45,7 +45,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Container, Context, Format, HEAD};
+use super::{Candidate, Container, Context, Format, HEAD, Marks, MultiFile, WriteFormat};
 use crate::array::Order;
 use crate::source::{FileSource, Source};
 use crate::tree::{Arena, Derived, Tree};
@@ -70,10 +70,6 @@ impl Format for Onda {
         "Onda"
     }
 
-    fn facts(&self) -> Option<&'static str> {
-        Some("onda")
-    }
-
     /// Of an Arrow file the schema is near the beginning: it has the identifiers of Onda's schemas, or their columns.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         if candidate.asked_for && candidate.path.file_name().is_some_and(|name| name == OLD) {
@@ -87,18 +83,33 @@ impl Format for Onda {
         candidate.asked_for || schema::tells_of_onda(candidate.head)
     }
 
-    fn own_views(&self) -> &'static [&'static str] {
-        &["channels", "decoded", "spans"]
+    fn open(&self, context: Context) -> Result<Container> {
+        let set = read(context)?;
+        let (names, tables) = Tables::new(&set);
+        // The directories of a kind and of tables are those of each file at most.
+        let others = 1 + 3 * names.len() as u64;
+        let (derived, of_views) = (Derived::new(names, tables), set.clone());
+        let views = move |arena: &Arc<Arena>| -> Arc<dyn Tree> {
+            Arc::new(OndaTree::new(arena.clone(), others, of_views))
+        };
+        let (archive, views) = (Arc::new(Archive { set }), Some(Box::new(views) as _));
+        Ok(Container { derived, views, ..Container::new(self.name(), archive.clone(), archive) })
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &[EXTENSION]
+    fn marks(&self) -> Marks {
+        Marks { facts: Some("onda"), views: &["channels", "decoded", "spans"], ..Marks::default() }
     }
 
-    fn takes_several(&self) -> bool {
-        true
+    fn multi_file(&self) -> Option<&'static dyn MultiFile> {
+        Some(&Onda)
     }
 
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&Onda)
+    }
+}
+
+impl MultiFile for Onda {
     /// Tables, told by their first bytes.
     fn is_part(&self, path: &Path) -> bool {
         if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION)) {
@@ -122,18 +133,11 @@ impl Format for Onda {
     fn refuses(&self, directory: &Path) -> Option<String> {
         directory.join(OLD).is_file().then(|| IS_OLD.into())
     }
+}
 
-    fn open(&self, context: Context) -> Result<Container> {
-        let set = read(context)?;
-        let (names, tables) = Tables::new(&set);
-        // The directories of a kind and of tables are those of each file at most.
-        let others = 1 + 3 * names.len() as u64;
-        let (derived, of_views) = (Derived::new(names, tables), set.clone());
-        let views = move |arena: &Arc<Arena>| -> Arc<dyn Tree> {
-            Arc::new(OndaTree::new(arena.clone(), others, of_views))
-        };
-        let (archive, views) = (Arc::new(Archive { set }), Some(Box::new(views) as _));
-        Ok(Container { derived, views, ..Container::new(self.name(), archive.clone(), archive) })
+impl WriteFormat for Onda {
+    fn extensions(&self) -> &'static [&'static str] {
+        &[EXTENSION]
     }
 
     fn order(&self) -> Option<Order> {

@@ -26,7 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Container, Context, Format};
+use super::{Candidate, Container, Context, Format, Marks, Salvage, WriteFormat};
 use crate::Result;
 use crate::tree::Derived;
 use archive::Archive;
@@ -45,17 +45,9 @@ impl Format for Rab {
         "RAB"
     }
 
-    fn facts(&self) -> Option<&'static str> {
-        Some("codecMeta")
-    }
-
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let Some(rest) = candidate.head.strip_prefix(MAGIC) else { return false };
         candidate.asked_for || candidate.has_extension("rab") || layout::is_plausible(rest, candidate.len)
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["rab"]
     }
 
     fn open(&self, context: Context) -> Result<Container> {
@@ -68,12 +60,32 @@ impl Format for Rab {
         Ok(Container { derived, ..Container::new(self.name(), Arc::new(names), Arc::new(archive)) })
     }
 
+    fn marks(&self) -> Marks {
+        Marks { facts: Some("codecMeta"), ..Marks::default() }
+    }
+
+    fn salvage(&self) -> Option<&'static dyn Salvage> {
+        Some(&Rab)
+    }
+
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&Rab)
+    }
+}
+
+impl Salvage for Rab {
     fn salvage(&self, context: Context) -> Option<Container> {
         let layout = Layout::read(&*context.source).ok()?;
         let Header { names, records } = header::salvage(&*context.source, layout).ok()?;
         let is_empty = names.len() == 0;
         let archive = Archive::new(context, layout, records);
-        (!is_empty).then(|| Container::new(self.name(), Arc::new(names), Arc::new(archive)))
+        (!is_empty).then(|| Container::new(Format::name(self), Arc::new(names), Arc::new(archive)))
+    }
+}
+
+impl WriteFormat for Rab {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["rab"]
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

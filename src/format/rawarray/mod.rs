@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::target::{NewContainer, WriteOptions};
-use super::{Candidate, Container, Context, Format};
+use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
 use archive::Archive;
 use write::Writer;
@@ -44,22 +44,28 @@ impl Format for RawArray {
         "RawArray"
     }
 
-    fn facts(&self) -> Option<&'static str> {
-        Some("rawarray")
-    }
-
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         candidate.head.starts_with(MAGIC) || candidate.head.starts_with(BACKWARDS)
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["ra"]
     }
 
     fn open(&self, context: Context) -> Result<Container> {
         let archive = Archive::open(context)?;
         archive.warn();
         Ok(Container::new(self.name(), Arc::new(archive.names()), Arc::new(archive)))
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { facts: Some("rawarray"), ..Marks::default() }
+    }
+
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&RawArray)
+    }
+}
+
+impl WriteFormat for RawArray {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["ra"]
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
