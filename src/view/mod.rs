@@ -6,8 +6,8 @@
 //! - a file ([`Face::File`]): any [`Content`]. Pieces that are there already are joined (`content::joined`), the rest
 //!   is `content::Computed` for each range that is asked for. Who knows the length says so at once; one whose length
 //!   is found at the first stat has no `known_len` before;
-//! - or a directory ([`View::makes_directories`], [`Face::Directory`]), as for a store whose chunks are files. Files
-//!   beside the faces ([`View::beside`]) complete a store.
+//! - or a directory ([`Face::Directory`]), as for a store whose chunks are files. [`View::store`] then tells what is
+//!   called how in it, and which files beside the faces complete it.
 //!
 //! A face is made for every look-up, so making one reads no data. Parts of arrays (`NAME[2:10].npy`) are datasets
 //! themselves, and no view need know of them. Where the faces are found is the [`overlay`]'s matter.
@@ -62,16 +62,6 @@ pub trait View: Sync {
     /// What the name of a face has after the dataset's: `.npy`; empty if nothing.
     fn extension(&self) -> &'static str;
 
-    /// What a file name of the tree is called, which most views leave as it is.
-    fn shown<'n>(&self, file_name: &'n [u8]) -> Cow<'n, [u8]> {
-        file_name.into()
-    }
-
-    /// The file name of the tree that is called so: the other way round.
-    fn meant<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
-        name.into()
-    }
-
     /// Has the dataset this face? `about` may lack metadata, codec and checksum.
     fn shows(&self, about: &Description) -> bool;
 
@@ -84,9 +74,9 @@ pub trait View: Sync {
     /// The face of a dataset that has it.
     fn face(&self, dataset: &Dataset) -> Result<Face>;
 
-    /// Its faces are directories.
-    fn makes_directories(&self) -> bool {
-        false
+    /// Its faces are directories, and this tells of them.
+    fn store(&self) -> Option<&dyn Store> {
+        None
     }
 
     /// Containers have it and none of their datasets: it is there where a format has it, and that is all of it. What a format
@@ -94,15 +84,55 @@ pub trait View: Sync {
     fn is_of_containers(&self) -> bool {
         false
     }
+}
 
-    /// The names of the files that a directory has beside faces and directories: `.zgroup`.
-    fn beside(&self, directory: &Directory) -> &'static [&'static str] {
-        let _ = directory;
-        &[]
+impl<'v> dyn View + 'v {
+    /// Its faces are directories.
+    pub fn makes_directories(&self) -> bool {
+        self.store().is_some()
     }
 
-    /// Does a file of this name, in a face that is a directory or beside faces, say that others are there? To programs
-    /// what it says and is not there is data of a sort.
+    /// What a file name of the tree is called.
+    pub fn shown<'n>(&self, file_name: &'n [u8]) -> Cow<'n, [u8]> {
+        self.store().map_or(file_name.into(), |store| store.shown(file_name))
+    }
+
+    /// The file name of the tree that is called so: the other way round.
+    pub fn meant<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
+        self.store().map_or(name.into(), |store| store.meant(name))
+    }
+
+    /// The names of the files that a directory has beside faces and directories.
+    pub fn beside(&self, directory: &Directory) -> &'static [&'static str] {
+        self.store().map_or(&[], |store| store.beside(directory))
+    }
+
+    /// As [`Store::announces`]; false where there are no stores.
+    pub fn announces(&self, name: &[u8]) -> bool {
+        self.store().is_some_and(|store| store.announces(name))
+    }
+}
+
+/// A view whose faces are directories of files, together with files beside them.
+pub trait Store {
+    /// What a file name of the tree is called in it.
+    fn shown<'n>(&self, file_name: &'n [u8]) -> Cow<'n, [u8]> {
+        file_name.into()
+    }
+
+    /// The file name of the tree that is called so: the other way round.
+    fn meant<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
+        name.into()
+    }
+
+    /// The names of the files that a directory has beside faces and directories: `.zgroup`.
+    fn beside(&self, directory: &Directory) -> &'static [&'static str];
+
+    /// One of these files.
+    fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content>;
+
+    /// Does a file of this name, in a face or beside faces, say that others are there? To programs what it says and is
+    /// not there is data of a sort.
     fn announces(&self, name: &[u8]) -> bool {
         let _ = name;
         false
@@ -114,16 +144,10 @@ pub trait View: Sync {
         false
     }
 
-    /// Is it what a piece of the data is called in a face that is a directory? Such a face has all of its pieces.
+    /// Is it what a piece of the data is called in a face? Such a face has all of its pieces.
     fn is_piece(&self, name: &[u8]) -> bool {
         let _ = name;
         false
-    }
-
-    /// One of these files.
-    fn file_beside(&self, directory: &Directory, name: &str) -> Result<Content> {
-        let _ = (directory, name);
-        Err(Error::NotFound)
     }
 }
 

@@ -290,7 +290,8 @@ impl Overlay {
             (What::Inside { view }, _) => {
                 self.told_all(node, *view);
                 let directory = Directory::new(node.of.clone());
-                Made::File(view.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
+                let store = view.store().ok_or(Error::NotFound)?;
+                Made::File(store.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)
             }
         };
         Ok(self.keep(node, made))

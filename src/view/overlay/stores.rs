@@ -190,8 +190,8 @@ impl Overlay {
         if let Some(of) = store {
             self.stores.seen(&path, Some(of).filter(|of| self.tree.is_container(*of)));
         }
-        let Some(view) = self.view_in(node).filter(|view| view.makes_directories()) else { return Ok(()) };
-        if self.stores.covers(&path, is_directory, view.is_piece(name)) {
+        let Some(store) = self.view_in(node).and_then(|view| view.store()) else { return Ok(()) };
+        if self.stores.covers(&path, is_directory, store.is_piece(name)) {
             return Err(self.gone(&path, REPLACED));
         }
         if is_directory {
@@ -254,9 +254,9 @@ impl Overlay {
 
     /// There is nothing of that name; `is_gone` if the directory itself is not there any more.
     fn missing(&self, dir: NodeId, node: Option<&Node>, name: &[u8], is_gone: bool) -> Result<()> {
-        let view = self.view_in(node).filter(|view| view.makes_directories());
+        let store = self.view_in(node).and_then(|view| view.store());
         if let Some(node) = node.filter(|node| matches!(node.what, What::Face { .. })) {
-            return match view.is_some_and(|view| view.is_piece(name)) {
+            return match store.is_some_and(|store| store.is_piece(name)) {
                 true => Err(self.gone(&node.name, NO_PIECE)),
                 false => Ok(()),
             };
@@ -268,8 +268,8 @@ impl Overlay {
         if self.stores.had(&path) {
             return Err(self.gone(&path, GONE));
         }
-        let is_data = |view: &dyn View| is_gone || !view.is_own(name);
-        if view.is_some_and(is_data) && self.stores.lost(&path, is_gone) {
+        let is_data = store.is_some_and(|store| is_gone || !store.is_own(name));
+        if is_data && self.stores.lost(&path, is_gone) {
             return Err(self.gone(&path, REPLACED));
         }
         Ok(())

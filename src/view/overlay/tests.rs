@@ -102,21 +102,29 @@ impl View for Store {
     fn kind(&self) -> &'static str {
         "store"
     }
+
     fn extension(&self) -> &'static str {
         ""
     }
+
     fn shows(&self, about: &Description) -> bool {
         about.array.is_some()
     }
+
     fn face(&self, dataset: &Dataset) -> Result<Made> {
         Ok(Made::Directory(Arc::new(Two(dataset.content()?))))
     }
-    fn makes_directories(&self) -> bool {
-        true
+
+    fn store(&self) -> Option<&dyn super::super::Store> {
+        Some(self)
     }
+}
+
+impl super::super::Store for Store {
     fn beside(&self, directory: &Directory) -> &'static [&'static str] {
         if directory.is_container() { &[".all"] } else { &[] }
     }
+
     fn file_beside(&self, directory: &Directory, _: &str) -> Result<Content> {
         let mut found = Vec::new();
         walk(directory, &mut found)?;

@@ -61,14 +61,6 @@ impl View for Zarr {
         ""
     }
 
-    fn shown<'n>(&self, file_name: &'n [u8]) -> Cow<'n, [u8]> {
-        names::escaped(file_name)
-    }
-
-    fn meant<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
-        names::unescaped(name)
-    }
-
     fn shows(&self, about: &Description) -> bool {
         about.array.as_ref().is_some_and(description::can_hold)
     }
@@ -77,8 +69,18 @@ impl View for Zarr {
         Ok(Face::Directory(Arc::new(Store::with_random_access(dataset)?)))
     }
 
-    fn makes_directories(&self) -> bool {
-        true
+    fn store(&self) -> Option<&dyn super::Store> {
+        Some(self)
+    }
+}
+
+impl super::Store for Zarr {
+    fn shown<'n>(&self, file_name: &'n [u8]) -> Cow<'n, [u8]> {
+        names::escaped(file_name)
+    }
+
+    fn meant<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
+        names::unescaped(name)
     }
 
     fn beside(&self, directory: &Directory) -> &'static [&'static str] {
