@@ -19,7 +19,7 @@
 //! | `mirror` | directories of containers and other files as one tree |
 //! | `view` | other faces of datasets (npy, ...), and the tree that has them below `.views` |
 //! | `report` | what is told of a dataset: `rab info`, `rab ls --json` and the view of that |
-//! | `format` | trait `Format`, detection, and one file or folder for each format |
+//! | `format` | trait `Format` and what some formats can do besides, detection, and one folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `lines` | rows of named cells as text: CSV and lines of JSON |
 //! | `arrow` | Arrow IPC files around bytes that are there already |

@@ -457,7 +457,7 @@ fn directories_of_before_arrow_say_what_upgrades_them() {
     // As any other directory without containers.
     std::fs::remove_file(dir.path().join("recordings.msgpack.zst")).unwrap();
     let said = rab(&[&"ls", &dir.path()]);
-    assert!(said.code == 10 && said.err.contains("and Onda's tables"), "{said:?}");
+    assert!(said.code == 10 && said.err.contains("as those of some formats do"), "{said:?}");
 }
 
 const REWRITTEN: [&str; 14] = [
