@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use crate::Result;
 
@@ -26,12 +25,11 @@ impl<'a> Interruptible<'a> {
 impl Read for Interruptible<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PAUSE)) {
-                Ok(0) | Err(Errno::INTR) => {
-                    (self.go_on)().map_err(|error| io::Error::other(error.to_string()))?;
-                }
-                Ok(_) => return self.file.read(into),
-                Err(cause) => return Err(cause.into()),
+            let ready = poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PAUSE));
+            match ready.map_err(io::Error::from) {
+                Err(cause) if cause.kind() != io::ErrorKind::Interrupted => return Err(cause),
+                Ok(files) if files > 0 => return self.file.read(into),
+                Ok(_) | Err(_) => (self.go_on)().map_err(|error| io::Error::other(error.to_string()))?,
             }
         }
     }
