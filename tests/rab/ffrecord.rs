@@ -384,6 +384,18 @@ fn a_pipe_that_ends_within_a_record_leaves_nothing() {
     assert!(names(dir.path()).is_empty());
 }
 
+/// What was made of a record before its checksum was found to be wrong is not printed, nor is what it would have been.
+#[test]
+fn rows_of_a_damaged_record_are_left_out_whole() {
+    let file = sample("corrupt").join("last_sample_flip.ffr");
+    for options in [&["--as", "csv"][..], &["--json"]] {
+        let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"get", &file, &"records"];
+        all.extend(options.iter().map(|option| option as &dyn AsRef<OsStr>));
+        let said = rab(&all);
+        assert!(said.code == 12 && said.out.len() > 20 && !said.out.contains('\0'), "{options:?}: {said:?}");
+    }
+}
+
 /// A producer may be silent for hours; one signal is enough all the same.
 #[test]
 fn a_signal_ends_what_waits_for_a_silent_pipe() {
