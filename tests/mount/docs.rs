@@ -1,5 +1,6 @@
-//! The documents tell the truth: README's session is executed, the manual page names every option, and each
-//! promise of docs/semantics.md names tests that exist.
+//! The documents tell the truth: README's session is executed, the manual page names every option, the pages of the
+//! formats are alike and begin with examples that work, each promise of docs names tests that exist, and links lead
+//! somewhere.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -147,19 +148,126 @@ fn every_option_of_the_readme_exists() {
     }
 }
 
+/// The pages of docs with promises.
+const PROMISES: [&str; 2] = ["docs/semantics.md", "docs/views.md"];
+
+/// The formats that have a page of their own.
+const FORMATS: [&str; 6] = ["rab", "npz", "rawarray", "ffrecord", "onda", "awkward"];
+
+const HEADINGS: [&str; 6] =
+    ["What it is", "What you see when mounted", "Views", "Writing", "Limits", "What is not read"];
+
+fn page(format: &str) -> String {
+    format!("docs/formats/{format}.md")
+}
+
+fn pages() -> Vec<String> {
+    PROMISES.iter().map(|path| (*path).to_owned()).chain(FORMATS.map(page)).collect()
+}
+
+/// The tests that a text names: `file::test` of tests/mount, `rab/file::test` of tests/rab.
+fn tests_in(text: &str) -> Vec<&str> {
+    let is_test = |word: &&str| {
+        word.contains("::") && word.chars().all(|c| c.is_ascii_lowercase() || "_/:0123456789".contains(c))
+    };
+    text.split('`').skip(1).step_by(2).filter(is_test).collect()
+}
+
+fn exists(test: &str) -> bool {
+    let (file, name) = test.split_once("::").unwrap();
+    let path = match file.starts_with("rab/") {
+        true => format!("tests/{file}.rs"),
+        false => format!("tests/mount/{file}.rs"),
+    };
+    let source = document(&path);
+    let is_sample = |line: &str| line.starts_with("samples!(") && line.contains(name);
+    source.contains(&format!("fn {name}()")) || source.lines().any(is_sample)
+}
+
+/// A promise is an item of a list: its tests are at its end.
 #[test]
 fn every_promise_names_tests_that_exist() {
-    let text = document("docs/semantics.md");
-    let promises: Vec<&str> = text.split("\n- ").skip(1).collect();
-    assert!(promises.len() > 10);
-    for promise in promises {
-        let named: Vec<&str> = promise.split('`').filter(|word| word.contains("::")).collect();
-        assert!(!named.is_empty(), "no test executes: {promise}");
+    for path in pages() {
+        let text = document(&path);
+        let text = text.replace("`file::test`", "").replace("`rab/file::test`", "");
+        for promise in text.split("\n- ").skip(1) {
+            let promise = promise.split("\n#").next().unwrap();
+            assert!(!tests_in(promise).is_empty(), "{path}: no test executes: {promise}");
+        }
+        let named = tests_in(&text);
+        assert!(named.len() > 10, "{path} names {} tests", named.len());
         for test in named {
-            let (file, name) = test.split_once("::").unwrap();
-            let source = document(&format!("tests/mount/{file}.rs"));
-            let sample = source.lines().any(|line| line.starts_with("samples!(") && line.contains(name));
-            assert!(sample || source.contains(&format!("fn {name}()")), "there is no test {test}");
+            assert!(exists(test), "{path}: there is no test {test}");
+        }
+    }
+}
+
+/// Every page of a format has the same sections, and each of them but the first one names a test.
+#[test]
+fn the_pages_of_the_formats_are_alike() {
+    for format in FORMATS {
+        let text = document(&page(format));
+        let sections: Vec<&str> = text.split("\n## ").skip(1).collect();
+        let headings: Vec<&str> = sections.iter().map(|section| section.lines().next().unwrap()).collect();
+        assert_eq!(headings, HEADINGS, "{format}");
+        for section in sections.iter().skip(1) {
+            assert!(!tests_in(section).is_empty(), "{format}: no test executes: {section}");
+        }
+    }
+}
+
+/// The two lines that each page of a format begins with, in a directory with a sample of that format.
+#[test]
+fn the_examples_of_the_formats() {
+    let samples = [
+        ("rab", r#"cp rab/readme.rab "$to""#),
+        ("npz", r#"cp npz/small.npz "$to""#),
+        ("rawarray", r#"cp rawarray/python/f32_2d_3x4.ra "$to"/image.ra"#),
+        ("ffrecord", r#"cp ffrecord/variable_50.ffr "$to"/train.ffr"#),
+        (
+            "onda",
+            r#"cp -r onda/samples "$to" && for kind in signal annotation; do
+                cp onda/test.onda.$kind.arrow "$to"/run.onda.$kind.arrow; done"#,
+        ),
+        ("awkward", r#"cp awkward/multi_names.awkd "$to"/events.awkd"#),
+    ];
+    assert_eq!(samples.map(|(format, _)| format), FORMATS);
+    for (format, copy) in samples {
+        let text = document(&page(format));
+        let example = between(&text, "```sh\n", "```");
+        assert_eq!(example.lines().count(), 2, "{format}");
+        let work = scratch();
+        sh(&format!(r#"to=$1 && cd "$2"/.. && {copy}"#), &[&work.path(), &data("")]);
+        let script = format!("trap 'rab-mount -u m' EXIT\nset -e\n{example}");
+        let said = shell(&script, work.path());
+        assert!(said.code == 0 && !said.out.is_empty(), "{format}: {said:?}");
+    }
+}
+
+/// The anchor that GitHub makes of a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase().replace(' ', "-");
+    kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+}
+
+/// Links to files of the repository, and to their sections.
+#[test]
+fn links_lead_somewhere() {
+    for path in ["README.md".to_owned()].into_iter().chain(pages()) {
+        let text = document(&path);
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, section) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => Path::new(&path).to_owned(),
+                _ => Path::new(&path).parent().unwrap().join(file),
+            };
+            let target = document(&target.display().to_string());
+            let mut headings = target.lines().filter(|line| line.starts_with('#'));
+            let is_there = |line: &str| anchor(line.trim_start_matches('#').trim()) == section;
+            assert!(section.is_empty() || headings.any(is_there), "{path}: {link} leads nowhere");
         }
     }
 }
