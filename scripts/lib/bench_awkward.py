@@ -58,10 +58,9 @@ def awkward_jagged(bench):
             path = os.path.join(where, "offsets")
             offsets.append(os.path.getsize(path) / seconds(drain, path) / 1e6)
     return [
-        ("Awkward, 10M numbers in lists: mounted in", f"{median(mounts) * 1000:.0f} ms", "at most 100 ms"),
-        ("... their content, first read (as a plain file)", f"{median(contents):.1f} GB/s ({median(plains):.1f})",
-         "at least 1 GB/s"),
-        ("... their offsets, from compressed counts", f"{median(offsets):,.0f} MB/s", "at least 200 MB/s"),
+        ("Awkward, 10M numbers in lists: mounted in", f"{median(mounts) * 1000:.0f} ms"),
+        ("... their content, first read (as a plain file)", f"{median(contents):.1f} GB/s ({median(plains):.1f})"),
+        ("... their offsets, from compressed counts", f"{median(offsets):,.0f} MB/s"),
     ]
 
 
@@ -76,4 +75,4 @@ def awkward_json_lines(bench):
             path = os.path.join(where, ".views/jsonl/.jsonl")
             start = time.perf_counter()
             rates.append(drain(path) / (time.perf_counter() - start) / 1e6)
-    return [("Awkward as JSON lines, first read", f"{median(rates):,.0f} MB/s", "at least 20 MB/s")]
+    return [("Awkward as JSON lines, first read", f"{median(rates):,.0f} MB/s")]

@@ -48,8 +48,7 @@ def directory_of_many_containers(bench):
             listing(where)
             times.append((time.perf_counter() - start, there))
     total, there = min(times)
-    return [(f"mount of a directory of {count:,} containers until ls answers", f"{median([t for t, _ in times]):.2f} s",
-             f"at most 0.2 s + 1.5x {there:.2f} s = {0.2 + 1.5 * there:.2f} s")]
+    return [(f"mount of a directory of {count:,} containers until ls answers", f"{median([t for t, _ in times]):.2f} s")]
 
 
 def twin(bench, source, count):
@@ -94,11 +93,10 @@ def walk_of_containers(bench):
             daemon = bench.daemon(where)
             sizes.append(resident(daemon))
             open_files.append(len(os.listdir(f"/proc/{daemon}/fd")))
-    target = "at most 3 s" if not bench.quick else "at most 0.6 s"
-    return [(f"find over {count:,} containers of 10 datasets, cold", f"{median(cold):.2f} s", target),
-            ("the same, warm", f"{median(again):.2f}x the disk", "at most 1.5x"),
-            ("resident memory of its daemon after 8 readers at random", f"{median(sizes):.0f} MiB", "at most 448 MiB"),
-            ("files that it has open then", f"{median(open_files):.0f}", "at most 512 and a few of its own")]
+    return [(f"find over {count:,} containers of 10 datasets, cold", f"{median(cold):.2f} s"),
+            ("the same, warm", f"{median(again):.2f}x the disk"),
+            ("resident memory of its daemon after 8 readers at random", f"{median(sizes):.0f} MiB"),
+            ("files that it has open then", f"{median(open_files):.0f}")]
 
 
 @row
@@ -116,7 +114,7 @@ def memory_for_archives(bench):
     with bench.mount(source) as where:
         shell('find "$1"')(where)
         size = resident(bench.daemon(where))
-    return [(f"resident memory of its daemon after find over {count:,} NPZ of 1 KiB", f"{size:.0f} MiB", "at most 64 MiB")]
+    return [(f"resident memory of its daemon after find over {count:,} NPZ of 1 KiB", f"{size:.0f} MiB")]
 
 
 @row
@@ -133,4 +131,4 @@ def small_containers(bench):
                 os.read(fd, 4096)
                 os.close(fd)
             rates.append(count / (time.perf_counter() - start))
-    return [(f"{count:,} small containers opened, read and closed, cold", f"{median(rates):,.0f}/s", "at least 3,000/s")]
+    return [(f"{count:,} small containers opened, read and closed, cold", f"{median(rates):,.0f}/s")]

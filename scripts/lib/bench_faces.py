@@ -59,8 +59,8 @@ def npy_view(bench):
             with bench.mount(source) as where:
                 first[work] = seconds(work, where)
         firsts.append(first[of_view] / first[of_bytes])
-    rows = [("npy view of 1 GiB, np.load and sum, warm", f"{median(ratios):.2f}x the bytes", "at most 1.05x"),
-            ("the same, first time", f"{median(firsts):.2f}x the bytes", "at most 1.05x")]
+    rows = [("npy view of 1 GiB, np.load and sum, warm", f"{median(ratios):.2f}x the bytes"),
+            ("the same, first time", f"{median(firsts):.2f}x the bytes")]
     with bench.mount(source) as where:
         part = os.path.join(where, ".views", "npy", f"{name}[::8, ::8, 5].npy")
         pid = bench.daemon(where)
@@ -68,7 +68,7 @@ def npy_view(bench):
         taken = seconds(np.load, part)
         count = (side // 8) ** 2
         rows.append((f"a part of {count} elements far from each other, bytes read for each",
-                     f"{(read_by(pid) - before) / count:.0f} ({taken * 1000:.0f} ms)", "at most 4096"))
+                     f"{(read_by(pid) - before) / count:.0f} ({taken * 1000:.0f} ms)"))
     return rows
 
 
@@ -99,9 +99,9 @@ def csv_view(bench):
             f.seek(-4096, os.SEEK_END)
             assert len(f.read()) == 4096
     last, _ = timed(bench, sparse, "csv", tail, 5)
-    return [("CSV view of float32, dd", f"{size / taken / 1e6:.0f} MB/s of text", "at least 150 MB/s"),
-            ("CSV view of 100 GB, stat", f"{at_once * 1000:.2f} ms", "under 1 ms"),
-            ("CSV view of 100 GB, its last 4 KiB", f"{last * 1000:.1f} ms", "")]
+    return [("CSV view of float32, dd", f"{size / taken / 1e6:.0f} MB/s of text"),
+            ("CSV view of 100 GB, stat", f"{at_once * 1000:.2f} ms"),
+            ("CSV view of 100 GB, its last 4 KiB", f"{last * 1000:.1f} ms")]
 
 
 def stretch(path):
@@ -119,4 +119,4 @@ def png_view(bench):
     source = bench.made(f"image-{side}.ra", lambda path: ra(path, values()))
     warm(source)
     taken, _ = timed(bench, source, "png", dd, 3)
-    return [(f"PNG view of {side} x {side} uint16", f"{taken:.2f} s", "under 1 s")]
+    return [(f"PNG view of {side} x {side} uint16", f"{taken:.2f} s")]

@@ -187,28 +187,27 @@ def first_and_second(bench, container):
 def compressed_through(bench):
     lines = []
     for what, container, mib in all_packed(bench):
-        others = {"flate2 in one process": (lambda: inflate(bench, container), 0.95),
-                  "Python's zlib": (lambda: seconds(through_zlib, container), 2)}
+        others = {"flate2 in one process": lambda: inflate(bench, container),
+                  "Python's zlib": lambda: seconds(through_zlib, container)}
         if rapidgzip():
             gz = gzipped(bench, container)
             warm(gz)
-            others["rapidgzip -P 1"] = (lambda: through_rapidgzip(gz), 1)
+            others["rapidgzip -P 1"] = lambda: through_rapidgzip(gz)
         warm(container)
         ours, gains, ratios = [], [], {name: [] for name in others}
         for _ in range(bench.repeat):
             first, second = first_and_second(bench, container)
             ours.append(first)
             gains.append(first / second)
-            for name, (theirs, _) in others.items():
+            for name, theirs in others.items():
                 ratios[name].append(theirs() / first)
-        for name, (_, target) in others.items():
-            lines.append((f"{what}, first dd bs=1M, against {name}", f"{median(ratios[name]):.2f}x its speed",
-                          f"at least {target}x"))
+        for name in others:
+            lines.append((f"{what}, first dd bs=1M, against {name}", f"{median(ratios[name]):.2f}x its speed"))
         if not rapidgzip():
-            lines.append((f"{what}, first dd bs=1M, against rapidgzip -P 1", "not to be had here", "at least 1x"))
+            lines.append((f"{what}, first dd bs=1M, against rapidgzip -P 1", "not available here"))
         rate, gain = mib / median(ours), median(gains)
-        lines.append((f"{what}, second dd, against the first", f"{gain:.2f}x its speed", "at least 1.8x"))
-        lines.append(("first and second", f"{rate:.0f} and {rate * gain:.0f} MiB/s", ""))
+        lines.append((f"{what}, second dd, against the first", f"{gain:.2f}x its speed"))
+        lines.append(("first and second", f"{rate:.0f} and {rate * gain:.0f} MiB/s"))
     return lines
 
 
@@ -293,12 +292,12 @@ def compressed_at_random(bench):
                 readers += [Reader(os.path.join(again, "x"))] if options else []
                 ours, *others = at_random(bench, readers, mib)
         name = f"{what}, pread of 4 KiB at random after indexing"
-        theirs = f"{ours / others[0]:.2f}x its time" if peer else "not to be had here"
-        mounted = f"{others[-1] / ours:.2f}x the time" if options else "not to be had here"
-        lines += [(name, f"{ours:.0f} us", "at most 800 us"),
-                  ("the same, against indexed_gzip", theirs, "at most 0.4x"),
-                  ("the same, after mounting again", mounted, "at most 1x"),
-                  ("index of it, for each GiB decoded", index, "at most 32 MiB")]
+        theirs = f"{ours / others[0]:.2f}x its time" if peer else "not available here"
+        mounted = f"{others[-1] / ours:.2f}x the time" if options else "not available here"
+        lines += [(name, f"{ours:.0f} us"),
+                  ("the same, against indexed_gzip", theirs),
+                  ("the same, after mounting again", mounted),
+                  ("index of it, for each GiB decoded", index)]
     return lines
 
 
@@ -326,7 +325,7 @@ def sizes_of_texts(bench):
             ours = seconds(run, "ls", "-l", where)
         ratios.append(inflate(bench, container) / ours)
     return [(f"ls -l of 200 compressed texts of {size // 1024} KiB, first time, against one thread decoding them",
-             f"{median(ratios):.2f}x its speed", "at least 1.8x")]
+             f"{median(ratios):.2f}x its speed")]
 
 
 @row
@@ -353,4 +352,4 @@ def memory_of_readers(bench):
             reader.join()
         most = peak(bench.daemon(where))
     return [(f"most memory while 8 readers work at random on {20 * size // MIB} MiB, cache 64M and index 64M",
-             f"{most:.0f} MiB", "at most 192 MiB")]
+             f"{most:.0f} MiB")]

@@ -70,10 +70,10 @@ def packing(bench):
     for path in (out, copied, folder):
         removed(path)
     size = f"{bench.mib} MiB"
-    return [(f"rab pack of an array of {size}, checksum and disk included", f"{median(pack):.2f}x cp + sync", "at most 1.3x"),
-            (f"rab unpack of the same, with sync", f"{median(unpack):.2f}x cp + sync", "at most 1.3x"),
-            ("rab verify of the same", f"{median(verify):.2f} GB/s", "at least 1.2 GB/s"),
-            ("memory of pack, unpack and verify", ", ".join(f"{mib:.0f}" for mib in most) + " MiB", "under 64 MiB")]
+    return [(f"rab pack of an array of {size}, checksum and disk included", f"{median(pack):.2f}x cp + sync"),
+            (f"rab unpack of the same, with sync", f"{median(unpack):.2f}x cp + sync"),
+            ("rab verify of the same", f"{median(verify):.2f} GB/s"),
+            ("memory of pack, unpack and verify", ", ".join(f"{mib:.0f}" for mib in most) + " MiB")]
 
 
 def max_of(result, most):
@@ -102,9 +102,9 @@ def compressing(bench):
             pigz.append(two / there)
         size = os.path.getsize(out) / os.path.getsize(bench.path("pigz.gz"))
         what = f"rab pack --compress=6 of {mib} MiB {kind}, two jobs"
-        lines += [(what, f"{median(one):.2f}x as fast as one job", "at least 1.7x"),
-                  ("the same against pigz -6 -p 2", f"{median(pigz):.2f}x its time, {size:.3f}x its size", "at most 1x, 0.98 to 1.02"),
-                  ("its memory", f"{memory:.0f} MiB", "under 64 MiB")]
+        lines += [(what, f"{median(one):.2f}x as fast as one job"),
+                  ("the same against pigz -6 -p 2", f"{median(pigz):.2f}x its time, {size:.3f}x its size"),
+                  ("its memory", f"{memory:.0f} MiB")]
     removed(out), removed(bench.path("pigz.gz"))
     return lines
 
@@ -123,7 +123,7 @@ def listing_with_rab(bench):
     source = bench.made(f"many-{bench.many}.rab", make)
     warm(source)
     lines = []
-    for options, target in ((), "at most 1.5 s"), (("-l",), ""):
+    for options in (), ("-l",):
         times = [measured(rab(bench), "ls", *options, source)[0] for _ in range(bench.repeat)]
-        lines.append((" ".join(("rab ls", *options, f"of {bench.many:,} datasets")), f"{median(times):.2f} s", target))
+        lines.append((" ".join(("rab ls", *options, f"of {bench.many:,} datasets")), f"{median(times):.2f} s"))
     return lines

@@ -1,6 +1,5 @@
-//! The documents tell the truth: README's session is executed, the manual page names every option, the pages of the
-//! formats are alike and begin with examples that work, each promise of docs names tests that exist, and links lead
-//! somewhere.
+//! The documents are true: README's sessions are executed, the manual page names every option, the pages of the
+//! formats are alike and begin with examples that work, each promise names tests that exist, and links lead somewhere.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,47 +39,28 @@ fn shell(command: &str, folder: &Path) -> Said {
         .env("LC_ALL", "C.UTF-8"))
 }
 
-/// The text between two others.
-fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
-    text.split(before).nth(1).unwrap().split(after).next().unwrap()
-}
-
-/// A line that begins with an exclamation mark is one for the shell.
-#[test]
-fn the_notebook_of_the_readme() {
-    let readme = document("README.md");
-    let (cell, printed) = (between(&readme, "```python\n", "```"), between(&readme, "```text\n", "```"));
-    let python = cell.lines().map(|line| match line.strip_prefix('!') {
-        Some(command) => format!("subprocess.run({command:?}, shell=True, check=True)\n"),
-        None => format!("{line}\n"),
-    });
-    let work = scratch();
-    std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
-    std::fs::write(work.path().join("cell.py"), format!("import subprocess\n{}", python.collect::<String>()))
-        .unwrap();
-    let said = shell("python cell.py; code=$?; rab-mount -u readme && exit $code", work.path());
-    assert_eq!((said.code, said.out.as_str()), (0, printed), "{}", said.err);
-    assert_eq!(cell.lines().count(), 5);
-}
-
 #[test]
 fn the_sessions_of_the_readme() {
     let readme = document("README.md");
     let blocks = readme.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let steps: Vec<_> = blocks.filter(|block| block.starts_with("$ rab-mount")).flat_map(session).collect();
-    assert!(steps.len() >= 9);
+    let steps: Vec<_> = blocks.flat_map(session).collect();
+    assert!(steps.len() >= 15);
     let work = scratch();
-    let at = |name: &str| work.path().join(name);
-    std::fs::copy(data("readme.rab"), at("readme.rab")).unwrap();
-    std::fs::create_dir_all(at("data/run7")).unwrap();
-    std::fs::copy(data("readme.rab"), at("data/run7/readme.rab")).unwrap();
-    std::fs::write(at("data/notes.txt"), "notes").unwrap();
+    std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
     for (command, printed) in steps {
-        // `cd x && ...` is one step of a reader's shell, and does not outlive it here.
         let said = shell(&command, work.path());
         assert_eq!((said.code, said.out.as_str()), (0, printed.as_str()), "{command}: {}", said.err);
     }
-    assert_eq!(names(work.path()), ["data", "readme.rab"]);
+    for mountpoint in ["weights", "mnt"] {
+        assert!(!work.path().join(mountpoint).exists(), "{mountpoint} is still there");
+    }
+}
+
+#[test]
+fn the_picture_of_the_readme_shows_what_is_printed() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/record-session");
+    let said = shell(&format!("{script:?} --check"), scratch().path());
+    assert_eq!(said.code, 0, "run scripts/record-session: {}{}", said.out, said.err);
 }
 
 /// The option names in a text: `-x` and `--long-name` at the start of a word.
@@ -128,22 +108,24 @@ fn the_manual_page_is_well_formed() {
 }
 
 #[test]
-fn exit_codes_are_the_same_in_help_manual_and_readme() {
-    let (page, readme) = (document("man/rab-mount.1"), document("README.md"));
+fn exit_codes_are_the_same_in_help_and_manual() {
+    let page = document("man/rab-mount.1");
     let status = page.split(".SH EXIT STATUS").nth(1).or(page.split(".SH \"EXIT STATUS\"").nth(1)).unwrap();
-    let line = readme.split("Exit codes:").nth(1).unwrap().split("\n\n").next().unwrap();
     for code in ["0", "1", "2", "3", "10", "11", "12", "20", "21"] {
         assert!(help().contains(&format!("\n{code:>4}  ")), "{code} is not in --help");
         assert!(status.contains(&format!("\n.B {code}\n")), "{code} is not in the manual page");
-        assert!(line.contains(&format!(" {code} ")), "{code} is not in README.md");
     }
 }
 
+/// In its prose; the sessions are executed.
 #[test]
 fn every_option_of_the_readme_exists() {
     let readme = document("README.md");
-    let table = readme.split("| option | |").nth(1).unwrap().split("\n\n").next().unwrap();
-    for option in options(table) {
+    let lines = readme.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
+    let of_mount = lines.filter(|code| code.starts_with('-') || code.starts_with("rab-mount"));
+    let named: BTreeSet<String> = of_mount.flat_map(options).collect();
+    assert!(named.len() >= 4, "{named:?}");
+    for option in named {
         assert!(introduced().contains(&option), "{option}");
     }
 }

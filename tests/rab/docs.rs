@@ -1,11 +1,11 @@
-//! The manual page names every verb and option of --help, and no other; README's examples work.
+//! The manual page names every verb and option of --help, and no other.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use crate::RAB;
-use crate::kit::{data, run, scratch, try_sh};
+use crate::kit::{run, try_sh};
 
 fn document(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect(path)
@@ -81,22 +81,4 @@ fn exit_codes_are_the_same_in_help_and_manual() {
         assert!(help(&[]).contains(&format!("\n{code:>4}  ")), "{code} is not in --help");
         assert!(status.contains(&format!("\n.B {code}\n")), "{code} is not in the manual page");
     }
-}
-
-#[test]
-fn the_session_of_the_readme() {
-    let readme = document("README.md");
-    let section = readme.split("## The rab command").nth(1).expect("a section");
-    let block = section.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let work = scratch();
-    std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
-    let path = format!("{}:{}", Path::new(RAB).parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let mut steps = 0;
-    for step in block.split("$ ").skip(1) {
-        let (command, printed) = step.split_once('\n').unwrap();
-        let said = run(Command::new("bash").args(["-c", command]).current_dir(&work).env("PATH", &path));
-        assert_eq!((said.code, said.out.as_str()), (0, printed), "{command}: {}", said.err);
-        steps += 1;
-    }
-    assert!(steps >= 4);
 }
