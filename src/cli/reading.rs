@@ -43,36 +43,35 @@ impl Opening {
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
-    /// The container's format, which is then not looked for: Awkward, FFRecord, NPZ, Onda, RAB, RawArray
+    /// Read the container as this format instead of detecting it
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(formats))]
     pub format: Option<String>,
 
-    /// What elements are where the container does not tell (RawArray's user structs): 'S12,u4,8f8'
+    /// The element type of data whose container does not record it (user structs of RawArray): 'S12,u4,8f8'
     ///
-    /// NumPy's comma syntax: types with their sizes in bytes (b1, i1 to i8, u1 to u8, f2 to f8, c8, c16), texts (S12
-    /// of bytes, U12 of characters) and V12 for anything else, each with a number before it if it is repeated. Byte
-    /// orders are < and >; without one it is the container's.
+    /// numpy's comma syntax: types with their size in bytes (b1, i1 to i8, u1 to u8, f2 to f8, c8, c16), text (S12 for
+    /// bytes, U12 for characters) and V12 for anything else, each with an optional count in front. Byte orders are <
+    /// and >; without one it is the container's.
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<String>,
 
-    /// Do not compare checksums when data is read (FFRecord's, of each record)
+    /// Do not compare checksums when data is read (FFRecord has one for each record)
     ///
-    /// What is not right is then handed out as it is.
+    /// Damaged bytes are then returned as they are.
     #[arg(long)]
     pub no_verify: bool,
 
-    /// Follow what leads out of the directory: symbolic links in a directory, and files that a container names
+    /// Follow symbolic links that lead out of the directory, and open files elsewhere that a container names (Onda)
     ///
-    /// Links that stay inside are followed always, unless they lead to a directory that they lie in. What is not
-    /// followed is shown as a link. Of a container whose data is in other files (Onda), those beside it and below are
-    /// read always; only regular files are.
+    /// Without it only what lies in the directory is opened; links that stay inside are always followed.
     #[arg(long)]
     pub follow_outside: bool,
 
-    /// Decode data of this format (Onda's file_format) with a program: 'flac=flac -dcs -' (may be given again)
+    /// Decode data in a format that is not built in (Onda's file_format) with a program: 'flac=flac -dcs -' (may be
+    /// given again)
     ///
-    /// The program gets the whole file on its standard input and writes the samples, interleaved and little-endian, to its
-    /// standard output; it is run without a shell, once for each file, for ten minutes at most.
+    /// The program gets the whole file on standard input and writes the samples, interleaved and little-endian, to
+    /// standard output. It is run without a shell, once for each file, for at most ten minutes.
     #[arg(long, value_name = "FORMAT=COMMAND", value_parser = decoder)]
     pub decoder: Vec<(String, String)>,
 }

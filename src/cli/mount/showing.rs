@@ -14,61 +14,61 @@ use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
 use crate::{Error, Result, view};
 
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Containers and directories")]
+#[command(next_help_heading = SHOWN)]
 pub struct ShowingOptions {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// List the datasets that have this face by it, as NAME.npy, in place of their bytes
+    /// List datasets in this form, as NAME.npy for example, instead of as raw bytes
     ///
-    /// Those that have not stay what they are. All faces of all datasets are reachable under .views/KIND always.
-    #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(view::kinds()))]
+    /// Datasets that do not have the form stay as they are. All forms are always available below .views/KIND.
+    #[arg(help_heading = SHOWN, long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(view::kinds()))]
     pub kind: Option<String>,
 
-    /// Say in extended attributes what datasets are: user.dtype, user.shape, user.order, user.units,
-    /// user.compression, user.format and user.checksum
-    #[arg(long)]
+    /// Describe datasets in extended attributes: user.dtype, user.shape, user.order, user.units, user.compression,
+    /// user.format and user.checksum
+    #[arg(help_heading = SHOWN, long)]
     pub xattr: bool,
 
-    /// The sources' trees as one: of two files of one name that of the later source is shown
+    /// Merge the sources' trees into one; of two files with the same name the later source's is shown
     ///
-    /// Directories of one name are merged. What is hidden is named in the log when it is met.
-    #[arg(long)]
+    /// The log names what is hidden when it is met.
+    #[arg(help_heading = SHOWN, long)]
     pub union: bool,
 
-    /// In a directory: leave out the extension of a container where no other file would be called the same
-    #[arg(long)]
+    /// Leave out the extension of a container where no other file has the resulting name
+    #[arg(help_heading = DIRECTORIES, long)]
     pub strip_ext: bool,
 
-    /// In a directory: show containers only, no other files
-    #[arg(long)]
+    /// Show containers only, no other files
+    #[arg(help_heading = DIRECTORIES, long)]
     pub only_containers: bool,
 
-    /// In a directory: show N levels, 1 for its own files only
-    #[arg(long, value_name = "N", value_parser = depth)]
+    /// Show N levels; 1 is the files of the directory itself
+    #[arg(help_heading = DIRECTORIES, long, value_name = "N", value_parser = depth)]
     pub max_depth: Option<u32>,
 
-    /// In a directory: show only files that match this pattern (may be given again)
+    /// Show only files that match (may be given again)
     ///
-    /// A pattern without a slash is compared with the file's name, one with a slash with its path below SOURCE;
-    /// * does not match a slash, ** does.
-    #[arg(long, value_name = "GLOB")]
+    /// A pattern without a slash is compared with the name of the file, one with a slash with its path below SOURCE; *
+    /// does not match a slash, ** does.
+    #[arg(help_heading = DIRECTORIES, long, value_name = "GLOB")]
     pub include: Vec<String>,
 
-    /// In a directory: do not show files and directories that match this pattern (may be given again)
-    #[arg(long, value_name = "GLOB")]
+    /// Hide files and directories that match (may be given again)
+    #[arg(help_heading = DIRECTORIES, long, value_name = "GLOB")]
     pub exclude: Vec<String>,
 
-    /// In a directory: how many containers and files are open at a time [default: 512]
+    /// How many containers and files are open at a time [default: 512]
     ///
-    /// The one that was not used for longest is closed, and opened again when it is needed.
-    #[arg(long, value_name = "N", value_parser = count)]
+    /// The least recently used one is closed, and reopened when it is needed.
+    #[arg(help_heading = DIRECTORIES, long, value_name = "N", value_parser = count)]
     pub max_open: Option<usize>,
 
-    /// In a directory: seconds until changes on disk show at the latest [default: 5]
+    /// How long changes on disk may take to show [default: 5]
     ///
-    /// 0 looks at the disk at every look-up.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// With 0 every lookup asks the disk.
+    #[arg(help_heading = DIRECTORIES, long, value_name = "SECONDS", value_parser = seconds)]
     pub refresh: Option<Duration>,
 }
 
