@@ -39,6 +39,11 @@ fn shell(command: &str, folder: &Path) -> Said {
         .env("LC_ALL", "C.UTF-8"))
 }
 
+/// The text between two others.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    text.split(before).nth(1).unwrap().split(after).next().unwrap()
+}
+
 #[test]
 fn the_sessions_of_the_readme() {
     let readme = document("README.md");

@@ -13,6 +13,10 @@ use crate::mirror::Filter;
 use crate::mount::config::{DEFAULT_MAX_OPEN, DEFAULT_REFRESH, Showing};
 use crate::{Error, Result, view};
 
+// Headings of --help.
+const SHOWN: &str = "What is shown";
+const DIRECTORIES: &str = "Directories of containers";
+
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = SHOWN)]
 pub struct ShowingOptions {
