@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use tempfile::SpooledTempFile;
@@ -14,7 +14,11 @@ use super::npz::Npz;
 use super::write::{Step, Watched};
 use crate::error::Place;
 use crate::format::target::input::set_aside;
+use crate::source::interruptible::{self, Interruptible};
 use crate::{Error, Result};
+
+/// As much as a pipe holds.
+const BUFFER: usize = 64 << 10;
 
 pub struct Opened<'s> {
     /// Where files without name may be.
@@ -38,7 +42,7 @@ impl<'s> Opened<'s> {
             return Ok(());
         }
         let failure = RefCell::new(None);
-        let stdin = Watched { input: Box::new(io::stdin().lock()), failure: &failure, step };
+        let stdin = Watched { input: stdin(step)?, failure: &failure, step };
         let aside = set_aside(stdin, self.scratch);
         if let Some(cause) = failure.take() {
             return Err(Error::inside(&cause).cloned().unwrap_or_else(|| input.unread(cause)));
@@ -48,10 +52,10 @@ impl<'s> Opened<'s> {
     }
 
     /// The bytes of an input, from the first on.
-    pub fn open<'a>(&'a mut self, input: &'a Input) -> Result<Box<dyn Read + 'a>> {
+    pub fn open<'a>(&'a mut self, input: &'a Input, step: Step<'a>) -> Result<Box<dyn Read + 'a>> {
         match input {
             Input::Stdin => match &mut self.stdin {
-                None => Ok(Box::new(io::stdin().lock())),
+                None => stdin(step),
                 Some(kept) => {
                     kept.rewind().map_err(|cause| Error::read(Place::file(self.scratch), cause))?;
                     Ok(Box::new(kept))
@@ -78,4 +82,10 @@ impl<'s> Opened<'s> {
             }
         }
     }
+}
+
+/// Standard input; an error of `step` ends a read that waits.
+fn stdin(step: Step<'_>) -> Result<Box<dyn Read + '_>> {
+    let stdin = interruptible::stdin().map_err(|cause| Input::Stdin.unread(cause))?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER, Interruptible::new(stdin, move || step(0)))))
 }

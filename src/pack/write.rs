@@ -12,8 +12,8 @@ use crate::format::target::input::Utf8;
 use crate::format::target::{NewContainer, NewDataset, What};
 use crate::{Error, Result};
 
-/// Gets the numbers of bytes that were read, and may end it.
-pub type Step<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
+/// Gets the numbers of bytes that were read, 0 while an input has none yet, and may end it.
+pub type Step<'a> = &'a dyn Fn(u64) -> Result<()>;
 
 /// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
 /// `step` is told how many bytes were read, and may end it. Returns what the container cannot hold.
@@ -81,7 +81,7 @@ fn add_as(
     step: Step<'_>,
 ) -> Result<Added> {
     let (failure, scratch) = (RefCell::new(None), opened.scratch());
-    let mut watched = Watched { input: opened.open(&dataset.input)?, failure: &failure, step };
+    let mut watched = Watched { input: opened.open(&dataset.input, step)?, failure: &failure, step };
     let mut bad_at = None;
     let added = match (&dataset.turned, new.what) {
         (Some(array), _) => transpose::turned(&mut watched, array, scratch)

@@ -5,6 +5,7 @@
 //! no longer be those that were opened.
 
 mod file;
+pub mod interruptible;
 mod mapped;
 #[cfg(test)]
 pub mod memory;

@@ -2,18 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use nix::unistd::Pid;
 use rab::ffrecord::{Framing, Packing, Reader, Writer, pack_files, pack_folder};
 use rab::{Archive, Options};
 use serde_json::Value;
 
-use crate::kit::{Signal, eventually, interpreter, kill, names, python, scratch, sh, try_sh};
+use crate::kit::{interpreter, names, python, scratch, sh, try_sh};
 use crate::{RAB, good, rab};
 
 fn sample(name: &str) -> PathBuf {
@@ -393,32 +389,6 @@ fn rows_of_a_damaged_record_are_left_out_whole() {
         all.extend(options.iter().map(|option| option as &dyn AsRef<OsStr>));
         let said = rab(&all);
         assert!(said.code == 12 && said.out.len() > 20 && !said.out.contains('\0'), "{options:?}: {said:?}");
-    }
-}
-
-/// A producer may be silent for hours; one signal is enough all the same.
-#[test]
-fn a_signal_ends_what_waits_for_a_silent_pipe() {
-    for (framing, signal) in [("lines", Signal::SIGINT), ("length32", Signal::SIGTERM)] {
-        let dir = scratch();
-        let out = dir.path().join("out.ffr");
-        let mut child = Command::new(RAB)
-            .args(["pack".as_ref(), out.as_os_str(), "-".as_ref(), "--records".as_ref(), framing.as_ref()])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        pipe.write_all(b"\x01\0\0\0\n").unwrap();
-        let is_of_out = |file: fs::DirEntry| fs::read_link(file.path()).is_ok_and(|to| to.starts_with(&dir));
-        let files = format!("/proc/{}/fd", child.id());
-        eventually("a temporary file is open", || {
-            fs::read_dir(&files).unwrap().any(|file| is_of_out(file.unwrap()))
-        });
-        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
-        let status = child.wait().unwrap();
-        assert_eq!(ExitStatusExt::signal(&status), Some(signal as i32), "{status}");
-        assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
-        drop(pipe);
     }
 }
 

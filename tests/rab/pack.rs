@@ -2,14 +2,18 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::kit::{Mount, Said, data, names, python, run, scratch, sh, try_sh};
+use crate::kit::{Mount, Said, Signal, data, eventually, kill, names, python, run, scratch, sh, try_sh};
 use crate::{RAB, SAMPLES, good, of_many_aliases, rab};
 
 /// The datasets as `rab ls --json` tells them.
@@ -467,6 +471,65 @@ fn nothing_is_left_when_it_is_stopped() {
     assert_eq!(said.out, "1\n143\n", "{said:?}");
     assert_eq!(fs::read(dir.path().join("x.rab")).unwrap(), b"old\n");
     assert_eq!(names(dir.path()), ["fifo", "x.rab"]);
+}
+
+/// A producer may be silent for hours; one signal is enough all the same.
+#[test]
+fn a_signal_ends_what_waits_for_a_silent_pipe() {
+    let cases: [(&[&str], Signal); 7] = [
+        (&["pack", "out.ffr", "-", "--records", "lines"], Signal::SIGINT),
+        (&["pack", "out.ffr", "-", "--records", "length32"], Signal::SIGTERM),
+        // Nobody has opened its other end.
+        (&["pack", "out.ffr", "fifo", "--records", "lines"], Signal::SIGINT),
+        (&["pack", "out.rab", "-", "--name", "x"], Signal::SIGINT),
+        (&["pack", "out.npz", "-", "--text"], Signal::SIGTERM),
+        (&["add", "old.rab", "-"], Signal::SIGHUP),
+        (&["add", "old.rab", "-", "--text"], Signal::SIGINT),
+    ];
+    for (arguments, signal) in cases {
+        let dir = scratch();
+        sh(r#"mkfifo "$1/fifo""#, &[&dir.path()]);
+        let old = dir.path().join("old.rab");
+        fs::copy(data("readme.rab"), &old).unwrap();
+        let mut command = Command::new(RAB);
+        let mut child = command
+            .args(arguments)
+            .current_dir(&dir)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        pipe.write_all(b"\x01\0\0\0\n").unwrap();
+        let files = format!("/proc/{}/fd", child.id());
+        let is_fifo = |file: fs::DirEntry| fs::read_link(file.path()).is_ok_and(|to| to.ends_with("fifo"));
+        eventually("it waits for its input", || match arguments.contains(&"fifo") {
+            true => fs::read_dir(&files).unwrap().flatten().any(is_fifo),
+            false => rustix::io::ioctl_fionread(&pipe).unwrap() == 0,
+        });
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let mut status = None;
+        for _ in 0..200 {
+            status = child.try_wait().unwrap();
+            if status.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        child.kill().unwrap();
+        assert_eq!(status.and_then(|status| status.signal()), Some(signal as i32), "{arguments:?}");
+        assert_eq!(names(dir.path()), ["fifo", "old.rab"], "{arguments:?}");
+        assert_eq!(fs::read(&old).unwrap(), fs::read(data("readme.rab")).unwrap());
+    }
+}
+
+/// Its writer comes late.
+#[test]
+fn a_fifo_is_read_to_its_end() {
+    let dir = scratch();
+    let script = r#"cd "$2"; mkfifo fifo; "$1" pack out.ffr fifo --lines & sleep 0.3
+        (echo one; sleep 0.3; echo two) > fifo; wait $! && "$1" cat out.ffr 'records/*'"#;
+    assert_eq!(sh(script, &[&RAB, &dir.path()]), "onetwo");
 }
 
 #[test]

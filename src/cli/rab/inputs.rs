@@ -137,11 +137,11 @@ impl Inputs {
 pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: &Stop) -> Result<()> {
     plan.notes.iter().for_each(|note| warn(note));
     let progress = Progress::new(plan.len());
-    let step = &mut |bytes| {
+    let step = |bytes| {
         progress.add(bytes);
         stop.go_on()
     };
-    let written = pack::write(plan, to, directory(target), step);
+    let written = pack::write(plan, to, directory(target), &step);
     drop(progress);
     written?.iter().for_each(|note| warn(note));
     Ok(())

@@ -3,15 +3,13 @@
 //! known before, the data goes into a temporary file of its own and is copied behind them in the end (by the
 //! kernel, which shares the blocks where it can).
 //!
-//! `container` is the writer as one of those of all formats; `pack` makes files of files and pipes (which are
-//! read as `interruptible`), divided into records by their `framing`, into a directory of `shards` too; `folder`
-//! of a directory. `unpacked` finds the records in a directory that they were unpacked into.
+//! `container` is the writer as one of those of all formats; `pack` makes files of files and pipes, divided into
+//! records by their `framing`, into a directory of `shards` too; `folder` of a directory. `unpacked` finds the records in a directory that they were unpacked into.
 
 mod container;
 mod folder;
 mod framing;
 mod input;
-mod interruptible;
 mod pack;
 mod shards;
 mod tables;

@@ -3,14 +3,13 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use super::framing::{Frames, Framing};
-use super::interruptible::Interruptible;
 use super::shards::Shards;
 use super::{Passed, Writer, input};
 use crate::error::Place;
+use crate::source::interruptible::{self, Interruptible};
 use crate::{Error, Result};
 
 /// How files become records.
@@ -110,8 +109,8 @@ fn place(input: &Path) -> Place {
 
 fn open(input: &Path) -> Result<File> {
     let file = match is_stdin(input) {
-        true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
-        false => File::open(input),
+        true => interruptible::stdin(),
+        false => interruptible::open(input),
     };
     file.map_err(|cause| Error::open(&place(input).file, cause))
 }
