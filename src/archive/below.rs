@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::format::{self, Candidate, HEAD, Options};
-use crate::source::{FileSource, Source};
+use crate::format::{self, Options, target};
+use crate::source::FileSource;
 use crate::{Error, Result};
 
 /// Nesting of directories at most, which no file system exceeds.
 const MAX_DEPTH: usize = 2048;
 
-/// All of them, in the order of their names; other files are passed over. What cannot be looked at is reported to
-/// `failed`. An error is that of `root` itself.
+/// All of them, in the order of their names, those that symbolic links lead to as well. Other files are passed over.
+/// Reported to `failed` is what cannot be looked at, what has a container's extension and is none, and links that lead out of
+/// `root`, unless the options permit to follow them. An error is that of `root` itself.
 pub fn containers_below(
     root: &Path,
     options: &Options,
@@ -20,6 +21,7 @@ pub fn containers_below(
     let mut containers = Vec::new();
     // The directory itself has to be there.
     fs::read_dir(root).map_err(|cause| Error::open(root, cause))?;
+    let real_root = root.canonicalize().map_err(|cause| Error::open(root, cause))?;
     let mut left = vec![(root.to_owned(), 0)];
     while let Some((path, depth)) = left.pop() {
         let meta = match if depth == 0 { fs::metadata(&path) } else { fs::symlink_metadata(&path) } {
@@ -34,12 +36,17 @@ pub fn containers_below(
                 Ok(inner) => left.extend(inner.into_iter().map(|path| (path, depth + 1))),
                 Err(error) => failed(&error),
             }
-        } else if fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
-            match is_container(&path, options) {
-                Ok(true) => containers.push(path),
-                Ok(false) => {}
-                Err(error) => failed(&error),
-            }
+            continue;
+        }
+        let is_container = match meta.is_symlink() {
+            true => leads_to_container(&path, &real_root, options),
+            false if meta.is_file() => is_container(&path, options),
+            false => Ok(false),
+        };
+        match is_container {
+            Ok(true) => containers.push(path),
+            Ok(false) => {}
+            Err(error) => failed(&error),
         }
     }
     Ok(containers)
@@ -56,11 +63,22 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn is_container(path: &Path, options: &Options) -> Result<bool> {
-    let source = FileSource::open(path)?;
-    let head = source.read_range(0..source.len().min(HEAD as u64))?;
-    let candidate = Candidate { path, head: &head, len: source.len(), asked_for: false };
-    let found = format::detect(&candidate);
-    Ok(found.is_some_and(|found| {
-        options.format.as_ref().is_none_or(|wanted| found.name().eq_ignore_ascii_case(wanted))
-    }))
+    Ok(format::met(&FileSource::open(path)?, options)?.is_some())
+}
+
+/// As [`is_container`], of a symbolic link.
+fn leads_to_container(link: &Path, root: &Path, options: &Options) -> Result<bool> {
+    let is_called_so = target::named_by(link).is_some();
+    match link.canonicalize() {
+        Err(cause) if is_called_so => Err(Error::open(link, cause)),
+        Ok(target) if options.policy.follow_outside || target.starts_with(root) => {
+            Ok(target.is_file() && is_container(link, options)?)
+        }
+        Ok(target) if target.is_file() && (is_called_so || target::named_by(&target).is_some()) => {
+            let (link, root) = (link.display(), root.display());
+            let problem = "is a symbolic link that leads out of";
+            Err(Error::Other(format!("{link}: {problem} {root}: --follow-outside reads it all the same")))
+        }
+        Ok(_) | Err(_) => Ok(false),
+    }
 }

@@ -18,6 +18,8 @@ pub struct Marks {
     pub summary: Option<(&'static str, &'static [&'static str])>,
     /// The directories that only its containers have below `.views`; kinds of views are not among them.
     pub views: &'static [&'static str],
+    /// Files of other programs have its extension too, so one that is none of its containers need not be damaged.
+    pub shares_extension: bool,
 }
 
 /// Several files can make one container, in their order.

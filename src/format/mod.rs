@@ -155,6 +155,29 @@ pub fn detect(candidate: &Candidate<'_>) -> Option<&'static dyn Format> {
     FORMATS.iter().find(|format| format.detect(candidate)).copied()
 }
 
+/// The format of a file that was met in a directory, if that is the one that the user names or none was named. None: it
+/// is no container, and is not called like one. An error: it is called like one, and is none.
+pub fn met(source: &dyn Source, options: &Options) -> Result<Option<&'static dyn Format>> {
+    let (path, head) = (source.path(), source.read_range(0..source.len().min(HEAD as u64))?);
+    let candidate = Candidate { path, head: &head, len: source.len(), asked_for: false };
+    let is_wanted = |format: &&dyn Format| {
+        options.format.as_ref().is_none_or(|wanted| format.name().eq_ignore_ascii_case(wanted))
+    };
+    if let Some(found) = detect(&candidate) {
+        return Ok(Some(found).filter(is_wanted));
+    }
+    let Some(claimed) = target::named_by(path).filter(is_wanted) else { return Ok(None) };
+    // macOS keeps attributes of `x.rab` in `._x.rab`.
+    if path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b".")) {
+        return Ok(None);
+    }
+    match detect(&Candidate { asked_for: true, ..candidate }) {
+        Some(_) if claimed.marks().shares_extension => Ok(None),
+        None => Err(not_a_container(path, &head)),
+        damaged => Ok(damaged),
+    }
+}
+
 /// What users call the formats.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.name())

@@ -134,7 +134,12 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
 
 /// What users call the format that the extension of `path` names.
 pub fn format_of(path: &Path) -> Option<&'static str> {
-    format(path).map(|(format, _)| format.name())
+    named_by(path).map(Format::name)
+}
+
+/// The format that the extension of `path` names.
+pub fn named_by(path: &Path) -> Option<&'static dyn Format> {
+    format(path).map(|(format, _)| format)
 }
 
 /// The order of elements that arrays have to have there.

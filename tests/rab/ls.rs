@@ -202,3 +202,45 @@ fn names_that_are_near() {
         assert!(said.code == 3 && said.err.ends_with(near), "{said:?}");
     }
 }
+
+/// Not every container of a directory has the dataset that is looked for.
+#[test]
+fn a_name_is_looked_for_in_a_directory() {
+    let dir = crate::kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::copy(data("readme.rab"), at("a.rab")).unwrap();
+    std::fs::copy(data("orders.rab"), at("b.rab")).unwrap();
+    let shown = at("a.rab").display().to_string();
+    assert_eq!(good(&[&"ls", &"-r", &dir.path(), &"Some text"]), format!("{shown}:\nSome text\n"));
+    assert_eq!(good(&[&"info", &"-r", &dir.path(), &"Some text"]).matches("name: Some text").count(), 1);
+    let said = rab(&[&"ls", &"-r", &dir.path(), &"Some text", &"nothing"]);
+    let want = format!("rab: {}: has no dataset \"nothing\"\n", dir.path().display());
+    assert_eq!((said.code, said.err), (3, want));
+    assert_eq!(said.out, format!("{shown}:\nSome text\n"));
+    // Of files that are named each has to have it.
+    assert_eq!(rab(&[&"ls", &at("a.rab"), &at("b.rab"), &"Some text"]).code, 3);
+}
+
+#[test]
+fn arguments_that_are_no_files() {
+    let (dir, file) = write(&(bytes_entry("raw", 0, 1) + &bytes_entry("run7", 0, 1)), b"?");
+    std::fs::create_dir_all(dir.path().join("rwa/sub")).unwrap();
+    let ls = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(crate::RAB);
+        crate::kit::run(command.arg("ls").arg(&file).args(arguments).current_dir(&dir))
+    };
+    // A directory is no container without -r, unless it is said to be a path.
+    let said = ls(&["rwa"]);
+    assert!(said.code == 3 && said.err.contains("has no dataset \"rwa\": did you mean \"raw\"?"), "{said:?}");
+    assert_eq!(ls(&["./rwa"]).code, 10);
+    assert_eq!(ls(&["rwa/"]).code, 10);
+    // What is called as a container is one, and as near to a dataset's name a dataset.
+    let said = ls(&["nonexistent.rab"]);
+    assert!(said.code == 10 && said.err.contains("nonexistent.rab: cannot be opened"), "{said:?}");
+    assert_eq!(ls(&["*.rab"]).code, 3);
+    assert_eq!(ls(&["nonexistent"]).code, 3);
+    let (dir, file) = write(&bytes_entry("member.npz", 0, 1), b"?");
+    let mut command = std::process::Command::new(crate::RAB);
+    let said = crate::kit::run(command.arg("ls").arg(&file).arg("membr.npz").current_dir(&dir));
+    assert!(said.code == 3 && said.err.contains("did you mean \"member.npz\"?"), "{said:?}");
+}

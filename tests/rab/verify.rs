@@ -206,3 +206,98 @@ fn a_name_that_comes_twice_is_damage() {
         assert!(!at(to).exists());
     }
 }
+
+/// What is called as a container and is none is damaged, for all that is known.
+#[test]
+fn files_of_a_directory_that_should_be_containers() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir(at("sub")).unwrap();
+    for (name, bytes) in [
+        ("sub/zeros.rab", &[0; 5000][..]),
+        ("empty.npz", b""),
+        ("zeros.ffr", &[0; 5000]),
+        ("empty.arrow", b""),
+        // Those are no containers, and nothing is wrong with them.
+        ("notes.txt", b""),
+        ("foreign.arrow", b"ARROW1\0\0 of another program"),
+        ("._good.rab", b"\0\x05\x16\x07"),
+    ] {
+        std::fs::write(at(name), bytes).unwrap();
+    }
+    std::fs::copy(data("readme.rab"), at("good.rab")).unwrap();
+    for verb in ["verify", "ls", "info"] {
+        let said = rab(&[&verb, &"-r", &dir.path()]);
+        assert_eq!((said.code, said.err.lines().count()), (12, 4), "{verb}: {said:?}");
+        for (file, problem) in [
+            ("sub/zeros.rab", "not a container of a known format: it begins with 00"),
+            ("empty.npz", "not a container of a known format: it is empty"),
+            ("zeros.ffr", ""),
+            ("empty.arrow", "not a container of a known format: it is empty"),
+        ] {
+            let start = format!("rab: {}: ", at(file).display());
+            let is_said = |line: &str| line.starts_with(&start) && line.contains(problem);
+            assert!(said.err.lines().any(is_said), "{verb} {file}: {said:?}");
+        }
+        assert!(said.out.contains("good.rab"), "{verb}: {said:?}");
+    }
+    let said = rab(&[&"verify", &"-r", &"--format", &"npz", &dir.path()]);
+    assert_eq!((said.code, said.err.lines().count(), said.out.as_str()), (11, 1, ""), "{said:?}");
+    assert_eq!(rab(&[&"refs", &dir.path()]).code, 12);
+}
+
+#[test]
+fn a_directory_without_containers() {
+    let dir = scratch();
+    std::fs::write(dir.path().join("notes.txt"), "nothing").unwrap();
+    for verb in ["verify", "ls", "info"] {
+        let said = rab(&[&verb, &"-r", &dir.path()]);
+        let want = format!("rab: {}: has no container in it\n", dir.path().display());
+        assert_eq!((said.code, said.err, said.out.as_str()), (1, want, ""), "{verb}");
+    }
+    std::fs::copy(data("readme.rab"), dir.path().join("x.rab")).unwrap();
+    let said = rab(&[&"ls", &"-r", &"--format", &"NPZ", &dir.path()]);
+    assert!(said.code == 1 && said.err.ends_with(": has no NPZ container in it\n"), "{said:?}");
+}
+
+#[test]
+fn links_in_a_directory_that_is_searched() {
+    let (dir, outside) = (scratch(), scratch());
+    let at = |name: &str| dir.path().join(name);
+    let elsewhere = outside.path().join("elsewhere.rab");
+    for file in [at("a.rab"), elsewhere.clone()] {
+        std::fs::copy(data("readme.rab"), file).unwrap();
+    }
+    let link = |target: &std::path::Path, name: &str| std::os::unix::fs::symlink(target, at(name)).unwrap();
+    link(std::path::Path::new("a.rab"), "inside.rab");
+    link(&elsewhere, "outside.rab");
+    link(&elsewhere, "outside-too");
+    for verb in ["verify", "ls", "info"] {
+        let listed = |arguments: &[&str]| {
+            let dir = dir.path().to_str().unwrap();
+            let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&verb, &"-r", &dir];
+            all.extend(arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>));
+            let said = rab(&all);
+            let files = ["a.rab", "inside.rab", "outside.rab", "outside-too"];
+            let files = files.map(|name| said.out.matches(at(name).to_str().unwrap()).count());
+            (files.map(|count| count > 0), said)
+        };
+        let (files, said) = listed(&[]);
+        assert_eq!((files, said.code), ([true, false, false, false], 1), "{verb}: {said:?}");
+        assert_eq!(said.err.matches("is a symbolic link that leads out of").count(), 2, "{verb}: {said:?}");
+        assert!(said.err.contains("--follow-outside"), "{verb}: {said:?}");
+        let (files, said) = listed(&["--follow-outside"]);
+        // The first of the two by name.
+        assert_eq!((files, said.code), ([true, false, false, true], 0), "{verb}: {said:?}");
+    }
+    std::fs::remove_file(&elsewhere).unwrap();
+    let said = rab(&[&"verify", &"-r", &dir.path()]);
+    assert_eq!((said.code, said.err.lines().count()), (10, 1), "{said:?}");
+    assert!(said.err.contains("outside.rab: cannot be opened"), "{said:?}");
+}
+
+#[test]
+fn checksums_are_not_left_out() {
+    let said = rab(&[&"verify", &"--no-verify", &data("readme.rab")]);
+    assert!(said.code == 2 && said.err.contains("--no-verify is not for it"), "{said:?}");
+}

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 
 use super::before;
 use crate::tree::naming;
@@ -17,10 +17,21 @@ const MANY: usize = 500;
 
 /// For an argument that names a dataset: `#[arg(add = dataset_names())]`.
 pub fn dataset_names() -> ArgValueCompleter {
+    ArgValueCompleter::new(of_datasets)
+}
+
+/// For an argument that names a dataset or another container.
+pub fn files_and_dataset_names() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let names = container(before()).map(|archive| completions(archive.raw_names(), current.as_bytes()));
-        candidates(names.unwrap_or_default())
+        let mut found = of_datasets(current);
+        found.extend(PathCompleter::any().complete(current));
+        found
     })
+}
+
+fn of_datasets(current: &OsStr) -> Vec<CompletionCandidate> {
+    let names = container(before()).map(|archive| completions(archive.raw_names(), current.as_bytes()));
+    candidates(names.unwrap_or_default())
 }
 
 /// For an argument that names a key in a dataset's metadata, those of a mapping within it with dots between them.

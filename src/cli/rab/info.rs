@@ -10,7 +10,7 @@ use clap::Args;
 use super::output::{Done, Output};
 use super::several::Chosen;
 use super::{ls, select};
-use crate::cli::complete::dataset_names;
+use crate::cli::complete::files_and_dataset_names;
 use crate::cli::reading::Opening;
 use crate::report::{self, Fields, list, number};
 use crate::yaml::{self, Node};
@@ -24,18 +24,22 @@ pub struct Info {
 
     /// More containers, and names of datasets or globs [default: about the containers themselves]
     ///
-    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. Names are
-    /// looked for in every container.
-    #[arg(value_name = "FILE|NAME", add = dataset_names())]
+    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. A directory
+    /// is one with -r, or if its files make one container. Names are looked for in every container; with -r at least one
+    /// has to have each.
+    #[arg(value_name = "FILE|NAME", add = files_and_dataset_names())]
     others: Vec<OsString>,
 
     /// Also minimum, maximum, mean and the numbers of NaNs and zeros of arrays, which are read once for it
     ///
-    /// NaNs are left out of minimum, maximum and mean. Complex numbers have no minimum and maximum.
+    /// Needs the name of a dataset, or '*' for all. NaNs are left out of minimum, maximum and mean. Complex numbers have no
+    /// minimum and maximum.
     #[arg(long, requires = "others")]
     stats: bool,
 
     /// Of directories all containers in them and below
+    ///
+    /// Symbolic links to files outside are followed with --follow-outside only.
     #[arg(short, long)]
     recursive: bool,
 
@@ -51,7 +55,8 @@ impl Info {
     pub fn run(&self, out: &mut Output) -> Done {
         let chosen = Chosen::of(&self.file, &self.others, &self.opening, self.recursive)?;
         if self.stats && chosen.names.is_empty() {
-            return Err(Error::Usage("--stats is for datasets: name some".into()).into());
+            let problem = "--stats is for datasets: name some, or '*' for all";
+            return Err(Error::Usage(problem.into()).into());
         }
         let mut printed = 0;
         chosen.each(&mut |file| {
@@ -65,9 +70,10 @@ impl Info {
     }
 
     fn datasets(&self, archive: &Archive, chosen: &Chosen, printed: &mut u64, out: &mut Output) -> Done {
-        let mut arrays = 0;
+        let (mut is_any, mut arrays) = (false, 0);
         for name in &chosen.names {
-            for number in select::select_linked(archive, name)? {
+            for number in chosen.found(name, select::select_linked(archive, name))? {
+                is_any = true;
                 let dataset = archive.dataset_at(number)?;
                 let has_stats = self.stats && dataset.has_stats();
                 arrays += usize::from(has_stats);
@@ -80,7 +86,7 @@ impl Info {
                 self.next(printed, &node, out)?;
             }
         }
-        if self.stats && arrays == 0 {
+        if self.stats && is_any && arrays == 0 {
             let names = chosen.names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
             let problem = format!("--stats is for arrays of numbers of up to 64 bits, and {names} is none");
             return Err(Error::Usage(problem).into());

@@ -9,7 +9,7 @@ use clap::{ArgAction, Args};
 use super::output::{Done, Failure, Output};
 use super::several::Chosen;
 use super::{human, select};
-use crate::cli::complete::dataset_names;
+use crate::cli::complete::files_and_dataset_names;
 use crate::cli::reading::Opening;
 use crate::{Archive, Description, Error, Node, Result, report, yaml};
 
@@ -25,9 +25,10 @@ pub struct Ls {
 
     /// More containers, and names of datasets or globs [default: all datasets]
     ///
-    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. Names are
-    /// looked for in every container.
-    #[arg(value_name = "FILE|NAME", add = dataset_names())]
+    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. A directory
+    /// is one with -r, or if its files make one container. Names are looked for in every container; with -r at least one
+    /// has to have each.
+    #[arg(value_name = "FILE|NAME", add = files_and_dataset_names())]
     others: Vec<OsString>,
 
     /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell), and the units of
@@ -40,6 +41,8 @@ pub struct Ls {
     human_readable: bool,
 
     /// Of directories all containers in them and below
+    ///
+    /// Symbolic links to files outside are followed with --follow-outside only.
     #[arg(short, long)]
     recursive: bool,
 
@@ -62,16 +65,25 @@ struct Listed {
     links: Vec<(String, String)>,
 }
 
+impl Listed {
+    fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.links.is_empty()
+    }
+}
+
 impl Ls {
     pub fn run(&self, out: &mut Output) -> Done {
         let chosen = Chosen::of(&self.file, &self.others, &self.opening, self.recursive)?;
         match (self.json, chosen.are_several) {
             (true, true) => self.json_of_several(&chosen, out),
-            (true, false) => chosen.each(&mut |file| json(&self.listed(file, &chosen.names)?, out)),
+            (true, false) => chosen.each(&mut |file| json(&self.listed(file, &chosen)?, out)),
             (false, are_several) => {
                 let mut is_first = true;
                 chosen.each(&mut |file| {
-                    let listed = self.listed(file, &chosen.names)?;
+                    let listed = self.listed(file, &chosen)?;
+                    if chosen.is_search() && listed.is_empty() {
+                        return Ok(());
+                    }
                     if are_several {
                         let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
                         let shown = file.display().to_string();
@@ -85,16 +97,20 @@ impl Ls {
         }
     }
 
-    fn listed(&self, file: &Path, names: &[OsString]) -> Result<Listed> {
-        let archive = self.opening.open(file)?;
+    fn listed(&self, file: &Path, chosen: &Chosen) -> Result<Listed> {
+        let (archive, names) = (self.opening.open(file)?, &*chosen.names);
         let links = select::links(&archive, names)?;
         let mut numbers = Vec::new();
         for name in names {
-            match select::select(&archive, name) {
+            let found = match select::select(&archive, name) {
                 Err(Error::NoDataset { .. })
-                    if !select::links(&archive, std::slice::from_ref(name))?.is_empty() => {}
-                found => numbers.extend(found?),
-            }
+                    if !select::links(&archive, std::slice::from_ref(name))?.is_empty() =>
+                {
+                    Ok(Vec::new())
+                }
+                found => found,
+            };
+            numbers.extend(chosen.found(name, found)?);
         }
         match names {
             [] => numbers = (0..archive.len()).collect(),
@@ -152,7 +168,7 @@ impl Ls {
             let name = yaml::to_json(&Node::text(&file.to_string_lossy()));
             write!(out, "{comma}\n{{\"file\":{name},")?;
             comma = ",";
-            let listed = self.listed(file, &chosen.names);
+            let listed = self.listed(file, chosen);
             let done = match &listed {
                 Ok(listed) => {
                     write!(out, "\"datasets\":")?;

@@ -1,8 +1,11 @@
 //! Verbs of several containers: which ones the arguments mean, and one after the other, whatever is wrong with one.
 
-use std::cell::OnceCell;
-use std::ffi::OsString;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::complain;
@@ -10,6 +13,8 @@ use super::output::{Done, Failure};
 use super::told::Told;
 use crate::archive::containers_below;
 use crate::cli::reading::Opening;
+use crate::format::{self, target};
+use crate::tree::naming;
 use crate::{Archive, Error, Options, Result};
 
 /// What is asked for.
@@ -19,23 +24,26 @@ pub struct Chosen {
     pub names: Vec<OsString>,
     /// Several files, or all of a directory: each is shown with its name.
     pub are_several: bool,
+    /// The directory that is searched: not every container in it has to have every name.
+    searched: Option<PathBuf>,
+    /// The names that a container has had.
+    matched: RefCell<HashSet<OsString>>,
     told: Told,
 }
 
 impl Chosen {
-    /// `first` is a container, and of `others` those that are files or directories, unless `first` has a dataset of
-    /// that name. The rest are names of datasets.
+    /// `first` is a container, and so are those of `others` that mean a file. The rest are names of datasets.
     pub fn of(first: &Path, others: &[OsString], opening: &Opening, recursive: bool) -> Result<Chosen> {
+        let options = opening.options();
         let archive = OnceCell::new();
-        let has_dataset = |name: &OsString| {
-            // That it cannot be opened is said when its turn comes.
-            let archive = archive.get_or_init(|| Archive::open_with(first, opening.options()).ok());
-            let has = |archive: &Archive| archive.has(name.as_bytes());
-            !(recursive && first.is_dir()) && archive.as_ref().is_some_and(has)
+        // That it cannot be opened is said when its turn comes.
+        let archive = || match recursive && first.is_dir() {
+            true => None,
+            false => archive.get_or_init(|| Archive::open_with(first, opening.options()).ok()).as_ref(),
         };
         let (mut files, mut names) = (vec![first.to_owned()], Vec::new());
         for other in others {
-            match Path::new(other).exists() && !has_dataset(other) {
+            match is_file(other, &archive, &options, recursive) {
                 true => files.push(other.into()),
                 false => names.push(other.clone()),
             }
@@ -43,29 +51,53 @@ impl Chosen {
         if files.len() > 1 && !opening.and().is_empty() {
             return Err(Error::Usage("--and is for a single container: name the files of one".into()));
         }
-        Ok(Chosen { names, ..Chosen::files(&files, &opening.options(), recursive)? })
+        Ok(Chosen { names, ..Chosen::files(&files, &options, recursive)? })
     }
 
     /// Of directories all containers in them and below, if that is asked for.
     pub fn files(given: &[PathBuf], options: &Options, recursive: bool) -> Result<Chosen> {
-        let told = Told::default();
+        let (told, count) = (Told::default(), Cell::new(0));
         let mut failed = |error: &Error| {
             complain(error);
             told.note(error.exit_code());
+            count.set(count.get() + 1);
         };
-        let (mut files, mut are_several) = (Vec::new(), given.len() > 1);
+        let (mut files, mut searched) = (Vec::new(), None);
         for file in given {
             if !(recursive && file.is_dir()) {
                 files.push(file.clone());
                 continue;
             }
-            are_several = true;
+            searched = searched.or(Some(file.clone()));
+            let before = count.get();
             match containers_below(file, options, &mut failed) {
-                Ok(below) => files.extend(below),
+                Ok(below) if below.is_empty() && count.get() == before => {
+                    let format = options.format.as_ref().map_or(String::new(), |name| format!("{name} "));
+                    failed(&Error::Other(format!("{}: has no {format}container in it", file.display())));
+                }
+                Ok(below) => files.extend(each_once(below)),
                 Err(error) => failed(&error),
             }
         }
-        Ok(Chosen { files, names: Vec::new(), are_several, told })
+        let are_several = given.len() > 1 || searched.is_some();
+        Ok(Chosen { files, names: Vec::new(), are_several, searched, matched: RefCell::default(), told })
+    }
+
+    /// What was `found` of a name in one of the containers. Of those of a directory, only one has to have it.
+    pub fn found(&self, name: &OsStr, found: Result<Vec<usize>>) -> Result<Vec<usize>> {
+        match found {
+            Err(Error::NoDataset { .. }) if self.searched.is_some() => Ok(Vec::new()),
+            Err(error) => Err(error),
+            Ok(found) => {
+                self.matched.borrow_mut().insert(name.to_owned());
+                Ok(found)
+            }
+        }
+    }
+
+    /// Nothing is said of what has no dataset of these names, but that none has.
+    pub fn is_search(&self) -> bool {
+        self.searched.is_some() && !self.names.is_empty()
     }
 
     /// Calls `each` with every file. One that fails does not keep the others from their turn; the exit code is that of
@@ -73,14 +105,58 @@ impl Chosen {
     pub fn each(&self, each: &mut dyn FnMut(&Path) -> Done) -> Done {
         for file in &self.files {
             match each(file) {
-                Err(Failure::Error(error)) => {
-                    complain(&error);
-                    self.told.note(error.exit_code());
-                }
+                Err(Failure::Error(error)) => self.complain(&error),
                 Err(Failure::Said(code)) => self.told.note(code),
                 done => done?,
             }
         }
+        for directory in self.searched.iter().filter(|_| !self.files.is_empty()) {
+            for name in self.names.iter().filter(|name| !self.matched.borrow().contains(*name)) {
+                let name = naming::printed(name.as_bytes()).into_owned();
+                self.complain(&Error::NoDataset { file: directory.clone(), name, near: Vec::new() });
+            }
+        }
         self.told.done()
     }
+
+    fn complain(&self, error: &Error) {
+        complain(error);
+        self.told.note(error.exit_code());
+    }
+}
+
+/// Does an argument mean a container, and not a dataset of the one named first?
+fn is_file<'a>(
+    argument: &OsStr,
+    first: &dyn Fn() -> Option<&'a Archive>,
+    options: &Options,
+    recursive: bool,
+) -> bool {
+    let (path, name) = (Path::new(argument), argument.as_bytes());
+    // No dataset is spelled so by mistake.
+    let is_path =
+        [&b"/"[..], b"./", b"../"].iter().any(|start| name.starts_with(start)) || name.ends_with(b"/");
+    match fs::metadata(path) {
+        _ if first().is_some_and(|archive| archive.has(name)) => false,
+        Ok(meta) if meta.is_dir() && !recursive && !is_path => {
+            format::parts(path, options).map_or(true, |parts| !parts.files.is_empty())
+        }
+        Ok(_) => true,
+        // Called as a container, and not nearly as a dataset.
+        Err(_) => {
+            let is_glob = name.iter().any(|byte| b"*?[".contains(byte));
+            let is_near = |archive: &Archive| match archive.no_dataset(name) {
+                Error::NoDataset { near, .. } => !near.is_empty(),
+                _ => false,
+            };
+            target::named_by(path).is_some() && !is_glob && !first().is_some_and(is_near)
+        }
+    }
+}
+
+/// Without symbolic links to what has another name here.
+fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let identity = |path: &PathBuf| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    let mut seen: HashSet<_> = files.iter().filter(|file| !file.is_symlink()).map(identity).collect();
+    files.into_iter().filter(|file| !file.is_symlink() || seen.insert(identity(file))).collect()
 }

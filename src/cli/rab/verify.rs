@@ -33,6 +33,8 @@ pub struct Verify {
     files: Vec<PathBuf>,
 
     /// Of directories all containers in them and below
+    ///
+    /// Symbolic links to files outside are followed with --follow-outside only.
     #[arg(short, long)]
     recursive: bool,
 
@@ -46,6 +48,10 @@ pub struct Verify {
 
 impl Verify {
     pub fn run(&self, out: &mut Output) -> Done {
+        if self.reading.no_verify {
+            let problem = "verify compares checksums, so --no-verify is not for it";
+            return Err(Error::Usage(problem.into()).into());
+        }
         let chosen = Chosen::files(&self.files, &self.reading.options(), self.recursive)?;
         chosen.each(&mut |file| {
             let told = Told::default();

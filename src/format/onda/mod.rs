@@ -97,7 +97,8 @@ impl Format for Onda {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some("onda"), views: &["channels", "decoded", "spans"], ..Marks::default() }
+        let views = &["channels", "decoded", "spans"];
+        Marks { facts: Some("onda"), views, shares_extension: true, ..Marks::default() }
     }
 
     fn multi_file(&self) -> Option<&'static dyn MultiFile> {
