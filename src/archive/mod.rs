@@ -332,7 +332,7 @@ impl Archive {
 
     /// Other names of datasets, and what they lead to.
     pub(crate) fn links(&self) -> impl Iterator<Item = (String, String)> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: &[u8]| naming::printed(bytes).into_owned();
         self.all_links().iter().map(move |link| (text(&link.place.join(&b'/')), text(&link.target)))
     }
 

@@ -22,7 +22,7 @@ use crate::format::target::input::Utf8;
 use crate::format::target::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::pack::transpose;
 use crate::source::FileSource;
-use crate::tree::{Description, Rewrite};
+use crate::tree::{Description, Rewrite, naming};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
@@ -263,7 +263,7 @@ fn add_turned(
     watch: &Watch<'_>,
 ) -> Result<()> {
     let scratch = target::directory(out);
-    let place = Place::file(file).dataset(&dataset.name.lossy());
+    let place = Place::file(file).dataset(&naming::printed(dataset.name.as_bytes()));
     let turned = transpose::turned(&mut content, stored, scratch);
     if let Some(error) = content.failed.take() {
         return Err(error);
@@ -301,7 +301,7 @@ fn add(
     if added.is_err() && bad_at.is_some() {
         return Ok(bad_at);
     }
-    let place = Place::file(file).dataset(&dataset.name.lossy());
+    let place = Place::file(file).dataset(&naming::printed(dataset.name.as_bytes()));
     added?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
     Ok(None)
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::{Compression, FORMATS, Format, WriteFormat};
 use crate::array::{Array, Order, byte_len};
 use crate::error::Place;
-use crate::tree::Table;
+use crate::tree::{Table, naming};
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
@@ -108,7 +108,7 @@ pub trait NewFile {
 
 impl<F: NewFile> NewContainer for F {
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
-        let place = Place::file(self.path()).dataset(&dataset.name.lossy());
+        let place = Place::file(self.path()).dataset(&naming::printed(dataset.name.as_bytes()));
         self.put(dataset, data).map_err(|cause| Error::write(place, cause))
     }
 

@@ -15,6 +15,7 @@ use super::{Options, rules, transpose};
 use crate::array::Array;
 use crate::format::target::{Described, LEVEL};
 use crate::format::{Compression, described};
+use crate::tree::naming;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
@@ -178,7 +179,7 @@ impl Plan {
                 return Err(Error::Other(format!(
                     "{other} and {} would both become the dataset {:?}: rename one of them",
                     dataset.input,
-                    dataset.name.lossy()
+                    naming::printed(dataset.name.as_bytes())
                 )));
             }
         }

@@ -149,10 +149,10 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
     let (Some(name), Some(says)) = (name(&node), says(&node)) else { return Ok(Judged::Other) };
     // What would else be called as something else is called by the path of its file.
     if name.as_bytes() != &*other.relative && !naming::can_become(name.as_bytes(), &other.relative) {
-        let shown = String::from_utf8_lossy(&other.relative);
+        let shown = naming::printed(&other.relative);
         let why = format!(
             "looks like a sidecar, but of {:?}, which is not called {shown:?} as a file",
-            name.lossy()
+            naming::printed(name.as_bytes())
         );
         return Ok(Judged::Odd(why));
     }

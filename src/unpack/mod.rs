@@ -35,7 +35,7 @@ use self::walk::{Found, Walk};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Builder, Face, Files, Held, Tree, WithViews};
+use crate::tree::{Builder, Face, Files, Held, Tree, WithViews, naming};
 use crate::view::{self, Overlay, View};
 use crate::{Error, Result};
 
@@ -301,7 +301,7 @@ impl Unpacking<'_> {
             return Ok(());
         }
         self.are_whole.store(false, Ordering::Relaxed);
-        let name = String::from_utf8_lossy(&job.name);
+        let name = naming::printed(&job.name);
         let problem = format!("{}: it is not whole, so it gets no {name}", job.path.display());
         (self.watch.failed)(&Error::Other(problem));
         Ok(())

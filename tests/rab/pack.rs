@@ -775,3 +775,31 @@ fn datasets_without_bytes_come_back_in_their_order() {
     good(&[&"unpack", &"--force", &file, &files]);
     assert_eq!(sidecar("x").matches("number").count(), 1);
 }
+
+/// Names that are no Unicode are printed as every verb takes them.
+#[test]
+fn messages_name_datasets_as_they_can_be_typed() {
+    let printed = "a%ED%A0%80";
+    let entry = crate::kit::bytes_entry("NAME", 0, 1).replace("name: NAME", r#"name: "a\ud800""#);
+    let (dir, file) = crate::kit::rab(&entry, b"?");
+    let to = |name: &str| dir.path().join(name);
+    assert_eq!(good(&[&"ls", &file]), format!("{printed}\n"));
+    let said = rab(&[&"convert", &file, &to("x.ra")]);
+    assert!(
+        said.code == 0 && said.err.contains(&format!("dataset {printed:?}: its name is left out")),
+        "{said:?}"
+    );
+    for tree in ["one", "two"] {
+        good(&[&"unpack", &file, &to(tree)]);
+    }
+    let said = rab(&[&"pack", &to("new.rab"), &to("one"), &to("two")]);
+    assert!(said.err.contains(&format!("would both become the dataset {printed:?}")), "{said:?}");
+    let said = rab(&[&"add", &file, &to("one")]);
+    assert!(said.err.contains(&format!("has a dataset {printed:?} already")), "{said:?}");
+    // A sidecar of another file.
+    let data = names(&to("one")).into_iter().find(|name| !name.ends_with(".meta.yaml")).unwrap();
+    fs::rename(to("one").join(&data), to("one/other")).unwrap();
+    fs::rename(to("one").join(format!("{data}.meta.yaml")), to("one/other.meta.yaml")).unwrap();
+    let said = rab(&[&"pack", &to("new.rab"), &to("one")]);
+    assert!(said.err.contains(&format!("looks like a sidecar, but of {printed:?}")), "{said:?}");
+}

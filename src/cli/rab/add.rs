@@ -8,6 +8,7 @@ use super::inputs::{self, Inputs};
 use super::output::Done;
 use super::stop::Stop;
 use crate::format::target::NewContainer;
+use crate::tree::naming;
 use crate::{Editor, Error, Result, pack};
 
 /// Add files and directories to a RAB file
@@ -45,7 +46,7 @@ impl Add {
             Some(dataset) => Err(Error::Other(format!(
                 "{}: has a dataset {:?} already: --force replaces it",
                 self.file.display(),
-                dataset.name.lossy()
+                naming::printed(dataset.name.as_bytes())
             ))),
         }
     }

@@ -15,6 +15,7 @@ use super::output::{Done, Output};
 use super::{face, select};
 use crate::cli::reading::Opening;
 use crate::cli::{complete::dataset_names, values};
+use crate::tree::naming;
 use crate::{Archive, Dataset, Error, Result, view};
 
 type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
@@ -80,7 +81,7 @@ impl Cat {
         if let Some(kind) = &self.kind
             && let Some(derived) = face::derived(&archive, &name, kind)?
         {
-            let what = format!("{}.{kind}", name.to_string_lossy());
+            let what = format!("{}.{kind}", naming::printed(name.as_bytes()));
             return self.print((&what, derived.known_len()), |each| derived.pass(each), out);
         }
         for number in select::select_linked(&archive, &name)? {
@@ -90,7 +91,7 @@ impl Cat {
                 None if self.stored => Some(dataset.stored_len()),
                 None => dataset.known_len(),
             };
-            let name = dataset.description().name.lossy();
+            let name = dataset.description().printed_name();
             self.print((&name, len), |each| self.pass(&dataset, each), out)?;
         }
         Ok(())

@@ -30,6 +30,7 @@ use super::records::Records;
 use super::write::{self, Add, Writer};
 use crate::error::Place;
 use crate::source::{FileSource, Source};
+use crate::tree::naming;
 use crate::yaml::{Node, Text, Value};
 use crate::{Error, Result};
 
@@ -185,7 +186,7 @@ impl Editor {
             return Ok(());
         }
         let taken = self.writer.header.check_name(&to);
-        taken.map_err(|cause| Error::write(self.place().dataset(&to.lossy()), cause))?;
+        taken.map_err(|cause| Error::write(self.place().dataset(&naming::printed(to.as_bytes())), cause))?;
         self.release(from);
         self.writer.header.name(to.as_bytes(), place);
         self.changes.entry(place).or_default().name = Some(to);

@@ -15,7 +15,7 @@ use crate::array::{Array, Endian, Order, byte_len};
 use crate::codec::deflate;
 use crate::error::Place;
 use crate::format::target::input::{Counted, Exactly, Stretch, Utf8, set_aside};
-use crate::tree::Table;
+use crate::tree::{Table, naming};
 use crate::yaml::{self, Node, Text, Value};
 use crate::{Error, Result};
 
@@ -166,7 +166,7 @@ impl<'w> Add<'w> {
     }
 
     fn place(&self) -> Place {
-        Place::file(&self.writer.path).dataset(&self.name.lossy())
+        Place::file(&self.writer.path).dataset(&naming::printed(self.name.as_bytes()))
     }
 
     fn refused(&self, problem: String) -> Error {

@@ -17,6 +17,7 @@ use crate::error::Place;
 use crate::format::target::input::Exactly;
 use crate::format::target::{NewContainer, NewDataset, Temporary, What};
 use crate::format::{Compression, rawarray::header};
+use crate::tree::naming;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 use words::Words;
@@ -37,7 +38,7 @@ impl Writer {
     }
 
     fn failed(&self, name: &Text, cause: io::Error) -> Error {
-        Error::write(Place::file(&self.path).dataset(&name.lossy()), cause)
+        Error::write(Place::file(&self.path).dataset(&naming::printed(name.as_bytes())), cause)
     }
 
     fn store(&self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
