@@ -34,6 +34,15 @@ pub fn list(items: impl Iterator<Item = Node>) -> Node {
     Node::Seq(items.map(Arc::new).collect())
 }
 
+/// Of an array, or rows and columns of a table.
+fn shape(described: &Description) -> Node {
+    match (&described.array, &described.table) {
+        (Some(array), _) => sizes(&array.shape),
+        (None, Some(table)) => sizes(&[table.rows, table.columns.len() as u64]),
+        (None, None) => Node::Null,
+    }
+}
+
 fn or_null(value: Option<u64>) -> Node {
     value.map_or(Node::Null, number)
 }
@@ -43,7 +52,7 @@ pub fn brief(described: &Description, name: &str) -> Fields {
     let mut fields = Fields::default();
     fields.add("name", Node::text(name));
     fields.add("type", Node::text(&described.kind));
-    fields.add("shape", described.array.as_ref().map_or(Node::Null, |array| sizes(&array.shape)));
+    fields.add("shape", shape(described));
     fields.add("compression", described.compression.as_deref().map_or(Node::Null, Node::text));
     fields.add("stored", or_null(described.stored.as_ref().map(|_| described.stored_len())));
     fields.add("length", or_null(described.decoded_len));

@@ -44,7 +44,8 @@ pub enum Side {
 pub enum Found {
     Only(Side, String),
     Different(String, Difference),
-    Failed(Error),
+    /// A dataset that both have.
+    Failed(String, Error),
 }
 
 /// How two datasets of a name differ. What there are two of is that of the first and of the second container.
@@ -141,7 +142,7 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
         (watch.skipped)(both.saturating_sub(read.get()));
         match compared {
             Ok(flow) => flow?,
-            Err(error) => each(Found::Failed(error))?,
+            Err(error) => each(Found::Failed(name(), error))?,
         }
     }
     let is_left =

@@ -29,7 +29,7 @@ pub use portable::{dedent, dedented_len, is_word};
 pub use reread::{json, reread};
 pub use resolve::is_plain_number;
 pub use text::Text;
-pub use to_json::to_json;
+pub use to_json::{special, to_json};
 pub use value::Value;
 
 /// A value. Nodes are shared: an alias names the same `Arc` as its anchor.

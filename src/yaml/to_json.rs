@@ -25,7 +25,8 @@ fn text(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-fn special(value: f64) -> &'static str {
+/// What a float that JSON has no number for is called.
+pub fn special(value: f64) -> &'static str {
     match value {
         _ if value.is_nan() => "nan",
         _ if value > 0.0 => "inf",

@@ -286,10 +286,39 @@ fn tolerances_are_those_of_numpy() {
 fn a_damaged_dataset_is_named_and_the_others_are_compared() {
     let (_a, whole) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 2)), b"0123");
     let (_b, short) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"x123");
+    let said = rab(&[&"diff", &"--json", &whole, &short]);
+    let found: Vec<serde_json::Value> = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(
+        (found[1]["name"].as_str(), found[1]["difference"].as_str()),
+        (Some("b"), Some("unknown")),
+        "{said:?}"
+    );
     let said = rab(&[&"diff", &whole, &short]);
     assert_eq!((said.code, said.err.lines().count()), (12, 1), "{said:?}");
     assert!(said.err.contains("dataset \"b\"") && said.out.starts_with("a: bytes: "), "{said:?}");
     assert_eq!(rab(&[&"diff", &whole, &data("nothing.rab")]).code, 10);
+}
+
+#[test]
+fn values_as_json_are_not_taken_for_texts() {
+    let of = |metadata: &str| {
+        let entry = bytes_entry("a", 0, 1).replace("metadata: {}", &format!("metadata: {metadata}"));
+        assert!(entry.contains(metadata), "{entry}");
+        write(&entry, b"0")
+    };
+    let (_a, a) = of("{f: .nan, t: 2020-01-02, b: !!binary AP8=, l: [.inf]}");
+    let (_b, b) = of("{f: nan, t: '2020-01-02', b: AP8=, l: [inf]}");
+    let said = rab(&[&"diff", &"--json", &a, &b]);
+    let found: Vec<serde_json::Value> = serde_json::from_str(&said.out).unwrap();
+    let of_key = |key: &str| {
+        let one = found.iter().find(|one| one["key"] == key).unwrap();
+        (one["a"].clone(), one["b"].clone())
+    };
+    use serde_json::json;
+    assert_eq!(of_key("f"), (json!({"__float__": "nan"}), json!("nan")));
+    assert_eq!(of_key("t"), (json!({"__date__": "2020-01-02"}), json!("2020-01-02")));
+    assert_eq!(of_key("b"), (json!({"__bytes_hex__": "00ff"}), json!("AP8=")));
+    assert!(found.iter().any(|one| one["a"].to_string().contains(r#"{"__float__":"inf"}"#)), "{found:?}");
 }
 
 #[test]
@@ -327,8 +356,12 @@ np.savez(sys.argv[2], x=np.array([1.5, -inf, inf]), t=np.arange(3.0), s=np.zeros
     );
     let x = by_name("x");
     assert_eq!(
-        (x["a"].as_str(), x["b"].as_str(), &x["first"]),
-        (Some("nan"), Some("-inf"), &serde_json::json!([1]))
+        (&x["a"], &x["b"], &x["first"]),
+        (
+            &serde_json::json!({"__float__": "nan"}),
+            &serde_json::json!({"__float__": "-inf"}),
+            &serde_json::json!([1])
+        )
     );
     assert_eq!((x["differing"].as_u64(), x["compared"].as_u64()), (Some(1), Some(3)));
     assert!(x["largest"].is_null(), "{x}");

@@ -81,7 +81,7 @@ impl Diff {
             options,
             &diff::Watch { passed: &|bytes| progress.add(bytes), skipped: &|bytes| progress.skip(bytes) },
             &mut |found| {
-                if let Found::Failed(error) = &found {
+                if let Found::Failed(_, error) = &found {
                     // That something could not be compared says more than that something else differs.
                     code = code.max(error.exit_code());
                     progress.hidden(|| complain(error));
@@ -139,7 +139,7 @@ impl Diff {
         let line = match found {
             Found::Only(side, name) => format!("only in {}: {name}", self.file(*side)),
             Found::Different(name, difference) => format!("{name}: {}", self.said(difference)),
-            Found::Failed(_) => return Ok(()),
+            Found::Failed(..) => return Ok(()),
         };
         let line = out.highlighted(&super::output::escaped(&line));
         writeln!(out, "{line}").and_then(|()| out.flush())

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
+
 use super::opaque;
 use crate::array::text::simplest;
 use crate::diff::{Cell, ColumnDifference, Difference, Found, Side, Values};
 use crate::report::{Fields, list, number};
-use crate::{Node, Scalar};
+use crate::{Node, Scalar, yaml};
 
 pub fn object(found: &Found) -> Node {
     let mut fields = Fields::default();
@@ -19,12 +21,28 @@ pub fn object(found: &Found) -> Node {
             fields.add("name", Node::text(name));
             dataset(difference, &mut fields);
         }
-        Found::Failed(error) => {
+        Found::Failed(name, error) => {
+            fields.add("name", Node::text(name));
             fields.add("difference", Node::text("unknown"));
             fields.add("error", Node::text(&error.to_string()));
         }
     }
-    fields.finish()
+    in_json(&fields.finish())
+}
+
+/// Values that JSON has no form for as objects with one key, as `rab get --json` has them, so that they are not the same as texts.
+fn in_json(node: &Node) -> Node {
+    let tagged = |tag: &str, text: &str| Node::map([(tag, Node::text(text))]);
+    match node {
+        Node::Float(value) if !value.is_finite() => tagged("__float__", yaml::special(*value)),
+        Node::Timestamp(time) => tagged("__date__", time),
+        Node::Binary(bytes) => tagged("__bytes_hex__", &HEXLOWER.encode(bytes)),
+        Node::Seq(items) | Node::Set(items) => list(items.iter().map(|item| in_json(item))),
+        Node::Map(pairs) => {
+            Node::Map(pairs.iter().map(|(key, value)| (key.clone(), in_json(value).into())).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn dataset(difference: &Difference, fields: &mut Fields) {
@@ -87,7 +105,6 @@ fn cell(cell: &Cell) -> Node {
     }
 }
 
-/// Infinities and NaN become strings when the node is written as JSON.
 fn scalar(value: Scalar) -> Node {
     match value {
         Scalar::Bool(value) => Node::Bool(value),
