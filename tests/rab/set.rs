@@ -136,5 +136,20 @@ fn keys_within_mappings() {
     let said = rab(&[&"set", &file, &"a", &"--key", &"who.none.x=1"]);
     assert!(said.code == 2 && said.err.contains("\"who.none.x\" is in no mapping"), "{said:?}");
     assert_eq!(rab(&[&"set", &file, &"a", &"--unset", &"who.none.x"]).code, 2);
+    for (assignment, problem) in [
+        ("=5", "with a key before the ="),
+        ("who.=1", "\"who.\" ends behind its dot: name a key of the mapping \"who\""),
+        ("who.first.=1", "name a key of the mapping \"who.first\""),
+        ("who.new.x=1", "\"who.new\" is no mapping, so it has no keys (its type is integer)"),
+    ] {
+        for option in ["--key", "--key-str"] {
+            let said = rab(&[&"set", &file, &"a", &option, &assignment]);
+            assert!(said.code == 2 && said.err.contains(problem), "{assignment}: {said:?}");
+        }
+    }
     assert_eq!(metadata(&file, "a"), want);
+    let said = rab(&[&"set", &file, &"b", &"--key", &"n=5", &"--key", &"n.x=1"]);
+    let note = "note: n.x: is a key of its own, as \"n\" is no mapping (its type is integer)\n";
+    assert!(said.code == 0 && said.err.starts_with(note), "{said:?}");
+    assert_eq!(metadata(&file, "b"), json!({ "n": 5, "n.x": 1, "old": 1, "unit": "mV" }));
 }

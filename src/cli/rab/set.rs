@@ -1,5 +1,6 @@
 //! `rab set`: the metadata of datasets, as a whole or key by key.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use clap::Args;
 
 use super::output::Done;
 use super::select;
-use super::typed::stored;
+use super::typed::{kind, stored};
 use crate::cli::complete::{dataset_names, metadata_keys};
 use crate::error::Place;
 use crate::tree::naming;
@@ -67,14 +68,14 @@ impl Set {
         let whole = self.meta.as_deref().map(mapping).transpose()?;
         let mut editor = Editor::open(&self.file)?;
         let archive = Archive::open(&self.file)?;
-        let mut unset = vec![false; self.unset.len()];
+        let (mut unset, mut notes) = (vec![false; self.unset.len()], BTreeSet::new());
         for number in select::select(&archive, &self.name)? {
             let name = archive.raw_name(number);
             let metadata = match &whole {
                 Some(whole) => whole.clone(),
                 None => editor.metadata(&name)?,
             };
-            let changed = self.changed(metadata, &mut unset).map_err(|problem| {
+            let changed = self.changed(metadata, &mut unset, &mut notes).map_err(|problem| {
                 let place = Place::file(&self.file).dataset(&naming::printed(&name));
                 Error::Usage(format!("{place}: {problem}"))
             })?;
@@ -85,6 +86,7 @@ impl Set {
             return Err(Error::Usage(format!("{shown}: no dataset here has the key {key:?}")).into());
         }
         editor.finish()?;
+        notes.iter().for_each(|note| super::note(note));
         for Assignment { key, value, typed } in self.assignments() {
             super::note(&format!("{}: {}", key.escape_debug(), stored(value, typed)));
         }
@@ -95,8 +97,14 @@ impl Set {
         self.keys.iter().chain(&self.key_str)
     }
 
-    /// The metadata with all changes; `unset` notes which keys were there to be taken out.
-    fn changed(&self, metadata: Value, unset: &mut [bool]) -> Result<Value, String> {
+    /// The metadata with all changes; `unset` notes which keys were there to be taken out, and `notes` gets what is to be
+    /// said of the others.
+    fn changed(
+        &self,
+        metadata: Value,
+        unset: &mut [bool],
+        notes: &mut BTreeSet<String>,
+    ) -> Result<Value, String> {
         let mut pairs = match metadata {
             Value::Map(pairs) => pairs,
             Value::Null if self.assignments().next().is_none() => return Ok(Value::Null),
@@ -112,24 +120,49 @@ impl Set {
             }
         }
         for assignment in self.assignments() {
-            set(&mut pairs, assignment)?;
+            notes.extend(set(&mut pairs, assignment)?);
         }
         Ok(Value::Map(pairs))
     }
 }
 
-fn set(pairs: &mut Pairs, Assignment { key: whole, value, .. }: &Assignment) -> Result<(), String> {
+/// Sets a key; returns what is to be said of it.
+fn set(
+    pairs: &mut Pairs,
+    Assignment { key: whole, value, .. }: &Assignment,
+) -> Result<Option<String>, String> {
     let (path, key) = path(pairs, whole);
     let is_nested = !path.is_empty();
-    let Some(pairs) = mapping_at(pairs, &path) else { return Ok(()) };
-    match pairs.iter_mut().find(|(other, _)| is(other, key)) {
-        Some((_, old)) => *old = value.clone(),
+    let Some(pairs) = mapping_at(pairs, &path) else { return Ok(None) };
+    if let Some((_, old)) = pairs.iter_mut().find(|(other, _)| is(other, key)) {
+        *old = value.clone();
+        return Ok(None);
+    }
+    let parent = key.match_indices('.').find_map(|(dot, _)| {
+        let (_, value) = pairs.iter().find(|(other, _)| is(other, &key[..dot]))?;
+        Some((whole.get(..whole.len() - key.len() + dot)?, value))
+    });
+    let note = match parent {
+        // With a key behind the dot, it would be on the path.
+        Some((parent, Value::Map(_))) => {
+            return Err(format!(
+                "the key {whole:?} ends behind its dot: name a key of the mapping {parent:?}"
+            ));
+        }
+        Some((parent, value)) if is_nested => {
+            return Err(format!("{parent:?} is no mapping, so it has no keys (its type is {})", kind(value)));
+        }
+        Some((parent, value)) => {
+            let (whole, kind) = (whole.escape_debug(), kind(value));
+            Some(format!("{whole}: is a key of its own, as {parent:?} is no mapping (its type is {kind})"))
+        }
         None if is_nested && key.contains('.') => {
             return Err(format!("the key {whole:?} is in no mapping: give the mapping with all of its keys"));
         }
-        None => pairs.push((key.into(), value.clone())),
-    }
-    Ok(())
+        None => None,
+    };
+    pairs.push((key.into(), value.clone()));
+    Ok(note)
 }
 
 /// Where a key is, or is to be put: the mappings on the way, by their numbers in each other, and the key in the last one.
@@ -165,13 +198,18 @@ fn is(key: &Value, text: &str) -> bool {
 }
 
 fn assignment(text: &str) -> Result<Assignment, String> {
-    let (key, typed) = text.split_once('=').ok_or("it needs the form KEY=VALUE")?;
+    let (key, typed) = divided(text, "KEY=VALUE")?;
     let value = yaml::value_to_write(typed).map_err(|problem| problem.to_string())?;
     Ok(Assignment { key: key.to_owned(), value: Value::from(&*value), typed: typed.to_owned() })
 }
 
+fn divided<'t>(text: &'t str, form: &str) -> Result<(&'t str, &'t str), String> {
+    let divided = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    divided.ok_or_else(|| format!("it needs the form {form}, with a key before the ="))
+}
+
 fn text_assignment(text: &str) -> Result<Assignment, String> {
-    let (key, typed) = text.split_once('=').ok_or("it needs the form KEY=TEXT")?;
+    let (key, typed) = divided(text, "KEY=TEXT")?;
     Ok(Assignment { key: key.to_owned(), value: typed.into(), typed: typed.to_owned() })
 }
 

@@ -2,20 +2,36 @@
 
 use crate::Value;
 
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Int(_) | Value::BigInt(_) => "integer",
+        Value::Float(_) => "float",
+        Value::Timestamp(_) => "date",
+        Value::Str(_) => "text",
+        Value::Bytes(_) => "binary data",
+        Value::Seq(_) => "list",
+        Value::Set(_) => "set",
+        Value::Map(_) => "mapping",
+    }
+}
+
 /// A value's type and the value itself; where it does not look as it was typed, also why.
 pub fn stored(value: &Value, typed: &str) -> String {
-    let (kind, shown) = match value {
-        Value::Null => ("null", String::new()),
-        Value::Bool(value) => ("boolean", value.to_string()),
-        Value::Int(value) => ("integer", value.to_string()),
-        Value::BigInt(digits) => ("integer", digits.clone()),
-        Value::Float(value) => ("float", format!("{value:?}")),
-        Value::Timestamp(time) => ("date", time.clone()),
-        Value::Str(text) => return format!("text {:?}", String::from_utf8_lossy(text.as_bytes())),
-        Value::Bytes(bytes) => return format!("{} bytes of binary data", bytes.len()),
-        Value::Seq(items) => return format!("list, length {}", items.len()),
-        Value::Set(items) => return format!("set, length {}", items.len()),
-        Value::Map(pairs) => return format!("mapping, length {}", pairs.len()),
+    let kind = kind(value);
+    let shown = match value {
+        Value::Null => String::new(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::BigInt(digits) => digits.clone(),
+        Value::Float(value) => format!("{value:?}"),
+        Value::Timestamp(time) => time.clone(),
+        Value::Str(text) => return format!("{kind} {:?}", String::from_utf8_lossy(text.as_bytes())),
+        Value::Bytes(bytes) => return format!("{} bytes of {kind}", bytes.len()),
+        Value::Seq(items) => return format!("{kind}, length {}", items.len()),
+        Value::Set(items) => return format!("{kind}, length {}", items.len()),
+        Value::Map(pairs) => return format!("{kind}, length {}", pairs.len()),
     };
     let separator = if shown.is_empty() { "" } else { " " };
     let typed = typed.trim();
