@@ -624,6 +624,11 @@ fn unpacked_records_are_packed_in_their_order() {
             (to(&format!("files{at}")), to(&format!("bare{at}")), to(&format!("{at}.ffr")));
         good(&[&"unpack", source, &files]);
         good(&[&"unpack", &"--no-meta", source, &bare]);
+        if bare.join("records").is_dir() {
+            let said = rab(&[&"pack", &again, &bare.join("records")]);
+            let hint = format!("give {}, the directory above", bare.canonicalize().unwrap().display());
+            assert!(said.code == 2 && said.err.contains(&hint), "{said:?}");
+        }
         let want = Reader::open(source).unwrap();
         let want: Vec<_> = (0..want.len()).map(|number| want.get(number).unwrap()).collect();
         for files in [&files, &bare] {

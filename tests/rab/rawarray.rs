@@ -213,3 +213,23 @@ fn foreign_numbers_keep_their_type_and_byte_order() {
         }
     }
 }
+
+/// Elements are written little-endian, which is said.
+#[test]
+fn a_byte_order_that_is_not_kept() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    let make = "import sys, numpy as np; np.save(sys.argv[1], np.arange(3, dtype='>i4')); np.save(sys.argv[2], np.arange(3, dtype='<i4'))";
+    python(&[&"-c", &make, &at("big.npy"), &at("little.npy")]);
+    let note = "its big-endian byte order is left out: its elements are written little-endian";
+    for (name, is_noted) in [("big", true), ("little", false)] {
+        let [npy, npz] = ["npy", "npz"].map(|extension| at(&format!("{name}.{extension}")));
+        let packed = rab(&[&"pack", &at(&format!("{name}.ra")), &npy]);
+        good(&[&"pack", &npz, &npy]);
+        let converted = rab(&[&"convert", &npz, &at(&format!("{name}.ra")), &"--force"]);
+        for said in [packed, converted] {
+            assert_eq!((said.code, said.err.contains(note)), (0, is_noted), "{said:?}");
+        }
+        assert_eq!(good(&[&"get", &at(&format!("{name}.ra")), &name]), "[0 1 2]\n");
+    }
+}

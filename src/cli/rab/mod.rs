@@ -79,7 +79,7 @@ Exit codes:
 /// Look into scientific container files (RAB, NPZ, RawArray, FFRecord, Onda, Awkward Array), make them and edit them
 ///
 /// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
-/// name wins over a glob.
+/// name wins over a glob. Names that begin with a dash go behind --.
 #[derive(Parser)]
 #[command(name = "rab", version, after_help = SHORT_NOTE, after_long_help = LONG_NOTE, max_term_width = 110)]
 pub struct Cli {

@@ -9,7 +9,7 @@ use clap::Args;
 use super::framed::Framed;
 use super::progress::Progress;
 use super::stop::Stop;
-use crate::ffrecord::{Framing, Packing, pack_files, pack_folder, unpacked};
+use crate::ffrecord::{Framing, Packing, above_records, pack_files, pack_folder, unpacked};
 use crate::{Error, Result};
 
 #[derive(Args)]
@@ -95,6 +95,12 @@ impl Records {
         let meta = fs::metadata(input).map_err(|cause| Error::open(input, cause))?;
         match (meta.is_dir(), self.packed_folder) {
             (true, false) => {
+                if let Some(above) = above_records(input) {
+                    let above = above.display();
+                    return refused(&format!(
+                        "has the records of an unpacked file: give {above}, the directory above"
+                    ));
+                }
                 return refused(
                     "a directory is no record, and this is not one that rab unpack made of records: \
                      --packed-folder packs it with its names",

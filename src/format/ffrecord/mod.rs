@@ -55,8 +55,8 @@ use tree::RecordTree;
 
 pub use batch::Batch;
 pub use reader::Reader;
-pub(crate) use write::unpacked;
 pub use write::{Framing, Packing, Passed, Writer, pack_files, pack_folder};
+pub(crate) use write::{above_records, unpacked};
 
 /// The format, for [`super::FORMATS`].
 pub(super) struct FFRecord;

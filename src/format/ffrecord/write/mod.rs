@@ -31,7 +31,7 @@ pub use folder::{pack_folder, surrogates};
 pub use framing::Framing;
 pub use pack::{Packing, pack_files};
 use tables::Tables;
-pub use unpacked::unpacked;
+pub use unpacked::{above_records, unpacked};
 
 /// Is told now and then how many bytes more were read; its error ends everything.
 pub type Passed<'p> = &'p mut dyn FnMut(u64) -> Result<()>;

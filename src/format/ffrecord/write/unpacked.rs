@@ -60,6 +60,13 @@ fn told(directory: &Path) -> Result<Option<Option<u64>>> {
     Ok((has_folder || told == Some(0)).then_some(told))
 }
 
+/// The directory above, if this is the one of the records in what [`unpacked`] takes.
+pub fn above_records(directory: &Path) -> Option<PathBuf> {
+    let directory = directory.canonicalize().ok()?;
+    let above = directory.parent().filter(|_| directory.ends_with(FOLDER))?;
+    unpacked(above).ok().flatten().map(|_| above.to_owned())
+}
+
 fn number(name: &OsStr) -> Option<u64> {
     let digits = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))?;
     digits.parse().ok()

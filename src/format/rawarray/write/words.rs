@@ -54,6 +54,10 @@ impl Words {
                 known.map_or(0, |class| class.eltype)
             }
         };
+        if swapped > 1 {
+            notes
+                .push("its big-endian byte order is left out: its elements are written little-endian".into());
+        }
         // The numpy view has the last axis fastest, and that one is the first of the dims.
         let dims = array.shape.iter().rev().copied().collect();
         Ok(Words { eltype, elbyte: size.into(), size: len, swapped: swapped as usize, dims })
