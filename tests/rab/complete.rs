@@ -57,7 +57,14 @@ fn verbs_options_and_files_in_bash() {
 fn names_of_datasets_in_bash() {
     let mine = ["my first array", "my second array", "my big-endian array"];
     for verb in ["ls -l", "info", "cat", "get"] {
-        assert_eq!(bash(&format!("rab {verb} readme.rab my"), "my"), mine, "{verb}");
+        let found = bash(&format!("rab {verb} readme.rab my"), "my");
+        assert_eq!(found[..3], mine, "{verb}");
+        let files = if ["ls -l", "info"].contains(&verb) { &["my files.rab"][..] } else { &[] };
+        assert_eq!(found[3..], *files, "{verb}");
+    }
+    // Of verbs that take several containers, files too.
+    for verb in ["ls", "info"] {
+        assert_eq!(bash(&format!("rab {verb} readme.rab nam"), "nam"), ["names.rab"], "{verb}");
     }
     assert_eq!(bash("rab cat readme.rab my\\ s", "my\\ s"), [r"my\ second\ array"]);
     assert_eq!(bash("rab cat readme.rab 'my s", "my s"), ["my second array"]);
@@ -96,6 +103,10 @@ fn where_there_are_no_names() {
 fn values_of_options() {
     assert!(bash("rab-mount x.rab -o no", "no").starts_with(&["no_index".into(), "noexec".into()]));
     assert_eq!(bash("rab-mount x.rab -o noexec,cache", "noexec,cache"), ["noexec,cache_size="]);
+    assert_eq!(
+        bash("rab-mount x.rab -o noexec,r", "noexec,r"),
+        ["noexec,ro", "noexec,read_ahead=", "noexec,refresh="]
+    );
     assert_eq!(bash("rab ls --format R", "R"), ["RAB", "RawArray"]);
     assert_eq!(bash("rab set names.rab x --unset zz", "zz"), [""]);
     assert_eq!(bash("rab-mount -u na", "na"), [""]);
@@ -161,6 +172,10 @@ fn nothing_that_a_name_says_is_run() {
         for name in ["t$((a[$(touch OWNED_S)]))/x", "v${x:-$(touch OWNED_T)}/`touch OWNED_U`"] {
             writer.add(name).text("").unwrap();
         }
+        // Of names that go on with what is quoted, no half of a quote is inserted.
+        for name in ["z$(x", "z${y"] {
+            writer.add(name).text("").unwrap();
+        }
         writer.finish().unwrap();
         // Within quotes too, which fish and zsh close in their own ways.
         if shell == "bash" {
@@ -168,6 +183,7 @@ fn nothing_that_a_name_says_is_run() {
                 .iter()
                 .flat_map(|(start, name)| ["'", "\""].map(|quote| (format!("{quote}{start}"), name.clone())));
             wanted.extend(quoted.collect::<Vec<_>>());
+            wanted.push(("z$".into(), "z$".into()));
         }
         std::fs::write(work.path().join("names.json"), serde_json::to_string(&wanted).unwrap()).unwrap();
         let path =

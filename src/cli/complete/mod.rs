@@ -116,16 +116,30 @@ fn write_for_bash(
     let kept = arguments.get(1).map_or(0, |raw| before_part(current.as_bytes(), raw.as_bytes()));
     // A list is shown and not inserted, unless it has one item only.
     let is_shown = arguments.get(2).is_some_and(|kind| kind == LIST) && found.len() > 1;
-    for candidate in found {
-        let value = candidate.get_value().as_bytes().get(kept..).unwrap_or_default();
-        match value.strip_prefix(b"~/").filter(|_| line.from_home && kept == 0) {
-            _ if is_shown => out.write_all(value)?,
-            Some(below_home) => out.write_all(&[b"~/", &line::quoted(below_home, line.open)[..]].concat())?,
-            None => out.write_all(&line::quoted(value, line.open))?,
-        }
+    let values = found.iter().map(|found| found.get_value().as_bytes().get(kept..).unwrap_or_default());
+    let values: Vec<&[u8]> = values.collect();
+    let quoted = |value: &[u8]| match value.strip_prefix(b"~/").filter(|_| line.from_home && kept == 0) {
+        Some(below_home) => [b"~/", &line::quoted(below_home, line.open)[..]].concat(),
+        None => line::quoted(value, line.open),
+    };
+    let insertable: Vec<Vec<u8>> = values.iter().map(|value| quoted(value)).collect();
+    let written: Vec<&[u8]> =
+        if is_shown { values.clone() } else { insertable.iter().map(Vec::as_slice).collect() };
+    let whole = quoted(common(&values));
+    // readline inserts what all begin with, and that must not be half of a quoted character.
+    let is_half = !is_shown && whole.len() < common(&written).len() && common(&written).starts_with(&whole);
+    for value in written.iter().copied().chain(is_half.then_some(&*whole)) {
+        out.write_all(value)?;
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// What all of them begin with.
+fn common<'v>(values: &[&'v [u8]]) -> &'v [u8] {
+    let Some((first, others)) = values.split_first() else { return &[] };
+    let len = |other: &&[u8]| first.iter().zip(*other).take_while(|(a, b)| a == b).count();
+    first.get(..others.iter().map(len).min().unwrap_or(first.len())).unwrap_or_default()
 }
 
 /// What bash has in COMP_TYPE for the second TAB: the number of `?`.

@@ -85,6 +85,9 @@ pub fn mount_options() -> ArgValueCompleter {
             name.starts_with(&start)
                 .then(|| CompletionCandidate::new(format!("{done}{name}{value}")).help(help))
         });
-        names.collect()
+        let read_only = "ro"
+            .starts_with(&start)
+            .then(|| CompletionCandidate::new(format!("{done}ro")).help(Some("As every mount is".into())));
+        read_only.into_iter().chain(names).collect()
     })
 }
