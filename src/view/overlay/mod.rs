@@ -9,7 +9,6 @@
 //! the tree for descriptions, so no directory of a view is ready at once.
 
 mod listing;
-mod members;
 mod names;
 mod nodes;
 mod own;

@@ -1,22 +1,27 @@
-//! Where programs found stores. To one that has a store open, what is missing of it is data of a sort: so where a store was
-//! and is not any more, or is that of another container, what is missing is an error. Containers do not change, so what
-//! is missing of the same one was never there.
+//! What programs know of stores. To one that has a store open, what is missing of it is data of a sort: zeros. So where a
+//! store was and is not any more, or is that of another container, what is missing is an error. Containers do not change,
+//! so what is missing of the same one was never there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::Overlay;
-use super::members::{Members, each_member};
-use super::nodes::{LONGEST, Node, Parent, What, is_view};
+use super::nodes::{LONGEST, Node, What, is_view};
 use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
+use crate::view::directory::Child;
 use crate::view::{Directory, View};
 use crate::{Error, Result};
 
-/// Paths that are kept.
+/// Stores, and directories that lead to them, that are kept.
 const FOUND: NonZeroUsize = NonZeroUsize::new(16 << 10).unwrap();
+/// Members of stores that are known; about 16 MiB. Of more, everything is taken for one of them.
+const MOST: usize = 1 << 20;
+/// Directories in each other that are looked into: no view says more of what is deeper.
+const DEEPEST: usize = 128;
 
 const GONE: &str = "it was there, and is not any more: open again what is in it";
 const REPLACED: &str = "its container was replaced, and what is there now has it not: open the store again";
@@ -24,15 +29,18 @@ const ROOT_GONE: &str = "what is mounted is not there any more: mount it again, 
 const NO_PIECE: &str = "it has all of its pieces, and none of that name: open it again";
 
 /// Where something is, from the root on, as who looked for it called it.
-pub type Path = Vec<u8>;
+type Path = Vec<u8>;
 
-pub struct Stores {
+pub struct Stores(Mutex<Known>);
+
+struct Known {
+    /// Where the directories are that the kernel remembers, and how often each was looked up.
+    places: HashMap<NodeId, (Path, u64)>,
     /// Where containers are stores, and the directories that lead there.
-    found: Mutex<LruCache<Path, Option<Store>>>,
-    /// What programs know to be in them.
-    members: Mutex<Members>,
-    /// Where the directories of the tree are that the kernel remembers.
-    ways: Mutex<HashMap<NodeId, Way>>,
+    found: LruCache<Path, Option<Store>>,
+    /// The arrays and groups of stores that programs were told of, as hashes: they look for pieces of arrays by their names
+    /// alone, whatever stands in their place later.
+    members: HashSet<u64>,
 }
 
 struct Store {
@@ -41,43 +49,42 @@ struct Store {
     was_replaced: bool,
 }
 
-/// In which directory, by which name, and how often it was looked up.
-struct Way {
-    dir: NodeId,
-    name: Box<[u8]>,
-    lookups: u64,
-}
-
 impl Stores {
     pub fn new() -> Stores {
-        let found = Mutex::new(LruCache::sparse(FOUND));
-        Stores { found, members: Mutex::default(), ways: Mutex::default() }
+        let found = LruCache::sparse(FOUND);
+        Stores(Mutex::new(Known { places: HashMap::new(), found, members: HashSet::new() }))
     }
 
-    /// A directory of the tree was looked up.
-    pub fn entered(&self, dir: NodeId, name: &[u8], id: NodeId) {
-        let mut ways = self.ways.lock();
-        let lookups = ways.get(&id).map_or(1, |way| way.lookups + 1);
-        ways.insert(id, Way { dir, name: name.into(), lookups });
+    /// What is called so in a directory that was looked up; None where no program could say it.
+    fn path(&self, dir: NodeId, name: &[u8]) -> Option<Path> {
+        if dir == ROOT {
+            return Some(name.into());
+        }
+        let known = self.0.lock();
+        let (above, _) = known.places.get(&dir)?;
+        Some([above, name].join(&b'/')).filter(|path| path.len() <= LONGEST)
+    }
+
+    /// A directory was looked up.
+    fn entered(&self, id: NodeId, path: &[u8]) {
+        let mut known = self.0.lock();
+        let place = known.places.entry(id).or_default();
+        *place = (path.into(), place.1 + 1);
     }
 
     /// So many look-ups of a node are forgotten.
     pub fn left(&self, id: NodeId, lookups: u64) {
-        let mut ways = self.ways.lock();
-        let Some(way) = ways.get_mut(&id) else { return };
-        way.lookups = way.lookups.saturating_sub(lookups);
-        if way.lookups == 0 {
-            ways.remove(&id);
+        let mut known = self.0.lock();
+        let Some((_, known_lookups)) = known.places.get_mut(&id) else { return };
+        *known_lookups = known_lookups.saturating_sub(lookups);
+        if *known_lookups == 0 {
+            known.places.remove(&id);
         }
     }
 
-    fn way(&self, id: NodeId) -> Option<(NodeId, Box<[u8]>)> {
-        self.ways.lock().get(&id).map(|way| (way.dir, way.name.clone()))
-    }
-
     /// There is a directory where a store can be: this container's, if it is one.
-    pub fn seen(&self, path: &[u8], container: Option<NodeId>) {
-        let mut found = self.found.lock();
+    fn seen(&self, path: &[u8], container: Option<NodeId>) {
+        let found = &mut self.0.lock().found;
         if let Some(Some(store)) = found.get_mut(path) {
             store.was_replaced |= container != Some(store.container);
         } else if let Some(container) = container {
@@ -94,43 +101,44 @@ impl Stores {
     }
 
     /// Was a store there, or behind it?
-    pub fn had(&self, path: &[u8]) -> bool {
-        self.found.lock().get(path).is_some()
+    fn had(&self, path: &[u8]) -> bool {
+        self.0.lock().found.get(path).is_some()
     }
 
     /// Is it in a store, and in one whose container was replaced, or `is_gone`?
-    pub fn lost(&self, path: &[u8], is_gone: bool) -> bool {
-        let mut found = self.found.lock();
-        let is_lost = |path: &[u8]| {
-            found.get(path).is_some_and(|store| store.as_ref().is_some_and(|it| is_gone || it.was_replaced))
-        };
-        above(path).any(is_lost)
+    fn lost(&self, path: &[u8], is_gone: bool) -> bool {
+        self.0.lock().is_in(path, |store| is_gone || store.was_replaced)
     }
 
     /// A program knows what is at a path: an array, or a group.
     fn know(&self, path: &[u8], is_array: bool) {
-        let mut found = self.found.lock();
-        let is_in_store = above(path).any(|path| found.get(path).is_some_and(Option::is_some));
-        drop(found);
-        if is_in_store {
-            self.members.lock().add(path, is_array);
+        let mut known = self.0.lock();
+        if known.members.len() < MOST && known.is_in(path, |_| true) {
+            known.members.insert(member(path, is_array));
         }
     }
 
     /// Does what is at a path stand where a store had something else that was replaced with its container? What is no
     /// directory where it had one (then nothing is below it, to programs), and what is called as a piece of an array is.
     fn covers(&self, path: &[u8], is_directory: bool, is_piece: bool) -> bool {
-        let members = self.members.lock();
-        let was_directory = || members.has(path, true) || members.has(path, false);
-        let was_piece = || above(path).last().is_some_and(|array| members.has(array, true));
-        let covers = !is_directory && was_directory() || is_piece && was_piece();
-        drop(members);
-        covers && self.lost(path, false)
+        let mut known = self.0.lock();
+        let was =
+            |path, is_array| known.members.len() >= MOST || known.members.contains(&member(path, is_array));
+        let covers = !is_directory && (was(path, true) || was(path, false))
+            || is_piece && above(path).last().is_some_and(|array| was(array, true));
+        covers && known.is_in(path, |store| store.was_replaced)
     }
 
     /// No store was found yet.
-    pub fn is_empty(&self) -> bool {
-        self.found.lock().is_empty()
+    fn is_empty(&self) -> bool {
+        self.0.lock().found.is_empty()
+    }
+}
+
+impl Known {
+    /// Is the path that of something in such a store?
+    fn is_in(&mut self, path: &[u8], is_such: impl Fn(&Store) -> bool) -> bool {
+        above(path).any(|path| self.found.get(path).is_some_and(|store| store.as_ref().is_some_and(&is_such)))
     }
 }
 
@@ -138,6 +146,12 @@ impl Stores {
 fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| path.get(..at).unwrap_or_default())
+}
+
+fn member(path: &[u8], is_array: bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (path, is_array).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Overlay {
@@ -176,18 +190,13 @@ impl Overlay {
             return Ok(());
         }
         let is_directory = matches!(kind, Kind::Directory { .. });
-        if is_directory && !is_view(id) {
-            self.stores.entered(dir, name, id);
-        }
-        let store = self.can_be_store(id).filter(|_| is_directory);
-        if store.is_none() && self.stores.is_empty() {
-            return Ok(());
-        }
-        let Some(path) = self.path(dir, node, name) else { return Ok(()) };
-        if !is_directory && self.stores.had(&path) {
+        let Some(path) = self.stores.path(dir, name) else { return Ok(()) };
+        if is_directory {
+            self.stores.entered(id, &path);
+        } else if self.stores.had(&path) {
             return Err(self.gone(&path, GONE));
         }
-        if let Some(of) = store {
+        if let Some(of) = self.can_be_store(id).filter(|_| is_directory) {
             self.stores.seen(&path, Some(of).filter(|of| self.tree.is_container(*of)));
         }
         let Some(store) = self.view_in(node).and_then(|view| view.store()) else { return Ok(()) };
@@ -195,13 +204,10 @@ impl Overlay {
             return Err(self.gone(&path, REPLACED));
         }
         if is_directory {
-            self.stores.know(&path, self.is_face(id));
+            let is_array = self.nodes.get(id).is_some_and(|node| matches!(node.what, What::Face { .. }));
+            self.stores.know(&path, is_array);
         }
         Ok(())
-    }
-
-    fn is_face(&self, id: NodeId) -> bool {
-        self.nodes.get(id).is_some_and(|node| matches!(node.what, What::Face { .. }))
     }
 
     /// Who is given a file that says all that is in a store knows it all.
@@ -209,10 +215,27 @@ impl Overlay {
         if !self.can_change || !view.announces(&node.name) {
             return;
         }
-        let Some(mut path) = self.path_of(node) else { return };
-        path.truncate(path.len().saturating_sub(node.name.len()));
-        each_member(view, &Directory::new(node.of.clone()), &mut path, &mut |path, is_array| {
-            self.stores.know(path, is_array);
+        let Some(mut path) = self.stores.path(node.parent.id(), b"") else { return };
+        self.told_of(view, &Directory::new(node.of.clone()), &mut path, DEEPEST);
+    }
+
+    /// Of every array and every group below a directory, whose own path ends with a slash. What cannot be read is not said of
+    /// a store either.
+    fn told_of(&self, view: &dyn View, directory: &Directory, path: &mut Path, deep: usize) {
+        let len = path.len();
+        let _: Result<()> = directory.each(&mut |name, child| {
+            path.extend_from_slice(&view.shown(name));
+            match child {
+                Ok(Child::Dataset(dataset)) if view.shows(dataset.about()) => self.stores.know(path, true),
+                Ok(Child::Directory(directory)) if deep > 0 => {
+                    self.stores.know(path, false);
+                    path.push(b'/');
+                    self.told_of(view, &directory, path, deep - 1);
+                }
+                _ => {}
+            }
+            path.truncate(len);
+            Ok(())
         });
     }
 
@@ -242,11 +265,8 @@ impl Overlay {
             return None;
         }
         let path = match self.nodes.get(id) {
-            Some(node) => self.path_of(&node)?,
-            None => {
-                let (dir, name) = self.stores.way(id)?;
-                self.path(dir, self.nodes.get(dir).as_deref(), &name)?
-            }
+            Some(node) => self.stores.path(node.parent.id(), &node.name)?,
+            None => self.stores.0.lock().places.get(&id)?.0.clone(),
         };
         let was_there = self.stores.had(&path) || self.stores.lost(&path, true);
         was_there.then(|| self.gone(&path, GONE))
@@ -264,7 +284,7 @@ impl Overlay {
         if !self.can_change || self.stores.is_empty() {
             return Ok(());
         }
-        let Some(path) = self.path(dir, node, name) else { return Ok(()) };
+        let Some(path) = self.stores.path(dir, name) else { return Ok(()) };
         if self.stores.had(&path) {
             return Err(self.gone(&path, GONE));
         }
@@ -285,40 +305,6 @@ impl Overlay {
             What::Directory { view } if view.makes_directories() => Some(node.of.node()),
             _ => None,
         }
-    }
-
-    fn path_of(&self, node: &Node) -> Option<Path> {
-        match &node.parent {
-            Parent::View(above) => self.path(above.id, Some(above), &node.name),
-            Parent::Tree(dir) => self.path(*dir, None, &node.name),
-        }
-    }
-
-    /// What is called so in a directory of the tree, or in one of a view; None where no program could say it.
-    fn path(&self, dir: NodeId, node: Option<&Node>, name: &[u8]) -> Option<Path> {
-        let (mut names, mut len) = (vec![Box::from(name)], name.len());
-        let mut at = match node {
-            Some(node) => {
-                len += node.name.len() + 1;
-                names.push(node.name.clone());
-                node.parent.clone()
-            }
-            None => Parent::Tree(dir),
-        };
-        while at.id() != ROOT && len <= LONGEST {
-            let (above, name) = match &at {
-                Parent::View(node) => (node.parent.clone(), node.name.clone()),
-                Parent::Tree(id) => {
-                    let (above, name) = self.stores.way(*id)?;
-                    (self.nodes.get(above).map_or(Parent::Tree(above), Parent::View), name)
-                }
-            };
-            len += name.len() + 1;
-            names.push(name);
-            at = above;
-        }
-        names.reverse();
-        (len <= LONGEST).then(|| names.join(&b'/'))
     }
 
     /// Of what is in a store: that its container is not there any more is not that the store has no such file.
@@ -372,13 +358,32 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_known_as_long_as_the_kernel_remembers_them() {
+    fn places_are_known_as_long_as_the_kernel_remembers_them() {
         let stores = Stores::new();
-        stores.entered(ROOT, b"x.npz", 7);
-        stores.entered(ROOT, b"y.npz", 7);
+        stores.entered(7, b"x.npz");
+        stores.entered(7, b"y.npz");
         stores.left(7, 1);
-        assert_eq!(stores.way(7), Some((ROOT, Box::from(&b"y.npz"[..]))));
+        assert_eq!(stores.path(7, b"a"), Some(b"y.npz/a".into()));
+        assert_eq!(stores.path(7, &[b'a'; LONGEST]), None);
         stores.left(7, 1);
-        assert_eq!(stores.way(7), None);
+        assert_eq!(stores.path(7, b"a"), None);
+    }
+
+    #[test]
+    fn arrays_and_groups_are_known_and_of_too_many_everything_is() {
+        let stores = Stores::new();
+        stores.know(b"x.npz/b", true);
+        [7, 8].into_iter().for_each(|container| stores.seen(b"x.npz", Some(container)));
+        stores.know(b"x.npz/a", true);
+        stores.know(b"x.npz/g", false);
+        let covered = |name: &[u8], is_directory| {
+            let is_piece = name.ends_with(b"/0");
+            stores.covers(&[b"x.npz/", name].concat(), is_directory, is_piece)
+        };
+        assert!(covered(b"a", false) && covered(b"g", false) && covered(b"a/0", true));
+        assert!(!covered(b"a", true) && !covered(b"g/0", true) && !covered(b"b", false));
+        (0..MOST).for_each(|at| stores.know(format!("x.npz/{at}").as_bytes(), true));
+        assert!(covered(b"y", false) && !stores.covers(b"y.npz/y", false, false));
+        assert_eq!(stores.0.lock().members.len(), MOST);
     }
 }

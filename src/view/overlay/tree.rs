@@ -160,8 +160,8 @@ impl Tree for Overlay {
     }
 
     fn forget(&self, id: NodeId, lookups: u64) {
+        self.stores.left(id, lookups);
         if !is_view(id) {
-            self.stores.left(id, lookups);
             return self.tree.forget(id, lookups);
         }
         if self.nodes.forget(id, lookups) {
