@@ -16,7 +16,7 @@ pub struct Marks {
     pub facts: Option<&'static str>,
     /// The name of a file that tells of a container as a whole and of none of its datasets, and keys that are in it.
     pub summary: Option<(&'static str, &'static [&'static str])>,
-    /// The directories that only its containers have below `.views`; kinds of views are not among them.
+    /// The directories of derived files that its containers have below `.views`; views of datasets are not among them.
     pub views: &'static [&'static str],
     /// Files of other programs have its extension too, so one that is none of its containers need not be damaged.
     pub shares_extension: bool,

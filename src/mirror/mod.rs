@@ -352,7 +352,7 @@ impl Tree for Mirror {
         }
     }
 
-    fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
+    fn derived_kinds(&self, dir: NodeId) -> Vec<&'static str> {
         match self.at(dir) {
             Ok(At::Outer(node)) => match node.what {
                 What::Container(format) => format.marks().views.to_vec(),

@@ -345,10 +345,10 @@ impl Tree for Union {
         self.tree(tree).ok()?.format(node)
     }
 
-    fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
+    fn derived_kinds(&self, dir: NodeId) -> Vec<&'static str> {
         let mut all: Vec<&'static str> = Vec::new();
         for (number, node) in self.parts(dir).iter().flat_map(|parts| parts.iter()) {
-            let own = self.tree(*number).map_or(Vec::new(), |tree| tree.own_views(*node));
+            let own = self.tree(*number).map_or(Vec::new(), |tree| tree.derived_kinds(*node));
             all.extend(own.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         }
         all

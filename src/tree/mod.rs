@@ -251,8 +251,8 @@ pub trait Tree: Send + Sync {
         Ok(None)
     }
 
-    /// What the container at `dir`, or any container below this directory, may have below its own `.views` that no other has.
-    fn own_views(&self, dir: NodeId) -> Vec<&'static str> {
+    /// The kinds of derived files, but for views of datasets, that the container at `dir` may have, or any container below.
+    fn derived_kinds(&self, dir: NodeId) -> Vec<&'static str> {
         let _ = dir;
         Vec::new()
     }

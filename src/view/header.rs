@@ -1,5 +1,5 @@
 //! `header.yaml`: the header of a container as it stands, of formats that have one that is text. No dataset has this
-//! face; where it is, the format itself has it below `.views`.
+//! face; the container derives it.
 
 use super::{Dataset, Face, View};
 use crate::tree::Description;
@@ -22,9 +22,5 @@ impl View for Header {
 
     fn face(&self, _: &Dataset) -> Result<Face> {
         Err(Error::NotFound)
-    }
-
-    fn is_of_containers(&self) -> bool {
-        true
     }
 }

@@ -43,17 +43,12 @@ use crate::content::Content;
 use crate::tree::Description;
 use crate::{Error, Result};
 
-/// All of them.
-pub static VIEWS: &[&dyn View] = &[
-    &npy::Npy,
-    &zarr::Zarr,
-    &csv::Csv,
-    &arrow::Arrow,
-    &jsonl::Jsonl,
-    &png::Png,
-    &info::Info,
-    &header::Header,
-];
+/// Those that datasets have.
+pub static VIEWS: &[&dyn View] =
+    &[&npy::Npy, &zarr::Zarr, &csv::Csv, &arrow::Arrow, &jsonl::Jsonl, &png::Png, &info::Info];
+
+/// Those of which there are only the files that containers derive, but which are shown as the others are.
+static DERIVED: &[&dyn View] = &[&header::Header];
 
 pub trait View: Sync {
     /// What users call it; also the name of its directory in `.views`.
@@ -78,15 +73,14 @@ pub trait View: Sync {
     fn store(&self) -> Option<&dyn Store> {
         None
     }
-
-    /// Containers have it and none of their datasets: it is there where a format has it, and that is all of it. What a format
-    /// has of the others stands beside the faces of datasets.
-    fn is_of_containers(&self) -> bool {
-        false
-    }
 }
 
 impl<'v> dyn View + 'v {
+    /// Has no dataset a face in it? Then it is there only where a container derives files of it.
+    pub fn is_derived(&self) -> bool {
+        DERIVED.iter().any(|view| view.kind() == self.kind())
+    }
+
     /// Its faces are directories.
     pub fn makes_directories(&self) -> bool {
         self.store().is_some()
@@ -169,18 +163,22 @@ pub trait Folder: Send + Sync {
 
 /// What all views are called.
 pub fn kinds() -> Vec<&'static str> {
-    VIEWS.iter().map(|view| view.kind()).collect()
+    all().map(|view| view.kind()).collect()
+}
+
+fn all() -> impl Iterator<Item = &'static dyn View> {
+    VIEWS.iter().chain(DERIVED).copied()
 }
 
 /// A view by its kind.
 pub fn named(kind: &str) -> Result<&'static dyn View> {
-    let found = VIEWS.iter().find(|view| view.kind() == kind).copied();
+    let found = all().find(|view| view.kind() == kind);
     let unknown =
         || Error::Usage(format!("{kind:?} is no kind of view that is known: {}", kinds().join(", ")));
     found.ok_or_else(unknown)
 }
 
-/// The error that a container has nothing of a view that only containers have.
+/// The error that a container derives nothing of a view that only containers have.
 pub fn missing(view: &dyn View, file: &Path, format: &str) -> Error {
     Error::Usage(format!("{}: {format} has no {} to be shown", file.display(), view.kind()))
 }

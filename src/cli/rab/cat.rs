@@ -147,7 +147,7 @@ fn only_derived(archive: &Archive, kind: &str) -> Result<OsString> {
     let all: Vec<_> = archive.derived().of_view(kind, view.extension()).collect();
     match all.as_slice() {
         [(_, name)] => Ok(OsStr::from_bytes(name).to_owned()),
-        [] if view.is_of_containers() => Err(view::missing(view, archive.path(), archive.format())),
+        [] if view.is_derived() => Err(view::missing(view, archive.path(), archive.format())),
         _ => Err(Error::Usage(format!(
             "{}: the name of a dataset is needed: rab ls lists them",
             archive.path().display()

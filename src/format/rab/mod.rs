@@ -61,7 +61,7 @@ impl Format for Rab {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some("codecMeta"), ..Marks::default() }
+        Marks { facts: Some("codecMeta"), views: &["header"], ..Marks::default() }
     }
 
     fn salvage(&self) -> Option<&'static dyn Salvage> {

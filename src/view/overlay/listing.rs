@@ -22,7 +22,7 @@ impl Overlay {
         match &node.what {
             What::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
             What::Directory { view } => self.list_faces(node, *view, cursor, each),
-            What::Own { name } => self.list_in_own(node, name, cursor, each),
+            What::Derived { kind } => self.list_in_derived(node, kind, cursor, each),
             What::Face { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
                 let node = id_of(node.id, name, node.of.node());
                 each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
@@ -34,27 +34,17 @@ impl Overlay {
     fn list_kinds(&self, dir: &Node, own: Option<&Held>, cursor: u64, each: Each<'_>) -> Result<()> {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
-            let is_hidden = match own {
-                Some(own)
-                    if view.is_of_containers() && Held::find(&self.tree, own.node(), name)?.is_some() =>
-                {
-                    true
-                }
-                _ => self.lacks(dir.of.node(), *view)?,
-            };
             let node = id_of(dir.id, name, dir.of.node());
             let entry = Entry { node, face: Face::Data, kind: DIRECTORY, cursor: at };
-            if !is_hidden && !each(name, entry) {
+            if !each(name, entry) {
                 return Ok(());
             }
         }
         let Some(own) = own else {
-            self.list_own_views(dir, cursor, each);
+            self.list_derived_kinds(dir, cursor, each);
             return Ok(());
         };
-        let is_listed = |name: &[u8]| {
-            self.views.iter().any(|view| !view.is_of_containers() && view.kind().as_bytes() == name)
-        };
+        let is_listed = |name: &[u8]| self.views.iter().any(|view| view.kind().as_bytes() == name);
         self.tree.list(own.node(), cursor.saturating_sub(OWN), &mut |name, entry| {
             is_listed(name) || each(name, Entry { cursor: entry.cursor + OWN, ..entry })
         })
@@ -62,20 +52,21 @@ impl Overlay {
 
     fn list_faces(&self, dir: &Node, view: &'static dyn View, cursor: u64, each: Each<'_>) -> Result<()> {
         let of = dir.of.node();
-        let own = self.own_beside(of, view)?;
-        let is_own =
-            |name: &[u8]| self.find_beside(own.as_ref(), of, view, name).is_ok_and(|found| found.is_some());
+        let derived = self.derived(of, view.kind())?;
+        let is_derived = |name: &[u8]| {
+            self.find_beside(derived.as_ref(), of, view, name).is_ok_and(|found| found.is_some())
+        };
         let mut goes_on = true;
         if cursor < LAST {
             self.list_faces_of_datasets(dir, view, cursor, &mut |name, entry| {
-                // What is called so is the format's.
-                goes_on = is_own(name) || each(name, entry);
+                // What is called so is the container's.
+                goes_on = is_derived(name) || each(name, entry);
                 goes_on
             })?;
         }
-        let Some(own) = own.as_ref().filter(|_| goes_on) else { return Ok(()) };
-        self.tree.list(own.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
-            !is_own(name) || each(name, Entry { cursor: entry.cursor + LAST, ..entry })
+        let Some(derived) = derived.as_ref().filter(|_| goes_on) else { return Ok(()) };
+        self.tree.list(derived.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
+            !is_derived(name) || each(name, Entry { cursor: entry.cursor + LAST, ..entry })
         })
     }
 
@@ -107,8 +98,8 @@ impl Overlay {
         })
     }
 
-    /// A directory of the tree where faces are listed in place of datasets, and behind them what its format has there of
-    /// this view.
+    /// A directory of the tree where faces are listed in place of datasets, and behind them what its container derives
+    /// of this view.
     pub(super) fn list_shown(
         &self,
         dir: NodeId,
@@ -123,10 +114,11 @@ impl Overlay {
                 goes_on
             })?;
         }
-        let Some(own) = self.own(dir, faces.view)?.filter(|_| goes_on) else { return Ok(()) };
+        let derived = self.derived(dir, faces.view.kind())?;
+        let Some(derived) = derived.filter(|_| goes_on) else { return Ok(()) };
         let mut failure = None;
-        self.tree.list(own.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
-            match faces.name_of_own(name) {
+        self.tree.list(derived.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
+            match faces.name_of_derived(name) {
                 // Two directories of one name are one.
                 Ok(other) if other != name && matches!(entry.kind, Kind::Directory { .. }) => true,
                 Ok(name) => each(&name, Entry { cursor: entry.cursor + LAST, ..entry }),

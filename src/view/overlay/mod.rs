@@ -8,10 +8,10 @@
 //! looked up, and dropped when they are forgotten. Made faces are kept while they are open, and a while longer. Who lists or looks up here asks
 //! the tree for descriptions, so no directory of a view is ready at once.
 
+mod derived;
 mod listing;
 mod names;
 mod nodes;
-mod own;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -79,14 +79,12 @@ impl Overlay {
         if is_view(id) { self.nodes.get(id).map(Some).ok_or(Error::NotFound) } else { Ok(None) }
     }
 
-    /// Has the container `dir` anything of a view that only containers have? Of others the question makes no sense.
-    fn lacks(&self, dir: NodeId, view: &dyn View) -> Result<bool> {
-        Ok(view.is_of_containers() && self.tree.is_container(dir) && self.own(dir, view)?.is_none())
-    }
-
     /// As a container by itself it has nothing of the view that is shown, and never will.
     pub fn shows_nothing(&self) -> Result<bool> {
-        self.shown.map_or(Ok(false), |view| self.lacks(ROOT, view))
+        match self.shown.filter(|view| view.is_derived() && self.tree.is_container(ROOT)) {
+            Some(view) => Ok(self.derived(ROOT, view.kind())?.is_none()),
+            None => Ok(false),
+        }
     }
 
     fn has_views(&self, dir: NodeId) -> bool {
@@ -140,7 +138,7 @@ impl Overlay {
         if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
             return Ok(Some((found.into_node(), face)));
         }
-        if let Some(found) = self.look_up_own(dir, &faces, name)? {
+        if let Some(found) = self.look_up_derived(dir, &faces, name)? {
             return Ok(Some(found));
         }
         let found = self.look_up_part(&faces, &parent, name)?;
@@ -215,20 +213,17 @@ impl Overlay {
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
                 if let Some(own) = own
                     && let Some((found, face)) = Held::find(&self.tree, own.node(), name)?
-                    && !(view.is_some_and(|view| !view.is_of_containers()) && found.is_directory()?)
+                    && !(view.is_some() && found.is_directory()?)
                 {
                     return Ok(Some((found.into_node(), face)));
                 }
-                let Some(view) = view else { return Ok(self.look_up_own_views(&parent, name)) };
-                if self.lacks(of.node(), *view)? {
-                    return Ok(None);
-                }
+                let Some(view) = view else { return Ok(self.look_up_derived_kind(dir, name)) };
                 Ok(Some(self.remember(&parent, name, of.clone(), What::Directory { view: *view })))
             }
-            What::Own { name: own } => self.look_up_in_own(&parent, own, name),
+            What::Derived { kind } => self.look_up_in_derived(dir, kind, name),
             What::Directory { view } => {
-                let own = self.own_beside(of.node(), *view)?;
-                if let Some(found) = self.find_beside(own.as_ref(), of.node(), *view, name)? {
+                let derived = self.derived(of.node(), view.kind())?;
+                if let Some(found) = self.find_beside(derived.as_ref(), of.node(), *view, name)? {
                     return Ok(Some((found.into_node(), Face::Data)));
                 }
                 let beside = view.beside(&Directory::new(of.clone()));
@@ -238,9 +233,6 @@ impl Overlay {
                 if let Some((found, _)) = find_other(&self.tree, of.node(), *view, name)?
                     && found.is_directory()?
                 {
-                    if let Some(own) = self.own(found.node(), *view)?.filter(|_| view.is_of_containers()) {
-                        return Ok(Some((own.into_node(), Face::Data)));
-                    }
                     let what = What::Directory { view: *view };
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
@@ -249,8 +241,8 @@ impl Overlay {
                 if let Some(found) = faces.find(name)? {
                     return Ok(Some(self.remember(&parent, name, found, what)));
                 }
-                match (self.look_up_part(&faces, &parent, name)?, own) {
-                    (None, Some(own)) => self.look_up_rows(own.node(), &parent, name),
+                match (self.look_up_part(&faces, &parent, name)?, derived) {
+                    (None, Some(derived)) => self.look_up_rows(derived.node(), &parent, name),
                     (found, _) => Ok(found),
                 }
             }
@@ -269,7 +261,7 @@ impl Overlay {
             return Ok(made);
         }
         let made = match (&node.what, &node.parent) {
-            (What::Views { .. } | What::Directory { .. } | What::Own { .. }, _) => {
+            (What::Views { .. } | What::Directory { .. } | What::Derived { .. }, _) => {
                 return Err(Error::IsADirectory);
             }
             (What::Face { view, .. }, _) => {

@@ -36,8 +36,8 @@ impl Faces<'_> {
         free(plain, &|name| self.is_taken(name))
     }
 
-    /// What a face of the container's own is called that would be called so.
-    pub fn name_of_own(&self, plain: &[u8]) -> Result<Vec<u8>> {
+    /// What a file that the container derives is called, if this is its plain name.
+    pub fn name_of_derived(&self, plain: &[u8]) -> Result<Vec<u8>> {
         let is_taken = |name: &[u8]| {
             let other = || find_other(self.tree, self.dir, self.view, name);
             Ok(self.find(name)?.is_some() || other()?.is_some())

@@ -26,8 +26,8 @@ pub enum What {
     Views { own: Option<Held> },
     /// A directory of datasets.
     Directory { view: &'static dyn View },
-    /// A directory of what containers have in a directory of this name below their own `.views`, as in each of them.
-    Own { name: &'static str },
+    /// A directory of the files of this kind that containers derive, by the paths of the containers.
+    Derived { kind: &'static str },
     /// A dataset in a view, or the part of it that an index says.
     Face { view: &'static dyn View, part: Option<Box<str>> },
     /// Rows of a table that the container has as a file, as an index says.
@@ -39,7 +39,7 @@ pub enum What {
 impl What {
     pub fn is_directory(&self) -> bool {
         match self {
-            What::Views { .. } | What::Directory { .. } | What::Own { .. } => true,
+            What::Views { .. } | What::Directory { .. } | What::Derived { .. } => true,
             What::Face { view, .. } => view.makes_directories(),
             What::Inside { .. } | What::Rows { .. } => false,
         }

@@ -243,7 +243,7 @@ impl Overlay {
     fn view_in(&self, node: Option<&Node>) -> Option<&'static dyn View> {
         match node.map(|node| &node.what) {
             None => self.shown,
-            Some(What::Views { .. } | What::Own { .. } | What::Rows { .. }) => None,
+            Some(What::Views { .. } | What::Derived { .. } | What::Rows { .. }) => None,
             Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
         }
     }

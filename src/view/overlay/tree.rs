@@ -253,7 +253,7 @@ impl Tree for Overlay {
         let nodes = self.nodes.clone();
         self.tree.watch(Arc::new(move |dir, name| {
             let of_it = |node: &Node| {
-                matches!(node.what, What::Directory { .. } | What::Own { .. }) && node.of.node() == dir
+                matches!(node.what, What::Directory { .. } | What::Derived { .. }) && node.of.node() == dir
             };
             for node in nodes.filter(of_it) {
                 changed(node.id, name.clone());
