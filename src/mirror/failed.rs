@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::content::Content;
-use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Entry, Face, Inner, Kind, NodeId, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 /// What the file is called; a dataset of this name wins.
@@ -33,6 +33,10 @@ impl Failed {
 
 /// A cursor of the rest is 1 more than its own.
 impl Tree for Failed {
+    fn inner(&self, node: NodeId) -> Result<Option<Inner>> {
+        Ok(self.rest.clone().filter(|_| node != FILE).map(|rest| (rest, node)))
+    }
+
     fn kind(&self, node: NodeId) -> Result<Kind> {
         match (node, &self.rest) {
             (FILE, _) => Ok(Kind::File),
@@ -78,44 +82,11 @@ impl Tree for Failed {
         }
     }
 
-    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
-        self.stat(node, face).map(|stat| stat.size)
-    }
-
     fn content(&self, node: NodeId, face: Face) -> Result<Content> {
         match node {
             FILE => Ok(Content::Inline(self.message.clone())),
             ROOT => Err(Error::IsADirectory),
             _ => self.rest()?.content(node, face),
-        }
-    }
-
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
-        match node {
-            FILE | ROOT => self.content(node, face).map(Some),
-            _ => self.rest()?.content_at_once(node, face),
-        }
-    }
-
-    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.has_views_of_its_own(dir))
-    }
-
-    fn format(&self, node: NodeId) -> Option<&'static str> {
-        self.rest.as_ref().filter(|_| node != FILE)?.format(node)
-    }
-
-    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
-        match &self.rest {
-            Some(rest) if node != FILE => rest.describe(node),
-            _ => Ok(None),
-        }
-    }
-
-    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
-        match &self.rest {
-            Some(rest) if node != FILE => rest.brief(node),
-            _ => Ok(None),
         }
     }
 

@@ -45,7 +45,7 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::format::FORMATS;
 use crate::source::Source;
-use crate::tree::{Changed, Description, Entry, Face, Found, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Changed, Entry, Face, Found, Inner, Kind, Lifetime, NodeId, ROOT, Stat, Tree};
 use crate::{Error, Result};
 use judge::Judge;
 use judged::What;
@@ -138,16 +138,14 @@ impl Mirror {
         let stat = found.stat();
         Ok(Some((self.nodes.remember(dir, name, found), stat)))
     }
-
-    fn content_of(&self, id: NodeId, face: Face) -> Result<Content> {
-        match self.in_container(id)? {
-            Some((container, node)) => self.opened.tree(&container)?.content(node, face),
-            None => self.opened.file(&*self.outer(id)?),
-        }
-    }
 }
 
 impl Tree for Mirror {
+    fn inner(&self, id: NodeId) -> Result<Option<Inner>> {
+        let inner = self.in_container(id)?;
+        inner.map(|(container, node)| Ok((self.opened.tree(&container)?, node))).transpose()
+    }
+
     fn kind(&self, id: NodeId) -> Result<Kind> {
         match self.at(id)? {
             At::Outer(node) => Ok(node.what.kind()),
@@ -163,13 +161,6 @@ impl Tree for Mirror {
                 Mirror::inside(&container, parent)
             }
             Err(_) => ROOT,
-        }
-    }
-
-    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
-        match self.at(dir).ok()? {
-            At::Outer(_) => None,
-            At::Inner(container, node) => self.opened.tree(&container).ok()?.name(node),
         }
     }
 
@@ -230,12 +221,11 @@ impl Tree for Mirror {
         }
     }
 
-    fn size(&self, id: NodeId, face: Face) -> Result<Size> {
-        self.stat(id, face).map(|stat| stat.size)
-    }
-
     fn content(&self, id: NodeId, face: Face) -> Result<Content> {
-        self.content_of(id, face)
+        match self.inner(id)? {
+            Some((tree, node)) => tree.content(node, face),
+            None => self.opened.file(&*self.outer(id)?),
+        }
     }
 
     fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
@@ -332,16 +322,6 @@ impl Tree for Mirror {
         is_outer(dir) && self.nodes.get(dir).is_some_and(|node| node.is_container())
     }
 
-    /// Of a container that cannot be opened nobody knows.
-    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
-        match self.at(dir) {
-            Ok(At::Outer(node)) if node.is_container() => {
-                self.opened.tree(&node).is_ok_and(|tree| tree.has_views_of_its_own(ROOT))
-            }
-            _ => false,
-        }
-    }
-
     fn format(&self, id: NodeId) -> Option<&'static str> {
         match self.in_container(id) {
             Ok(Some((container, _))) => match container.what {
@@ -359,27 +339,6 @@ impl Tree for Mirror {
                 _ => FORMATS.iter().flat_map(|format| format.marks().views).copied().collect(),
             },
             _ => Vec::new(),
-        }
-    }
-
-    fn describe(&self, id: NodeId) -> Result<Option<Description>> {
-        match self.in_container(id)? {
-            Some((container, node)) => self.opened.tree(&container)?.describe(node),
-            None => Ok(None),
-        }
-    }
-
-    fn rows(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
-        match self.in_container(id)? {
-            Some((container, node)) => self.opened.tree(&container)?.rows(node, expression),
-            None => Ok(None),
-        }
-    }
-
-    fn brief(&self, id: NodeId) -> Result<Option<Description>> {
-        match self.in_container(id)? {
-            Some((container, node)) => self.opened.tree(&container)?.brief(node),
-            None => Ok(None),
         }
     }
 }

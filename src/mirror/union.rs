@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::content::Content;
-use crate::source::Source;
-use crate::tree::{Changed, Description, Entry, Face, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Changed, Entry, Face, Inner, Kind, Lifetime, NodeId, ROOT, Stat, Tree};
 use crate::{Error, Result};
 
 /// Bits of a node's number in its own tree, and of a cursor there.
@@ -174,6 +172,12 @@ fn or_gone<T>(answer: Result<T>, nothing: T) -> Result<T> {
 
 /// A cursor is the place among the trees of a directory, above the cursor there.
 impl Tree for Union {
+    /// Of a directory that several trees have that of the last.
+    fn inner(&self, id: NodeId) -> Result<Option<Inner>> {
+        let (tree, node) = self.first(id)?;
+        Ok(self.trees.get(tree).map(|(_, tree)| (tree.clone(), node)))
+    }
+
     fn kind(&self, id: NodeId) -> Result<Kind> {
         let parts = self.parts(id)?;
         match &*parts {
@@ -246,20 +250,6 @@ impl Tree for Union {
         newest.ok_or(Error::NotFound)
     }
 
-    fn size(&self, id: NodeId, face: Face) -> Result<Size> {
-        self.stat(id, face).map(|stat| stat.size)
-    }
-
-    fn content(&self, id: NodeId, face: Face) -> Result<Content> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.content(node, face)
-    }
-
-    fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.content_at_once(node, face)
-    }
-
     fn nodes(&self) -> u64 {
         self.trees.iter().map(|(_, tree)| tree.nodes()).sum()
     }
@@ -271,16 +261,6 @@ impl Tree for Union {
     fn is_ready(&self, id: NodeId) -> bool {
         let ready = |(tree, node): &Part| self.tree(*tree).is_ok_and(|tree| tree.is_ready(*node));
         self.parts(id).is_ok_and(|parts| parts.iter().all(ready))
-    }
-
-    fn name(&self, id: NodeId) -> Option<Vec<u8>> {
-        let (tree, node) = self.first(id).ok()?;
-        self.tree(tree).ok()?.name(node)
-    }
-
-    fn link(&self, id: NodeId) -> Result<Vec<u8>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.link(node)
     }
 
     fn lifetime(&self, id: NodeId) -> Lifetime {
@@ -311,19 +291,6 @@ impl Tree for Union {
         }
     }
 
-    fn hold(&self, id: NodeId) -> Result<Option<Arc<dyn Source>>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.hold(node)
-    }
-
-    fn release(&self, id: NodeId) {
-        if let Ok((tree, node)) = self.first(id)
-            && let Ok(tree) = self.tree(tree)
-        {
-            tree.release(node);
-        }
-    }
-
     fn siblings(&self, id: NodeId) -> Vec<Range<NodeId>> {
         let own = self.first(id).and_then(|(number, node)| Ok((number, self.tree(number)?.siblings(node))));
         let Ok((number, own)) = own else { return std::iter::once(id..id + 1).collect() };
@@ -340,11 +307,6 @@ impl Tree for Union {
         self.parts(dir).is_ok_and(|parts| parts.iter().any(has))
     }
 
-    fn format(&self, id: NodeId) -> Option<&'static str> {
-        let (tree, node) = self.first(id).ok()?;
-        self.tree(tree).ok()?.format(node)
-    }
-
     fn derived_kinds(&self, dir: NodeId) -> Vec<&'static str> {
         let mut all: Vec<&'static str> = Vec::new();
         for (number, node) in self.parts(dir).iter().flat_map(|parts| parts.iter()) {
@@ -352,21 +314,6 @@ impl Tree for Union {
             all.extend(own.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         }
         all
-    }
-
-    fn describe(&self, id: NodeId) -> Result<Option<Description>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.describe(node)
-    }
-
-    fn rows(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.rows(node, expression)
-    }
-
-    fn brief(&self, id: NodeId) -> Result<Option<Description>> {
-        let (tree, node) = self.first(id)?;
-        self.tree(tree)?.brief(node)
     }
 
     fn watch(&self, changed: Changed) {

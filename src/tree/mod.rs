@@ -130,9 +130,18 @@ pub enum Lifetime {
 /// Is told of a directory and a name in it (None: itself) that is not what it was.
 pub type Changed = Arc<dyn Fn(NodeId, Option<OsString>) + Send + Sync>;
 
-/// The last methods are for trees in which nodes come and go or containers are opened when they are needed;
-/// who has neither leaves them as they are.
+/// A node of another tree.
+pub type Inner = (Arc<dyn Tree>, NodeId);
+
+/// A tree that is made of others says by [`Tree::inner`] what it leaves to them, and has methods for the rest. Some are for
+/// trees in which nodes come and go or containers are opened when they are needed; who has neither leaves them as they are.
 pub trait Tree: Send + Sync {
+    /// The node of another tree that `node` is.
+    fn inner(&self, node: NodeId) -> Result<Option<Inner>> {
+        let _ = node;
+        Ok(None)
+    }
+
     fn kind(&self, node: NodeId) -> Result<Kind>;
 
     /// The directory that holds `node`; the root holds itself.
@@ -145,14 +154,21 @@ pub trait Tree: Send + Sync {
     /// an order that never changes, until it returns false.
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()>;
 
-    /// What a stat can know at once.
-    fn size(&self, node: NodeId, face: Face) -> Result<Size>;
+    /// What a stat can know at once. A tree of its own has this, one of others may have [`Tree::stat`] instead.
+    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+        self.stat(node, face).map(|stat| stat.size)
+    }
 
     /// The bytes of a file.
-    fn content(&self, node: NodeId, face: Face) -> Result<Content>;
+    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+        let (tree, node) = self.inner(node)?.ok_or(Error::NotFound)?;
+        tree.content(node, face)
+    }
 
     /// As [`Tree::content`] if nothing has to be read or built for it, or None.
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>>;
+    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.content_at_once(node, face))
+    }
 
     /// One more than the highest node number.
     fn nodes(&self) -> u64;
@@ -166,6 +182,9 @@ pub trait Tree: Send + Sync {
     }
 
     fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+        if let Some((tree, node)) = self.inner(node)? {
+            return tree.stat(node, face);
+        }
         let kind = self.kind(node)?;
         let size = if kind == Kind::File { self.size(node, face)? } else { Size::NOTHING };
         Ok(Stat::of(kind, size))
@@ -190,14 +209,12 @@ pub trait Tree: Send + Sync {
 
     /// What a directory in a container is called; None of other nodes, and where nobody has to know.
     fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
-        let _ = dir;
-        None
+        self.inner(dir).ok()?.and_then(|(tree, dir)| tree.name(dir))
     }
 
     /// What a symbolic link points at.
     fn link(&self, node: NodeId) -> Result<Vec<u8>> {
-        let _ = node;
-        Err(Error::NotFound)
+        self.inner(node)?.map_or(Err(Error::NotFound), |(tree, node)| tree.link(node))
     }
 
     fn lifetime(&self, node: NodeId) -> Lifetime {
@@ -218,12 +235,13 @@ pub trait Tree: Send + Sync {
     /// Somebody opens the file: its bytes are to stay what they are until it is released. Returned is the source that is
     /// this file, if it is one as it is.
     fn hold(&self, node: NodeId) -> Result<Option<Arc<dyn Source>>> {
-        let _ = node;
-        Ok(None)
+        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.hold(node))
     }
 
     fn release(&self, node: NodeId) {
-        let _ = node;
+        if let Ok(Some((tree, node))) = self.inner(node) {
+            tree.release(node);
+        }
     }
 
     /// The nodes that are of the same container, the first of them in the first range.
@@ -240,15 +258,13 @@ pub trait Tree: Send + Sync {
     /// Everything that a container says of the file; None if it says nothing of it. Files below its own `.views` are
     /// described too where they are arrays.
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
-        let _ = node;
-        Ok(None)
+        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.describe(node))
     }
 
     /// Some rows of a table, or items of an array, that is a file by itself, in the same form: `2:10`. None of what is
     /// neither; [`Error::Usage`] says what is wrong with the expression. They are made when they are read.
     fn rows(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
-        let _ = (node, expression);
-        Ok(None)
+        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.rows(node, expression))
     }
 
     /// The kinds of derived files, but for views of datasets, that the container at `dir` may have, or any container below.
@@ -256,22 +272,22 @@ pub trait Tree: Send + Sync {
         let _ = dir;
         Vec::new()
     }
+
     /// Is a directory `.views` in this one, the root of a container, what somebody put into the container? It is then
     /// listed as any other, and has no views in it.
     fn has_views_of_its_own(&self, dir: NodeId) -> bool {
-        let _ = dir;
-        false
+        self.inner(dir).is_ok_and(|inner| inner.is_some_and(|(tree, dir)| tree.has_views_of_its_own(dir)))
     }
+
     /// What users call the format of the container that a node is in.
     fn format(&self, node: NodeId) -> Option<&'static str> {
-        let _ = node;
-        None
+        self.inner(node).ok()?.and_then(|(tree, node)| tree.format(node))
     }
 
     /// As [`Tree::describe`], quickly, and of datasets only: metadata, codec and checksum may be left out. Whatever it
     /// describes has faces in views.
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
-        self.describe(node)
+        self.inner(node)?.map_or_else(|| self.describe(node), |(tree, node)| tree.brief(node))
     }
 
     /// From now on `changed` is called when a change is noticed; not all are.

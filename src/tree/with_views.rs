@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Description, Entry, Face, Kind, NodeId, ROOT, Size, Stat, Tree, VIEWS};
-use crate::content::Content;
+use super::{Description, Entry, Face, Inner, Kind, NodeId, ROOT, Tree, VIEWS};
 use crate::{Error, Result};
 
 /// Cursors of the other tree's files in the root of this one. Above them `mirror::Union` keeps bits for itself.
@@ -52,24 +51,19 @@ impl WithViews {
     }
 }
 
-macro_rules! either {
-    ($self:ident, $node:expr, $tree:ident, $inner:ident => $answer:expr) => {
-        match $self.at($node) {
-            At::Main($inner) => {
-                let $tree = &$self.main;
-                $answer
-            }
-            At::View($inner) => {
-                let $tree = &$self.views;
-                $answer
-            }
-        }
-    };
-}
-
 impl Tree for WithViews {
+    fn inner(&self, node: NodeId) -> Result<Option<Inner>> {
+        Ok(Some(match self.at(node) {
+            At::Main(node) => (self.main.clone(), node),
+            At::View(node) => (self.views.clone(), node),
+        }))
+    }
+
     fn kind(&self, node: NodeId) -> Result<Kind> {
-        either!(self, node, tree, inner => tree.kind(inner))
+        match self.at(node) {
+            At::Main(node) => self.main.kind(node),
+            At::View(node) => self.views.kind(node),
+        }
     }
 
     fn parent(&self, node: NodeId) -> NodeId {
@@ -124,26 +118,6 @@ impl Tree for WithViews {
         }
     }
 
-    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
-        either!(self, node, tree, inner => tree.size(inner, face))
-    }
-
-    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
-        either!(self, node, tree, inner => tree.stat(inner, face))
-    }
-
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
-        either!(self, node, tree, inner => tree.content(inner, face))
-    }
-
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
-        either!(self, node, tree, inner => tree.content_at_once(inner, face))
-    }
-
-    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
-        matches!(self.at(dir), At::Main(dir) if self.main.has_views_of_its_own(dir))
-    }
-
     fn nodes(&self) -> u64 {
         self.first() + self.views.nodes()
     }
@@ -172,10 +146,6 @@ impl Tree for WithViews {
         }
     }
 
-    fn rows(&self, node: NodeId, expression: &str) -> Result<Option<Content>> {
-        either!(self, node, tree, inner => tree.rows(inner, expression))
-    }
-
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         match self.at(node) {
             At::Main(node) => self.main.brief(node),
@@ -188,10 +158,6 @@ impl Tree for WithViews {
             At::Main(dir) => self.main.name(dir),
             At::View(_) => None,
         }
-    }
-
-    fn link(&self, node: NodeId) -> Result<Vec<u8>> {
-        either!(self, node, tree, inner => tree.link(inner))
     }
 
     fn memory(&self) -> u64 {

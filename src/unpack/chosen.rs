@@ -1,12 +1,13 @@
 //! The datasets that are wanted of a tree, and the directories that lead to them.
 
+use std::sync::Arc;
+
 use crate::Result;
-use crate::content::Content;
-use crate::tree::{Arena, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
+use crate::tree::{Arena, Entry, Face, Inner, Kind, NodeId, ROOT, Tree};
 
 /// Only listings leave out what is not wanted: what is called how depends on all of them.
 pub struct Chosen {
-    tree: Arena,
+    tree: Arc<Arena>,
     /// By node.
     wanted: Vec<bool>,
 }
@@ -26,7 +27,7 @@ impl Chosen {
                 at = tree.parent(at);
             }
         }
-        Chosen { tree, wanted }
+        Chosen { tree: Arc::new(tree), wanted }
     }
 
     /// And the directories that lead to these paths, as far as they are there.
@@ -46,6 +47,10 @@ impl Chosen {
 }
 
 impl Tree for Chosen {
+    fn inner(&self, node: NodeId) -> Result<Option<Inner>> {
+        Ok(Some((self.tree.clone(), node)))
+    }
+
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         self.tree.list(dir, cursor, &mut |name, entry| {
             let is_wanted = self.wanted.get(entry.node as usize).copied().unwrap_or_default();
@@ -61,28 +66,8 @@ impl Tree for Chosen {
         self.tree.parent(node)
     }
 
-    fn name(&self, dir: NodeId) -> Option<Vec<u8>> {
-        self.tree.name(dir)
-    }
-
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         self.tree.lookup(dir, name)
-    }
-
-    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
-        self.tree.size(node, face)
-    }
-
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
-        self.tree.content(node, face)
-    }
-
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
-        self.tree.content_at_once(node, face)
-    }
-
-    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
-        self.tree.has_views_of_its_own(dir)
     }
 
     fn nodes(&self) -> u64 {
@@ -91,17 +76,5 @@ impl Tree for Chosen {
 
     fn datasets(&self) -> u64 {
         self.tree.datasets()
-    }
-
-    fn link(&self, node: NodeId) -> Result<Vec<u8>> {
-        self.tree.link(node)
-    }
-
-    fn describe(&self, node: NodeId) -> Result<Option<Description>> {
-        self.tree.describe(node)
-    }
-
-    fn brief(&self, node: NodeId) -> Result<Option<Description>> {
-        self.tree.brief(node)
     }
 }

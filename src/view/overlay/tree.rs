@@ -2,7 +2,7 @@
 
 use super::nodes::Parent;
 use super::*;
-use crate::tree::Found as Listed;
+use crate::tree::{Found as Listed, Inner};
 
 impl Overlay {
     /// The dataset, or the part of one, that a node is the face of.
@@ -33,6 +33,10 @@ impl Overlay {
 }
 
 impl Tree for Overlay {
+    fn inner(&self, id: NodeId) -> Result<Option<Inner>> {
+        Ok(self.node(id)?.is_none().then(|| (self.tree.clone(), id)))
+    }
+
     fn kind(&self, id: NodeId) -> Result<Kind> {
         match self.node(id)? {
             Some(node) if node.what.is_directory() => Ok(DIRECTORY),
@@ -94,13 +98,6 @@ impl Tree for Overlay {
         self.of_node(id, stat)
     }
 
-    fn size(&self, id: NodeId, face: Face) -> Result<Size> {
-        match self.node(id)? {
-            Some(_) => self.stat(id, face).map(|stat| stat.size),
-            None => self.tree.size(id, face),
-        }
-    }
-
     fn content(&self, id: NodeId, face: Face) -> Result<Content> {
         match self.node(id)? {
             Some(node) => self.of_store(&node, self.content_of(&node)),
@@ -133,13 +130,6 @@ impl Tree for Overlay {
             Ok(Some(node)) => !node.what.is_directory() && self.kept(&node).is_some(),
             Ok(None) => self.tree.is_ready(id) && (self.shown.is_none() || !self.is_directory(id)),
             Err(_) => true,
-        }
-    }
-
-    fn link(&self, id: NodeId) -> Result<Vec<u8>> {
-        match self.node(id)? {
-            Some(_) => Err(Error::NotFound),
-            None => self.tree.link(id),
         }
     }
 
@@ -213,10 +203,6 @@ impl Tree for Overlay {
         !is_view(dir) && self.tree.is_container(dir)
     }
 
-    fn has_views_of_its_own(&self, dir: NodeId) -> bool {
-        !is_view(dir) && self.tree.has_views_of_its_own(dir)
-    }
-
     fn format(&self, id: NodeId) -> Option<&'static str> {
         let of = self.node(id).ok()?.map_or(id, |node| node.of.node());
         self.tree.format(of)
@@ -231,13 +217,6 @@ impl Tree for Overlay {
                 Ok(about.map(|about| Description { checksum: None, ..about }))
             }
             None => self.tree.describe(id),
-        }
-    }
-
-    fn rows(&self, id: NodeId, expression: &str) -> Result<Option<Content>> {
-        match self.node(id)? {
-            Some(_) => Ok(None),
-            None => self.tree.rows(id, expression),
         }
     }
 
