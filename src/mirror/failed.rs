@@ -98,8 +98,4 @@ impl Tree for Failed {
     fn datasets(&self) -> u64 {
         self.rest.as_ref().map_or(0, |rest| rest.datasets())
     }
-
-    fn memory(&self) -> u64 {
-        self.rest.as_ref().map_or(0, |rest| rest.memory())
-    }
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Arena, Builder, Datasets, Files, NameList, ROOT, Tree};
+use super::{Arena, Builder, Datasets, File, Files, NameList, ROOT, Tree};
 use crate::Result;
-use crate::content::Content;
 
 /// Their names are paths below `.views`: `csv/tables/T.csv`.
 #[derive(Clone)]
@@ -14,13 +13,9 @@ pub struct Derived {
 }
 
 impl Derived {
-    pub fn new(names: NameList, datasets: impl Datasets + 'static) -> Derived {
-        Derived { names: Arc::new(names), datasets: Arc::new(datasets) }
-    }
-
-    pub fn of_files(files: Vec<(&str, Content)>) -> Derived {
+    pub fn of_files<N: AsRef<str>, F: Into<File>>(files: Vec<(N, F)>) -> Derived {
         let (names, files) = Files::new(files);
-        Derived::new(names, files)
+        Derived { names: Arc::new(names), datasets: Arc::new(files) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -66,6 +61,6 @@ impl Derived {
 /// Nothing.
 impl Default for Derived {
     fn default() -> Derived {
-        Derived::of_files(Vec::new())
+        Derived::of_files(Vec::<(&str, File)>::new())
     }
 }

@@ -34,7 +34,7 @@ pub use builder::Builder;
 pub use datasets::Datasets;
 pub use derived::Derived;
 pub use description::{Checksum, ColumnInfo, Description, Sampling, Table};
-pub use files::Files;
+pub use files::{File, Files};
 pub use held::Held;
 pub use items::Items;
 pub use names::{NameList, Names};
@@ -297,7 +297,7 @@ pub trait Tree: Send + Sync {
 
     /// Bytes of memory that it takes by now, roughly. Asked for often: nothing may be counted one by one.
     fn memory(&self) -> u64 {
-        0
+        self.inner(ROOT).ok().flatten().map_or(0, |(tree, _)| tree.memory())
     }
 
     /// Has it a directory so large that the kernel should not keep what a listing shows (a kilobyte each)?

@@ -57,13 +57,11 @@ use crate::array::Order;
 use crate::codec::zip::{LOCAL, LOCAL_LEN};
 use crate::content::Content;
 use crate::source::{FileSource, Source};
-use crate::tree::Derived;
 use crate::{Error, Result};
 use archive::Archive;
 use array::Array;
 use budget::Budget;
 use store::Store;
-use views::Views;
 
 pub struct Awkward;
 
@@ -102,8 +100,7 @@ impl Format for Awkward {
 
     fn open(&self, context: Context) -> Result<Container> {
         let Read { store, arrays, archive } = read(&context)?;
-        let (names, views) = Views::new(&store, &arrays);
-        let derived = Derived::new(names, views);
+        let derived = views::of(&store, &arrays);
         Ok(Container { derived, ..Container::new(self.name(), archive.names(), Arc::new(archive)) })
     }
 

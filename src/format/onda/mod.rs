@@ -52,7 +52,6 @@ use crate::tree::{Arena, Derived, Tree};
 use crate::{Error, Result};
 use archive::Archive;
 use set::Set;
-use tables::Tables;
 use tree::OndaTree;
 use write::Writer;
 
@@ -85,10 +84,10 @@ impl Format for Onda {
 
     fn open(&self, context: Context) -> Result<Container> {
         let set = read(context)?;
-        let (names, tables) = Tables::new(&set);
+        let tables = tables::of(&set);
         // The directories of a kind and of tables are those of each file at most.
-        let others = 1 + 3 * names.len() as u64;
-        let (derived, of_views) = (Derived::new(names, tables), set.clone());
+        let others = 1 + 3 * tables.len() as u64;
+        let (derived, of_views) = (Derived::of_files(tables), set.clone());
         let views = move |arena: &Arc<Arena>| -> Arc<dyn Tree> {
             Arc::new(OndaTree::new(arena.clone(), others, of_views))
         };

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_ipc::writer::FileWriter;
@@ -22,106 +22,60 @@ use crate::array::Slab;
 use crate::content::{Content, late};
 use crate::error::Place;
 use crate::lines::{self, Cell, Cells, Part};
-use crate::tree::{Datasets, Description, NameList, Size};
+use crate::tree::{File, Size};
 use crate::yaml::{Node, to_json};
 use crate::{Error, Result};
 
 /// Bytes of text of a table.
 const LONGEST: u64 = 1 << 30;
 
-/// In the order of the files: those of all tables of one kind, then those of the next.
-const KINDS: [&str; 3] = ["arrow", "jsonl", "csv"];
-
-pub struct Tables {
-    set: Arc<Set>,
-    /// In the order of [`KINDS`].
-    made: Vec<OnceLock<Content>>,
+/// Of all tables of one kind, then of the next.
+pub fn of(set: &Arc<Set>) -> Vec<(String, File)> {
+    let mut files = Vec::new();
+    for kind in ["arrow", "jsonl", "csv"] {
+        for (at, table) in (0..).zip(&set.tables) {
+            let (own, rows_of) = (set.clone(), set.clone());
+            let file = File::once(move || make(&own, at, kind));
+            // That of a stream as a file, and of lines, is known when they are made.
+            let len = table.source.len();
+            let is_as_it_is = kind == "arrow" && !table.arrow.is_stream;
+            let file = if is_as_it_is { file.sized(Size { len: Some(len), stored: len }) } else { file };
+            let file = file.with_rows(move |expression| rows(&rows_of, at, kind, expression).map(Some));
+            files.push((format!("{kind}/tables/{}.{kind}", table.name()), file));
+        }
+    }
+    files
 }
 
-impl Tables {
-    /// With the names of the files.
-    pub fn new(set: &Arc<Set>) -> (NameList, Tables) {
-        let mut names = NameList::default();
-        for kind in KINDS {
-            let tables = set.tables.iter();
-            tables.for_each(|table| names.push(format!("{kind}/tables/{}.{kind}", table.name()).as_bytes()));
-        }
-        let made = (0..names.len()).map(|_| OnceLock::new()).collect();
-        (names, Tables { set: set.clone(), made })
-    }
-
-    /// The table of a file, and its kind.
-    fn table(&self, number: u32) -> Option<(u32, &'static str)> {
-        let count = (self.set.tables.len() as u32).max(1);
-        KINDS.get((number / count) as usize).map(|kind| (number % count, *kind))
-    }
-
-    fn make(&self, number: u32) -> Result<Content> {
-        let (at, kind) = self.table(number).ok_or(Error::NotFound)?;
-        let table = self.set.tables.get(at as usize).ok_or(Error::NotFound)?;
-        let rows = || TableRows { set: self.set.clone(), table: at };
-        match kind {
-            "arrow" => arrow::file(&table.source).or_else(|error| match error {
-                Error::Damaged { .. } | Error::Unsupported { .. } => {
-                    log::error!("{error}; reads of it as an Arrow file give that error");
-                    Ok(Content::Broken { claimed: 1, error })
-                }
-                error => Err(error),
-            }),
-            "csv" => Ok(lines::csv(rows())),
-            _ => lines::jsonl(rows()),
-        }
+fn make(set: &Arc<Set>, at: u32, kind: &str) -> Result<Content> {
+    let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
+    let rows = TableRows { set: set.clone(), table: at };
+    match kind {
+        "arrow" => arrow::file(&table.source).or_else(|error| match error {
+            Error::Damaged { .. } | Error::Unsupported { .. } => {
+                log::error!("{error}; reads of it as an Arrow file give that error");
+                Ok(Content::Broken { claimed: 1, error })
+            }
+            error => Err(error),
+        }),
+        "csv" => Ok(lines::csv(rows)),
+        _ => lines::jsonl(rows),
     }
 }
 
-impl Datasets for Tables {
-    fn count(&self) -> u64 {
-        self.made.len() as u64
-    }
-
-    /// That of a stream as a file, and of lines, is known when they are made.
-    fn size(&self, number: u32) -> Size {
-        if let Some((table, "arrow")) = self.table(number)
-            && let Some(table) = self.set.tables.get(table as usize).filter(|table| !table.arrow.is_stream)
-        {
-            return Size { len: Some(table.source.len()), stored: table.source.len() };
-        }
-        let made = self.made.get(number as usize).and_then(OnceLock::get);
-        Size { len: made.and_then(Content::known_len), stored: 0 }
-    }
-
-    fn content(&self, number: u32) -> Result<Content> {
-        let made = self.made.get(number as usize).ok_or(Error::NotFound)?;
-        if let Some(made) = made.get() {
-            return Ok(made.clone());
-        }
-        let content = self.make(number)?;
-        Ok(made.get_or_init(|| content).clone())
-    }
-
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
-        Ok(self.made.get(number as usize).and_then(OnceLock::get).cloned())
-    }
-
-    fn describe(&self, _: u32) -> Result<Description> {
-        Err(Error::NotFound)
-    }
-
-    fn rows(&self, number: u32, expression: &str) -> Result<Option<Content>> {
-        let (at, kind) = self.table(number).ok_or(Error::NotFound)?;
-        let table = self.set.tables.get(at as usize).ok_or(Error::NotFound)?;
-        let wrong = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
-        let rows = Slab::of_rows(expression, table.arrow.rows() as u64).map_err(wrong)?;
-        let set = self.set.clone();
-        let cells = || Part { of: TableRows { set: set.clone(), table: at }, rows: rows.clone() };
-        Ok(Some(match kind {
-            "arrow" => late(move || {
-                let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
-                arrow_of(table, &rows)
-            }),
-            "csv" => lines::csv(cells()),
-            _ => lines::jsonl(cells())?,
-        }))
+fn rows(set: &Arc<Set>, at: u32, kind: &str, expression: &str) -> Result<Content> {
+    let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
+    let wrong = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
+    let rows = Slab::of_rows(expression, table.arrow.rows() as u64).map_err(wrong)?;
+    let set = set.clone();
+    let cells = || Part { of: TableRows { set: set.clone(), table: at }, rows: rows.clone() };
+    match kind {
+        "arrow" => Ok(late(move || {
+            let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
+            arrow_of(table, &rows)
+        })),
+        "csv" => Ok(lines::csv(cells())),
+        _ => lines::jsonl(cells()),
     }
 }
 

@@ -241,10 +241,6 @@ impl Tree for Overlay {
         }));
     }
 
-    fn memory(&self) -> u64 {
-        self.tree.memory()
-    }
-
     fn is_vast(&self) -> bool {
         self.tree.is_vast()
     }
