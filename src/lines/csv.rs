@@ -4,10 +4,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cell, Cells, Text};
+use super::{Cell, Cells, Form, Text, Written};
 use crate::array::{to_utf8, trimmed};
-use crate::content::{Content, Lines, Rows, Window};
-use crate::error::Place;
+use crate::content::{Content, Lines};
 use crate::{Error, Result};
 
 pub fn csv(cells: impl Cells + 'static) -> Content {
@@ -17,26 +16,17 @@ pub fn csv(cells: impl Cells + 'static) -> Content {
         field(name.as_bytes(), &mut header);
     }
     end(&mut header);
-    let columns = names.len();
-    Content::Computed(Arc::new(Lines::new(header, Records { cells, columns })))
+    let form = Records { columns: names.len() };
+    Content::Computed(Arc::new(Lines::new(header, Written { cells, form })))
 }
 
-struct Records<C> {
-    cells: C,
+struct Records {
     columns: usize,
 }
 
-impl<C: Cells> Rows for Records<C> {
-    fn count(&self) -> u64 {
-        if self.columns == 0 { 0 } else { self.cells.count() }
-    }
-
-    fn place(&self) -> Place {
-        self.cells.place()
-    }
-
-    fn stored(&self) -> u64 {
-        self.cells.stored()
+impl Form for Records {
+    fn columns(&self) -> usize {
+        self.columns
     }
 
     /// Commas and quotes.
@@ -44,23 +34,15 @@ impl<C: Cells> Rows for Records<C> {
         3 * self.columns as u64
     }
 
-    fn most(&self) -> u64 {
-        self.cells.most()
-    }
-
-    fn at_once(&self) -> Option<u64> {
-        self.cells.at_once()
-    }
-
-    fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
-        let (mut text, mut row, mut utf8) = (Text::new(window), rows.start, Vec::new());
-        self.cells.each(rows, &mut |column, value| {
+    fn write(&self, cells: &dyn Cells, rows: Range<u64>, text: &mut Text<'_, '_>) -> Result<()> {
+        let (mut row, mut utf8) = (rows.start, Vec::new());
+        cells.each(rows, &mut |column, value| {
             match value {
                 Cell::Null if self.columns == 1 => text.made.extend_from_slice(b"\"\""),
                 Cell::Unicode(of, endian) => {
                     utf8.clear();
                     utf8.extend_from_slice(of);
-                    to_utf8(&mut utf8, endian).ok_or_else(|| self.no_text(column, row))?;
+                    to_utf8(&mut utf8, endian).ok_or_else(|| no_text(cells, column, row))?;
                     cell(trimmed(&utf8), &mut text.made);
                 }
                 Cell::Bytes(len, content) if len > 0 => text.bytes(len, content)?,
@@ -74,18 +56,14 @@ impl<C: Cells> Rows for Records<C> {
                 text.made.push(b',');
             }
             Ok(())
-        })?;
-        text.hand_on();
-        Ok(())
+        })
     }
 }
 
-impl<C: Cells> Records<C> {
-    fn no_text(&self, column: usize, row: u64) -> Error {
-        let name = self.cells.names().get(column).map_or_else(String::new, |name| (*name).to_owned());
-        let problem = format!("row {row} of column {name:?} is not Unicode");
-        Error::Unsupported { place: self.place(), problem }
-    }
+fn no_text(cells: &dyn Cells, column: usize, row: u64) -> Error {
+    let name = cells.names().get(column).map_or_else(String::new, |name| (*name).to_owned());
+    let problem = format!("row {row} of column {name:?} is not Unicode");
+    Error::Unsupported { place: cells.place(), problem }
 }
 
 /// A value as one cell. Bytes, and texts in other encodings, are written by who has read them.

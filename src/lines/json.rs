@@ -4,11 +4,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cell, Cells, Text};
+use super::{Cell, Cells, Form, Text, Written};
 use crate::array::json;
 use crate::array::names::distinct;
-use crate::content::{Content, Lines, Rows, Window};
-use crate::error::Place;
+use crate::content::{Content, Lines};
 use crate::{Error, Result};
 
 /// A small table with long names would become a text without end.
@@ -28,43 +27,26 @@ pub fn jsonl(cells: impl Cells + 'static) -> Result<Content> {
             format!("names of columns of more than {MOST_KEYS} bytes are too many to be written in each row");
         return Err(Error::Other(format!("{}: {problem}", cells.place())));
     }
-    Ok(Content::Computed(Arc::new(Lines::new(Vec::new(), Objects { cells, keys }))))
+    let form = Objects { keys };
+    Ok(Content::Computed(Arc::new(Lines::new(Vec::new(), Written { cells, form }))))
 }
 
-struct Objects<C> {
-    cells: C,
+struct Objects {
     /// Of each column what stands before its value.
     keys: Vec<Vec<u8>>,
 }
 
-impl<C: Cells> Rows for Objects<C> {
-    fn count(&self) -> u64 {
-        if self.keys.is_empty() { 0 } else { self.cells.count() }
-    }
-
-    fn place(&self) -> Place {
-        self.cells.place()
-    }
-
-    fn stored(&self) -> u64 {
-        self.cells.stored()
+impl Form for Objects {
+    fn columns(&self) -> usize {
+        self.keys.len()
     }
 
     fn around(&self) -> u64 {
         self.keys.iter().map(|key| key.len() as u64).sum()
     }
 
-    fn most(&self) -> u64 {
-        self.cells.most()
-    }
-
-    fn at_once(&self) -> Option<u64> {
-        self.cells.at_once()
-    }
-
-    fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
-        let mut text = Text::new(window);
-        self.cells.each(rows, &mut |column, value| {
+    fn write(&self, cells: &dyn Cells, rows: Range<u64>, text: &mut Text<'_, '_>) -> Result<()> {
+        cells.each(rows, &mut |column, value| {
             text.made.extend_from_slice(self.keys.get(column).map_or(b"", |key| key));
             match value {
                 Cell::Null | Cell::Number(b"nan" | b"inf" | b"-inf") => text.made.extend_from_slice(b"null"),
@@ -83,8 +65,6 @@ impl<C: Cells> Rows for Objects<C> {
                 text.end_row();
             }
             Ok(())
-        })?;
-        text.hand_on();
-        Ok(())
+        })
     }
 }

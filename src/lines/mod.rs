@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use crate::Result;
 use crate::array::Endian;
-use crate::content::{Content, Window};
+use crate::content::{Content, Rows, Window};
 use crate::error::Place;
 
 pub use csv::{csv, end, field, value};
@@ -64,6 +64,56 @@ pub trait Cells: Send + Sync {
 
     /// Hands out all cells of some rows, row by row, each with the number of its column.
     fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()>;
+}
+
+/// How the rows of a table are written.
+trait Form: Send + Sync {
+    fn columns(&self) -> usize;
+
+    /// As [`Rows::around`].
+    fn around(&self) -> u64;
+
+    /// As [`Rows::write`], of the rows of `cells`.
+    fn write(&self, cells: &dyn Cells, rows: Range<u64>, text: &mut Text<'_, '_>) -> Result<()>;
+}
+
+/// A table in a form.
+struct Written<C, F> {
+    cells: C,
+    form: F,
+}
+
+impl<C: Cells, F: Form> Rows for Written<C, F> {
+    fn count(&self) -> u64 {
+        if self.form.columns() == 0 { 0 } else { self.cells.count() }
+    }
+
+    fn place(&self) -> Place {
+        self.cells.place()
+    }
+
+    fn stored(&self) -> u64 {
+        self.cells.stored()
+    }
+
+    fn around(&self) -> u64 {
+        self.form.around()
+    }
+
+    fn most(&self) -> u64 {
+        self.cells.most()
+    }
+
+    fn at_once(&self) -> Option<u64> {
+        self.cells.at_once()
+    }
+
+    fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {
+        let mut text = Text::new(window);
+        self.form.write(&self.cells, rows, &mut text)?;
+        text.hand_on();
+        Ok(())
+    }
 }
 
 /// Text on its way into a window: small pieces are gathered.
