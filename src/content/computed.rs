@@ -38,7 +38,10 @@ pub trait Computed: Send + Sync {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
     /// As [`Computed::read`] if that does not wait, or None.
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>>;
+    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        let _ = range;
+        Ok(None)
+    }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -117,10 +120,6 @@ impl Computed for Piped {
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.read_exact_at(buf, offset)
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }
 

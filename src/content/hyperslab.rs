@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Bytes, Computed, Content, Units};
+use super::{Computed, Content, Units};
 use crate::array::{self, Array, Order, Slab, Span, byte_len};
 use crate::{Error, Result};
 
@@ -77,11 +77,6 @@ impl Computed for Hyperslab {
         elements.fill(buf, offset, &|buf, first| self.elements(buf, first), &|buf, number, skip| {
             self.within(buf, number, skip)
         })
-    }
-
-    /// It may lie in many places.
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }
 
@@ -237,9 +232,6 @@ mod tests {
             self.read.fetch_add(buf.len(), Ordering::Relaxed);
             buf.copy_from_slice(&self.bytes[offset as usize..][..buf.len()]);
             Ok(())
-        }
-        fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-            Ok(None)
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
-use super::{Bytes, Computed, PIECE, Window, in_pieces};
+use super::{Computed, PIECE, Window, in_pieces};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -163,10 +163,6 @@ impl<R: Rows> Computed for Lines<R> {
                 count => Ok(count),
             }
         })
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 
     /// Needs no lengths, so the first rows come at once.

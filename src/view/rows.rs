@@ -1,9 +1,7 @@
 //! A table as rows: what its container has column by column, each row's cells one after the other.
 
-use std::ops::Range;
-
 use crate::Result;
-use crate::content::{Bytes, Computed, Content, Units};
+use crate::content::{Computed, Content, Units};
 use crate::tree::Table;
 
 /// So many bytes are turned at once.
@@ -77,10 +75,5 @@ impl Computed for Rows {
         rows.fill(buf, offset, &|buf, first| self.turn(buf, first), &|buf, row, skip| {
             self.within(buf, row, skip)
         })
-    }
-
-    /// Columns are far from each other.
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }

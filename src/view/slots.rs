@@ -1,12 +1,11 @@
 //! Bytes that consist of slots of one size, each of them made by itself: any range is made of the slots it meets.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::Result;
-use crate::content::{Bytes, Computed, Content, Units};
+use crate::content::{Computed, Content, Units};
 
 /// About so many bytes are made at once.
 const PIECE: u64 = 256 << 10;
@@ -65,11 +64,6 @@ impl<S: Slots> Computed for Whole<S> {
             buf.copy_from_slice(part.unwrap_or_default());
             Ok(())
         })
-    }
-
-    /// What is made takes its time.
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }
 

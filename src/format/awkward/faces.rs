@@ -1,13 +1,12 @@
 //! Files of an array that no member has as they are: numbers that follow from others (little-endian int64), and the
 //! strings of an array of strings, one a line. Made for each range that is asked for.
 
-use std::ops::Range;
 use std::sync::{Arc, Once};
 
 use super::array::{Array, BLOCK};
 use super::graph::{Ix, Kind, Lists};
 use crate::codec::{from_blocks, in_pieces};
-use crate::content::{Bytes, Computed, Content};
+use crate::content::{Computed, Content};
 use crate::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,10 +118,6 @@ impl Computed for Numbers {
             self.told.call_once(|| log::error!("{error}; its {} give that error", self.face.name()));
         })
     }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
-    }
 }
 
 /// Fills `buf` with bytes from `offset` on of numbers as little-endian int64, which `block` gives [`BLOCK`] at a time.
@@ -202,9 +197,5 @@ impl Computed for Lines {
             let start = self.starts.get(block).copied().unwrap_or(0);
             self.some(block, at - start, rest)
         })
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }

@@ -1,14 +1,13 @@
 //! All items of an array as JSON, which is bounded whatever the array claims to have. As JSON lines they are made once to
 //! know how long they are, and again where they are read; of the first pass only the place of an item every so often is kept.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::array::Array;
 use super::graph::Ix;
 use super::values::Values;
 use crate::array::Slab;
-use crate::content::{Bytes, Computed};
+use crate::content::Computed;
 use crate::{Error, Result};
 
 /// Bytes between two places that are kept.
@@ -145,9 +144,5 @@ impl Computed for JsonLines {
             rest = after;
         }
         if rest.is_empty() { Ok(()) } else { Err(Error::Other("read past the end".into())) }
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::array::{Array, BLOCK};
 use super::faces;
 use super::graph::{Ix, Kind, Lists};
-use crate::content::{Bytes, Computed, Content};
+use crate::content::{Computed, Content};
 use crate::{Error, Result};
 
 const MOST: u64 = 64 << 20;
@@ -192,10 +192,6 @@ impl Computed for Offsets {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         faces::fill(buf, offset, &|block| self.block(block))
     }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
-    }
 }
 
 /// The elements of a flat part that are picked.
@@ -236,9 +232,5 @@ impl Computed for Elements {
         // In the order in which they lie there, as what is compressed is decoded front to back.
         parts.sort_unstable_by_key(|(start, _)| *start);
         parts.into_iter().try_for_each(|(start, part)| self.content.fill(part, start))
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }

@@ -1,13 +1,12 @@
 //! Records that an index chooses, as an Arrow file: their bytes one after the other, and where each begins there. That is kept
 //! for every 1024th of them, and found for the others by the lengths of those before. Nothing is compared.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::faces::{arrays, arrow_of};
 use super::records::Records;
 use crate::array::Slab;
-use crate::content::{Bytes, Computed, Content, Units, hyperslab, in_pieces, joined, late};
+use crate::content::{Computed, Content, Units, hyperslab, in_pieces, joined, late};
 use crate::{Error, Result};
 
 /// Records between two whose beginnings are kept.
@@ -112,10 +111,6 @@ impl Computed for Data {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         in_pieces(buf, offset, &mut |rest, at| self.0.some(rest, at))
     }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
-    }
 }
 
 struct Offsets(Arc<Chosen>);
@@ -133,9 +128,5 @@ impl Computed for Offsets {
             buf.iter_mut().zip(one.iter().skip(skip as usize)).for_each(|(to, from)| *to = *from);
             Ok(())
         })
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }

@@ -21,7 +21,7 @@ use crate::tree::{
     Abilities, Datasets, Description, Identity, Names, Placement, Provenance, Rewrite, Sampled, Sampling,
     Sidecars, Size, Validate,
 };
-use crate::yaml::{self, Node, Text};
+use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
 #[derive(Clone)]
@@ -59,23 +59,17 @@ impl Archive {
             Some(Encoding::Program) => format,
             _ => None,
         };
+        let named = Description::of(&*set.shown_name(number), kind);
         Ok(Description {
-            name: Text::from(&*set.shown_name(number)),
-            raw_name: None,
-            kind: kind.into(),
             array,
-            table: None,
             compression,
             stored: data.map(|data| 0..data.source.len()),
             decoded_len: data.and_then(|data| data.known_len()),
-            recorded_len: None,
-            is_opaque: false,
-            checksum: None,
-            has_header: false,
             // What cannot be decoded says so when it is read.
             fault: facts.fault.clone().filter(|_| data.is_some_and(|data| data.len().is_ok())),
             metadata: Arc::new(metadata),
             codec: Arc::new(sidecar::facts(set, number, &facts, &unreadable)),
+            ..named
         })
     }
 }

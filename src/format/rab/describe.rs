@@ -21,25 +21,22 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
     };
     let recorded_len = codec.get("decodedLength").and_then(Node::as_u64);
     let stored = present(&codec, layout);
+    let name = match node.get("name") {
+        Some(Node::Str(text)) => text.clone(),
+        _ => Text::from(&*String::from_utf8_lossy(&name)),
+    };
     Ok(Description {
-        name: match node.get("name") {
-            Some(Node::Str(text)) => text.clone(),
-            _ => Text::from(&*String::from_utf8_lossy(&name)),
-        },
-        raw_name: None,
         array,
         table: if kind == "dataframe" { table(&codec) } else { None },
-        kind,
         compression: word(&codec, "compression"),
         decoded_len: decoded.or(recorded_len),
         recorded_len,
-        is_opaque: false,
         checksum: codec.get("checksum").and_then(|node| checksum(node, stored.clone()?)),
         stored,
-        has_header: false,
         fault,
         metadata: node.get_shared("metadata").cloned().unwrap_or_else(null),
         codec,
+        ..Description::of(name, kind)
     })
 }
 
@@ -47,21 +44,11 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
 pub fn briefly(text: &[u8], layout: Layout) -> Option<Description> {
     let entry = fast::entry(text, true, layout).filter(|entry| entry.len == text.len())?;
     Some(Description {
-        name: Text::from_wtf8(entry.name)?,
-        raw_name: None,
-        kind: String::from_utf8_lossy(entry.kind).into_owned(),
         array: entry.array,
-        table: None,
         compression: entry.data.compressed.then(|| "gzip".to_owned()),
         stored: Some(entry.data.stored),
         decoded_len: entry.data.decoded,
-        recorded_len: None,
-        is_opaque: false,
-        checksum: None,
-        has_header: false,
-        fault: None,
-        metadata: null(),
-        codec: null(),
+        ..Description::of(Text::from_wtf8(entry.name)?, String::from_utf8_lossy(entry.kind))
     })
 }
 

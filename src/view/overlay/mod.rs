@@ -149,30 +149,16 @@ impl Overlay {
     fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
         let parent = Parent::Tree(dir);
         match names::find_made(&self.tree, dir, self.views, name)? {
-            Some((view, Found::There(found, part))) => {
-                Ok(Some(self.remember(&parent, name, found, What::Face { view, part })))
-            }
-            Some((_, Found::Wrong(error))) => {
-                self.tell(&error);
-                Ok(None)
-            }
+            Some((view, found)) => Ok(self.found(&parent, name, found, |part| What::Face { view, part })),
             None => self.look_up_rows(dir, &parent, name),
         }
     }
 
     /// Rows of a table that the container has as a file in its own directory `own`: `records[2:5].csv`.
     fn look_up_rows(&self, own: NodeId, parent: &Parent, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
-        match names::find_rows(&self.tree, own, name)? {
-            Some(Found::There(found, index)) => {
-                let what = What::Rows { index: index.unwrap_or_default() };
-                Ok(Some(self.remember(parent, name, found, what)))
-            }
-            Some(Found::Wrong(error)) => {
-                self.tell(&error);
-                Ok(None)
-            }
-            None => Ok(None),
-        }
+        let found = names::find_rows(&self.tree, own, name)?;
+        let what = |index: Option<_>| What::Rows { index: index.unwrap_or_default() };
+        Ok(found.and_then(|found| self.found(parent, name, found, what)))
     }
 
     fn look_up_part(
@@ -181,16 +167,24 @@ impl Overlay {
         parent: &Parent,
         name: &[u8],
     ) -> Result<Option<(NodeId, Face)>> {
-        match faces.find_part(name)? {
-            Some(Found::There(found, part)) => {
-                let what = What::Face { view: faces.view, part };
-                Ok(Some(self.remember(parent, name, found, what)))
-            }
-            Some(Found::Wrong(error)) => {
+        let what = |part| What::Face { view: faces.view, part };
+        Ok(faces.find_part(name)?.and_then(|found| self.found(parent, name, found, what)))
+    }
+
+    /// What a name with an index means; None, and a line in the log, if it means nothing.
+    fn found(
+        &self,
+        parent: &Parent,
+        name: &[u8],
+        found: Found,
+        what: impl Fn(Option<Box<str>>) -> What,
+    ) -> Option<(NodeId, Face)> {
+        match found {
+            Found::There(found, index) => Some(self.remember(parent, name, found, what(index))),
+            Found::Wrong(error) => {
                 self.tell(&error);
-                Ok(None)
+                None
             }
-            None => Ok(None),
         }
     }
 

@@ -6,7 +6,6 @@ use super::super::directory::Child;
 use super::*;
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::tree::{Abilities, Builder, Datasets, NameList, Sidecars};
-use crate::yaml::{self, Text};
 
 /// Datasets whose bytes are their numbers. Those with a dot in their file names are no arrays, `bad` makes no sense, and
 /// the bytes of `gone` and `torn` are not to be had.
@@ -37,22 +36,11 @@ impl Datasets for Numbers {
         let name = self.0.get(dataset as usize).ok_or(Error::NotFound)?;
         let dtype = Dtype { element: Element::from_name("uint32").unwrap(), endian: Endian::Little };
         Ok(Description {
-            name: Text::from(name.as_str()),
-            raw_name: None,
-            kind: "any".into(),
             array: (!name.rsplit('/').next().unwrap().contains('.'))
                 .then(|| Array::new(dtype, [1], Order::C)),
-            table: None,
-            compression: None,
-            stored: None,
             decoded_len: Some(4),
-            recorded_len: None,
-            is_opaque: false,
-            checksum: None,
-            has_header: false,
             fault: name.starts_with("bad.").then(|| "it makes no sense".into()),
-            metadata: Arc::new(yaml::Node::Null),
-            codec: Arc::new(yaml::Node::Null),
+            ..Description::of(name.as_str(), "any")
         })
     }
 

@@ -1,6 +1,5 @@
 //! Pictures as contents. One is made when the first of its bytes is read, and kept while others do not need the room.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -11,7 +10,7 @@ use super::plan::{Plan, What};
 use super::signal::Signal;
 use super::{encode, image};
 use crate::array::Array;
-use crate::content::{Bytes, Computed, Content};
+use crate::content::{Computed, Content};
 use crate::{Error, Result};
 
 /// Bytes of pictures that are kept.
@@ -86,10 +85,6 @@ impl Computed for Rendered {
         let from = usize::try_from(offset).ok().and_then(|at| file.get(at..)?.get(..buf.len()));
         buf.copy_from_slice(from.ok_or_else(|| Error::Other("read past the end".into()))?);
         Ok(())
-    }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
     }
 }
 

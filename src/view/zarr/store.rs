@@ -193,10 +193,6 @@ impl Computed for Checked {
         }
         self.stream.fill(buf, offset)
     }
-
-    fn read_at_once(&self, _: Range<u64>) -> Result<Option<Bytes>> {
-        Ok(None)
-    }
 }
 
 /// What a last chunk has behind its elements: zeros.
