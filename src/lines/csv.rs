@@ -71,9 +71,20 @@ pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
     match value {
         Cell::Null => {}
         Cell::Truth(value) => line.extend_from_slice(if *value { b"True" } else { b"False" }),
-        Cell::Number(number) => line.extend_from_slice(number),
+        Cell::Number(text) => line.extend_from_slice(number(text)),
         Cell::Text(of) | Cell::Nested(of) => cell(of, line),
         Cell::Unicode(..) | Cell::Bytes(..) => cell(b"", line),
+    }
+}
+
+/// A number as every reader takes it for one: of the spellings of NaN polars knows no other, and infinity is larger than
+/// any float, as duckdb and sqlite know no word for it.
+pub fn number(text: &[u8]) -> &[u8] {
+    match text {
+        b"nan" => b"NaN",
+        b"inf" => b"1e999",
+        b"-inf" => b"-1e999",
+        other => other,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::array::Endian;
 use crate::content::{Content, Rows, Window};
 use crate::error::Place;
 
-pub use csv::{csv, end, field, value};
+pub use csv::{csv, end, field, number, value};
 pub use json::jsonl;
 pub use part::Part;
 

@@ -69,6 +69,11 @@ pub trait View: Sync {
     /// The face of a dataset that has it.
     fn face(&self, dataset: &Dataset) -> Result<Face>;
 
+    /// As [`View::face`], to be printed from front to back: its length need not be known.
+    fn printed(&self, dataset: &Dataset) -> Result<Face> {
+        self.face(dataset)
+    }
+
     /// Its faces are directories, and this tells of them.
     fn store(&self) -> Option<&dyn Store> {
         None

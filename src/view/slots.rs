@@ -10,7 +10,7 @@ use crate::content::{Computed, Content, Units};
 /// About so many bytes are made at once.
 const PIECE: u64 = 256 << 10;
 /// A slot from this size on is kept for who reads the rest of it next.
-const LARGE: u64 = 64 << 10;
+const LARGE: u64 = 32 << 10;
 
 /// What is in slots.
 pub trait Slots: Send + Sync {

@@ -46,7 +46,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
             None => wrong(lacks),
         });
     }
-    match view.face(&seen)? {
+    match view.printed(&seen)? {
         Face::File(content) => Ok(content),
         Face::Directory(_) => Err(Error::IsADirectory),
     }

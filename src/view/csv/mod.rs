@@ -1,9 +1,9 @@
-//! `NAME.csv`. What consists of numbers only has a length that the types tell, which is known without writing it, and any
-//! byte range is written alone (`filled`). Tables with texts, and arrays of texts and dates, are as RFC 4180 has it, with
-//! lines that end in `\n`; their length is found by the first stat.
+//! `NAME.csv`: RFC 4180, with lines that end in `\n`. The first stat finds its length by writing it once, but for numbers of
+//! more than [`MAX_COUNTED`] cells: those are padded, so that their length follows from their types and any byte range is
+//! written alone (`padded`).
 
 mod array;
-mod filled;
+mod padded;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,6 +19,9 @@ use crate::content::Content;
 use crate::lines;
 use crate::tree::Description;
 use crate::{Error, Result};
+
+/// Cells of numbers that are written to find their length, which takes some tenths of a second at most.
+const MAX_COUNTED: u64 = 1 << 22;
 
 pub struct Csv;
 
@@ -45,23 +48,42 @@ impl View for Csv {
     }
 
     fn face(&self, dataset: &Dataset) -> Result<Face> {
-        let about = dataset.about();
-        let too_long = || dataset.wrong("as text it is longer than files can be");
-        if let (Some(array), false) = (&about.array, Frame::shows(about)) {
-            return Ok(Face::File(match dataset.elements(array)? {
-                broken @ Content::Broken { .. } => broken,
-                elements if texts::shows(array) => {
-                    let place = elements.file().unwrap_or_default().dataset(&about.printed_name());
-                    texts::csv(array, elements, place).ok_or(Error::NotFound)?
-                }
-                elements => array::csv(array, elements).ok_or_else(too_long)?,
-            }));
-        }
-        Ok(Face::File(match Frame::of(dataset)? {
-            Err(broken) => broken,
-            Ok(frame) if Frame::is_of_numbers(about) => table::csv(frame).ok_or_else(too_long)?,
-            Ok(frame) => lines::csv(frame),
-        }))
+        written(dataset, cells(dataset.about()).is_some_and(|count| count <= MAX_COUNTED))
+    }
+
+    fn printed(&self, dataset: &Dataset) -> Result<Face> {
+        written(dataset, true)
+    }
+}
+
+/// Numbers as short as they are, or padded.
+fn written(dataset: &Dataset, is_plain: bool) -> Result<Face> {
+    let about = dataset.about();
+    let too_long = || dataset.wrong("as text it is longer than files can be");
+    if let (Some(array), false) = (&about.array, Frame::shows(about)) {
+        let elements = dataset.elements(array)?;
+        let place = elements.file().unwrap_or_default().dataset(&about.printed_name());
+        return Ok(Face::File(match elements {
+            broken @ Content::Broken { .. } => broken,
+            elements if texts::shows(array) => texts::csv(array, elements, place).ok_or(Error::NotFound)?,
+            elements if is_plain && array::columns(array) <= array::MAX_NAMES => {
+                array::plain(array, elements, place).ok_or_else(too_long)?
+            }
+            elements => array::padded(array, elements).ok_or_else(too_long)?,
+        }));
+    }
+    Ok(Face::File(match Frame::of(dataset)? {
+        Err(broken) => broken,
+        Ok(frame) if !is_plain && Frame::is_of_numbers(about) => table::padded(frame).ok_or_else(too_long)?,
+        Ok(frame) => lines::csv(frame),
+    }))
+}
+
+/// How many there are.
+fn cells(about: &Description) -> Option<u64> {
+    match (&about.array, Frame::layout(about)) {
+        (_, Some((rows, columns))) => rows.checked_mul(columns.len() as u64),
+        (array, None) => array::count(array.as_ref()?),
     }
 }
 
@@ -83,7 +105,7 @@ fn too_much(array: &Array) -> Option<String> {
         );
         return texts::is_too_wide(array).then_some(problem);
     }
-    array::csv(array, Content::Inline(Arc::default()))
+    array::padded(array, Content::Inline(Arc::default()))
         .is_none()
         .then(|| "as text it is longer than files can be".into())
 }

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::array::{Cell, Dtype, Endian, Order, Record};
-use crate::view::kit::{about, array, element, face, read, table};
+use crate::tree::Table;
+use crate::view::kit::{about, array, dataset, element, face, read, table};
 
 fn text(about: Description, bytes: &[u8]) -> String {
     String::from_utf8(read(&face(&Csv, about, bytes).unwrap())).unwrap()
@@ -12,40 +13,86 @@ fn of_array(name: &str, shape: &[u64], bytes: &[u8]) -> String {
     text(about(Some(array(name, Endian::Little, shape, Order::C)), None), bytes)
 }
 
+/// As [`of_array`], padded as if there were too many cells to count.
+fn padded_array(name: &str, shape: &[u64], bytes: &[u8]) -> String {
+    let array = array(name, Endian::Little, shape, Order::C);
+    String::from_utf8(read(&super::array::padded(&array, Content::Inline(bytes.into())).unwrap())).unwrap()
+}
+
+fn padded_table(of: Table, bytes: &[u8]) -> String {
+    let data = dataset(about(None, Some(of)), Content::Inline(bytes.into()));
+    let frame = Frame::of(&data).unwrap().ok().unwrap();
+    String::from_utf8(read(&super::table::padded(frame).unwrap())).unwrap()
+}
+
+fn whole(content: &Content) -> Vec<u8> {
+    content.read(0, usize::MAX).unwrap().to_vec()
+}
+
+/// All cells after the header.
+fn values(text: &str) -> Vec<f64> {
+    let cells = text.lines().skip(1).flat_map(|line| line.split(','));
+    cells.map(|cell| cell.trim_start().parse().unwrap()).collect()
+}
+
 fn le(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 #[test]
-fn cells_have_one_width() {
-    let bytes = le(&[0.5, -1.25, f32::NAN, 1e-30]);
-    // What NaN leaves is behind the digits of the next number.
-    let zeros = "0".repeat(23);
-    let want = format!("#0,1\n0.50000000000000,-1.2500000000000\nnan,1.{zeros}e-30\n");
-    assert_eq!(of_array("float32", &[2, 2], &bytes), want);
-    assert_eq!(of_array("uint8", &[2], &[7, 255]), "#0\n007\n255\n");
-    assert_eq!(of_array("int8", &[2], &[0xff, 5]), "#0\n-001\n0005\n");
+fn numbers_are_as_short_as_they_are() {
+    let bytes = le(&[0.5, -1.25, f32::NAN, 1e-30, f32::INFINITY, f32::NEG_INFINITY]);
+    let want = "#0,1\n0.5,-1.25\nNaN,1e-30\n1e999,-1e999\n";
+    assert_eq!(of_array("float32", &[3, 2], &bytes), want);
+    assert_eq!(of_array("int8", &[2], &[0xff, 5]), "#0\n-1\n5\n");
     assert_eq!(of_array("bool", &[2, 2], &[1, 0, 0, 1]), "#0,1\n1,0\n0,1\n");
     let many: Vec<String> = (1..1002).map(|column| format!(",{column}")).collect();
     let want = format!("#0{}\n0{}\n", many.concat(), ",0".repeat(1001));
     assert_eq!(of_array("bool", &[1, 1002], &[0; 1002]), want);
+    assert_eq!(padded_array("bool", &[1, 1002], &[0; 1002]), want);
 }
 
 #[test]
-fn every_reader_makes_them_infinite() {
-    let found = of_array("float32", &[2], &le(&[f32::INFINITY, f32::NEG_INFINITY]));
-    assert_eq!(found, "#0\n1.000000000e+999\n-1.00000000e+999\n");
+fn padded_cells_read_as_the_same_numbers() {
+    let bytes = le(&[0.5, -1.25, f32::NAN, 1e-30, f32::INFINITY, f32::NEG_INFINITY]);
+    // What NaN leaves of its 16 bytes is spread over the five others.
+    let want = "#0,1\n0.50000000000000000,-1.2500000000000000\n\
+                NaN,1.0000000000000e-30\n1.000000000000e999,-1.00000000000e999\n";
+    assert_eq!(padded_array("float32", &[3, 2], &bytes), want);
+    assert_eq!(padded_array("uint8", &[2], &[7, 255]), "#0\n  7\n255\n");
+    assert_eq!(padded_array("int8", &[2], &[0xff, 5]), "#0\n  -1\n   5\n");
 }
 
 #[test]
-fn nan_next_to_nan_has_spaces() {
-    assert_eq!(of_array("float32", &[2], &le(&[f32::NAN; 2])), format!("#0\n{:>16}\n{:>16}\n", "nan", "nan"));
-    // Also in the last group, and where there is another number in another group.
-    let mut values = vec![f32::NAN; 130];
-    values[0] = 1.5;
-    let found = of_array("float32", &[130], &le(&values));
-    assert_eq!(found.len(), 3 + 130 * 17);
-    assert_eq!((found.matches("\nnan").count(), found.matches(" nan").count()), (63, 66));
+fn the_first_rows_of_whole_numbers_have_no_spaces() {
+    let items: Vec<u8> = (0..4000u32).flat_map(|number| (number % 200).to_le_bytes()).collect();
+    let text = padded_array("uint32", &[1000, 4], &items);
+    assert_eq!(text.len(), "#0,1,2,3\n".len() + 4000 * 11);
+    assert!(text.lines().take(129).all(|line| !line.contains(' ')));
+    assert!(text.lines().skip(129).all(|line| line.split(',').all(|cell| (10..=20).contains(&cell.len()))));
+    assert_eq!(values(&text), (0..4000).map(|number| f64::from(number % 200)).collect::<Vec<_>>());
+    // The float of each row takes what its neighbour leaves.
+    let bytes = [items[..2000].to_vec(), le(&[1.5; 500])].concat();
+    let text = padded_table(table(500, &[("n", "uint32"), ("x", "float32")]), &bytes);
+    assert!(
+        text.starts_with("n,x\n0,1.50000000000000") && text.lines().take(129).all(|line| !line.contains(' '))
+    );
+    assert_eq!(text.len(), "n,x\n".len() + 500 * (11 + 17));
+}
+
+#[test]
+fn nan_leaves_its_padding_to_numbers_of_its_group() {
+    let mut floats = vec![f32::NAN; 20_000];
+    floats[1] = 1.5;
+    floats[4000] = 2.5;
+    let text = padded_array("float32", &[20_000], &le(&floats));
+    assert_eq!(text.len(), 3 + 20_000 * 17);
+    let found = values(&text);
+    assert!(found.iter().zip(&floats).all(|(a, b)| a.is_nan() && b.is_nan() || *a == f64::from(*b)));
+    let spaced = text.lines().skip(1).map(|line| line.contains(' ')).collect::<Vec<_>>();
+    // Groups have 64 KiB: 3855 cells.
+    assert!(spaced[..2 * 3855].iter().all(|is_spaced| !is_spaced) && spaced[2 * 3855..].iter().all(|is| *is));
+    assert!(text.lines().all(|line| line.len() < 1 << 17));
 }
 
 #[test]
@@ -67,7 +114,7 @@ fn lengths_are_those_of_files() {
     );
     assert!(matches!(Csv.face(&data), Ok(Face::File(Content::Broken { .. }))));
     let vast = array("uint8", Endian::Little, &[u64::MAX / 8, 4], Order::C);
-    assert!(super::array::csv(&vast, Content::Inline([][..].into())).is_none());
+    assert!(super::array::padded(&vast, Content::Inline([][..].into())).is_none());
 }
 
 const NAMES: &[&str] = &[
@@ -111,11 +158,15 @@ proptest! {
         };
         let shape = [rows, columns];
         let want = of_array(name, &shape, &bytes(false, false));
+        let padded = padded_array(name, &shape, &bytes(false, false));
         prop_assert_eq!(want.lines().count() as u64, rows + 1);
         for (order, f) in [(Order::C, false), (Order::F, true)] {
             for (endian, big) in [(Endian::Little, false), (Endian::Big, true)] {
                 let about = about(Some(array(name, endian, &shape, order)), None);
-                prop_assert_eq!(&text(about, &bytes(f, big)), &want);
+                let elements = Content::Inline(bytes(f, big).into());
+                let found = super::array::padded(about.array.as_ref().unwrap(), elements).unwrap();
+                prop_assert_eq!(whole(&found), padded.as_bytes());
+                prop_assert_eq!(whole(&face(&Csv, about, &bytes(f, big)).unwrap()), want.as_bytes());
             }
         }
     }
@@ -123,38 +174,33 @@ proptest! {
 
 #[test]
 fn large_arrays_are_written_in_pieces() {
-    let values: Vec<f32> = (0..100_000).map(|number| number as f32 * 0.37 - 500.0).collect();
+    let numbers: Vec<f32> = (0..100_000).map(|number| number as f32 * 0.37 - 500.0).collect();
     for shape in [&[100_000][..], &[10, 10_000], &[10_000, 10]] {
-        let found = of_array("float32", shape, &le(&values));
-        let cells = found.lines().skip(1).flat_map(|line| line.split(','));
-        let read: Vec<f32> = cells.map(|cell| cell.trim().parse().unwrap()).collect();
-        assert_eq!(read, values);
+        for found in
+            [of_array("float32", shape, &le(&numbers)), padded_array("float32", shape, &le(&numbers))]
+        {
+            let read: Vec<f32> = values(&found).into_iter().map(|value| value as f32).collect();
+            assert_eq!(read, numbers);
+        }
     }
 }
 
 #[test]
-fn tables_of_numbers_have_a_width_for_each_column() {
+fn tables_of_numbers_are_padded_too() {
     let bytes = [&[1, 255][..], &[1, 0], &le(&[0.1, -2.0])].concat();
     let of = table(2, &[("a,b", "uint8"), ("yes", "bool"), ("a name that is long", "float32")]);
-    let want = "\"a,b\",yes,a name that is long\n\
-                1,True,0.10000000000000000\n\
-                255,False,-2.0000000000000\n";
-    assert_eq!(text(about(None, Some(of)), &bytes), want);
+    let header = "\"a,b\",yes,a name that is long\n";
+    let plain = format!("{header}1,True,0.1\n255,False,-2.0\n");
+    assert_eq!(text(about(None, Some(of.clone())), &bytes), plain);
+    // The first cell takes the byte that True is shorter than False.
+    let padded = format!("{header}   1,True,0.10000000000000\n255,False,-2.0000000000000\n");
+    assert_eq!(padded_table(of, &bytes), padded);
+    let truths = table(2, &[("yes", "bool"), ("no", "bool")]);
+    assert_eq!(padded_table(truths.clone(), &[1, 0, 0, 0]), "yes,no\n1,0\n0,0\n");
+    assert_eq!(text(about(None, Some(truths)), &[1, 0, 0, 0]), "yes,no\nTrue,False\nFalse,False\n");
     let empty = table(0, &[("a", "int8")]);
     assert_eq!(text(about(None, Some(empty)), b""), "a\n");
     assert!(!Csv.shows(&about(None, Some(table(3, &[])))));
-}
-
-#[test]
-fn without_a_float_the_last_whole_number_has_the_zeros() {
-    let bytes = [&[1, 255][..], &[1, 0], &[0xff, 2], &[1, 0]].concat();
-    let of = table(2, &[("a", "uint8"), ("yes", "bool"), ("b", "int8"), ("no", "bool")]);
-    assert_eq!(
-        text(about(None, Some(of)), &bytes),
-        "a,yes,b,no\n1,True,-0000001,True\n255,False,0002,False\n"
-    );
-    let truths = table(2, &[("yes", "bool"), ("no", "bool")]);
-    assert_eq!(text(about(None, Some(truths)), &[1, 0, 0, 0]), "yes,no\n1,0\n0,0\n");
 }
 
 #[test]
@@ -164,7 +210,7 @@ fn records_are_rows_too() {
     of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 8 };
     of.record = Some(std::sync::Arc::new(record));
     let bytes = [&[1, 2, 3, 0xff][..], &le(&[0.5]), &[0, 1, 4, 5], &le(&[1.5])].concat();
-    let want = "f0,f1[0],f1[1],f2\n513,3,-1,0.500000000000000000000\n256,4,5,1.5000000000000000000000\n";
+    let want = "f0,f1[0],f1[1],f2\n513,3,-1,0.5\n256,4,5,1.5\n";
     assert_eq!(text(about(Some(of), None), &bytes), want);
 }
 
@@ -178,7 +224,7 @@ fn what_fills_records_up_is_no_column() {
     let mut of = array("uint8", Endian::Little, &[2], Order::C);
     of.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 4 };
     of.record = Some(std::sync::Arc::new(record));
-    assert_eq!(text(about(Some(of), None), &[1, 9, 9, 9, 2, 9, 9, 9]), "a\n001\n002\n");
+    assert_eq!(text(about(Some(of), None), &[1, 9, 9, 9, 2, 9, 9, 9]), "a\n1\n2\n");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::array::{columns, names};
 use crate::array::{AnyArray, Array, Cell, Endian, Slab, Times, to_utf8, trimmed};
 use crate::content::{Content, Lines, Rows, Window};
 use crate::error::Place;
@@ -54,22 +55,12 @@ pub fn is_too_wide(array: &Array) -> bool {
     columns.saturating_mul(cell) > MOST_BYTES
 }
 
-fn columns(array: &Array) -> u64 {
-    array.shape.get(1).copied().unwrap_or(1)
-}
-
 /// Of what [`shows`] is asked about.
 pub fn csv(array: &Array, elements: Content, place: Place) -> Option<Content> {
     let of = Of::array(array)?;
     let columns = columns(array);
-    let mut header = Vec::new();
-    for column in 0..columns {
-        let mark = if column == 0 { "#" } else { "" };
-        lines::field(format!("{mark}{column}").as_bytes(), &mut header);
-    }
-    lines::end(&mut header);
     let texts = Texts { array: array.clone(), elements, of, columns, place };
-    Some(Content::Computed(Arc::new(Lines::new(header, texts))))
+    Some(Content::Computed(Arc::new(Lines::new(names(columns), texts))))
 }
 
 struct Texts {
