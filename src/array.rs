@@ -4,6 +4,7 @@
 mod any;
 pub(crate) mod blocks;
 mod cells;
+mod columns;
 mod index;
 pub mod json;
 pub(crate) mod meaning;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use any::AnyArray;
 pub(crate) use any::to_native;
 pub(crate) use cells::{to_utf8, trimmed};
+pub(crate) use columns::select;
 pub(crate) use index::Span;
 pub use index::{Slab, Term, indexed, is_index, quoted, terms};
 pub(crate) use meaning::Meaning;

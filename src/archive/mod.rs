@@ -320,7 +320,21 @@ impl Archive {
 
     /// The error that there is no such dataset, with the names nearest to it.
     pub fn no_dataset(&self, name: &[u8]) -> Error {
-        let near = nearest(self.raw_names(), name);
+        self.missing(self.raw_names(), name)
+    }
+
+    /// The same where the name of a table of the container itself could stand too.
+    pub(crate) fn no_dataset_or_table(&self, name: &[u8]) -> Error {
+        self.missing(self.tables().map(Cow::Borrowed).chain(self.raw_names()), name)
+    }
+
+    /// The tables of the whole container, as `rab get` takes their names: FFRecord's `records`.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &[u8]> {
+        self.derived.of_view("csv", ".csv").map(|(_, name)| name)
+    }
+
+    fn missing<'n>(&self, names: impl Iterator<Item = Cow<'n, [u8]>>, name: &[u8]) -> Error {
+        let near = nearest(names, name);
         let name = naming::printed(name).into_owned();
         Error::NoDataset { file: self.path().to_owned(), name, near }
     }

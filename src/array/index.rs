@@ -70,19 +70,7 @@ impl Slab {
         Ok(Slab { axes })
     }
 
-    /// Rows of a table that has so many.
-    pub(crate) fn of_rows(expression: &str, count: u64) -> Result<Slab, String> {
-        let rows = Slab::parse(expression, &[count])?;
-        match rows.shape().is_empty() {
-            true => Err(match rows.axes.first() {
-                Some(row) => format!("write [{}:{}] for one row", row.start, row.start + 1),
-                None => "a table has rows".into(),
-            }),
-            false => Ok(rows),
-        }
-    }
-
-    /// As [`Slab::of_rows`], a number being the one row that it means.
+    /// Rows of a table that has so many; a number is the one row that it means.
     pub(crate) fn rows_or_row(expression: &str, count: u64) -> Result<Slab, String> {
         let mut rows = Slab::parse(expression, &[count])?;
         rows.axes.iter_mut().for_each(|row| row.single = false);

@@ -1,16 +1,33 @@
-//! Some rows of a table.
+//! Some rows and columns of a table.
 
 use std::ops::Range;
 
 use super::{Cell, Cells};
 use crate::Result;
-use crate::array::Slab;
+use crate::array::{Slab, select};
 use crate::error::Place;
 
 pub struct Part<C> {
-    pub of: C,
-    /// Rows that it has.
-    pub rows: Slab,
+    of: C,
+    /// Numbers of columns, in the order in which they are written.
+    columns: Vec<usize>,
+    rows: Slab,
+}
+
+impl<C: Cells> Part<C> {
+    /// What an index means: `10:20, x, y`. The error says what is wrong with it.
+    pub fn new(of: C, expression: &str) -> Result<Part<C>, String> {
+        let (columns, rows) = select(expression, &of.names(), of.count())?;
+        Ok(Part { of, columns, rows })
+    }
+
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    pub fn rows(&self) -> &Slab {
+        &self.rows
+    }
 }
 
 impl<C: Cells> Cells for Part<C> {
@@ -35,12 +52,21 @@ impl<C: Cells> Cells for Part<C> {
     }
 
     fn names(&self) -> Vec<&str> {
-        self.of.names()
+        let names = self.of.names();
+        self.columns.iter().filter_map(|column| names.get(*column).copied()).collect()
     }
 
+    /// Cells come in the table's order: columns in another one are read run by run.
     fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()> {
         for row in rows.map(|number| self.rows.position(number)) {
-            self.of.each(row..row + 1, cell)?;
+            let mut written = 0;
+            for run in self.columns.chunk_by(|column, next| column < next) {
+                self.of.each(row..row + 1, &mut |column, value| match run.binary_search(&column) {
+                    Ok(at) => cell(written + at, value),
+                    Err(_) => Ok(()),
+                })?;
+                written += run.len();
+            }
         }
         Ok(())
     }

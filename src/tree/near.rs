@@ -10,7 +10,7 @@ const MAX_LENGTH: usize = 256;
 const MAX_NEAR: usize = 3;
 
 /// The names nearest to `wanted`, the best first; empty if none is near. Letter case counts for less than a typing
-/// error does, and the last part of a path may stand for the whole.
+/// error does, the last part of a path may stand for the whole, and the beginning of either for all of it.
 pub fn nearest<'n>(names: impl Iterator<Item = Cow<'n, [u8]>>, wanted: &[u8]) -> Vec<String> {
     let Some(wanted) = Wanted::new(wanted) else { return Vec::new() };
     let mut found: Vec<(usize, String)> = Vec::new();
@@ -54,7 +54,9 @@ impl Wanted {
         let last = name.rsplit_once('/').map(|(_, last)| last);
         let whole = self.errors(name);
         let in_last = last.and_then(|last| Some(self.errors(last)? + 1));
-        whole.into_iter().chain(in_last).min().filter(|distance| *distance < worst)
+        let begins = |name: &str| name.to_lowercase().starts_with(&self.text);
+        let begun = (begins(name) || last.is_some_and(begins)).then_some(self.limit);
+        whole.into_iter().chain(in_last).chain(begun).min().filter(|distance| *distance < worst)
     }
 
     fn errors(&self, name: &str) -> Option<usize> {
@@ -88,6 +90,8 @@ mod tests {
         assert_eq!(near(&["data3", "dat", "data"], "data2"), ["data3", "data"]);
         assert_eq!(near(&["data3x", "dataxx", "data2x"], "data2x3"), ["data2x", "data3x", "dataxx"]);
         assert_eq!(near(&["same", "same"], "sane"), ["same"]);
+        assert_eq!(near(&["pressure", "temperature", "temps"], "temp"), ["temperature", "temps"]);
+        assert_eq!(near(&["a/Notes on this", "b/foot note", "sub/x"], "note"), ["a/Notes on this"]);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::columns;
 use crate::array::{self, Array, Dtype, Element, Endian, Kind, Order, Slab};
 use crate::content::{Content, hyperslab, joined};
 use crate::tree::{ColumnInfo, Description, Face, Held, Table};
@@ -108,8 +107,8 @@ impl Dataset {
         Ok(about.map(|about| Dataset::new(about, Arc::new(Made(held.clone())))))
     }
 
-    /// A part of its array, given as in numpy: `3, 10:20, ::2`, or of the rows of its table: `10:20`. The error says what
-    /// is wrong with that.
+    /// A part of its array, given as in numpy: `3, 10:20, ::2`, or rows and columns of its table: `10:20, x, "1"`. The error
+    /// says what is wrong with that.
     pub fn part(&self, expression: &str) -> Result<Dataset, String> {
         if self.part.is_some() {
             return Err("it is a part already".into());
@@ -117,25 +116,15 @@ impl Dataset {
         let part = match (&self.about.array, &self.about.table) {
             (Some(array), _) => Part::Elements(array.clone(), Slab::parse(expression, &array.shape)?),
             (None, Some(table)) => {
-                let all = (0..table.columns.len()).collect();
-                Part::Rows(table.clone(), all, Slab::of_rows(expression, table.rows)?)
+                let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+                let (columns, rows) = array::select(expression, &names, table.rows)?;
+                Part::Rows(table.clone(), columns, rows)
             }
             (None, None) => {
                 return Err(format!("it is {}, not an array of a known layout", self.about.kind));
             }
         };
         Ok(self.narrowed(part))
-    }
-
-    /// As [`Dataset::part`], of a table also some of its columns, and a single row: `10:20, x, "1"`.
-    pub fn part_or_columns(&self, expression: &str) -> Result<Dataset, String> {
-        match (&self.about.array, &self.about.table) {
-            (None, Some(table)) if self.part.is_none() => {
-                let (columns, rows) = columns::parse(expression, table)?;
-                Ok(self.narrowed(Part::Rows(table.clone(), columns, rows)))
-            }
-            _ => self.part(expression),
-        }
     }
 
     fn narrowed(&self, part: Part) -> Dataset {

@@ -13,7 +13,6 @@
 //! themselves, and no view need know of them. Where the faces are found is the [`overlay`]'s matter.
 
 mod arrow;
-mod columns;
 mod csv;
 mod dataset;
 mod directory;

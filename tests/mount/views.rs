@@ -322,8 +322,16 @@ for name in sys.argv[2:]:
     let bools = Mount::new(&file);
     let types = "import sys, numpy as np; a = np.load(sys.argv[1]); assert a.dtype == [('b', '?'), ('n', 'u1')] and a.tolist() == [(True, 7), (False, 8)], a";
     python(&[&"-c", &types, &bools.join(".views/npy/t.npy")]);
-    assert!(!mount.join(".views/npy/table[3].npy").exists());
-    assert!(mount.log().contains("[3]: write [3:4] for one row"), "{}", mount.log());
+    // A number is a row, and names are columns.
+    let part = "import sys, numpy as np; a, b = map(np.load, sys.argv[1:]); assert (a == b[3:4][['small', 'x']]).all() and a.dtype.names == ('small', 'x')";
+    python(&[
+        &"-c",
+        &part,
+        &mount.join(".views/npy/table[3, small, x].npy"),
+        &mount.join(".views/npy/table.npy"),
+    ]);
+    assert!(!mount.join(".views/npy/table[50].npy").exists());
+    assert!(mount.log().contains("[50]: index 50 is out of bounds"), "{}", mount.log());
 }
 
 #[test]
@@ -490,8 +498,11 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
     let whole = mount.read(".views/csv/text_lines.ffr/records.csv").unwrap();
     let last = mount.read(".views/csv/text_lines.ffr/records[-1:].csv").unwrap();
     assert!(last.starts_with(b"data,crc32\n") && whole.ends_with(&last[11..]), "{last:?}");
-    assert!(shown.read("records[2].arrow").is_err());
-    assert!(shown.log().contains("[2]: write [2:3] for one row"), "{}", shown.log());
+    assert_eq!(shown.read("records[2].arrow").unwrap(), shown.read("records[2:3].arrow").unwrap());
+    let checksums = mount.read(".views/csv/text_lines.ffr/records[crc32, -1].csv").unwrap();
+    assert!(checksums.starts_with(b"crc32\n") && last.ends_with(&checksums[6..]), "{checksums:?}");
+    assert!(shown.read("records[crc].arrow").is_err());
+    assert!(shown.log().contains("[crc]: has no column \"crc\""), "{}", shown.log());
     assert!(shown.read("records/0").is_ok() && shown.read("other.arrow").is_err());
     // Also in directories that datasets have.
     let table = samples.join("onda/test.onda.signal.arrow");

@@ -83,10 +83,39 @@ fn verbs() {
         let part = good(&[&"get", &file, &"records[2:5]", &"--as", &kind]);
         assert_eq!(part.lines().collect::<Vec<_>>(), want);
     }
-    let said = rab(&[&"get", &file, &"records[2]", &"--as", &"csv"]);
-    assert!(said.code == 2 && said.err.contains("[2]: write [2:3] for one row"), "{said:?}");
-    assert_eq!(rab(&[&"get", &file, &"recs[2:5]", &"--as", &"csv"]).code, 3);
-    assert_eq!(rab(&[&"get", &file, &"recs[2:5]"]).code, 3);
+    let rows = good(&[&"get", &file, &"records"]);
+    let cells: Vec<(&str, &str)> = rows.lines().filter_map(|line| line.rsplit_once(',')).collect();
+    let get = |what: &str| good(&[&"get", &file, &what]);
+    assert_eq!(get("records[2]"), format!("data,crc32\n{},{}\n", cells[3].0, cells[3].1));
+    assert_eq!(get("records[crc32, 2:4]"), format!("crc32\n{}\n{}\n", cells[3].1, cells[4].1));
+    assert_eq!(get("records[-1, crc32, data]"), format!("crc32,data\n{},{}\n", cells[10].1, cells[10].0));
+    let objects = good(&[&"get", &file, &"records[2:4, 'crc32']", &"--json"]);
+    assert_eq!(objects, format!("[{{\"crc32\":{}}},\n{{\"crc32\":{}}}]\n", cells[3].1, cells[4].1));
+    let dir = scratch();
+    let arrow = dir.path().join("x.arrow");
+    sh(r#""$1" get "$2" 'records[crc32, 2:4]' --as arrow > "$3""#, &[&RAB, &file, &arrow]);
+    let read =
+        "import sys, pyarrow.ipc as ipc; print(*ipc.open_file(sys.argv[1]).read_all().to_pydict().items())";
+    assert_eq!(python(&[&"-c", &read, &arrow]), format!("('crc32', [{}, {}])\n", cells[3].1, cells[4].1));
+    for (wrong, says) in [
+        ("records[crc]", "has no column \"crc\"; its columns are \"data\", \"crc32\""),
+        ("records[10]", "out of bounds"),
+    ] {
+        let said = rab(&[&"get", &file, &wrong]);
+        assert!(said.code == 2 && said.err.contains(says), "{said:?}");
+    }
+    // Its name is suggested, and shown where datasets are.
+    for kind in ["csv", "text", "jsonl"] {
+        let said = rab(&[&"get", &file, &"record[2:5]", &"--as", &kind]);
+        assert!(said.code == 3 && said.err.contains("did you mean \"records\""), "{said:?}");
+    }
+    assert!(good(&[&"info", &file]).contains("\ntables:\n- records\n"));
+    assert!(
+        good(&[&"ls", &"-l", &file])
+            .lines()
+            .any(|line| line.starts_with("table ") && line.ends_with(" records"))
+    );
+    assert!(!good(&[&"ls", &file]).contains("records\n"));
     let part = |options: &[&str]| {
         let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"get", &file, &"records[2:5]"];
         all.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));

@@ -1117,3 +1117,30 @@ fn texts_of(file: &Path) -> Vec<String> {
     let names = listed.iter().map(|dataset| dataset["name"].as_str().unwrap().to_owned());
     names.filter(|name| name.ends_with("annotations.csv")).collect()
 }
+
+#[test]
+fn rows_and_columns_of_tables_are_printed() {
+    let table = table();
+    let get = |what: &str| good(&[&"get", &table, &what]);
+    let rows = good(&[&"get", &table, &"tables/test.onda.signal", &"--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&rows).unwrap();
+    let line = |row: usize| {
+        let text = |name: &str| rows[row][name].as_str().unwrap();
+        format!("{},{}\n", text("sensor_type"), text("recording"))
+    };
+    let want = format!("sensor_type,recording\n{}{}", line(1), line(2));
+    assert_eq!(get("tables/test.onda.signal[sensor_type, recording, 1:3]"), want);
+    let turned = get("tables/test.onda.signal[1, recording, sensor_type]");
+    assert_eq!(
+        turned.lines().nth(1).and_then(|line| line.split_once(',')),
+        line(1).trim().split_once(',').map(|(a, b)| (b, a))
+    );
+    let arrow = "import io, sys, pyarrow.ipc as ipc; print(ipc.open_file(io.BytesIO(open(sys.argv[1], 'rb').read())).read_all().column_names)";
+    let dir = scratch();
+    let out = dir.path().join("x.arrow");
+    sh(r#""$1" get "$2" 'tables/test.onda.signal[channels, 0]' --as arrow > "$3""#, &[&RAB, &table, &out]);
+    assert_eq!(python(&[&"-c", &arrow, &out]), "['channels']\n");
+    let said = rab(&[&"get", &table, &"tables/test.onda.sginal"]);
+    assert!(said.code == 3 && said.err.contains("did you mean \"tables/test.onda.signal\""), "{said:?}");
+    assert!(good(&[&"info", &table]).contains("\n- tables/test.onda.signal\n"));
+}

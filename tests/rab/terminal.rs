@@ -64,9 +64,9 @@ fn colour_on_a_terminal_unless_it_is_not_wanted() {
     assert!(on_terminal("", "1", &ls).starts_with("rab: "));
 }
 
-/// Runs `rab cat` with its output on a terminal, and what it reads there being `answer`; or with nothing to read if that is
+/// Runs `rab` with its output on a terminal, and what it reads there being `answer`; or with nothing to read if that is
 /// empty. Returns the exit code, and what came out.
-fn cat_on_terminal(answer: &str, arguments: &[&Path]) -> (i32, String) {
+fn asked_on_terminal(answer: &str, arguments: &[&Path]) -> (i32, String) {
     let script = "import os, pty, sys, subprocess
 answer, *command = sys.argv[1:]
 ours, terminal = pty.openpty()
@@ -79,7 +79,7 @@ try:
     while piece := os.read(ours, 65536): out += piece
 except OSError: pass
 sys.stdout.buffer.write(b'%d ' % child.wait() + out)";
-    let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &script, &answer, &RAB, &"cat"];
+    let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &script, &answer, &RAB];
     all.extend(arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>));
     let said = python(&all);
     let (code, out) = said.split_once(' ').unwrap();
@@ -91,15 +91,55 @@ fn binary_data_is_not_printed_on_a_terminal_unasked() {
     let header = bytes_entry("binary", 0, 4) + &bytes_entry("text", 4, 4);
     let (_dir, file) = write(&header, b"\0\x01abtext");
     let question = "binary is binary (4 bytes): print it anyway? [y/N] ";
-    let shown = |answer: &str, name: &str| cat_on_terminal(answer, &[&file, name.as_ref()]);
+    let shown = |answer: &str, name: &str| asked_on_terminal(answer, &["cat".as_ref(), &file, name.as_ref()]);
     let (code, out) = shown("y\n", "binary");
     assert!(code == 0 && out.contains(question) && out.ends_with("\0\x01ab"), "{out:?}");
     let (code, out) = shown("n\n", "binary");
-    assert!(code == 0 && out.contains(question) && !out.contains("\x01ab"), "{out:?}");
+    assert!(code == 1 && out.contains(question) && !out.contains("\x01ab"), "{out:?}");
     let (code, out) = shown("", "binary");
     assert!(code == 1 && out.contains("print it with --force") && !out.contains("\x01ab"), "{out:?}");
     assert_eq!(shown("", "text"), (0, "text".into()));
-    assert_eq!(cat_on_terminal("", &["-f".as_ref(), &file, "binary".as_ref()]), (0, "\0\x01ab".into()));
+    assert_eq!(
+        asked_on_terminal("", &["cat".as_ref(), "-f".as_ref(), &file, "binary".as_ref()]),
+        (0, "\0\x01ab".into())
+    );
     // Nothing is asked where it is not a terminal that it goes to.
     assert_eq!(crate::good(&[&"cat", &file, &"binary"]), "\0\x01ab");
+}
+
+/// Also behind a text of any length, as records, and as an array's bytes.
+#[test]
+fn binary_data_is_asked_for_wherever_it_comes() {
+    let text = "é\n".repeat(200_000);
+    let bytes = [text.as_bytes(), b"\0\x01ab"].concat();
+    let array = [
+        "byteOffset: 600000",
+        "byteLength: 4",
+        "byteOrder: C",
+        "endianness: na",
+        "shape: [4]",
+        "type: uint8",
+    ];
+    let header = bytes_entry("long", 0, bytes.len() as u64) + &crate::kit::entry("array", &array);
+    let (_dir, file) = write(&header, &bytes);
+    for arguments in [
+        &["cat", "long"][..],
+        &["cat", "long", "--records=length32"],
+        &["get", "array", "--as=raw"],
+        &["get", "array", "--as=npy"],
+    ] {
+        let asked = |answer: &str, more: &[&str]| {
+            let all = [&arguments[..1], more, &[file.to_str().unwrap()], &arguments[1..]].concat();
+            asked_on_terminal(answer, &all.iter().map(Path::new).collect::<Vec<_>>())
+        };
+        let (code, out) = asked("n\n", &[]);
+        assert!(
+            code == 1 && out.contains("print it anyway? [y/N] ") && !out.contains('\x01'),
+            "{arguments:?}"
+        );
+        let (code, out) = asked("", &[]);
+        assert!(code == 1 && out.contains("print it with --force") && !out.contains('\x01'), "{arguments:?}");
+        let (code, out) = asked("", &["--force"]);
+        assert!(code == 0 && !out.contains("is binary"), "{arguments:?}");
+    }
 }

@@ -2,20 +2,59 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::output::escaped;
+use super::output::{Declined, Output, escaped};
 use crate::{Error, Result};
 
-/// Bytes that are looked at.
-const LOOKED_AT: usize = 8 << 10;
+/// Standard output for bytes that may be binary. On a terminal the user is asked before the first of them.
+pub struct Guarded<'o> {
+    out: &'o mut Output,
+    name: String,
+    /// Bytes in all, if that is known.
+    len: Option<u64>,
+    /// Nothing is left to ask.
+    is_open: bool,
+    /// The first bytes of a character that goes on in the next piece.
+    begun: Vec<u8>,
+}
 
-/// Would a terminal show something else than text? Control characters can do more to it than look odd.
-pub fn is_binary(bytes: &[u8]) -> bool {
-    let start = bytes.get(..LOOKED_AT).unwrap_or(bytes);
-    let text = match std::str::from_utf8(start) {
+impl<'o> Guarded<'o> {
+    /// With `force` nobody is asked.
+    pub fn new(out: &'o mut Output, name: &str, len: Option<u64>, force: bool) -> Guarded<'o> {
+        let is_open = force || !out.is_terminal();
+        Guarded { out, name: name.to_owned(), len, is_open, begun: Vec::new() }
+    }
+}
+
+impl Write for Guarded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_open && is_binary(bytes, &mut self.begun) {
+            self.out.flush()?;
+            match may_be_printed(&self.name, self.len) {
+                Ok(true) => self.is_open = true,
+                Ok(false) => return Err(io::Error::other(Declined)),
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        self.out.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Would a terminal show something else than text? Control characters can do more to it than look odd. `begun` is what
+/// the piece before ended in of a character.
+fn is_binary(bytes: &[u8], begun: &mut Vec<u8>) -> bool {
+    let joined = [begun, bytes].concat();
+    begun.clear();
+    let text = match std::str::from_utf8(&joined) {
         Ok(text) => text,
-        // The last character may go on in the bytes that follow.
         Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(start.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default()
+            let (text, rest) = joined.split_at(error.valid_up_to());
+            begun.extend_from_slice(rest);
+            std::str::from_utf8(text).unwrap_or_default()
         }
         Err(_) => return true,
     };
@@ -23,7 +62,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Asks whether to print binary bytes, of which there are `len` if that is known. Without a user to ask it is an error.
-pub fn may_be_printed(name: &str, len: Option<u64>) -> Result<bool> {
+fn may_be_printed(name: &str, len: Option<u64>) -> Result<bool> {
     let size = len.map_or(String::new(), |len| format!(" ({len} bytes)"));
     let what = format!("{} is binary{size}", escaped(name));
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
@@ -42,6 +81,7 @@ mod tests {
 
     #[test]
     fn what_a_terminal_cannot_show() {
+        let is_binary = |bytes: &[u8]| super::is_binary(bytes, &mut Vec::new());
         for text in [&b"hello\n\tthere\r\n"[..], "é漢".as_bytes(), &"漢".as_bytes()[..2], b""] {
             assert!(!is_binary(text), "{text:?}");
         }
@@ -50,7 +90,13 @@ mod tests {
         {
             assert!(is_binary(binary), "{binary:?}");
         }
-        // A character that the end of what is looked at cuts in two.
-        assert!(!is_binary(&[&vec![b'x'; LOOKED_AT - 1][..], "é".as_bytes()].concat()));
+    }
+
+    #[test]
+    fn characters_may_be_cut_in_two() {
+        let mut begun = Vec::new();
+        let pieces = "é漢".as_bytes().chunks(1);
+        assert!(pieces.into_iter().all(|piece| !is_binary(piece, &mut begun)));
+        assert!(!is_binary(b"\xc3", &mut begun) && is_binary(b"a", &mut begun));
     }
 }

@@ -2,14 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::mem;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::binary::{is_binary, may_be_printed};
+use super::binary::Guarded;
 use super::framed::{self, Framed};
 use super::output::{Done, Output};
 use super::{face, select};
@@ -70,9 +69,11 @@ impl Cat {
                 Some(name) => select::select_linked(&archive, name)?,
                 None => (0..archive.len()).collect(),
             };
+            let what = self.name.as_ref().map_or(self.file.as_os_str(), |name| name);
+            let mut out = Guarded::new(out, &what.to_string_lossy(), None, self.force);
             return numbers
                 .into_iter()
-                .try_for_each(|number| framed::print(&archive.dataset_at(number)?, framed, out));
+                .try_for_each(|number| framed::print(&archive.dataset_at(number)?, framed, &mut out));
         }
         let name = match (&self.name, &self.kind) {
             (None, Some(kind)) => only_derived(&archive, kind)?,
@@ -112,23 +113,14 @@ impl Cat {
         read: impl FnOnce(Each<'_>) -> Result<()>,
         out: &mut Output,
     ) -> Done {
-        let mut written = Ok(());
-        let mut asked = (self.force || !out.is_terminal()).then_some(Ok(true));
         let mut part = Part { skip: self.offset, left: self.length.unwrap_or(u64::MAX) };
         if part.left == 0 {
             return Ok(());
         }
         let len = len.map(|len| len.saturating_sub(part.skip).min(part.left));
+        let (mut out, mut written) = (Guarded::new(out, name, len, self.force), Ok(()));
         let read = read(&mut |piece| {
-            let piece = part.take(piece);
-            if asked.is_none() && !piece.is_empty() {
-                written = out.flush();
-                asked = Some(if is_binary(piece) { may_be_printed(name, len) } else { Ok(true) });
-            }
-            if !matches!(asked, None | Some(Ok(true))) {
-                return ControlFlow::Break(());
-            }
-            written = mem::replace(&mut written, Ok(())).and_then(|()| out.write_all(piece));
+            written = out.write_all(part.take(piece));
             if written.is_err() || part.left == 0 {
                 ControlFlow::Break(())
             } else {
@@ -136,7 +128,6 @@ impl Cat {
             }
         });
         written?;
-        asked.unwrap_or(Ok(true))?;
         Ok(read?)
     }
 }

@@ -34,7 +34,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     let wrong =
         |problem: String| dataset.no_array().unwrap_or_else(|| Error::Usage(format!("{place}: {problem}")));
     let seen = match index {
-        Some(index) => whole.part_or_columns(index).map_err(wrong)?,
+        Some(index) => whole.part(index).map_err(wrong)?,
         None => whole,
     };
     if !view.shows(seen.about()) {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use clap::ValueEnum;
 
-use super::output::{Done, Output};
+use super::output::Done;
 use crate::ffrecord::Framing;
 use crate::{Dataset, Error};
 
@@ -34,7 +34,7 @@ impl From<Framed> for Framing {
 }
 
 /// A dataset's decoded bytes as a record. One that would come back as something else is an error.
-pub fn print(dataset: &Dataset<'_>, framed: Framed, out: &mut Output) -> Done {
+pub fn print(dataset: &Dataset<'_>, framed: Framed, out: &mut impl Write) -> Done {
     let wrong = |problem: String| Error::Other(format!("{}: {problem}", dataset.place()));
     match framed {
         Framed::Lines | Framed::Nul => {}

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::output::{Done, Output};
+use super::binary::Guarded;
+use super::output::{Done, Failure, Output};
 use super::{face, items, numbers, opaque, print, select};
 use crate::array::{self, Meaning, Slab};
 use crate::cli::complete::dataset_names;
@@ -55,6 +56,10 @@ pub struct Get {
     #[arg(long, conflicts_with = "kind")]
     json: bool,
 
+    /// Print binary data on a terminal too, without asking
+    #[arg(short, long)]
+    force: bool,
+
     /// Values in their unit, as float64: resolution and offset are applied (Onda's signals)
     ///
     /// Where they change nothing, values stay as they are stored.
@@ -75,13 +80,22 @@ fn kinds() -> PossibleValuesParser {
 impl Get {
     pub fn run(&self, out: &mut Output) -> Done {
         let archive = self.opening.open(&self.file)?;
+        self.print(&archive, out).map_err(|failure| match failure {
+            Failure::Error(Error::NoDataset { name, .. }) => {
+                archive.no_dataset_or_table(name.as_bytes()).into()
+            }
+            other => other,
+        })
+    }
+
+    fn print(&self, archive: &Archive, out: &mut Output) -> Done {
         let is_face = ![TEXT, RAW].contains(&&*self.kind);
-        if is_face && let Some(derived) = self.derived(&archive, &self.kind)? {
-            return write(&derived, out);
+        if is_face && let Some(derived) = self.derived(archive, &self.kind)? {
+            return self.write(&derived, out);
         }
-        let (number, mut index) = match self.chosen(&archive) {
+        let (number, mut index) = match self.chosen(archive) {
             Err(missing @ Error::NoDataset { .. }) if self.kind == TEXT => {
-                return match self.derived(&archive, self.table_kind())? {
+                return match self.derived(archive, self.table_kind())? {
                     Some(table) => self.table(&table, out),
                     None => Err(missing.into()),
                 };
@@ -109,13 +123,13 @@ impl Get {
             TEXT if self.json => items::array(&dataset, &slab()?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
             RAW => {
-                let slab = slab()?;
+                let (slab, mut out) = (slab()?, self.guarded(None, out));
                 let described = dataset.array_description()?;
                 for part in dataset.blocks(&slab)? {
-                    part?.write(described.dtype.endian, out)?;
+                    part?.write(described.dtype.endian, &mut out)?;
                 }
             }
-            kind => write(&face::content(&dataset, index.as_deref(), kind)?, out)?,
+            kind => self.write(&face::content(&dataset, index.as_deref(), kind)?, out)?,
         }
         Ok(())
     }
@@ -134,7 +148,20 @@ impl Get {
     }
 
     fn table(&self, table: &Content, out: &mut Output) -> Done {
-        if self.json { items::lines(table, out) } else { write(table, out) }
+        if self.json { items::lines(table, out) } else { self.write(table, out) }
+    }
+
+    fn write(&self, content: &Content, out: &mut Output) -> Done {
+        let (mut out, mut written) = (self.guarded(content.known_len(), out), Ok(()));
+        content.pass(&mut |piece| {
+            written = out.write_all(piece);
+            if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(written?)
+    }
+
+    fn guarded<'o>(&self, len: Option<u64>, out: &'o mut Output) -> Guarded<'o> {
+        Guarded::new(out, &self.what.to_string_lossy(), len, self.force)
     }
 
     /// The dataset and the index. A dataset whose own name ends in brackets is meant by that name.
@@ -154,15 +181,6 @@ impl Get {
             None => Ok((only(&select::select_linked(archive, &self.what)?, what)?, None)),
         }
     }
-}
-
-fn write(content: &Content, out: &mut Output) -> Done {
-    let mut written = Ok(());
-    content.pass(&mut |piece| {
-        written = out.write_all(piece);
-        if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    Ok(written?)
 }
 
 fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {

@@ -13,6 +13,7 @@ use super::{ls, select};
 use crate::cli::complete::files_and_dataset_names;
 use crate::cli::reading::Opening;
 use crate::report::{self, Fields, list, number};
+use crate::tree::naming;
 use crate::yaml::{self, Node};
 use crate::{Archive, Description, Error, Extreme, Result, Stats};
 
@@ -125,6 +126,10 @@ fn container(archive: &Archive, as_objects: bool) -> Result<Node> {
     fields.add("size", number(archive.file_len()));
     fields.add("datasets", number(archive.len() as u64));
     fields.add("stored", number(archive.stored_len()));
+    let tables: Vec<_> = archive.tables().map(|name| Node::text(&naming::printed(name))).collect();
+    if !tables.is_empty() {
+        fields.add("tables", list(tables.into_iter()));
+    }
     let listed = archive.len().min(MAX_LISTED);
     let described = (0..listed).map(|number| Ok(archive.dataset_at(number)?.description().clone()));
     let described = described.collect::<Result<Vec<_>>>()?;

@@ -11,6 +11,7 @@ use super::several::Chosen;
 use super::{human, select};
 use crate::cli::complete::files_and_dataset_names;
 use crate::cli::reading::Opening;
+use crate::tree::naming;
 use crate::{Archive, Description, Error, Node, Result, report, yaml};
 
 /// List the datasets of containers
@@ -32,7 +33,7 @@ pub struct Ls {
     others: Vec<OsString>,
 
     /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell), and the units of
-    /// values, where the metadata has them (units, unit)
+    /// values, where the metadata has them (units, unit); and the tables of the whole container, which rab get prints
     #[arg(short, long)]
     long: bool,
 
@@ -63,6 +64,8 @@ struct Listed {
     archive: Archive,
     numbers: Vec<usize>,
     links: Vec<(String, String)>,
+    /// No dataset was named.
+    is_whole: bool,
 }
 
 impl Listed {
@@ -120,10 +123,10 @@ impl Ls {
                 numbers.dedup();
             }
         }
-        Ok(Listed { archive, numbers, links })
+        Ok(Listed { archive, numbers, links, is_whole: names.is_empty() })
     }
 
-    fn text(&self, Listed { archive, numbers, links }: &Listed, out: &mut Output) -> Done {
+    fn text(&self, Listed { archive, numbers, links, is_whole }: &Listed, out: &mut Output) -> Done {
         let has_units = self.long && units_are_known(archive, numbers);
         let unit_of = |number: usize| {
             let units = || report::units(archive.dataset_at(number).ok()?.metadata());
@@ -139,6 +142,11 @@ impl Ls {
                 row(&self.cells(&archive.brief_at(*number)?), unit_of(*number), out)?;
             }
             writeln!(out, "{}", out.shown(&archive.name(*number)))?;
+        }
+        let tables = archive.tables().filter(|_| self.long && *is_whole);
+        for name in tables {
+            row(&["table", "-", "-", "-"].map(str::to_owned), has_units.then(|| "-".into()), out)?;
+            writeln!(out, "{}", out.shown(&naming::printed(name)))?;
         }
         for (name, target) in links {
             if self.long {
@@ -226,7 +234,7 @@ pub fn sizes(shape: &[u64]) -> String {
     }
 }
 
-fn json(Listed { archive, numbers, links }: &Listed, out: &mut Output) -> Done {
+fn json(Listed { archive, numbers, links, .. }: &Listed, out: &mut Output) -> Done {
     write!(out, "[")?;
     let datasets = numbers.iter().map(|number| -> Result<Node> {
         Ok(report::brief(&archive.brief_at(*number)?, &archive.name(*number)).finish())

@@ -2,6 +2,7 @@
 //! are, and a reader that has seen enough (`rab ls x | head`) is no error.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -28,10 +29,24 @@ impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Failure {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Failure::Pipe,
+            _ if cause.get_ref().is_some_and(|inner| inner.is::<Declined>()) => Failure::Said(1),
+            _ if let Some(error) = Error::inside(&cause) => Failure::Error(error.clone()),
             _ => Failure::Error(Error::Other(format!("standard output: cannot be written: {cause}"))),
         }
     }
 }
+
+/// The user does not want the bytes.
+#[derive(Debug)]
+pub struct Declined;
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not printed")
+    }
+}
+
+impl std::error::Error for Declined {}
 
 pub type Done<T = ()> = Result<T, Failure>;
 

@@ -5,23 +5,25 @@ use std::sync::Arc;
 
 use super::faces::{arrays, arrow_of};
 use super::records::Records;
+use super::rows::Rows;
 use crate::array::Slab;
 use crate::content::{Computed, Content, Units, hyperslab, in_pieces, joined, late};
+use crate::lines::Part;
 use crate::{Error, Result};
 
 /// Records between two whose beginnings are kept.
 const BLOCK: u64 = 1024;
 
 /// The lengths of all chosen records are looked at when it is first asked for its length.
-pub fn arrow(records: &Arc<Records>, rows: &Slab) -> Content {
-    let (records, rows) = (records.clone(), rows.clone());
+pub fn arrow(records: &Arc<Records>, part: &Part<Rows>) -> Content {
+    let (records, columns, rows) = (records.clone(), part.columns().to_vec(), part.rows().clone());
     late(move || {
         let [_, _, array] = arrays(&records);
         let checksums = hyperslab(joined(records.checksums()), &array, &rows)?;
         let chosen = Arc::new(Chosen::new(records.clone(), rows.clone())?);
         let offsets = Content::Computed(Arc::new(Offsets(chosen.clone())));
         let data = Content::Computed(Arc::new(Data(chosen)));
-        let file = arrow_of(rows.len(), offsets, data, checksums);
+        let file = arrow_of(rows.len(), &columns, offsets, data, checksums);
         file.ok_or_else(|| Error::Other("the chosen records do not fit into an Arrow file".into()))
     })
 }

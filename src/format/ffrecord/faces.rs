@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::chosen;
 use super::records::{FOLDER, Records};
 use super::rows::Rows;
-use crate::array::{Array, Dtype, Element, Endian, Kind, Order, Slab, byte_len, npy};
+use crate::array::{Array, Dtype, Element, Endian, Kind, Order, byte_len, npy};
 use crate::arrow::{self, Column, Of};
 use crate::content::{Bytes, Computed, Content, in_pieces, joined};
 use crate::lines::{self, Part};
@@ -71,18 +71,17 @@ pub fn table(records: &Arc<Records>, kind: &str) -> Result<Option<Content>> {
     })
 }
 
-/// Some records as such a table.
+/// Some records, or columns of them, as such a table.
 pub fn rows(records: &Arc<Records>, kind: &str, expression: &str) -> Result<Option<Content>> {
     let wrong = |problem| {
         let file = records.shards().next().map(|shard| shard.source.place()).unwrap_or_default();
         Error::Usage(format!("{}: [{expression}]: {problem}", file.dataset(FOLDER)))
     };
-    let chosen = Slab::of_rows(expression, records.count().into()).map_err(wrong)?;
-    let cells = || Part { of: Rows(records.clone()), rows: chosen.clone() };
+    let part = Part::new(Rows(records.clone()), expression).map_err(wrong)?;
     Ok(match kind {
-        "arrow" => Some(chosen::arrow(records, &chosen)),
-        "jsonl" => Some(lines::jsonl(cells())?),
-        "csv" => Some(lines::csv(cells())),
+        "arrow" => Some(chosen::arrow(records, &part)),
+        "jsonl" => Some(lines::jsonl(part)?),
+        "csv" => Some(lines::csv(part)),
         _ => None,
     })
 }
@@ -90,19 +89,27 @@ pub fn rows(records: &Arc<Records>, kind: &str, expression: &str) -> Result<Opti
 /// The records as the rows of an Arrow file: `data`, which is their bytes where they are, and `crc32`. Nothing is compared.
 fn arrow(records: &Arc<Records>) -> Option<Content> {
     let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
-    arrow_of(records.count().into(), offsets, joined(records.data()), joined(records.checksums()))
+    arrow_of(records.count().into(), &[0, 1], offsets, joined(records.data()), joined(records.checksums()))
 }
 
-/// An Arrow file of so many records: where each begins, their bytes and their CRCs.
-pub fn arrow_of(count: u64, offsets: Content, data: Content, checksums: Content) -> Option<Content> {
+/// An Arrow file of so many records, with some of the columns that [`Rows`] has: where each begins, their bytes and their CRCs.
+pub fn arrow_of(
+    count: u64,
+    columns: &[usize],
+    offsets: Content,
+    data: Content,
+    checksums: Content,
+) -> Option<Content> {
     let column = |name: &str, of, buffers: Vec<Content>| {
         let buffers = [vec![joined(Vec::new())], buffers].concat();
         Column { name: name.into(), of, buffers }
     };
     let crc = Of::Int { size: 4, is_signed: false };
-    let columns =
-        vec![column("data", Of::Binary, vec![offsets, data]), column("crc32", crc, vec![checksums])];
-    arrow::file(count, columns)
+    let columns = columns.iter().map(|number| match number {
+        0 => column("data", Of::Binary, vec![offsets.clone(), data.clone()]),
+        _ => column("crc32", crc, vec![checksums.clone()]),
+    });
+    arrow::file(count, columns.collect())
 }
 
 /// N + 1 numbers: where each record begins, counted from the first one's beginning and across files, and the end.

@@ -66,26 +66,25 @@ fn make(set: &Arc<Set>, at: u32, kind: &str) -> Result<Content> {
 fn rows(set: &Arc<Set>, at: u32, kind: &str, expression: &str) -> Result<Content> {
     let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
     let wrong = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
-    let rows = Slab::of_rows(expression, table.arrow.rows() as u64).map_err(wrong)?;
     let set = set.clone();
-    let cells = || Part { of: TableRows { set: set.clone(), table: at }, rows: rows.clone() };
+    let part = Part::new(TableRows { set: set.clone(), table: at }, expression).map_err(wrong)?;
     match kind {
         "arrow" => Ok(late(move || {
             let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
-            arrow_of(table, &rows)
+            arrow_of(table, part.columns(), part.rows())
         })),
-        "csv" => Ok(lines::csv(cells())),
-        _ => lines::jsonl(cells()),
+        "csv" => Ok(lines::csv(part)),
+        _ => lines::jsonl(part),
     }
 }
 
-/// Rows of a table as an Arrow file of one batch: of dictionaries, views and runs the values that they stand for.
-fn arrow_of(table: &OndaTable, rows: &Slab) -> Result<Content> {
+/// Rows and columns of a table as an Arrow file of one batch: of dictionaries, views and runs the values that they stand for.
+fn arrow_of(table: &OndaTable, columns: &[usize], rows: &Slab) -> Result<Content> {
     let failed = |error: ArrowError| Error::damaged(table.source.place(), error.to_string());
     let numbers: Vec<_> = (0..rows.len()).map(|number| rows.position(number) as u32).collect();
     let mut budget = Budget::of_file("the chosen rows take", table.source.len());
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-    for column in table.arrow.columns() {
+    for column in columns.iter().filter_map(|number| table.arrow.column(*number)) {
         let gathered = arrow::new_field(column.field)
             .and_then(|field| Ok((field, arrow::gathered(column, &numbers, &mut budget)?)));
         let (field, array) = gathered.map_err(|problem| {

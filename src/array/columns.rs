@@ -1,7 +1,6 @@
 //! Columns and rows of a table by an index: `x`, `10:20, x, y`, `"1", -1`.
 
-use crate::array::{Slab, Term, is_index, terms};
-use crate::tree::Table;
+use super::{Slab, Term, is_index, terms};
 
 /// Names of columns that a message gives.
 const MAX_NAMED: usize = 20;
@@ -9,38 +8,41 @@ const MAX_NAMED: usize = 20;
 /// The numbers of the columns, in the order in which they are named (all if none is), and the rows. A term in quotes is a
 /// column; of the others a number or a slice is of rows. What is a column's name as a whole needs no quotes for its
 /// commas.
-pub fn parse(expression: &str, table: &Table) -> Result<(Vec<usize>, Slab), String> {
-    let all_rows = Slab::whole(&[table.rows]);
+pub(crate) fn select(expression: &str, columns: &[&str], rows: u64) -> Result<(Vec<usize>, Slab), String> {
+    let all_rows = Slab::whole(&[rows]);
     let whole = expression.trim();
-    if let Some(column) = position(whole, table).filter(|_| !is_index(whole)) {
+    if let Some(column) = position(whole, columns).filter(|_| !is_index(whole)) {
         return Ok((vec![column], all_rows));
     }
-    let (mut columns, mut rows) = (Vec::new(), None);
+    if let Ok(rows) = Slab::rows_or_row(whole, rows) {
+        return Ok(((0..columns.len()).collect(), rows));
+    }
+    let (mut chosen, mut chosen_rows) = (Vec::new(), None);
     for term in terms(expression)? {
         match term {
-            Term::Name(name) => columns.push(named(name, table)?),
+            Term::Name(name) => chosen.push(named(name, columns)?),
             Term::Bare(index) if is_index(index) => {
-                if rows.replace(Slab::rows_or_row(index, table.rows)?).is_some() {
+                if chosen_rows.replace(Slab::rows_or_row(index, rows)?).is_some() {
                     return Err(format!("{expression:?} has two ranges of rows"));
                 }
             }
-            Term::Bare(name) => columns.push(named(name, table)?),
+            Term::Bare(name) => chosen.push(named(name, columns)?),
         }
     }
-    if columns.is_empty() {
-        columns = (0..table.columns.len()).collect();
+    if chosen.is_empty() {
+        chosen = (0..columns.len()).collect();
     }
-    Ok((columns, rows.unwrap_or(all_rows)))
+    Ok((chosen, chosen_rows.unwrap_or(all_rows)))
 }
 
-fn position(name: &str, table: &Table) -> Option<usize> {
-    table.columns.iter().position(|column| column.name == name)
+fn position(name: &str, columns: &[&str]) -> Option<usize> {
+    columns.iter().position(|column| *column == name)
 }
 
-fn named(name: &str, table: &Table) -> Result<usize, String> {
-    position(name, table).ok_or_else(|| {
-        let names = table.columns.iter().take(MAX_NAMED).map(|column| format!("{:?}", column.name));
-        let more = match table.columns.len().saturating_sub(MAX_NAMED) {
+fn named(name: &str, columns: &[&str]) -> Result<usize, String> {
+    position(name, columns).ok_or_else(|| {
+        let names = columns.iter().take(MAX_NAMED).map(|column| format!("{column:?}"));
+        let more = match columns.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -51,11 +53,10 @@ fn named(name: &str, table: &Table) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::kit;
 
     fn parsed(expression: &str) -> Result<(Vec<usize>, u64), String> {
-        let names = [("x", "uint8"), ("1", "uint8"), ("a,b", "uint8"), ("c[0]", "uint8"), ("it's", "uint8")];
-        parse(expression, &kit::table(10, &names)).map(|(columns, rows)| (columns, rows.len()))
+        select(expression, &["x", "1", "a,b", "c[0]", "it's"], 10)
+            .map(|(columns, rows)| (columns, rows.len()))
     }
 
     #[test]
@@ -73,6 +74,7 @@ mod tests {
             ("\"c[0]\", 0:0", &[3], 0),
             ("\"it's\"", &[4], 10),
             ("...", &[0, 1, 2, 3, 4], 10),
+            ("::2, ...", &[0, 1, 2, 3, 4], 5),
         ] {
             assert_eq!(parsed(expression), Ok((columns.to_vec(), rows)), "{expression}");
         }
