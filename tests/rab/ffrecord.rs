@@ -1,7 +1,6 @@
 //! FFRecord files through `rab` and the library: every sample, what is refused, and files that are written.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
