@@ -58,7 +58,11 @@ def chosen(views, name, count):
         assert table.column_names == whole.column_names and table.schema.metadata == whole.schema.metadata
         # As text: NaN is another one each time.
         assert str(table.to_pylist()) == str(whole.take(rows).to_pylist() if rows else []), (views, index)
-    for index in ("3", "x", "1:2, 0", "::0", "None", ""):
+    last = f"[{header[-1]}, {count - 1}]"
+    if count:
+        assert cells(face("csv", last)) == [header[-1:], cells(face("csv"))[-1][-1:]], views
+        assert mapped(face("arrow", last)).to_pylist() == whole.select([header[-1]]).slice(count - 1).to_pylist(), views
+    for index in (str(count), "x", "1:2, 0", "::0", "None", ""):
         assert not os.path.exists(face("csv", f"[{index}]")), index
     listed = os.listdir(os.path.dirname(face("csv")))
     assert not any("[" in other for other in listed), listed
