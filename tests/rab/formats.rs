@@ -31,15 +31,23 @@ fn arrays_go_from_each_format_to_each() {
         let bytes = elements(len);
         let first = dir.path().join("a.npy");
         fs::write(&first, npy(descr, is_fortran, shape, &bytes)).unwrap();
+        // RawArray files have no byte order; what they do not keep is noted.
+        let convert = |from: &Path, to: &Path| {
+            let said = rab(&[&"convert", &from, &to]);
+            let is_noted = said.err.contains("its big-endian byte order is left out");
+            assert!(said.code == 0 && (is_noted || said.err.is_empty()), "{said:?}");
+            is_noted
+        };
         for from in formats {
             let start = dir.path().join(from).join(format!("a.{from}"));
             fs::create_dir(start.parent().unwrap()).unwrap();
-            good(&[&"convert", &first, &start]);
+            assert_eq!(convert(&first, &start), from == "ra" && descr.starts_with('>'), "{descr} {from}");
             for to in formats {
                 let folder = dir.path().join(format!("{from}-{to}"));
                 fs::create_dir(&folder).unwrap();
                 let (next, last) = (folder.join(format!("a.{to}")), folder.join("last.npz"));
-                assert_eq!(good(&[&"convert", &start, &next]), "");
+                let loses_its_order = to == "ra" && from != "ra" && descr.starts_with('>');
+                assert_eq!(convert(&start, &next), loses_its_order, "{descr} {from} {to}");
                 good(&[&"convert", &next, &last]);
                 let want = dir.path().join("want.npz");
                 good(&[&"convert", &"-f", &first, &want]);
