@@ -154,6 +154,13 @@ fn formats_know_no_other_format() {
     }
 }
 
+/// Whoever decodes records damage; what damage is depends on none of them.
+#[test]
+fn damage_knows_no_decoder() {
+    let (_, text) = files().into_iter().find(|(file, _)| file == "codec/damage.rs").unwrap();
+    assert!(!text.contains("super::"), "codec/damage.rs imports other files of its room");
+}
+
 /// What only one format has is reached through the abilities that it returns. The commands may explain a format to users,
 /// and `pack` takes .npz files apart as it takes other files of numpy's.
 #[test]

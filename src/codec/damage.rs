@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::single_flight::SingleFlight;
 use crate::{Error, Result};
 
 /// Parts beyond this many that are damaged alone are found out again each time.
 const MOST_ALONE: usize = 4096;
 
-type Listener = Box<dyn FnOnce() + Send>;
+pub type Listener = Box<dyn FnOnce() + Send>;
 
 /// Positions are those of bytes or of parts, as each kind of stream counts them.
 #[derive(Default)]
@@ -77,6 +76,16 @@ impl Damage {
         News { said, listener }
     }
 
+    /// Keeps `listener` until damage is found, unless there is one already. Returns it, to be called with no lock held, if
+    /// damage was found and nobody was told.
+    pub fn listen(&mut self, listener: Listener) -> Option<Listener> {
+        if !self.is_found() {
+            self.listener.get_or_insert(listener);
+            return None;
+        }
+        (!std::mem::replace(&mut self.is_told, true)).then_some(listener)
+    }
+
     /// The listener is to look again, although nothing is recorded.
     pub fn doubted(&mut self) -> News {
         News { said: None, listener: self.listener.take() }
@@ -112,39 +121,6 @@ impl News {
     }
 }
 
-impl<S> SingleFlight<S> {
-    /// Records that nothing from `from` on can be trusted, if that will be the same the next time: an error of the source or
-    /// of the disk is passed on and not kept. Returns the error.
-    pub fn condemn(&self, from: u64, error: Error) -> Error {
-        if error.lasts() {
-            let news = self.lock().damage.record(from, &error);
-            news.tell();
-        }
-        error
-    }
-
-    /// As [`SingleFlight::condemn`], of one part.
-    pub fn condemn_alone(&self, part: u64, error: Error) -> Error {
-        if error.lasts() {
-            let news = self.lock().damage.record_alone(part, &error);
-            news.tell();
-        }
-        error
-    }
-
-    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
-    pub fn on_damage(&self, listener: Listener) {
-        let mut shared = self.lock();
-        let damage = &mut shared.damage;
-        if !damage.is_found() {
-            damage.listener.get_or_insert(listener);
-        } else if !std::mem::replace(&mut damage.is_told, true) {
-            drop(shared);
-            listener();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,18 +145,22 @@ mod tests {
 
     #[test]
     fn a_part_that_is_damaged_alone_cuts_nothing_off() {
-        let flight = SingleFlight::new(());
-        let said = flight.condemn_alone(7, error("alone")).to_string();
-        let shared = flight.lock();
-        assert!(shared.damage.at(6).is_none() && shared.damage.at(8).is_none());
-        assert_eq!(shared.damage.at(7).unwrap().to_string(), said);
-        assert!(shared.damage.is_found() && !shared.damage.is_cut());
+        let mut damage = Damage::default();
+        damage.record_alone(7, &error("alone")).tell();
+        assert!(damage.at(6).is_none() && damage.at(8).is_none());
+        assert!(damage.at(7).unwrap().to_string().contains("alone"));
+        assert!(damage.is_found() && !damage.is_cut());
     }
 
     #[test]
-    fn an_error_of_the_disk_is_not_kept() {
-        let flight = SingleFlight::new(());
-        flight.condemn(0, Error::Other("the disk is full".into()));
-        assert!(!flight.lock().damage.is_found());
+    fn a_listener_is_told_once() {
+        let mut damage = Damage::default();
+        assert!(damage.listen(Box::new(|| {})).is_none());
+        assert!(damage.record(0, &error("first")).listener.is_some());
+        assert!(damage.record(0, &error("second")).listener.is_none());
+        assert!(damage.listen(Box::new(|| {})).is_none());
+        let mut found = Damage::default();
+        found.record(0, &error("before anyone listened")).tell();
+        assert!(found.listen(Box::new(|| {})).is_some() && found.listen(Box::new(|| {})).is_none());
     }
 }

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::damage::Damage;
+use super::damage::{Damage, Listener};
+use crate::Error;
 
 pub struct SingleFlight<S> {
     shared: Mutex<Shared<S>>,
@@ -72,6 +73,43 @@ impl<S> SingleFlight<S> {
         let _announced = self.announce(&mut shared, part, part, false);
         drop(shared);
         make()
+    }
+
+    /// Changes what is known, and records the damage that shows with the change: nobody sees the one without the other.
+    /// `change` returns the position from which nothing can be trusted, and why. Returns the error.
+    pub fn publish(&self, change: impl FnOnce(&mut Shared<S>) -> Option<(u64, Error)>) -> Option<Error> {
+        let mut shared = self.lock();
+        let (from, error) = change(&mut shared)?;
+        // An error of the source or of the disk may be gone the next time.
+        if error.lasts() {
+            let news = shared.damage.record(from, &error);
+            drop(shared);
+            news.tell();
+        }
+        Some(error)
+    }
+
+    /// Records that nothing from `from` on can be trusted, if that will be the same the next time. Returns the error.
+    pub fn condemn(&self, from: u64, error: Error) -> Error {
+        self.publish(|_| Some((from, error.clone())));
+        error
+    }
+
+    /// As [`SingleFlight::condemn`], of one part.
+    pub fn condemn_alone(&self, part: u64, error: Error) -> Error {
+        if error.lasts() {
+            let news = self.lock().damage.record_alone(part, &error);
+            news.tell();
+        }
+        error
+    }
+
+    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
+    pub fn on_damage(&self, listener: Listener) {
+        let listener = self.lock().damage.listen(listener);
+        if let Some(listener) = listener {
+            listener();
+        }
     }
 
     /// Announces a flight from part `next` through part `last`, which begins now.
@@ -161,8 +199,8 @@ mod tests {
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
     use super::*;
+    use crate::Result;
     use crate::error::Place;
-    use crate::{Error, Result};
 
     const PARTS: u64 = 60;
     const THREADS: u64 = 8;
@@ -274,5 +312,13 @@ mod tests {
             drop(announced);
             assert_eq!(reader.join().unwrap(), 7);
         });
+    }
+
+    #[test]
+    fn an_error_of_the_disk_is_not_kept() {
+        let flight = SingleFlight::new(());
+        flight.condemn(0, Error::Other("the disk is full".into()));
+        flight.condemn_alone(0, Error::Other("the disk is full".into()));
+        assert!(!flight.lock().damage.is_found());
     }
 }

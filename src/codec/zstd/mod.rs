@@ -161,12 +161,12 @@ impl ZstdStream {
                 let table = table::scan(&self.source, self.stored.clone(), &self.place)?;
                 self.source.check()?;
                 let table = Arc::new(table);
-                let cut = table.cut.clone();
-                self.state.lock().set_table(table.clone());
-                if let Some(error) = cut {
-                    self.state.condemn(table.frames.len() as u64, error);
-                }
-                self.check_total()?;
+                // What is wrong is found by whoever looks for a frame.
+                self.state.publish(|state| {
+                    state.set_table(table.clone());
+                    let cut = table.cut.clone().map(|error| (table.frames.len() as u64, error));
+                    cut.or_else(|| self.wrong_total(state))
+                });
                 Ok(table)
             },
         )
@@ -210,21 +210,18 @@ impl ZstdStream {
             return Err(self.state.condemn(job.key.1, error));
         }
         decoded.keep(&self.engine, job.key);
-        self.state.lock().learned(index, decoded.len());
-        self.check_total()?;
-        Ok(decoded)
+        let wrong = self.state.publish(|state| {
+            state.learned(index, decoded.len());
+            self.wrong_total(state)
+        });
+        wrong.map_or(Ok(decoded), Err)
     }
 
     /// All lengths may be known now: they have to be what the container says.
-    fn check_total(&self) -> Result<()> {
-        let total = self.state.lock().total();
-        match (self.expected, total) {
-            (Some(needed), Some(total)) if needed != total => {
-                let problem = format!("decodes to {total} bytes, its description needs {needed}");
-                Err(self.state.condemn(0, Error::damaged(self.place.at(self.stored.start), problem)))
-            }
-            _ => Ok(()),
-        }
+    fn wrong_total(&self, state: &Shared<State>) -> Option<(u64, Error)> {
+        let (needed, total) = (self.expected?, state.total()?);
+        let problem = format!("decodes to {total} bytes, its description needs {needed}");
+        (needed != total).then(|| (0, Error::damaged(self.place.at(self.stored.start), problem)))
     }
 
     fn nothing_at(&self, position: u64) -> Error {

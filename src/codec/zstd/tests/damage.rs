@@ -1,5 +1,7 @@
 //! Streams that are cut, changed or lie.
 
+use std::sync::atomic::AtomicBool;
+
 use super::*;
 
 #[test]
@@ -172,5 +174,35 @@ fn truncated_anywhere_it_is_an_error_or_whole_frames() {
                 assert!(open(stored[..cut].to_vec(), Some(3000)).read(0, 1000).unwrap() == bytes[..1000]);
             }
         }
+    }
+}
+
+/// Looks at the state all the time while `read` reads: no total but `right` may be seen, even for a moment.
+fn watched(kit: &Kit, right: Option<u64>, read: impl FnOnce()) {
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                let total = kit.stream.state.lock().total();
+                assert!(total.is_none() || total == right, "{total:?} for {right:?}");
+            }
+        });
+        read();
+        is_done.store(true, Ordering::Relaxed);
+        watching.join().unwrap();
+    });
+}
+
+#[test]
+fn a_wrong_total_is_never_seen() {
+    for round in 0..3000 {
+        let (content, options) = (sample(20, round), if round % 2 == 0 { CHECKED } else { UNSIZED });
+        let frames = [frame(&content[..7], options), frame(&content[7..], options)].concat();
+        let cut = open([&frames[..], b"cut"].concat(), None);
+        watched(&cut, None, || assert!(cut.stream.len().is_err()));
+        let other = open(frames.clone(), Some(21));
+        watched(&other, None, || assert!(other.read(20, 1).is_err()));
+        let right = open(frames, None);
+        watched(&right, Some(20), || assert!(right.read(0, 20).unwrap() == content));
     }
 }
