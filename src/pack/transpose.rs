@@ -1,7 +1,6 @@
 //! An array's elements in the other order. What does not fit into memory is read once from front to back, in
 //! boxes that are turned one by one and put into a file; the result is then made of boxes of its own, of each of
-//! which every box of the file has a single stretch. Memory does not depend on the array, only on an element
-//! where that is larger than a box.
+//! which every box of the file has a single stretch. Memory is that of a box, or of an element where that is larger.
 
 mod tiles;
 
@@ -13,8 +12,12 @@ use std::path::Path;
 use self::tiles::reversed;
 use crate::array::{Array, Order, byte_len};
 
-/// Bytes of a box.
+/// Bytes of a box: of small arrays, and of those of some terabytes.
 const MOST: u64 = 12 << 20;
+const MOST_EVER: u64 = 256 << 20;
+
+/// Bytes of the stretch that two boxes have in common, about, where the array is large.
+const STRETCH: u64 = 16 << 10;
 
 /// The array as it is, if it has to be turned: with one axis, or without bytes, both orders are the same.
 pub fn needed(array: &Array, order: Order) -> Option<Array> {
@@ -25,7 +28,14 @@ pub fn needed(array: &Array, order: Order) -> Option<Array> {
 
 /// The elements of `array`, which `input` has as it says, in the other order.
 pub fn turned(input: &mut dyn Read, array: &Array, scratch: &Path) -> io::Result<Box<dyn Read>> {
-    with_boxes(input, array, scratch, MOST)
+    let len = byte_len(array.dtype.element, &array.shape).unwrap_or(u64::MAX);
+    with_boxes(input, array, scratch, box_len(len))
+}
+
+/// With boxes of one size for all arrays the stretches of large ones would be many and short: a terabyte has 80,000 boxes of
+/// 12 MiB, and 7 billion stretches of 150 bytes.
+fn box_len(len: u64) -> u64 {
+    len.saturating_mul(STRETCH).isqrt().clamp(MOST, MOST_EVER)
 }
 
 fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) -> io::Result<Box<dyn Read>> {
@@ -249,12 +259,31 @@ mod tests {
 
     #[test]
     fn large_boxes_are_turned_in_tiles() {
-        for shape in [&[300, 200][..], &[2, 5000, 3], &[3, 50, 50, 2], &[9000, 5], &[20, 30, 25]] {
-            for size in [1, 3, 20] {
+        for shape in [
+            &[300, 200][..],
+            &[2, 5000, 3],
+            &[3, 50, 50, 2],
+            &[9000, 5],
+            &[7, 4000],
+            &[20, 30, 25],
+            &[130, 3, 140],
+            &[2; 14],
+        ] {
+            for size in [1, 2, 3, 4, 8, 16, 20] {
                 check(shape, size, Order::C, 1 << 30);
                 check(shape, size, Order::F, 1 << 20);
             }
         }
+    }
+
+    #[test]
+    fn stretches_of_large_arrays_are_long() {
+        for len in (20..43).map(|bits| 1u64 << bits) {
+            let boxes = len.div_ceil(box_len(len));
+            // Shorter by no more than rounding.
+            assert!(boxes == 1 || box_len(len) / boxes >= STRETCH - 100, "{len}");
+        }
+        assert_eq!((box_len(0), box_len(8 << 30), box_len(u64::MAX)), (MOST, MOST, MOST_EVER));
     }
 
     #[test]

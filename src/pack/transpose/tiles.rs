@@ -1,4 +1,7 @@
 //! The transposition of an array in memory, in tiles that fit into the processor's cache.
+//!
+//! A tile is transposed like a matrix: its axes before `split` make its rows, the others its columns. The elements of a
+//! row are neighbours in the input, those of a column in the output; where each begins is in a table.
 
 use std::io;
 
@@ -19,15 +22,20 @@ pub fn reversed(bytes: &[u8], shape: &[u64], size: u64) -> io::Result<Vec<u8>> {
         return Ok(out);
     }
     let copied = match size {
-        // With a size that the compiler knows copying an element is a few instructions.
-        1 => tiles(shape, &axes, 1, bytes, &mut out),
-        2 => tiles(shape, &axes, 2, bytes, &mut out),
-        4 => tiles(shape, &axes, 4, bytes, &mut out),
-        8 => tiles(shape, &axes, 8, bytes, &mut out),
-        16 => tiles(shape, &axes, 16, bytes, &mut out),
-        size => tiles(shape, &axes, size, bytes, &mut out),
+        // With a size that the compiler knows, copying an element is a few instructions.
+        1 => elements::<1>(shape, &axes, bytes, &mut out),
+        2 => elements::<2>(shape, &axes, bytes, &mut out),
+        4 => elements::<4>(shape, &axes, bytes, &mut out),
+        8 => elements::<8>(shape, &axes, bytes, &mut out),
+        16 => tiles(shape, &axes, 16, &mut |tile| tile.copy_any(bytes, &mut out, 16)),
+        _ => tiles(shape, &axes, size, &mut |tile| tile.copy_any(bytes, &mut out, size)),
     };
     copied.map(|()| out).ok_or_else(|| io::Error::other("it has other bytes than its elements"))
+}
+
+fn elements<const N: usize>(shape: &[u64], axes: &[Axis], from: &[u8], to: &mut [u8]) -> Option<()> {
+    let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+    tiles(shape, axes, N, &mut |tile| tile.copy(from, to))
 }
 
 /// A length, and how many elements apart the indexes of an axis are before and after.
@@ -55,51 +63,124 @@ fn axes(shape: &[u64]) -> (Vec<Axis>, usize) {
 }
 
 /// Copies all tiles; None if something is out of bounds.
-#[inline(always)]
-fn tiles(shape: &[u64], axes: &[Axis], size: usize, from: &[u8], to: &mut [u8]) -> Option<()> {
+fn tiles(shape: &[u64], axes: &[Axis], size: usize, copy: &mut dyn FnMut(&Tile) -> Option<()>) -> Option<()> {
     let most = (TILE / size).max(1) as u64;
     let sizes = blocks::sizes(shape, most.isqrt(), most);
+    let split = split(&sizes, shape)?;
     let mut start = vec![0; shape.len()];
+    let mut tile = Tile::default();
     loop {
-        let (mut a, mut b, mut tile) = (0, 0, Vec::with_capacity(axes.len()));
-        for (axis, (start, len)) in axes.iter().zip(start.iter().zip(&sizes)) {
-            let start = *start as usize;
-            (a, b) = (a + start * axis.from, b + start * axis.to);
-            tile.push(Axis { len: (*len as usize).min(axis.len - start), ..*axis });
-        }
-        copy(tile, from.get(a * size..)?, to.get_mut(b * size..)?, size)?;
+        tile.place(axes, &start, &sizes, split)?;
+        copy(&tile)?;
         if !blocks::advance(&mut start, &sizes, shape) {
             return Some(());
         }
     }
 }
 
-/// Copies a tile in runs along its longest axis.
-#[inline(always)]
-fn copy(mut outer: Vec<Axis>, from: &[u8], to: &mut [u8], size: usize) -> Option<()> {
-    let longest = outer.iter().enumerate().max_by_key(|(_, axis)| axis.len).map(|(number, _)| number);
-    let run = longest.map_or(Axis { len: 1, from: 1, to: 1 }, |longest| outer.remove(longest));
-    let mut index = vec![0; outer.len()];
-    let (mut a, mut b) = (0, 0);
-    loop {
-        let items = from.get(a * size..)?.chunks(run.from * size);
-        let places = to.get_mut(b * size..)?.chunks_mut(run.to * size);
-        for (item, place) in items.zip(places).take(run.len) {
-            place.get_mut(..size)?.copy_from_slice(item.get(..size)?);
+/// Where the rows of tiles of these sizes are neighbours in the input and the columns in the output, and neither is
+/// short if that can be.
+fn split(sizes: &[u64], shape: &[u64]) -> Option<usize> {
+    // From the inside: whole axes, then one that need not be whole, then those with a single index.
+    let are_neighbours = |axes: &mut dyn Iterator<Item = (&u64, &u64)>| {
+        axes.skip_while(|(size, whole)| size == whole).skip(1).all(|(size, _)| *size == 1)
+    };
+    let both = |split: usize| {
+        let ((rows, columns), (row, column)) = (sizes.split_at(split), shape.split_at(split));
+        let fits = are_neighbours(&mut columns.iter().zip(column).rev())
+            && are_neighbours(&mut rows.iter().zip(row));
+        fits.then(|| rows.iter().product::<u64>().min(columns.iter().product()))
+    };
+    (0..=sizes.len()).filter(|split| both(*split).is_some()).max_by_key(|split| both(*split))
+}
+
+/// Positions count elements.
+#[derive(Default)]
+struct Tile {
+    lens: Vec<usize>,
+    /// Where it begins in the input and in the output.
+    from: usize,
+    to: usize,
+    /// Where each row begins in the input, and each column in the output, counted from there.
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+}
+
+impl Tile {
+    /// Moves it to `start`. Most tiles have the same tables.
+    fn place(&mut self, axes: &[Axis], start: &[u64], sizes: &[u64], split: usize) -> Option<()> {
+        (self.from, self.to) = (0, 0);
+        let mut lens = Vec::with_capacity(axes.len());
+        for (axis, (start, size)) in axes.iter().zip(start.iter().zip(sizes)) {
+            let start = *start as usize;
+            (self.from, self.to) = (self.from + start * axis.from, self.to + start * axis.to);
+            lens.push((*size as usize).min(axis.len - start));
         }
-        let mut is_last = true;
-        for (axis, index) in outer.iter().zip(&mut index).rev() {
-            *index += 1;
-            (a, b) = (a + axis.from, b + axis.to);
-            if *index < axis.len {
-                is_last = false;
-                break;
-            }
-            (a, b) = (a - axis.len * axis.from, b - axis.len * axis.to);
-            *index = 0;
+        if lens != self.lens {
+            let (row_axes, column_axes) = axes.split_at_checked(split)?;
+            let (row_lens, column_lens) = lens.split_at_checked(split)?;
+            let of_rows = row_lens.iter().zip(row_axes).map(|(len, axis)| (*len, axis.from));
+            let of_columns = column_lens.iter().zip(column_axes).map(|(len, axis)| (*len, axis.to));
+            (self.rows, self.columns) = (positions(of_rows), positions(of_columns.rev()));
+            self.lens = lens;
         }
-        if is_last {
-            return Some(());
-        }
+        Some(())
     }
+
+    fn copy<const N: usize>(&self, from: &[[u8; N]], to: &mut [[u8; N]]) -> Option<()> {
+        let (from, to) = (from.get(self.from..)?, to.get_mut(self.to..)?);
+        let mut row = 0;
+        self.copy_groups::<N, 8>(from, to, &mut row)?;
+        self.copy_groups::<N, 4>(from, to, &mut row)?;
+        self.copy_groups::<N, 2>(from, to, &mut row)?;
+        self.copy_groups::<N, 1>(from, to, &mut row)
+    }
+
+    /// Copies rows from number `row` on, R at once, as long as there are so many: that many elements of a column are
+    /// written together.
+    fn copy_groups<const N: usize, const R: usize>(
+        &self,
+        from: &[[u8; N]],
+        to: &mut [[u8; N]],
+        row: &mut usize,
+    ) -> Option<()> {
+        let len = self.columns.len();
+        for group in self.rows.get(*row..)?.as_chunks::<R>().0 {
+            let mut rows = [from; R];
+            for (row, start) in rows.iter_mut().zip(group) {
+                *row = from.get(*start..)?.get(..len)?;
+            }
+            for (number, column) in self.columns.iter().enumerate() {
+                let mut items = [[0; N]; R];
+                for (item, row) in items.iter_mut().zip(&rows) {
+                    *item = *row.get(number)?;
+                }
+                // One store instead of R.
+                *to.get_mut(column + *row..)?.first_chunk_mut::<R>()? = items;
+            }
+            *row += R;
+        }
+        Some(())
+    }
+
+    /// As [`Tile::copy`], of elements of any size, column by column: large ones gain nothing by several rows at once, and what
+    /// is written in parts costs more than what is read so.
+    #[inline(always)]
+    fn copy_any(&self, from: &[u8], to: &mut [u8], size: usize) -> Option<()> {
+        for (number, column) in self.columns.iter().enumerate() {
+            let items = from.get((self.from + number) * size..)?;
+            let places = to.get_mut((self.to + column) * size..)?.chunks_exact_mut(size);
+            for (place, row) in places.zip(&self.rows) {
+                place.copy_from_slice(items.get(row * size..)?.get(..size)?);
+            }
+        }
+        Some(())
+    }
+}
+
+/// The positions of all indexes of axes of these lengths and distances, the first axis running fastest.
+fn positions(axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+    axes.fold(vec![0], |inner, (len, distance)| {
+        (0..len).flat_map(|index| inner.iter().map(move |at| at + index * distance)).collect()
+    })
 }
