@@ -25,9 +25,8 @@ pub struct Dataset<'a> {
 }
 
 impl<'a> Dataset<'a> {
-    pub(super) fn new(archive: &'a Archive, number: u32) -> Result<Dataset<'a>> {
-        let description = archive.datasets.describe(number)?;
-        Ok(Dataset { archive, number, description, instead: None })
+    pub(super) fn new(archive: &'a Archive, number: u32, description: Description) -> Dataset<'a> {
+        Dataset { archive, number, description, instead: None }
     }
 
     /// Everything that the container says of it.

@@ -271,7 +271,12 @@ impl Archive {
     pub fn dataset_at(&self, number: usize) -> Result<Dataset<'_>> {
         let known = u32::try_from(number).ok().filter(|_| number < self.len());
         let number = known.ok_or_else(|| self.no_dataset(number.to_string().as_bytes()))?;
-        Dataset::new(self, number)
+        Ok(Dataset::new(self, number, self.datasets.describe(number)?))
+    }
+
+    /// As [`Archive::dataset_at`], quickly, for its bytes: its description is [`Archive::brief_at`].
+    pub(crate) fn bytes_at(&self, number: usize) -> Result<Dataset<'_>> {
+        Ok(Dataset::new(self, number as u32, self.brief_at(number)?))
     }
 
     /// What a listing needs of a dataset, quickly: metadata, codec and checksum may be left out.

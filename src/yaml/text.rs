@@ -36,6 +36,9 @@ impl Text {
 
     /// From WTF-8 (or something like it: two surrogates that form a pair are joined); None if it is not.
     pub fn from_wtf8(bytes: &[u8]) -> Option<Text> {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return Some(Text::from(text));
+        }
         let points = Text(bytes.into()).pieces().fold(Vec::new(), |mut points, piece| {
             match piece {
                 Piece::Str(text) => points.extend(text.chars().map(u32::from)),

@@ -73,7 +73,7 @@ impl Cat {
             let mut out = Guarded::new(out, &what.to_string_lossy(), None, self.force);
             return numbers
                 .into_iter()
-                .try_for_each(|number| framed::print(&archive.dataset_at(number)?, framed, &mut out));
+                .try_for_each(|number| framed::print(&archive.bytes_at(number)?, framed, &mut out));
         }
         let name = match (&self.name, &self.kind) {
             (None, Some(kind)) => only_derived(&archive, kind)?,

@@ -84,7 +84,6 @@ impl Datasets for Archive {
     fn describe(&self, dataset: u32) -> Result<Description> {
         let number = self.record(dataset)?;
         let found = self.records.find(number)?;
-        let name = Names::get(self, dataset as usize).unwrap_or_default();
         let verifies = self.records.verifies();
         let checksum = Checksum {
             range: found.record.range.clone(),
@@ -98,11 +97,19 @@ impl Datasets for Archive {
         ];
         let codec = codec.into_iter().map(|(key, value)| (Node::text(key).into(), value.into())).collect();
         Ok(Description {
-            decoded_len: Some(found.len()),
-            stored: Some(found.record.range),
             checksum: verifies.then_some(checksum),
             metadata: Arc::new(Node::Map(Vec::new())),
             codec: Arc::new(Node::Map(codec)),
+            ..self.brief(dataset)?
+        })
+    }
+
+    fn brief(&self, dataset: u32) -> Result<Description> {
+        let found = self.records.find(self.record(dataset)?)?;
+        let name = Names::get(self, dataset as usize).unwrap_or_default();
+        Ok(Description {
+            decoded_len: Some(found.len()),
+            stored: Some(found.record.range),
             raw_name: std::str::from_utf8(&name).is_err().then(|| name.clone().into_owned().into()),
             ..Description::of(text(&name), "bytes")
         })
@@ -147,6 +154,9 @@ fn split(path: &[u8]) -> Vec<Vec<u8>> {
 
 /// A path as a text: bytes that are no UTF-8 become surrogates, as in Python.
 fn text(name: &[u8]) -> Text {
+    if let Ok(text) = std::str::from_utf8(name) {
+        return text.into();
+    }
     let wtf8 = super::write::surrogates(name);
     Text::from_wtf8(&wtf8).unwrap_or_else(|| Text::from(&*String::from_utf8_lossy(name)))
 }

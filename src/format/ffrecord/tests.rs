@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 
+use super::archive::Archive;
 use super::faces;
 use super::folder::{self, Folder, MAGIC};
 use super::records::Records;
@@ -15,7 +16,8 @@ use crate::content::Content;
 use crate::format::Format;
 use crate::source::Source;
 use crate::source::memory::MemorySource;
-use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
+use crate::tree::{Datasets, Description, Face, Kind, NodeId, ROOT, Tree};
+use crate::yaml::Node;
 use crate::{Error, Result};
 
 fn crc(bytes: &[u8]) -> u32 {
@@ -100,6 +102,26 @@ fn listed(tree: &dyn Tree, dir: NodeId) -> Vec<String> {
         .unwrap();
     }
     names
+}
+
+#[test]
+fn briefly_a_record_is_described_without_what_only_info_shows() {
+    let archive = Archive::new(Arc::new(open(file(&[b"one", b"", b"three"])).unwrap()), None);
+    for number in 0..3 {
+        let (full, brief) = (archive.describe(number).unwrap(), archive.brief(number).unwrap());
+        let told = |about: &Description| {
+            (
+                about.name.clone(),
+                about.kind.clone(),
+                about.stored.clone(),
+                about.decoded_len,
+                about.fault.clone(),
+            )
+        };
+        assert_eq!(told(&brief), told(&full));
+        assert!(brief.checksum.is_none() && full.checksum.is_some());
+        assert!(*brief.codec == Node::Null && full.codec.get("crc32").is_some());
+    }
 }
 
 #[test]
