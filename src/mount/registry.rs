@@ -163,7 +163,8 @@ impl State {
     /// How long ago the daemon announced itself; None if it does not live any more.
     pub fn age(self) -> Option<Duration> {
         let since = self.file.metadata().and_then(|meta| meta.modified());
-        let is_living = lock_within(self.file, Duration::ZERO).is_none();
+        // Shared: others may be asking at the same time, and are not taken for the daemon.
+        let is_living = Flock::lock(self.file, FlockArg::LockSharedNonblock).is_err();
         is_living.then(|| since.ok().and_then(|since| since.elapsed().ok()).unwrap_or_default())
     }
 
@@ -239,6 +240,18 @@ mod tests {
     fn a_live_process_is_told_from_a_dead_one() {
         assert!(is_running(std::process::id() as i32));
         assert!(!is_running(i32::MAX));
+    }
+
+    #[test]
+    fn who_asks_at_the_same_time_is_not_taken_for_the_daemon() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0-1");
+        fs::write(&path, "1\n-\n-\n").unwrap();
+        let asking = Flock::lock(File::open(&path).unwrap(), FlockArg::LockSharedNonblock).unwrap();
+        assert!(read(&path).unwrap().age().is_none());
+        drop(asking);
+        let _daemon = locked(&path).unwrap();
+        assert!(read(&path).unwrap().age().is_some());
     }
 
     #[test]
