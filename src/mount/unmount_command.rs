@@ -12,6 +12,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
+/// With `--lazy`, whose user does not want to wait: time for a daemon that serves nobody any more to end.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn run(asked: &Unmount) -> ExitCode {
     let mountpoints = match &asked.mountpoints {
@@ -72,21 +74,22 @@ fn one(shown: &Path, lazy: bool) -> Result<()> {
     if let Some(created) = state.created {
         mountpoint::remove_after(&path, created);
     }
-    if is_detached {
-        // A dead daemon left its state file.
-        state.wait_until_gone(Duration::ZERO);
+    let patience = match lazy {
+        // A dead daemon left its state file, which goes.
+        true if is_detached => Duration::ZERO,
+        true => LITTLE_PATIENCE,
+        false => PATIENCE,
+    };
+    let pid = state.pid;
+    if state.wait_until_gone(patience) || lazy {
         return Ok(());
     }
-    let pid = state.pid;
-    if !state.wait_until_gone(PATIENCE) {
-        return Err(Error::Other(format!(
-            "{}: unmounted, but its daemon (process {pid}) still runs after {} seconds: another mount namespace \
-             may hold the mount; 'kill {pid}' twice ends it",
-            shown.display(),
-            PATIENCE.as_secs()
-        )));
-    }
-    Ok(())
+    Err(Error::Other(format!(
+        "{}: unmounted, but its daemon (process {pid}) still runs after {} seconds: another mount namespace \
+         may hold the mount; 'kill {pid}' twice ends it",
+        shown.display(),
+        PATIENCE.as_secs()
+    )))
 }
 
 fn refused(shown: &Path, entry: &Entry, me: u32, refusal: Refusal) -> Error {

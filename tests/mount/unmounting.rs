@@ -34,6 +34,25 @@ fn a_mount_that_is_not_in_use_has_ended_when_lazy_unmounting_returns() {
 }
 
 #[test]
+fn lazy_unmounting_does_not_wait_for_who_uses_it_in_another_namespace() {
+    if me() != 0 {
+        return;
+    }
+    let site = Site::new();
+    site.sh("mkdir mnt");
+    site.ok(&["run.rab", "mnt"]);
+    let holder = "cat mnt/small && until [ -e go ]; do sleep 0.02; done; cat mnt/small";
+    let holder = site.start(site.command("unshare").args(["-m", "bash", "-c", holder]));
+    eventually("the other namespace has it", || holder.out() == "small");
+    assert_eq!(site.ok(&["-u", "--lazy", "mnt"]).err, "");
+    assert_eq!(site.table().len(), 0);
+    std::fs::write(site.join("go"), "").unwrap();
+    let said = holder.end();
+    assert_eq!((said.code, said.out.as_str()), (0, "smallsmall"));
+    nothing_is_left_soon(&site);
+}
+
+#[test]
 fn what_is_mounted_inside_is_not_detached() {
     if me() != 0 {
         return;
