@@ -2,6 +2,7 @@
 //! or their indexes take too much memory, and opened again when it is needed: then it has to be the same still.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -238,9 +239,18 @@ fn same(source: &FileSource, node: &Node) -> Result<()> {
     }
 }
 
-/// A container at fault is a directory that says so.
+/// A container at fault is a directory that says so, and so is one at which we are: what panicked once would at every
+/// request.
 fn opened_or_failed(format: &dyn Format, context: Context) -> Result<Arc<dyn Tree>> {
-    match format.open(context.clone()).and_then(Container::into_tree) {
+    let open = || format.open(context.clone()).and_then(Container::into_tree);
+    let Ok(opened) = catch_unwind(AssertUnwindSafe(open)) else {
+        let problem =
+            "not opened because of an internal error: please report the line that the log has of it";
+        let error = Error::Other(format!("{}: {problem}", context.source.place()));
+        log::error!("{error}");
+        return Ok(Arc::new(Failed::new(&error, None)));
+    };
+    match opened {
         Err(error @ (Error::Open { .. } | Error::Read { .. } | Error::Changed { .. })) => Err(error),
         Err(error) => {
             log::error!("{error}");

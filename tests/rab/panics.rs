@@ -84,3 +84,27 @@ fn a_mount_answers_with_an_error_and_logs_it() {
     assert_eq!(run(program().arg("-u").arg(&path)).code, 0);
     eventually("the daemon ends", || !path.join("a").exists());
 }
+
+/// One container at which it panics is a directory that says so, however often that is looked into.
+#[test]
+fn a_mounted_directory_shows_where_it_panicked_and_logs_that_once() {
+    let dir = scratch();
+    let files = dir.path().join("files");
+    fs::create_dir(&files).unwrap();
+    python(&[&"-c", &MAKE, &files]);
+    // In the central directory, which opening reads; the other archive is shorter.
+    let at = fs::metadata(files.join("stored.npz")).unwrap().len() - 30;
+    let (path, log) = (dir.path().join("mnt"), dir.path().join("log"));
+    let mut command = program();
+    command.env("RAB_TEST_PANIC_AT", at.to_string()).env("XDG_CACHE_HOME", dir.path().join("cache"));
+    assert_eq!(run(command.arg("--log-file").arg(&log).args([&files, &path])).code, 0);
+    for _ in 0..3 {
+        assert_eq!(names(&path.join("stored.npz")), ["ERROR.txt"]);
+        assert!(names(&path.join("deflated.npz")).contains(&"a".to_owned()));
+    }
+    let why = fs::read_to_string(path.join("stored.npz/ERROR.txt")).unwrap();
+    assert!(why.contains("stored.npz: not opened because of an internal error"), "{why}");
+    let logged = fs::read_to_string(&log).unwrap();
+    assert_eq!(logged.matches("internal error: a test wants a panic").count(), 1, "{logged}");
+    assert_eq!(run(program().arg("-u").arg(&path)).code, 0);
+}
