@@ -20,33 +20,43 @@ pub fn answers_nothing(mountpoint: &Path) -> bool {
     nix::sys::statvfs::statvfs(mountpoint) == Err(Errno::ENOTCONN)
 }
 
-/// Clears a dead mount of this user that a new one is to replace. What stands in the way of that is said when the
-/// mountpoint is looked at.
-pub fn clear_at(path: &Path) {
+/// Clears a dead mount of this user that a new one is to replace. The directory that was created for it stays where the
+/// new one is given none. What stands in the way is said when the mountpoint is looked at.
+pub fn clear_at(path: &Path, directory: Directory) {
     let Ok(table) = mountinfo::read() else { return };
-    mountinfo::topmost(&table, path).into_iter().for_each(clear_if_dead);
+    mountinfo::topmost(&table, path).into_iter().for_each(|entry| clear_if_dead(entry, directory));
+}
+
+/// What becomes of a directory that was created for a dead mount.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Directory {
+    Stays,
+    Goes,
 }
 
 /// Clears what `rab-mount SOURCE -- COMMAND` of this user left in the temporary directory when it was killed.
 pub fn clear_private() {
     let (Ok(table), Ok(parent)) = (mountinfo::read(), mountpoint::temporary().canonicalize()) else { return };
     let is_left = |path: &Path| path.parent() == Some(&parent) && mountpoint::is_private(path);
-    table.iter().filter(|entry| is_left(&entry.mountpoint)).for_each(clear_if_dead);
+    table
+        .iter()
+        .filter(|entry| is_left(&entry.mountpoint))
+        .for_each(|entry| clear_if_dead(entry, Directory::Goes));
 }
 
-fn clear_if_dead(entry: &Entry) {
+fn clear_if_dead(entry: &Entry, directory: Directory) {
     if !entry.is_own() || !is_dead(entry) {
         return;
     }
     let shown = entry.mountpoint.display();
-    match clear(entry) {
+    match clear(entry, directory) {
         Ok(()) => log::info!("{shown}: cleared a dead mount"),
         Err(_) => log::info!("{shown}: a dead mount that cannot be cleared: try 'rab-mount -u {shown}'"),
     }
 }
 
-/// Unmounts it and removes the directory that was created for it.
-fn clear(entry: &Entry) -> Result<(), Refusal> {
+/// Unmounts it, and may remove the directory that was created for it.
+fn clear(entry: &Entry, directory: Directory) -> Result<(), Refusal> {
     // Whoever mounts there meanwhile holds this too, and may have been given the dead mount's numbers: only what is
     // still dead under the lock is unmounted.
     let Some(_claim) = mountpoint::lock(&entry.mountpoint) else { return Ok(()) };
@@ -57,7 +67,7 @@ fn clear(entry: &Entry) -> Result<(), Refusal> {
     // Whoever has files of it open gets nothing but errors from them in any case.
     unmount(entry, true)?;
     if let Some(state) = state {
-        if let Some(created) = state.created {
+        if let Some(created) = state.created.filter(|_| directory == Directory::Goes) {
             mountpoint::remove(&entry.mountpoint, created);
         }
         state.wait_until_gone(Duration::ZERO);

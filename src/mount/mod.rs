@@ -79,7 +79,8 @@ pub fn run<F: fuser::Filesystem>(
 }
 
 fn place(config: &Config) -> Result<Place> {
-    dead::clear_at(&mountpoint::locate(&mountpoint::wanted(config)?)?);
+    let directory = if config.by_mount { dead::Directory::Stays } else { dead::Directory::Goes };
+    dead::clear_at(&mountpoint::locate(&mountpoint::wanted(config)?)?, directory);
     mountpoint::choose(config)
 }
 

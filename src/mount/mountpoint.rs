@@ -53,7 +53,8 @@ pub fn choose(config: &Config) -> Result<Place> {
     if !exists && config.by_mount {
         return Err(Error::mountpoint(
             &shown,
-            "does not exist, and mount(8) creates no mountpoint: create it first, or mount with -o X-mount.mkdir",
+            "does not exist, and by mount(8), which passes such arguments, none is created: create it first, or mount with \
+             -o X-mount.mkdir (without mount(8): put -o before the source)",
         ));
     }
     Ok(Place { path, shown, exists })
@@ -262,6 +263,8 @@ pub fn temporary() -> PathBuf {
 
 /// A new private directory for a command's mount.
 pub fn private() -> Result<(Place, Created)> {
+    // Without it nothing could be mounted, nor be told from a mount when it is removed.
+    table()?;
     let parent = &*temporary();
     let fail = |cause: io::Error| {
         Error::mountpoint(parent, format!("no temporary directory can be created here: {cause}; set TMPDIR"))

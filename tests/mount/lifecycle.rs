@@ -620,6 +620,18 @@ fn a_command_gets_the_mountpoint_wherever_it_wants_it() {
 }
 
 #[test]
+fn without_proc_a_command_is_refused_and_leaves_no_directory() {
+    if me() != 0 {
+        return;
+    }
+    let site = Site::new();
+    let script = format!("umount -l /proc && '{PROGRAM}' run.rab -- true");
+    let said = run(site.command("unshare").args(["-m", "bash", "-c", &script]));
+    assert!(said.code == 1 && said.err.contains("/proc/self/mountinfo: cannot be read"), "{said:?}");
+    assert_eq!(names(&site.join("tmp")), [""; 0]);
+}
+
+#[test]
 fn a_command_reads_its_mount_and_the_standard_input() {
     let site = Site::new();
     std::fs::write(site.join("input"), "from stdin\n").unwrap();

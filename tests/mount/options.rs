@@ -104,8 +104,6 @@ fn options_of_other_mounts_are_accepted_without_effect() {
         "ro,noauto,users,x-,,",
         "",
     ] {
-        // As for mount(8), whose list the first one is, it has to be there.
-        site.sh("mkdir -p mnt");
         site.ok(&["-o", list, "run.rab", "mnt"]);
         let line = site.line("mnt");
         assert!(["ro", "nosuid", "nodev"].iter().all(|option| line.has(option)), "{list}: {line:?}");
@@ -478,8 +476,25 @@ fn mount_creates_no_mountpoint() {
     assert_eq!((said.code, said.out.as_str()), (0, "small"), "{said:?}");
     eventually("nothing is left", || site.left().is_empty());
     // rab-mount itself goes on creating it, with options of mount(8) too.
-    site.ok(&["run.rab", "typo", "-o", "ro,nosuid,noatime"]);
-    site.ok(&["-u", "typo"]);
+    for options in ["ro,nosuid,noatime", "nodev,nosuid"] {
+        site.ok(&["run.rab", "typo", "-o", options]);
+        site.ok(&["-u", "typo"]);
+    }
+}
+
+#[test]
+fn mount_replaces_a_dead_mount_and_keeps_its_directory() {
+    if me() != 0 {
+        return;
+    }
+    let site = installed();
+    site.ok(&["run.rab", "mnt"]);
+    site.signal(Signal::SIGKILL);
+    eventually("it is dead", || site.processes().is_empty());
+    let said = bash(&site, "mount -t fuse.rab-mount run.rab mnt && cat mnt/small && umount mnt");
+    assert_eq!((said.code, said.out.as_str()), (0, "small"), "{said:?}");
+    eventually("nothing is left", || site.left().is_empty());
+    assert!(site.join("mnt").exists());
 }
 
 #[test]

@@ -40,11 +40,15 @@ const WITHOUT_EFFECT: &[&str] = &[
     "comment",
 ];
 
-/// Were these lists made by mount(8)? Its helper for FUSE always says both of these, though neither has an effect here.
-pub fn is_from_mount(lists: &[OsString]) -> bool {
-    let items: Vec<Vec<u8>> = lists.iter().flat_map(|list| split(list.as_bytes())).collect();
-    let says = |names: [&[u8]; 2]| items.iter().any(|item| names.contains(&&item[..]));
-    says([b"dev", b"nodev"]) && says([b"suid", b"nosuid"])
+/// Are these arguments, after the program's name, those of mount(8)? `SOURCE MOUNTPOINT -o LIST`: its helper for FUSE always
+/// passes these, and the list always begins with the first of these options and has one of each of the others.
+pub fn is_from_mount(arguments: &[OsString]) -> bool {
+    let [_, _, option, list] = arguments else { return false };
+    let items = split(list.as_bytes());
+    let is_any = |item: &Vec<u8>, names: [&[u8]; 2]| names.contains(&&item[..]);
+    let says = |names: [&[u8]; 2]| items.iter().any(|item| is_any(item, names));
+    let begins = items.first().is_some_and(|item| is_any(item, [b"ro", b"rw"]));
+    option == "-o" && begins && says([b"dev", b"nodev"]) && says([b"suid", b"nosuid"])
 }
 
 /// Reads one list into `options`: settings into `from_list`, `foreground` where the long option goes.
@@ -179,13 +183,22 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_mount_are_told_from_those_of_users() {
-        let from_mount =
-            |lists: &[&str]| is_from_mount(&lists.iter().map(OsString::from).collect::<Vec<_>>());
-        assert!(from_mount(&["rw,noexec,dev,suid"]) && from_mount(&["ro", "nodev,nosuid"]));
+    fn arguments_of_mount_are_told_from_those_of_users() {
+        let from_mount = |line: &str| is_from_mount(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert!(
-            !from_mount(&[]) && !from_mount(&["ro,nodev,allow_other"]) && !from_mount(&["fsname=suid,dev"])
+            from_mount("x.rab mnt -o rw,noexec,dev,suid") && from_mount("x.rab mnt -o ro,nodev,a=b,nosuid")
         );
+        for line in [
+            "x.rab mnt -o nodev,nosuid",
+            "x.rab mnt -o ro,nodev,allow_other",
+            "x.rab mnt -o rw,fsname=suid,dev",
+            "-o rw,dev,suid x.rab mnt",
+            "x.rab mnt -o rw,dev -o suid",
+            "x.rab y.rab mnt -o rw,dev,suid",
+            "x.rab mnt",
+        ] {
+            assert!(!from_mount(line), "{line}");
+        }
     }
 
     #[test]

@@ -25,13 +25,17 @@ pub fn rab_mount() -> ExitCode {
 }
 
 pub fn run(options: Options) -> ExitCode {
-    if options.command.is_empty() && std::env::args_os().any(|argument| argument == "--") {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if options.command.is_empty() && arguments.iter().any(|argument| argument == "--") {
         return mount::fail(&Error::Usage(
             "after -- a command was needed: rab-mount SOURCE -- COMMAND".into(),
         ));
     }
     match resolve::resolve(options) {
-        Ok(config) => mount::run(&config, open::open),
+        Ok(config) => {
+            let config = mount::Config { by_mount: list::is_from_mount(&arguments), ..config };
+            mount::run(&config, open::open)
+        }
         Err(error) => mount::fail(&error),
     }
 }

@@ -12,14 +12,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub fn resolve(mut options: Options) -> Result<Config> {
-    let by_mount = list::is_from_mount(&options.mount_options);
     let mut from_list = Settings::default();
     for list in std::mem::take(&mut options.mount_options) {
         list::apply(&list, &mut options, &mut from_list)?;
     }
     let settings = merged(options.settings.clone(), from_list);
     let mut config = with_settings(settings)?;
-    config.by_mount = by_mount;
     if options.list {
         config.mode = Mode::List;
         return Ok(config);
