@@ -6,9 +6,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::super::write::{Piece, Writer};
+use super::super::write::{Writer, assemble};
 use super::place::{self, Part, Placed};
 use super::{Data, Editor};
+use crate::format::target::output::Piece;
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -36,7 +37,7 @@ impl Editor {
             at: run.at,
         };
         let pieces: Vec<Piece<'_>> = runs.iter().map(piece).collect();
-        let whole = output.assemble(&pieces, &mut text, len).map_err(|cause| {
+        let whole = assemble(output, &pieces, &mut text, len).map_err(|cause| {
             // That it has changed says more than what went wrong by it.
             source.check().err().unwrap_or_else(|| failed(cause))
         })?;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
-use super::output::{ROUNDING, too_long};
+use crate::format::target::Temporary;
+use crate::format::target::output::{self, Output, Piece, ROUNDING};
 use crate::yaml::{self, Node, Text};
 
 /// Bytes of the text that stay in memory.
@@ -171,6 +172,28 @@ pub fn sorted(node: Node) -> Node {
         }
         other => other,
     }
+}
+
+/// Magic and length.
+const FIXED: u64 = 7;
+
+/// Puts the text of a header before the data, filled up with line breaks.
+pub fn assemble(
+    output: Output,
+    pieces: &[Piece<'_>],
+    text: &mut dyn Read,
+    text_len: u64,
+) -> io::Result<Temporary> {
+    let room = output::room(FIXED + text_len, output::data_len(pieces), 1);
+    let len = u32::try_from(room - FIXED).map_err(|_| too_long(room - FIXED, u32::MAX.into()))?;
+    let fixed = [&super::super::MAGIC[..], &len.to_le_bytes()].concat();
+    output.assemble(pieces, &mut fixed.chain(text.take(text_len)).chain(io::repeat(b'\n')), room)
+}
+
+fn too_long(len: u64, limit: u64) -> io::Error {
+    io::Error::other(format!(
+        "the header would take {len} bytes, {limit} are the most that a RAB file can have"
+    ))
 }
 
 fn key(name: &[u8]) -> Key {

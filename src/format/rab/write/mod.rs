@@ -7,7 +7,6 @@
 //! | `array`, `dataframe` | whatever is added, as a reader |
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
-//! | `output` | the temporary file, and how it takes the target's place |
 //! | `target` | all of it, as one of many formats |
 
 mod add;
@@ -15,7 +14,6 @@ mod array;
 mod data;
 mod dataframe;
 mod header;
-mod output;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -27,12 +25,11 @@ pub use add::{Add, Compression};
 pub use array::Item;
 pub use dataframe::{Cell, Column};
 use header::Header;
-pub(super) use header::sorted;
-use output::Output;
-pub(super) use output::Piece;
+pub(super) use header::{assemble, sorted};
 
 use crate::codec::deflate::Compressor;
 use crate::error::Place;
+use crate::format::target::output::Output;
 use crate::yaml::{Node, Text, Value};
 use crate::{Error, Result};
 
@@ -89,7 +86,7 @@ impl Writer {
     }
 
     fn with_limit(path: &Path, limit: u64) -> Result<Writer> {
-        let output = Output::create(path).map_err(|cause| Error::write(Place::file(path), cause))?;
+        let output = Output::create(path, true).map_err(|cause| Error::write(Place::file(path), cause))?;
         let header = Header::new(output.directory(), limit);
         Ok(Writer { path: path.to_owned(), output, header, compressor: Compressor::new(1) })
     }
@@ -126,7 +123,7 @@ impl Writer {
         let finish = || -> io::Result<()> {
             let (mut text, len) = header.finish()?;
             let pieces = output.all();
-            output.assemble(&pieces, &mut text, len)?.replace()
+            assemble(output, &pieces, &mut text, len)?.replace()
         };
         finish().map_err(|cause| Error::write(Place::file(&path), cause))
     }

@@ -1,6 +1,5 @@
-//! The file that is being written. The header stands before the data and is only known after it, so the data
-//! goes into a temporary file beside the target from its first byte on, and [`Output::assemble`] puts the header
-//! before it: where the file system can insert room (ext4, XFS), there; elsewhere the kernel copies the data
+//! A file whose header stands before the data and is only known after it. The data goes into a temporary file beside
+//! the target from its first byte on, and [`Output::assemble`] puts the header before it: where the file system can insert room (ext4, XFS), there; elsewhere the kernel copies the data
 //! behind the header of a second temporary file, and shares the blocks where it can (Btrfs), for which the
 //! data begins at a multiple of 4096. At most a mebibyte of data is always copied, and stands right behind the
 //! header. Where the data begins depends on lengths alone, so the same datasets give the same file everywhere.
@@ -15,7 +14,7 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::format::target::Temporary;
+use super::Temporary;
 
 /// What the data begins at a multiple of.
 const ALIGN: u64 = 4096;
@@ -42,8 +41,8 @@ pub struct Piece<'f> {
 }
 
 impl Output {
-    pub fn create(target: &Path) -> io::Result<Output> {
-        Ok(Output { data: Temporary::create(target, true)?, len: 0 })
+    pub fn create(target: &Path, force: bool) -> io::Result<Output> {
+        Ok(Output { data: Temporary::create(target, force)?, len: 0 })
     }
 
     /// Where the target is, and temporary files are.
@@ -66,12 +65,11 @@ impl Output {
         [Piece { from: None, start: 0, len: self.len, at: 0 }]
     }
 
-    /// Puts the header and all the data together, on disk, and not in the target's place yet.
-    pub fn assemble(self, pieces: &[Piece<'_>], text: &mut dyn Read, text_len: u64) -> io::Result<Temporary> {
+    /// Puts the header, of which there are `room` bytes, and all the data together, on disk, and not in the target's
+    /// place yet.
+    pub fn assemble(self, pieces: &[Piece<'_>], header: &mut dyn Read, room: u64) -> io::Result<Temporary> {
         let Output { data, .. } = self;
-        let len = pieces.last().map_or(0, |piece| piece.at + piece.len);
-        let room = room(text_len, len);
-        let header_len = u32::try_from(room - FIXED).map_err(|_| too_long(room - FIXED, u32::MAX.into()))?;
+        let len = data_len(pieces);
         let file = if len > SMALL && insert(&data.file, pieces, len, room)? {
             copy(pieces.iter().filter(|piece| piece.from.is_some()), room, &data.file, &data.file)?;
             data
@@ -84,10 +82,9 @@ impl Output {
         let mut to = &file.file;
         to.seek(SeekFrom::Start(0))?;
         let mut to = BufWriter::new(to);
-        to.write_all(super::super::MAGIC)?;
-        to.write_all(&header_len.to_le_bytes())?;
-        let copied = io::copy(&mut text.take(text_len), &mut to)?;
-        io::copy(&mut io::repeat(b'\n').take(room - FIXED - copied), &mut to)?;
+        if io::copy(&mut header.take(room), &mut to)? < room {
+            return Err(io::Error::other("the header has become shorter"));
+        }
         to.flush()?;
         drop(to);
         file.sync()?;
@@ -95,19 +92,14 @@ impl Output {
     }
 }
 
-/// Magic and length.
-const FIXED: u64 = 7;
-
-/// What stands before the data.
-fn room(text_len: u64, data_len: u64) -> u64 {
-    let exact = FIXED + text_len;
-    if data_len > SMALL { exact.next_multiple_of(ALIGN) } else { exact }
+/// The bytes of data of all pieces.
+pub fn data_len(pieces: &[Piece<'_>]) -> u64 {
+    pieces.last().map_or(0, |piece| piece.at + piece.len)
 }
 
-pub fn too_long(len: u64, limit: u64) -> io::Error {
-    io::Error::other(format!(
-        "the header would take {len} bytes, {limit} are the most that a RAB file can have"
-    ))
+/// Where the data begins behind a header of so many bytes: at a multiple of `align`.
+pub fn room(header_len: u64, data_len: u64, align: u64) -> u64 {
+    header_len.next_multiple_of(if data_len > SMALL { ALIGN } else { align })
 }
 
 /// Moves the data up by `room` bytes; false if some of it is not where it has to be, or if the file system
@@ -144,34 +136,40 @@ mod tests {
     use super::*;
     use std::fs;
 
+    /// `text` and zeros.
+    fn assemble(output: Output, pieces: &[Piece<'_>], text: &str) -> io::Result<Temporary> {
+        let room = room(text.len() as u64, data_len(pieces), 1);
+        output.assemble(pieces, &mut text.as_bytes().chain(io::repeat(0)), room)
+    }
+
     fn written(len: u64, text: &str) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("x");
-        let mut output = Output::create(&target).unwrap();
+        let mut output = Output::create(&target, true).unwrap();
         let data: Vec<u8> = (0..len).map(|n| n as u8).collect();
         output.file().write_all(&data).unwrap();
         output.file().write_all(b"not to stay").unwrap();
         output.len = len;
         let pieces = output.all();
-        let whole = output.assemble(&pieces, &mut text.as_bytes(), text.len() as u64).unwrap();
-        whole.replace().unwrap();
+        assemble(output, &pieces, text).unwrap().replace().unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         let bytes = fs::read(&target).unwrap();
-        assert!(bytes.ends_with(&data) && bytes.starts_with(b"rab"));
+        assert!(bytes.ends_with(&data) && bytes.starts_with(text.as_bytes()));
         bytes[..bytes.len() - data.len()].to_vec()
     }
 
     #[test]
     fn small_data_stands_right_behind_the_header() {
-        assert_eq!(written(SMALL, "abc"), b"rab\x03\0\0\0abc");
-        assert_eq!(written(0, "abc"), b"rab\x03\0\0\0abc");
+        assert_eq!(written(SMALL, "abc"), b"abc");
+        assert_eq!(written(0, "abc"), b"abc");
+        assert_eq!([room(3, 0, 8), room(16, SMALL, 8), room(16, SMALL + 1, 8)], [8, 16, 4096]);
     }
 
     #[test]
     fn other_data_begins_at_a_block() {
         let head = written(SMALL + 1, "abc");
         assert_eq!(head.len(), 4096);
-        assert!(head.starts_with(b"rab\xF9\x0F\0\0abc\n\n") && head[10..].iter().all(|b| *b == b'\n'));
+        assert!(head.starts_with(b"abc\0\0") && head[3..].iter().all(|b| *b == 0));
         assert_eq!(written(SMALL + 1, &"x".repeat(5000)).len(), 8192);
     }
 
@@ -185,7 +183,7 @@ mod tests {
         let half = SMALL / 2;
         for own_at in [3 * half, 0] {
             // Where it has to be it is left; elsewhere it has to be moved.
-            let output = Output::create(&target).unwrap();
+            let output = Output::create(&target, true).unwrap();
             output.file().seek(SeekFrom::Start(3 * half)).unwrap();
             output.file().write_all(b"own").unwrap();
             let kept =
@@ -193,13 +191,13 @@ mod tests {
             let own = Piece { from: None, start: 3 * half, len: 3, at: own_at };
             let mut pieces = [kept, own];
             pieces.sort_by_key(|piece| piece.at);
-            output.assemble(&pieces, &mut &b"abc"[..], 3).unwrap().replace().unwrap();
+            assemble(output, &pieces, "abc").unwrap().replace().unwrap();
             let found = fs::read(&target).unwrap();
             let kept = &noise[7..7 + 3 * half as usize];
             let want = if own_at == 0 { [b"own", kept].concat() } else { [kept, b"own"].concat() };
-            assert!(found[..10] == *b"rab\xF9\x0F\0\0abc" && found[4096..] == want);
+            assert!(found[..4] == *b"abc\0" && found[4096..] == want);
             let long = Piece { from: Some(&old), start: 1, len: 3 * SMALL, at: 0 };
-            let failed = Output::create(&target).unwrap().assemble(&[long], &mut io::empty(), 0);
+            let failed = assemble(Output::create(&target, true).unwrap(), &[long], "");
             assert!(failed.err().unwrap().to_string().contains("shorter"));
             assert!(fs::read(&target).unwrap() == found && fs::read_dir(dir.path()).unwrap().count() == 1);
         }
