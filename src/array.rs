@@ -5,6 +5,7 @@ mod any;
 pub(crate) mod blocks;
 mod cells;
 mod columns;
+mod float8;
 mod index;
 pub mod json;
 pub(crate) mod meaning;
@@ -25,19 +26,20 @@ pub use any::AnyArray;
 pub(crate) use any::to_native;
 pub(crate) use cells::{to_utf8, trimmed};
 pub(crate) use columns::select;
+pub use float8::Float8;
 pub(crate) use index::Span;
 pub use index::{Slab, Term, indexed, is_index, quoted, terms};
 pub(crate) use meaning::Meaning;
 pub use opaque::Opaque;
 pub use record::{Cell, Field, Record};
 pub use scalar::{Scalar, Width};
-pub(crate) use scalar::{bfloat, float, int};
+pub(crate) use scalar::{float, int, narrow};
 #[cfg(test)]
 pub use slab::tests::axis;
 pub(crate) use slab::{fill, run};
 pub(crate) use times::Times;
 
-/// What elements are. All but the last two are numpy's; to numpy those are bytes without a meaning (`|V2`), as are
+/// What elements are. All but the last three are numpy's; to numpy those are bytes without a meaning (`|V2`), as are
 /// numbers of other sizes than numpy's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -48,8 +50,16 @@ pub enum Kind {
     Complex,
     /// The upper half of a float32.
     Bfloat,
+    Float8(Float8),
     /// Bytes; what they mean is not known, or said by the array's [`Record`].
     Opaque,
+}
+
+impl Kind {
+    /// Real numbers with a floating point, of whatever width.
+    pub fn is_float(self) -> bool {
+        matches!(self, Kind::Float | Kind::Bfloat | Kind::Float8(_))
+    }
 }
 
 /// An element type: kind and size in bytes, for example complex of 16 bytes.
@@ -182,7 +192,7 @@ impl fmt::Display for Dtype {
             Kind::Uint => 'u',
             Kind::Float => 'f',
             Kind::Complex => 'c',
-            Kind::Bfloat | Kind::Opaque => 'V',
+            Kind::Bfloat | Kind::Float8(_) | Kind::Opaque => 'V',
         };
         write!(f, "{order}{kind}{size}")
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::Dataset;
 use crate::Result;
-use crate::array::{Dtype, Element, Kind, bfloat, float, int};
+use crate::array::{Dtype, Element, Kind, float, int, narrow};
 
 /// A minimum or maximum: whole numbers exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,9 +81,9 @@ impl Sums {
             Kind::Float => {
                 self.floats(bytes.chunks_exact(size).map(|item| (float(item, dtype.endian), 0.0)), false)
             }
-            Kind::Bfloat => {
-                let halves = bytes.chunks_exact(size).map(|item| (bfloat(item, dtype.endian), 0.0));
-                self.floats(halves, false);
+            Kind::Bfloat | Kind::Float8(_) => {
+                let narrow = bytes.chunks_exact(size).map(|item| (narrow(item, dtype).into(), 0.0));
+                self.floats(narrow, false);
             }
             Kind::Opaque => {}
             Kind::Complex => {
@@ -137,7 +137,7 @@ impl Sums {
         let valid = (self.stats.count - self.stats.nans) as f64;
         if valid > 0.0 {
             self.stats.mean = Some(match dtype.element.kind {
-                Kind::Float | Kind::Bfloat | Kind::Complex => self.real / valid,
+                kind if kind.is_float() || kind == Kind::Complex => self.real / valid,
                 _ => self.whole as f64 / valid,
             });
             if dtype.element.kind == Kind::Complex {

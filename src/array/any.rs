@@ -8,12 +8,13 @@ use half::{bf16, f16};
 use ndarray::{ArrayD, Axis, IxDyn, ShapeBuilder, concatenate};
 use num_complex::Complex;
 
+use super::float8::{E4m3fn, E4m3fnuz, E5m2, E5m2fnuz, E8m0fnu};
 use super::slab::{self, Read};
-use super::{Array, Dtype, Element, Endian, Kind, Opaque, Order, Scalar, Slab};
+use super::{Array, Dtype, Element, Endian, Float8, Kind, Opaque, Order, Scalar, Slab};
 use crate::{Error, Result};
 
 macro_rules! any_array {
-    ($($variant:ident($type:ty) $kind:ident $size:literal,)*) => {
+    ($($variant:ident($type:ty) $kind:pat, $size:literal;)*) => {
         /// An [`ndarray`] array of one of the element types that containers have.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyArray {
@@ -39,7 +40,7 @@ macro_rules! any_array {
             pub(crate) fn read(array: &Array, slab: &Slab, read: Read<'_>) -> Result<AnyArray> {
                 let Element { kind, size } = array.dtype.element;
                 match (kind, size) {
-                    $((Kind::$kind, $size) => part(array, slab, read).map(AnyArray::$variant),)*
+                    $(($kind, $size) => part(array, slab, read).map(AnyArray::$variant),)*
                     (Kind::Bool, 1) => {
                         part::<u8>(array, slab, read).map(|bytes| AnyArray::Bool(bytes.mapv(|byte| byte != 0)))
                     }
@@ -50,7 +51,7 @@ macro_rules! any_array {
             /// An array of one axis of these values; None if one of them is no value of this type.
             pub(crate) fn from_scalars(element: Element, values: &[Scalar]) -> Option<AnyArray> {
                 Some(match (element.kind, element.size) {
-                    $((Kind::$kind, $size) => AnyArray::$variant(converted(values)?),)*
+                    $(($kind, $size) => AnyArray::$variant(converted(values)?),)*
                     (Kind::Bool, 1) => AnyArray::Bool(converted(values)?),
                     _ => return None,
                 })
@@ -70,23 +71,28 @@ macro_rules! any_array {
 }
 
 any_array! {
-    Int8(i8) Int 1,
-    Int16(i16) Int 2,
-    Int32(i32) Int 4,
-    Int64(i64) Int 8,
-    Int128(i128) Int 16,
-    Uint8(u8) Uint 1,
-    Uint16(u16) Uint 2,
-    Uint32(u32) Uint 4,
-    Uint64(u64) Uint 8,
-    Uint128(u128) Uint 16,
-    Bfloat16(bf16) Bfloat 2,
-    Float16(f16) Float 2,
-    Float32(f32) Float 4,
-    Float64(f64) Float 8,
-    Complex32(Complex<f16>) Complex 4,
-    Complex64(Complex<f32>) Complex 8,
-    Complex128(Complex<f64>) Complex 16,
+    Int8(i8) Kind::Int, 1;
+    Int16(i16) Kind::Int, 2;
+    Int32(i32) Kind::Int, 4;
+    Int64(i64) Kind::Int, 8;
+    Int128(i128) Kind::Int, 16;
+    Uint8(u8) Kind::Uint, 1;
+    Uint16(u16) Kind::Uint, 2;
+    Uint32(u32) Kind::Uint, 4;
+    Uint64(u64) Kind::Uint, 8;
+    Uint128(u128) Kind::Uint, 16;
+    Float8E4m3fn(E4m3fn) Kind::Float8(Float8::E4m3fn), 1;
+    Float8E5m2(E5m2) Kind::Float8(Float8::E5m2), 1;
+    Float8E8m0fnu(E8m0fnu) Kind::Float8(Float8::E8m0fnu), 1;
+    Float8E4m3fnuz(E4m3fnuz) Kind::Float8(Float8::E4m3fnuz), 1;
+    Float8E5m2fnuz(E5m2fnuz) Kind::Float8(Float8::E5m2fnuz), 1;
+    Bfloat16(bf16) Kind::Bfloat, 2;
+    Float16(f16) Kind::Float, 2;
+    Float32(f32) Kind::Float, 4;
+    Float64(f64) Kind::Float, 8;
+    Complex32(Complex<f16>) Kind::Complex, 4;
+    Complex64(Complex<f32>) Kind::Complex, 8;
+    Complex128(Complex<f64>) Kind::Complex, 16;
 }
 
 impl AnyArray {

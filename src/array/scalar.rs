@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Dtype, Element, Endian, Kind};
+use super::{Dtype, Element, Endian, Float8, Kind};
 
 /// An element. Floating-point numbers are widened without loss; the width says how many of their digits mean
 /// something.
@@ -30,7 +30,8 @@ impl Scalar {
             Kind::Bool => Scalar::Bool(item.iter().any(|byte| *byte != 0)),
             Kind::Uint if size == 16 => u128::from_le_bytes(little(item, endian)).into(),
             Kind::Int | Kind::Uint => Scalar::Int(int(item, dtype)),
-            Kind::Bfloat => Scalar::Float(bfloat(item, endian), Width::Bfloat),
+            Kind::Bfloat => Scalar::Float(narrow(item, dtype).into(), Width::Bfloat),
+            Kind::Float8(of) => Scalar::Float(narrow(item, dtype).into(), Width::W8(of)),
             Kind::Opaque => return None,
             Kind::Float => Scalar::Float(float(item, endian), width(size)),
             Kind::Complex => {
@@ -55,6 +56,7 @@ impl Scalar {
 /// The bits of a floating-point number, or of the part of a complex one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
+    W8(Float8),
     /// 16 with the exponent of 32.
     Bfloat,
     W16,
@@ -228,10 +230,12 @@ pub(crate) fn int(item: &[u8], dtype: Dtype) -> i128 {
     (((bits << unused) as i64) >> unused).into()
 }
 
-/// A bfloat16 out of its bytes.
-pub(crate) fn bfloat(item: &[u8], endian: Endian) -> f64 {
-    let [a, b] = little(item, endian);
-    bf16::from_le_bytes([a, b]).to_f64()
+/// A floating-point number that numpy has no type for, out of its bytes.
+pub(crate) fn narrow(item: &[u8], dtype: Dtype) -> f32 {
+    match dtype.element.kind {
+        Kind::Float8(of) => item.first().map_or(0.0, |bits| of.value(*bits)),
+        _ => bf16::from_le_bytes(little(item, dtype.endian)).to_f32(),
+    }
 }
 
 /// A floating-point number out of its bytes.

@@ -6,6 +6,7 @@
 //! | bool | 1 | `1` |
 //! | int 8, 16, 32, 64, 128 | 4, 6, 11, 20, 40 | `-128` |
 //! | uint 8, 16, 32, 64, 128 | 3, 5, 10, 20, 39 | `255` |
+//! | float 8 | that of its 256 numbers | `-0.002` |
 //! | float 16, bfloat 16 | 11, 16 | `-0.00012195`, `-1000000000000.0` |
 //! | float 32, 64 | 16, 24 | `-0.0000010000001`, `-2.2250738585072014e-308` |
 //! | complex of two floats that are w wide | 2 w + 1 | `0.5-2.0j` |
@@ -18,7 +19,8 @@ use std::sync::OnceLock;
 use bytemuck::{AnyBitPattern, pod_read_unaligned};
 use half::{bf16, f16};
 
-use super::{Element, Kind, Width};
+use super::float8::{E4m3fn, E4m3fnuz, E5m2, E5m2fnuz, E8m0fnu, Eight};
+use super::{Element, Float8, Kind, Width};
 
 /// Hands out the text of each element.
 type Each = fn(&[u8], &mut dyn FnMut(&[u8]));
@@ -49,6 +51,7 @@ impl Texts {
             (Kind::Uint, 4) => (10, whole::<u32>),
             (Kind::Uint, 8) => (20, whole::<u64>),
             (Kind::Uint, 16) => (39, whole::<u128>),
+            (Kind::Float8(of), 1) => (eight(of).widest, eights(of)),
             (Kind::Bfloat, 2) => (BF16, floats::<bf16>),
             (Kind::Float, 2) => (F16, floats::<f16>),
             (Kind::Float, 4) => (F32, floats::<f32>),
@@ -94,6 +97,39 @@ fn floats<T: Float>(items: &[u8], each: &mut dyn FnMut(&[u8])) {
     let mut room = zmij::Buffer::new();
     for item in items.chunks_exact(size_of::<T>()) {
         each(pod_read_unaligned::<T>(item).text(&mut room).as_bytes());
+    }
+}
+
+/// The numbers with few digits of a type of 8 bits.
+struct Eights {
+    values: Vec<f32>,
+    widest: usize,
+}
+
+fn eight(of: Float8) -> &'static Eights {
+    static ALL: [OnceLock<Eights>; 5] = [const { OnceLock::new() }; 5];
+    ALL[of as usize].get_or_init(|| {
+        let simplest = |bits| simplest(of.value(bits).into(), Width::W8(of)) as f32;
+        let values: Vec<f32> = (0..=u8::MAX).map(simplest).collect();
+        let len = |value: &f32| value.text(&mut zmij::Buffer::new()).len();
+        // In CSV infinity is a number that is larger than any float.
+        let widest = values.iter().map(len).fold("-1.0e+999".len(), usize::max);
+        Eights { values, widest }
+    })
+}
+
+fn eights(of: Float8) -> Each {
+    fn of_type<T: Eight>(items: &[u8], each: &mut dyn FnMut(&[u8])) {
+        let mut room = zmij::Buffer::new();
+        let values = items.iter().filter_map(|bits| eight(T::OF).values.get(usize::from(*bits)));
+        values.for_each(|value| each(value.text(&mut room).as_bytes()));
+    }
+    match of {
+        Float8::E4m3fn => of_type::<E4m3fn>,
+        Float8::E5m2 => of_type::<E5m2>,
+        Float8::E8m0fnu => of_type::<E8m0fnu>,
+        Float8::E4m3fnuz => of_type::<E4m3fnuz>,
+        Float8::E5m2fnuz => of_type::<E5m2fnuz>,
     }
 }
 
@@ -164,6 +200,7 @@ pub fn simplest(value: f64, width: Width) -> f64 {
     match width {
         Width::W64 => value,
         Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
+        Width::W8(of) => nearby(value, 3, |near| of.nearest(near)),
         Width::W16 => nearby(value, 5, |near| f16::from_f64(near).to_f64()),
         Width::Bfloat => nearby(value, 4, |near| bf16::from_f64(near).to_f64()),
     }
@@ -231,6 +268,22 @@ mod tests {
         for (bits, text) in all.iter().zip(&found) {
             let (value, read) = (bf16::from_bits(*bits), bf16::from_f64(text.parse().unwrap()));
             assert!(value.is_nan() && read.is_nan() || read.to_bits() == *bits, "{value} {text}");
+        }
+    }
+
+    #[test]
+    fn every_float_of_8_bits_reads_back() {
+        let all: Vec<u8> = (0..=u8::MAX).collect();
+        for of in [Float8::E4m3fn, Float8::E5m2, Float8::E8m0fnu, Float8::E4m3fnuz, Float8::E5m2fnuz] {
+            let texts = Texts::of(Element { kind: Kind::Float8(of), size: 1 }).unwrap();
+            let found = written(texts, &all);
+            assert!(widest(&found) == texts.width || texts.width == 9, "{of:?}");
+            for (bits, text) in all.iter().zip(&found) {
+                let (value, read) = (of.value(*bits), text.parse::<f64>().unwrap());
+                let is_same =
+                    if read.is_finite() { of.nearest(read) as f32 == value } else { read as f32 == value };
+                assert!(is_same || value.is_nan() && read.is_nan(), "{of:?} {value} {text}");
+            }
         }
     }
 

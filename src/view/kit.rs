@@ -33,6 +33,7 @@ pub fn element(name: &str) -> Element {
     match name {
         "int128" => other(crate::array::Kind::Int, 16),
         "bfloat16" => other(crate::array::Kind::Bfloat, 2),
+        "float8_e5m2" => other(crate::array::Kind::Float8(crate::array::Float8::E5m2), 1),
         name => Element::from_name(name).unwrap(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::array::names::distinct;
 use crate::array::trimmed;
-use crate::array::{Dtype, Element, Endian, Kind};
+use crate::array::{Dtype, Element, Endian, Kind, narrow};
 use crate::arrow::{Column, Of};
 use crate::content::Content;
 use crate::view::frame::{self, Cells, Frame};
@@ -37,8 +37,8 @@ fn of(cells: Cells) -> Option<Of> {
         (Kind::Int | Kind::Uint, 1 | 2 | 4 | 8) => Of::Int { size, is_signed: kind == Kind::Int },
         (Kind::Float, 2 | 4 | 8) => Of::Float(size),
         (Kind::Complex, 4 | 8 | 16) => Of::Pair(size / 2),
-        // As numbers of 32 bits, which they are the upper halves of.
-        (Kind::Bfloat, 2) => Of::Float(4),
+        // As numbers of 32 bits, which they are the upper halves of, or exact in.
+        (Kind::Bfloat, 2) | (Kind::Float8(_), 1) => Of::Float(4),
         // What Arrow has no type for.
         _ => Of::Bytes(size),
     })
@@ -56,8 +56,8 @@ fn contents(cell: &Cell, column: &frame::Column, of: Of) -> Option<Vec<Content>>
             [none, views].into_iter().chain(divided(&texts, column, rows)).collect()
         }
         (Of::Pair(_), _) => vec![none.clone(), none, cell.dense(column)?],
-        (_, Cells::Number(dtype)) if dtype.element.kind == Kind::Bfloat => {
-            vec![none, slots::content(4, rows, Widened(cell.clone()))?]
+        (Of::Float(4), Cells::Number(dtype)) if dtype.element.kind != Kind::Float => {
+            vec![none, slots::content(4, rows, Widened(cell.clone(), dtype.element))?]
         }
         _ => vec![none, cell.dense(column)?],
     })
@@ -129,15 +129,16 @@ impl Slots for Bits {
 }
 
 /// Floats of 32 bits out of their upper halves.
-struct Widened(Cell);
+struct Widened(Cell, Element);
 
 impl Slots for Widened {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
         let rows = first..first + slots.len() as u64 / 4;
         let cells = self.0.frame.cells(self.0.column()?, &rows)?;
-        for (slot, cell) in slots.chunks_exact_mut(4).zip(cells.chunks_exact(2)) {
-            let upper = cell.try_into().map_or(0, u16::from_ne_bytes);
-            slot.copy_from_slice(&(u32::from(upper) << 16).to_le_bytes());
+        let dtype = Dtype { element: self.1, endian: Endian::NATIVE };
+        let cells = cells.chunks_exact(self.1.size as usize);
+        for (slot, cell) in slots.chunks_exact_mut(4).zip(cells) {
+            slot.copy_from_slice(&narrow(cell, dtype).to_le_bytes());
         }
         Ok(())
     }

@@ -48,14 +48,17 @@ fn numbers_are_as_they_are_and_texts_are_views() {
 
 #[test]
 fn other_byte_orders_and_types_are_made() {
-    let mut big = table(3, &[("a", "uint32"), ("b", "bfloat16"), ("c", "int128")]);
+    let mut big = table(3, &[("a", "uint32"), ("b", "bfloat16"), ("c", "int128"), ("d", "float8_e5m2")]);
     big.columns[0].big_endian = true;
-    let bytes: Vec<u8> = (0..66).collect();
+    let bytes: Vec<u8> = (0..69).collect();
     let (_, buffers, names) = arrow(big, &bytes);
-    assert_eq!(names, ["a Int", "b FloatingPoint", "c FixedSizeBinary"]);
+    assert_eq!(names, ["a Int", "b FloatingPoint", "c FixedSizeBinary", "d FloatingPoint"]);
     assert_eq!(buffers[1], [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8]);
     assert_eq!(buffers[3], [0, 0, 12, 13, 0, 0, 14, 15, 0, 0, 16, 17]);
-    assert_eq!(buffers[5], &bytes[18..]);
+    assert_eq!(buffers[5], &bytes[18..66]);
+    let f = |bits: u16| half::f16::from_bits(bits << 8).to_f32();
+    let floats: Vec<u8> = [f(66), f(67), f(68)].iter().flat_map(|float| float.to_le_bytes()).collect();
+    assert_eq!(buffers[7], floats);
 }
 
 #[test]

@@ -118,7 +118,7 @@ pub enum Padding {
 impl Padding {
     pub fn of(element: Element) -> Padding {
         match element.kind {
-            Kind::Float | Kind::Bfloat => Padding::Zeros,
+            kind if kind.is_float() => Padding::Zeros,
             _ => Padding::Spaces,
         }
     }

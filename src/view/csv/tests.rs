@@ -126,6 +126,7 @@ const NAMES: &[&str] = &[
     "int128",
     "float16",
     "bfloat16",
+    "float8_e5m2",
     "float32",
     "float64",
     "complex64",

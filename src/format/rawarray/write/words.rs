@@ -38,6 +38,10 @@ impl Words {
             Kind::Float => 3,
             Kind::Complex => 4,
             Kind::Bfloat => 5,
+            Kind::Float8(_) => {
+                notes.push("that its elements are numbers is left out: they are bytes".into());
+                0
+            }
             Kind::Opaque => {
                 let record = array.record.as_deref();
                 let is_void = |record: &Record| matches!(record.cell(), Some(Cell::Void(_)));
