@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -88,6 +88,24 @@ impl<R: Read> Read for Counted<R> {
         let count = self.input.read(into)?;
         self.count += count as u64;
         Ok(count)
+    }
+}
+
+/// Copies elements in the other byte order: each `size` bytes are reversed, if those are more than 1.
+pub fn swapped(size: usize, data: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
+    const PIECE: usize = 256 << 10;
+    if size < 2 {
+        return io::copy(data, to).map(drop);
+    }
+    let mut piece = Vec::new();
+    loop {
+        piece.clear();
+        data.take((PIECE - PIECE % size).max(size) as u64).read_to_end(&mut piece)?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        piece.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        to.write_all(&piece)?;
     }
 }
 

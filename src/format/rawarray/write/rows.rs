@@ -7,10 +7,9 @@ use std::path::Path;
 
 use crate::array::{AnyArray, Array, Dtype, Endian, Order, Slab};
 use crate::error::Place;
+use crate::format::target::input;
 use crate::{Error, Result};
 
-/// Elements are turned in pieces of this size.
-const PIECE: usize = 256 << 10;
 /// So many bytes are put in another order at once, if a row of the first axis is not longer.
 const MOST: u64 = 32 << 20;
 
@@ -27,23 +26,7 @@ pub fn write(
     let has_bytes = array.dtype.element.size > 0 && !array.shape.contains(&0);
     match array.order == Order::F && has_order && has_bytes {
         true => rows(array, swapped, data, to, directory),
-        false => little_endian(swapped, data, to),
-    }
-}
-
-fn little_endian(swapped: usize, data: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
-    if swapped < 2 {
-        return io::copy(data, to).map(drop);
-    }
-    let mut piece = Vec::new();
-    loop {
-        piece.clear();
-        data.take((PIECE - PIECE % swapped).max(swapped) as u64).read_to_end(&mut piece)?;
-        if piece.is_empty() {
-            return Ok(());
-        }
-        piece.chunks_exact_mut(swapped).for_each(<[u8]>::reverse);
-        to.write_all(&piece)?;
+        false => input::swapped(swapped, data, to),
     }
 }
 
@@ -56,7 +39,7 @@ fn rows(
     directory: &Path,
 ) -> io::Result<()> {
     let mut file = tempfile::tempfile_in(directory)?;
-    little_endian(swapped, data, &mut file)?;
+    input::swapped(swapped, data, &mut file)?;
     let len = file.stream_position()?;
     file.seek(SeekFrom::Start(0))?;
     let array = &Array { dtype: Dtype { endian: Endian::Little, ..array.dtype }, ..array.clone() };
