@@ -10,6 +10,7 @@ mod npz;
 mod onda;
 mod rab;
 mod rawarray;
+mod safetensors;
 mod several;
 pub mod target;
 
@@ -110,8 +111,15 @@ pub trait Format: Sync {
     }
 }
 
-pub static FORMATS: &[&dyn Format] =
-    &[&npz::Npz, &rab::Rab, &rawarray::RawArray, &ffrecord::FFRecord, &onda::Onda, &awkward::Awkward];
+pub static FORMATS: &[&dyn Format] = &[
+    &npz::Npz,
+    &rab::Rab,
+    &rawarray::RawArray,
+    &ffrecord::FFRecord,
+    &onda::Onda,
+    &awkward::Awkward,
+    &safetensors::Safetensors,
+];
 
 /// How many first bytes a format is told by.
 pub const HEAD: usize = 4096;

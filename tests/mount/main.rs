@@ -27,6 +27,7 @@ mod options;
 mod parallel;
 mod rawarray;
 mod readers;
+mod safetensors;
 mod samples;
 mod sources;
 mod tools;

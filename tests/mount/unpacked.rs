@@ -86,6 +86,11 @@ fn of_onda() {
 }
 
 #[test]
+fn of_safetensors() {
+    compared("safetensors");
+}
+
+#[test]
 fn of_awkward() {
     compared("awkward");
 }

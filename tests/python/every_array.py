@@ -154,6 +154,15 @@ def same_awkd(path, names):
             same(name, got, want)
 
 
+def same_safetensors(path, names):
+    from safetensors.numpy import load_file
+
+    found = load_file(path)
+    assert set(found) == set(names)
+    for name in names:
+        same(name, found[name], ALL[name].astype(ALL[name].dtype.newbyteorder("<")))
+
+
 def awkd_refuses(dtype):
     """What its schemas cannot say."""
     return dtype in EVERY[-len(PADDED):] or dtype in map(np.dtype, LONG)
@@ -212,6 +221,19 @@ def pack_awkd():
                     # Without axes it has one element there.
                     want = ALL[name].reshape(ALL[name].shape or (1,))
                     same(name, found[f"{name}/data"], want)
+    all_of([lambda number=number: one(number) for number in range(len(EVERY))])
+
+
+def pack_safetensors():
+    def one(number):
+        names, out = of_type(number), f"{WORK}/{number}.safetensors"
+        files = [f"{SAVED}/{name}.npy" for name in names]
+        for words in ("pack", "-f", out, *files), ("convert", "-f", f"{WORK}/all.npz", out, *names):
+            if not is_number(ALL[names[0]]) or EVERY[number].itemsize == 16:
+                refused("is none that safetensors has", *words)
+                continue
+            good(*words)
+            same_safetensors(out, names)
     all_of([lambda number=number: one(number) for number in range(len(EVERY))])
 
 

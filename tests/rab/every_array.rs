@@ -30,6 +30,11 @@ fn packed_and_converted_as_awkward() {
 }
 
 #[test]
+fn packed_and_converted_as_safetensors() {
+    check("pack_safetensors");
+}
+
+#[test]
 fn converted() {
     check("convert");
 }

@@ -20,7 +20,7 @@ fn elements(len: usize) -> Vec<u8> {
 
 #[test]
 fn arrays_go_from_each_format_to_each() {
-    let formats = ["rab", "npz", "ra", "npy"];
+    let all = ["rab", "npz", "ra", "npy", "safetensors"];
     for (descr, is_fortran, shape, len) in [
         ("<f4", false, "(2, 3)", 24),
         (">c16", false, "(5,)", 80),
@@ -28,6 +28,8 @@ fn arrays_go_from_each_format_to_each() {
         ("<u8", false, "()", 8),
     ] {
         let dir = scratch();
+        // The last one has neither complex128 nor the order.
+        let formats = if descr == ">c16" { &all[..4] } else { &all[..] };
         let bytes = elements(len);
         let first = dir.path().join("a.npy");
         fs::write(&first, npy(descr, is_fortran, shape, &bytes)).unwrap();

@@ -28,6 +28,7 @@ mod panics;
 mod rawarray;
 mod refs;
 mod rm;
+mod safetensors;
 mod set;
 mod terminal;
 mod unpack;

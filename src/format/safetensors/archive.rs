@@ -1,0 +1,168 @@
+//! The tensors of an opened model by number, and behind them its metadata.
+
+use std::sync::Arc;
+
+use super::FACTS;
+use super::header::Tensor;
+use super::model::{Located, Model};
+use crate::array::{Array, Dtype, Endian, Order, numpy};
+use crate::content::Content;
+use crate::source::Source;
+use crate::tree::{Abilities, Datasets, Description, NameList, Provenance, Sidecars, Size};
+use crate::yaml::{self, Node};
+use crate::{Error, Result};
+
+pub struct Archive {
+    model: Model,
+}
+
+/// What there is by a number.
+enum Entry<'m> {
+    Tensor(&'m Located),
+    Metadata(&'m str, &'m Arc<[u8]>),
+}
+
+impl Archive {
+    pub fn new(model: Model) -> Archive {
+        Archive { model }
+    }
+
+    pub fn names(&self) -> Arc<NameList> {
+        let mut names = NameList::default();
+        self.model.tensors.iter().for_each(|located| names.push(located.tensor.name.as_bytes()));
+        self.model.metadata.iter().for_each(|(name, _)| names.push(name.as_bytes()));
+        Arc::new(names)
+    }
+
+    fn entry(&self, number: u32) -> Result<Entry<'_>> {
+        let number = number as usize;
+        if let Some(located) = self.model.tensors.get(number) {
+            return Ok(Entry::Tensor(located));
+        }
+        let metadata = self.model.metadata.get(number - self.model.tensors.len());
+        metadata.map(|(name, text)| Entry::Metadata(name, text)).ok_or(Error::NotFound)
+    }
+
+    /// Is the tensor in another file than the one that was opened?
+    fn is_elsewhere(&self, located: &Located) -> bool {
+        !Arc::ptr_eq(&located.file, &self.model.source)
+    }
+
+    /// What the header says of a tensor.
+    fn facts(&self, located: &Located) -> Node {
+        let Tensor { of, shape, stored, .. } = &located.tensor;
+        let fixed = [
+            ("dtype", Node::text(of.name)),
+            ("shape", Node::seq(shape.iter().map(|size| Node::int(*size)))),
+            ("byteOffset", Node::int(stored.start)),
+            ("byteLength", Node::int(stored.end - stored.start)),
+        ];
+        let file = self.is_elsewhere(located).then(|| {
+            let name = located.file.path().file_name().unwrap_or_default();
+            ("file", Node::text(&name.to_string_lossy()))
+        });
+        let note = of.note().map(|note| ("note", Node::text(&note)));
+        Node::map(fixed.into_iter().chain(file).chain(note))
+    }
+
+    fn sidecar_text(&self, number: u32, file_name: &[u8]) -> Result<String> {
+        let Entry::Tensor(located) = self.entry(number)? else { return Err(Error::NotFound) };
+        let said = [
+            ("name", Node::text(&located.tensor.name)),
+            ("number", Node::int(number)),
+            (FACTS, self.facts(located)),
+        ];
+        let mut text = String::new();
+        yaml::write(&Node::map(said), 0, &mut text);
+        if let Some(array) = array(&located.tensor) {
+            text += &numpy::Parts::of(&array, false).text(file_name);
+        }
+        Ok(text)
+    }
+}
+
+fn array(tensor: &Tensor) -> Option<Array> {
+    let dtype = Dtype { element: tensor.of.element?, endian: Endian::Little };
+    Some(Array::new(dtype, tensor.shape.clone(), Order::C))
+}
+
+impl Datasets for Archive {
+    fn count(&self) -> u64 {
+        (self.model.tensors.len() + self.model.metadata.len()) as u64
+    }
+
+    fn size(&self, number: u32) -> Size {
+        let (len, stored) = match self.entry(number) {
+            Ok(Entry::Tensor(located)) => {
+                let len = located.tensor.stored.end - located.tensor.stored.start;
+                (Some(len), len)
+            }
+            Ok(Entry::Metadata(_, text)) => (Some(text.len() as u64), 0),
+            Err(_) => (None, 0),
+        };
+        Size { len, stored }
+    }
+
+    fn content(&self, number: u32) -> Result<Content> {
+        Ok(match self.entry(number)? {
+            Entry::Tensor(Located { tensor, file }) => {
+                Content::Stored { source: file.clone(), range: tensor.stored.clone() }
+            }
+            Entry::Metadata(_, text) => Content::Inline(text.clone()),
+        })
+    }
+
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        self.content(number).map(Some)
+    }
+
+    fn describe(&self, number: u32) -> Result<Description> {
+        Ok(match self.entry(number)? {
+            Entry::Tensor(located) => {
+                let Tensor { name, of, stored, .. } = &located.tensor;
+                Description {
+                    array: array(&located.tensor),
+                    stored: Some(stored.clone()),
+                    decoded_len: Some(stored.end - stored.start),
+                    codec: Arc::new(self.facts(located)),
+                    ..Description::of(name.as_str(), of.numpy)
+                }
+            }
+            Entry::Metadata(name, text) => {
+                Description { decoded_len: Some(text.len() as u64), ..Description::of(name, "object") }
+            }
+        })
+    }
+
+    fn memory(&self) -> u64 {
+        256 * self.count()
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { sidecars: Some(self), provenance: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Sidecars for Archive {
+    fn has_sidecar(&self, number: u32) -> bool {
+        (number as usize) < self.model.tensors.len()
+    }
+
+    fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
+        let len = self.sidecar_text(number, file_name).map_or(0, |text| text.len() as u64);
+        Size { len: Some(len), stored: len }
+    }
+
+    fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
+        Ok(Content::Inline(self.sidecar_text(number, file_name)?.into_bytes().into()))
+    }
+}
+
+impl Provenance for Archive {
+    fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
+        match self.entry(number) {
+            Ok(Entry::Tensor(located)) if self.is_elsewhere(located) => Some(located.file.clone()),
+            _ => None,
+        }
+    }
+}

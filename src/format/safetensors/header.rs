@@ -1,0 +1,161 @@
+//! The header of one file: read, and held against the rules. None of it is believed before the file has the bytes for it.
+
+use std::ops::Range;
+
+use super::dtype::Type;
+use super::json::{Document, Entry, Pairs, parse};
+use crate::error::{Place, shortened};
+use crate::source::Source;
+use crate::{Error, Result};
+
+/// The limit of the reference implementation.
+pub const MAX_HEADER: u64 = 100_000_000;
+/// Bytes of the length that stands before the header.
+pub const LENGTH: u64 = 8;
+/// What stands in a repository in the place of a file that Git LFS keeps elsewhere.
+const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+pub struct Header {
+    pub metadata: Option<Pairs<String>>,
+    /// In the order of the header.
+    pub tensors: Vec<Tensor>,
+}
+
+pub struct Tensor {
+    pub name: String,
+    pub of: &'static Type,
+    pub shape: Box<[u64]>,
+    /// In the file.
+    pub stored: Range<u64>,
+}
+
+/// Does a file begin as one of this format does: with the length of a header that can be, and an object?
+pub fn is_plausible(head: &[u8], len: u64) -> bool {
+    let Some((length, text)) = head.split_first_chunk() else { return false };
+    let length = u64::from_le_bytes(*length);
+    let text = text.get(..usize::try_from(length).unwrap_or(usize::MAX).min(text.len())).unwrap_or_default();
+    let rest = text.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    let is_object = rest.is_some_and(|rest| rest.starts_with(b"\"") || rest.starts_with(b"}"));
+    (2..=MAX_HEADER).contains(&length) && length <= len.saturating_sub(LENGTH) && is_object
+}
+
+impl Header {
+    pub fn read(source: &dyn Source) -> Result<Header> {
+        let (text, data) = text(source)?;
+        let damaged = |at: u64, problem: String| Error::damaged(source.place().at(at), problem);
+        // The reference takes white space before it too, which the format's description does not allow.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            let first = text.get(..8).unwrap_or(&text).escape_ascii();
+            return Err(damaged(LENGTH, format!("the header begins with \"{first}\", not with {{")));
+        }
+        if !text.starts_with(b"{") {
+            log::warn!("{}: the header begins with white space, and should begin with {{", source.place());
+        }
+        let document: Document = parse(&text).map_err(|(problem, at)| {
+            damaged(LENGTH + at as u64, format!("the header is not as it has to be: {problem}"))
+        })?;
+        drop(text);
+        let place = source.place();
+        let tensors =
+            document.tensors.into_iter().map(|(name, entry)| Tensor::new(name, entry, data, &place));
+        let tensors = tensors.collect::<Result<Vec<_>>>()?;
+        check_places(&tensors, data, source.len(), &place)?;
+        Ok(Header { metadata: document.metadata, tensors })
+    }
+}
+
+/// The text of the header, and where the data begins.
+fn text(source: &dyn Source) -> Result<(Vec<u8>, u64)> {
+    let len = source.len();
+    let head = source.read_range(0..len.min(POINTER.len() as u64))?;
+    if head == POINTER {
+        let found = "it is a pointer of Git LFS, and not the file: git lfs pull fetches that".into();
+        return Err(Error::NotAContainer { file: source.path().to_owned(), found });
+    }
+    let damaged = |at, problem: String| Err(Error::damaged(source.place().at(at), problem));
+    let Some(length) = head.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else {
+        return damaged(
+            len,
+            format!("the file has {len} bytes, and {LENGTH} for the length of its header alone"),
+        );
+    };
+    if length > MAX_HEADER {
+        return damaged(
+            0,
+            format!("the header is said to take {length} bytes, {MAX_HEADER} (100 MB) are the limit"),
+        );
+    }
+    let data = LENGTH + length;
+    if data > len {
+        return damaged(
+            0,
+            format!("the header is said to end at byte {data}, the file has {len}: it is cut short"),
+        );
+    }
+    Ok((source.read_range(LENGTH..data)?, data))
+}
+
+impl Tensor {
+    fn new(name: String, entry: Entry, data: u64, place: &Place) -> Result<Tensor> {
+        let damaged = |problem: String| Error::damaged(place.dataset(&name), problem);
+        let of = Type::named(&entry.dtype).ok_or_else(|| {
+            damaged(format!("its dtype is {:?}, which the format does not have", shortened(&entry.dtype)))
+        })?;
+        let [begin, end] = entry.data_offsets;
+        let shape = entry.shape.0;
+        let need = need(of, &shape).map_err(damaged)?;
+        if end.checked_sub(begin) != Some(need) {
+            let problem = format!(
+                "its data_offsets are {begin} and {end}, its shape {shape:?} of {} takes {need} bytes",
+                of.name
+            );
+            return Err(damaged(problem));
+        }
+        match data.checked_add(end) {
+            Some(stored_end) => Ok(Tensor { of, shape, stored: data + begin..stored_end, name }),
+            None => Err(damaged(format!("its data_offsets {begin} and {end} do not fit into 64 bits"))),
+        }
+    }
+}
+
+/// The bytes that an array of this shape takes.
+pub fn need(of: &Type, shape: &[u64]) -> Result<u64, String> {
+    let count = match shape.contains(&0) {
+        true => Some(0),
+        false => shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size)),
+    };
+    match count.and_then(|count| count.checked_mul(of.bits)) {
+        Some(bits) if bits % 8 == 0 => Ok(bits / 8),
+        Some(bits) => {
+            Err(format!("its shape {shape:?} of {} takes {bits} bits, which are no whole bytes", of.name))
+        }
+        None => Err(format!("its shape {shape:?} of {} does not fit into 64 bits", of.name)),
+    }
+}
+
+/// Tensors follow each other from the first byte of the data to the last of the file, whatever order the header has.
+fn check_places(tensors: &[Tensor], data: u64, len: u64, place: &Place) -> Result<()> {
+    let mut order: Vec<&Tensor> = tensors.iter().collect();
+    order.sort_unstable_by_key(|tensor| (tensor.stored.start, tensor.stored.end));
+    let mut at = data;
+    for tensor in order {
+        let Range { start, end } = tensor.stored;
+        if start != at {
+            let what = if start < at { "overlaps what is before it" } else { "has a gap before it" };
+            let problem = format!("its data begins at byte {start} and {what}, which ends at byte {at}");
+            return Err(Error::damaged(place.dataset(&tensor.name), problem));
+        }
+        at = end;
+    }
+    if at > len {
+        return Err(Error::damaged(
+            place.at(len),
+            format!("the data ends at byte {at}, the file before: it is cut short"),
+        ));
+    }
+    if at < len {
+        let problem = format!("the data ends here, and {} bytes follow that no tensor has", len - at);
+        return Err(Error::damaged(place.at(at), problem));
+    }
+    Ok(())
+}

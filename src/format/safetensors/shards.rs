@@ -1,0 +1,133 @@
+//! Models in several files, told by the names that their writers give to those.
+
+use std::path::{Path, PathBuf};
+
+const INDEX: &str = ".safetensors.index.json";
+const SHARD: &str = ".safetensors";
+/// Shards of more are not looked for one by one.
+const MAX_SHARDS: u64 = 10_000;
+
+pub fn is_index(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(INDEX.as_bytes()))
+}
+
+/// `model-00001-of-00003.safetensors`
+#[derive(Debug, PartialEq)]
+pub struct Shard {
+    directory: PathBuf,
+    /// `model`
+    stem: String,
+    /// From 1 on, but for some old writers, which count from 0.
+    number: u64,
+    count: u64,
+    /// Digits of both numbers.
+    width: usize,
+}
+
+impl Shard {
+    pub fn of(path: &Path) -> Option<Shard> {
+        let name = path.file_name()?.to_str()?.strip_suffix(SHARD)?;
+        let (name, count) = name.rsplit_once("-of-")?;
+        let (stem, number) = name.rsplit_once('-')?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(number) || !is_number(count) || number.len() != count.len() {
+            return None;
+        }
+        Some(Shard {
+            directory: path.parent()?.to_owned(),
+            stem: stem.to_owned(),
+            width: count.len(),
+            number: number.parse().ok()?,
+            count: count.parse().ok().filter(|count| *count > 0)?,
+        })
+    }
+
+    pub fn has_index(&self) -> bool {
+        self.directory.join(format!("{}{INDEX}", self.stem)).is_file()
+    }
+
+    fn is_of(&self, other: &Shard) -> bool {
+        let whole = |shard: &Shard| (shard.directory.clone(), shard.stem.clone(), shard.count, shard.width);
+        whole(self) == whole(other)
+    }
+
+    fn name(&self, number: u64) -> String {
+        let Shard { stem, count, width, .. } = self;
+        format!("{stem}-{number:0width$}-of-{count:0width$}{SHARD}")
+    }
+
+    /// The first shard that is not there.
+    pub fn missing(&self) -> Option<String> {
+        let is_there = |number: u64| self.directory.join(self.name(number)).is_file();
+        let first = u64::from(self.number != 0 && !is_there(0));
+        let last = (first + self.count.min(MAX_SHARDS)).saturating_sub(1);
+        (first..=last).find(|number| !is_there(*number)).map(|number| self.name(number))
+    }
+}
+
+/// Are these all of the shards of one model?
+pub fn are_one<'p>(files: impl Iterator<Item = &'p Path>) -> bool {
+    let Some(shards) = files.map(Shard::of).collect::<Option<Vec<Shard>>>() else { return false };
+    let mut numbers: Vec<u64> = shards.iter().map(|shard| shard.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let is_one = shards.first().is_some_and(|first| {
+        shards.iter().all(|shard| shard.is_of(first)) && numbers.len() as u64 == first.count
+    });
+    is_one && numbers.len() == shards.len()
+}
+
+/// What is wrong with a directory in which a model has shards that are not all there.
+pub fn incomplete(directory: &Path) -> Option<String> {
+    let entries = directory.read_dir().ok()?.flatten();
+    let shard =
+        entries.filter_map(|entry| Shard::of(&entry.path())).find(|shard| shard.missing().is_some())?;
+    let (stem, count, missing) = (&shard.stem, shard.count, shard.missing()?);
+    Some(format!(
+        "the model {stem} has {count} files, of which {missing} is not here (those that are here can be opened one by one)"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_shards() {
+        let shard = Shard::of(Path::new("d/a-b-00002-of-00003.safetensors")).unwrap();
+        assert_eq!((shard.stem.as_str(), shard.number, shard.count), ("a-b", 2, 3));
+        assert_eq!(shard.name(1), "a-b-00001-of-00003.safetensors");
+        for name in [
+            "model.safetensors",
+            "m-1-of-02.safetensors",
+            "m-+1-of-02.safetensors",
+            "m-of-02.safetensors",
+            "m-01-of-00.safetensors",
+            "m-01-of-02.bin",
+        ] {
+            assert_eq!(Shard::of(Path::new(name)), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn all_shards_of_one_model_are_one() {
+        let are = |names: &[&str]| {
+            let paths: Vec<PathBuf> = names.iter().map(|name| format!("{name}.safetensors").into()).collect();
+            are_one(paths.iter().map(PathBuf::as_path))
+        };
+        assert!(are(&["m-02-of-02", "m-01-of-02"]) && are(&["m-00-of-02", "m-01-of-02"]));
+        assert!(!are(&["m-01-of-03", "m-02-of-03"]) && !are(&["m-01-of-02", "n-02-of-02"]));
+        assert!(!are(&["m-01-of-02", "m-01-of-02"]) && !are(&["a", "b"]) && !are(&[]));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str| std::fs::write(dir.path().join(name), "").unwrap();
+        write("m-00001-of-00002.safetensors");
+        let said = incomplete(dir.path()).unwrap();
+        assert!(said.contains("m-00002-of-00002.safetensors is not here"), "{said}");
+        write("m-00002-of-00002.safetensors");
+        assert_eq!(incomplete(dir.path()), None);
+    }
+}

@@ -1,0 +1,217 @@
+//! Writing a file, as the reference does: little-endian, in C order, those with the largest elements first, so that each
+//! tensor begins at a multiple of its element's size. The header keeps the order in which they came.
+
+use std::collections::HashSet;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::dtype::{Type, U8};
+use super::header::{LENGTH, MAX_HEADER, need};
+use super::json::{METADATA, Pairs, parse};
+use crate::array::{Array, Cell, Endian, Record};
+use crate::error::Place;
+use crate::format::Compression;
+use crate::format::target::input::{Exactly, swapped};
+use crate::format::target::output::{self, Output, Piece};
+use crate::format::target::{NewDataset, NewFile, What};
+use crate::yaml::{self, Node};
+use crate::{Error, Result};
+
+pub struct Writer {
+    path: PathBuf,
+    output: Output,
+    names: HashSet<String>,
+    tensors: Vec<Tensor>,
+    metadata: Vec<(String, String)>,
+}
+
+/// A tensor whose data is in the file.
+struct Tensor {
+    name: String,
+    form: Form,
+    /// Where its data was put, and how long it is.
+    start: u64,
+    len: u64,
+}
+
+/// What the header is to say of a tensor.
+struct Form {
+    of: &'static Type,
+    /// None: as many bytes as there are.
+    shape: Option<Vec<u64>>,
+    /// Bytes that change places with the byte order.
+    swapped: usize,
+}
+
+impl Writer {
+    pub fn create(path: &Path, force: bool) -> Result<Writer> {
+        let output = Output::create(path, force).map_err(|cause| Error::write(Place::file(path), cause))?;
+        let (names, tensors, metadata) = (HashSet::new(), Vec::new(), Vec::new());
+        Ok(Writer { path: path.to_owned(), output, names, tensors, metadata })
+    }
+
+    /// Copies the data behind that of the others; what fails leaves no trace.
+    fn store(&mut self, name: &str, form: Form, data: &mut dyn Read) -> io::Result<()> {
+        let (start, mut file) = (self.output.len, self.output.file());
+        file.seek(SeekFrom::Start(start))?;
+        match &form.shape {
+            Some(shape) => {
+                let need = need(form.of, shape).map_err(io::Error::other)?;
+                swapped(form.swapped, &mut Exactly::new(data, need), &mut file)?;
+            }
+            None => drop(io::copy(data, &mut file)?),
+        }
+        let len = file.stream_position()? - start;
+        self.output.len += len;
+        self.names.insert(name.to_owned());
+        self.tensors.push(Tensor { name: name.to_owned(), form, start, len });
+        Ok(())
+    }
+
+    fn header(&self, places: &[u64]) -> Vec<u8> {
+        let mut pairs = Map::new();
+        if !self.metadata.is_empty() {
+            let texts = self.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+            pairs.insert(METADATA.into(), Value::Object(texts.collect()));
+        }
+        for (Tensor { name, form, len, .. }, at) in self.tensors.iter().zip(places) {
+            let shape = form.shape.clone().unwrap_or_else(|| vec![*len]);
+            let said = json!({ "dtype": form.of.name, "shape": shape, "data_offsets": [at, at + len] });
+            pairs.insert(name.clone(), said);
+        }
+        Value::Object(pairs).to_string().into_bytes()
+    }
+
+    /// Pairs of texts, of which each key counts once.
+    fn keep(&mut self, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let mut text = Vec::new();
+        data.take(MAX_HEADER).read_to_end(&mut text)?;
+        let mut notes = Vec::new();
+        for (key, value) in texts(&text)? {
+            match self.metadata.iter().find(|(own, _)| *own == key) {
+                Some((_, own)) if *own == value => {}
+                Some(_) => notes.push(format!("its key {key:?} is left out: another file has another value")),
+                None => self.metadata.push((key, value)),
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// What an object says, as JSON or YAML.
+fn texts(text: &[u8]) -> io::Result<Vec<(String, String)>> {
+    if let Ok(Pairs(pairs)) = parse(text) {
+        return Ok(pairs);
+    }
+    let refused =
+        || io::Error::other(format!("{METADATA} has to be an object (JSON or YAML) whose values are texts"));
+    let text = std::str::from_utf8(text).map_err(|_| refused())?;
+    let node = yaml::value_to_write(text).map_err(|_| refused())?;
+    let pairs = node.as_map().ok_or_else(refused)?;
+    let texts = pairs.iter().map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())));
+    texts.collect::<Option<_>>().ok_or_else(refused)
+}
+
+impl Form {
+    /// The error says why there is none. `said` is what another header said of the same bytes.
+    fn of(what: What<'_>, said: Option<&Node>, notes: &mut Vec<String>) -> Result<Form, String> {
+        match what {
+            What::Array(array) => Form::of_array(array, said),
+            What::Bytes | What::Text => Ok(said.and_then(Form::said).unwrap_or_else(|| {
+                notes.push("it is written as an array of uint8".into());
+                Form { of: U8, shape: None, swapped: 0 }
+            })),
+            What::Object | What::Table(_) => {
+                Err("a safetensors file holds arrays, and this is none: leave it out, or write a .rab file"
+                    .into())
+            }
+        }
+    }
+
+    fn of_array(array: &Array, said: Option<&Node>) -> Result<Form, String> {
+        let element = array.dtype.element;
+        let is_void = |record: &Record| matches!(record.cell(), Some(Cell::Void(_)));
+        let is_bytes = element.name().is_none() && array.record.as_deref().is_none_or(is_void);
+        let same = |form: &Form| form.of.element.is_some_and(|own| own.size == element.size);
+        let said = || said.filter(|_| is_bytes).and_then(Form::said).filter(same).map(|form| form.of);
+        let of = Type::of(element).or_else(said).ok_or_else(|| {
+            let shown = element.name().map_or_else(|| array.numpy_type(), str::to_owned);
+            format!("its type {shown} is none that safetensors has: convert it first, as with a.astype(\"float32\")")
+        })?;
+        let is_big = array.dtype.endian == Endian::Big;
+        let swapped = if is_big { element.swapped() as usize } else { 0 };
+        Ok(Form { of, shape: Some(array.shape.to_vec()), swapped })
+    }
+
+    /// What a header, or a sidecar of a mount, said.
+    fn said(node: &Node) -> Option<Form> {
+        let of = Type::named(node.get("dtype")?.as_str()?)?;
+        let Node::Seq(sizes) = node.get("shape")? else { return None };
+        let shape = sizes.iter().map(|size| size.as_u64()).collect::<Option<_>>()?;
+        Some(Form { of, shape: Some(shape), swapped: 0 })
+    }
+}
+
+impl NewFile for Writer {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
+        let is_metadata =
+            name.strip_prefix(METADATA).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if is_metadata && !matches!(dataset.what, What::Array(_) | What::Table(_)) {
+            return self.keep(data);
+        }
+        if name == METADATA {
+            return Err(io::Error::other("no array can be called so: it is the name of the metadata"));
+        }
+        if self.names.contains(name) {
+            return Err(io::Error::other("there is a dataset of this name already"));
+        }
+        let mut notes = Vec::new();
+        let form =
+            Form::of(dataset.what, dataset.origin.or(dataset.facts), &mut notes).map_err(io::Error::other)?;
+        self.store(name, form, data)?;
+        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
+            notes.push("its metadata is left out".into());
+        }
+        if dataset.compression.is_some_and(|asked| asked != Compression::None) {
+            notes.push("it is not compressed".into());
+        }
+        Ok(notes)
+    }
+
+    fn close(self) -> io::Result<()> {
+        let mut order: Vec<usize> = (0..self.tensors.len()).collect();
+        let bits = |number: &usize| self.tensors.get(*number).map_or(0, |tensor| tensor.form.of.bits.max(8));
+        order.sort_by_key(|number| std::cmp::Reverse(bits(number)));
+        let (mut places, mut pieces) = (vec![0; order.len()], Vec::<Piece<'_>>::new());
+        let mut at = 0;
+        for number in order {
+            let Some(Tensor { start, len, .. }) = self.tensors.get(number) else { continue };
+            if let Some(place) = places.get_mut(number) {
+                *place = at;
+            }
+            match pieces.last_mut() {
+                Some(last) if last.start + last.len == *start => last.len += len,
+                _ => pieces.push(Piece { from: None, start: *start, len: *len, at }),
+            }
+            at += len;
+        }
+        let text = self.header(&places);
+        let room = output::room(LENGTH + text.len() as u64, at, LENGTH);
+        let length = room - LENGTH;
+        if length > MAX_HEADER {
+            let problem =
+                format!("its header would take {length} bytes, {MAX_HEADER} (100 MB) are the limit");
+            return Err(io::Error::other(problem));
+        }
+        let mut header = [&length.to_le_bytes()[..], &text].concat();
+        header.resize(usize::try_from(room).unwrap_or(header.len()), b' ');
+        self.output.assemble(&pieces, &mut header.as_slice(), room)?.replace()
+    }
+}

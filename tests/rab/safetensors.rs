@@ -1,0 +1,158 @@
+//! The verbs on safetensors files, held against the reference package.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::kit::{python, scratch};
+use crate::{RAB, good, rab};
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/safetensors").join(name)
+}
+
+fn same(a: &Path, b: &Path) -> String {
+    python(&[&"check_safetensors.py", &"same", &a, &b]).trim().to_owned()
+}
+
+#[test]
+fn headers_are_read_where_the_reference_reads_them() {
+    let dir = scratch();
+    assert_eq!(python(&[&"check_safetensors.py", &"rules", &RAB, &dir.path()]).trim(), "47");
+}
+
+#[test]
+fn what_is_written_is_what_was_read() {
+    let dir = scratch();
+    for name in ["types.safetensors", "float4.safetensors", "no_tensors.safetensors"] {
+        let (out, folder, packed) =
+            (dir.path().join(name), dir.path().join("d"), dir.path().join("p.safetensors"));
+        let said = rab(&[&"convert", &sample(name), &out]);
+        assert!(
+            said.code == 0 && said.err.contains("float4_e2m1fn") == name.starts_with("float4"),
+            "{said:?}"
+        );
+        let count = same(&sample(name), &out);
+        assert_eq!(good(&[&"ls", &sample(name)]), good(&[&"ls", &out]), "the order is kept");
+        if count != "0" {
+            good(&[&"unpack", &sample(name), &folder]);
+            good(&[&"pack", &packed, &folder]);
+            assert_eq!(same(&sample(name), &packed), count);
+            fs::remove_dir_all(&folder).unwrap();
+            fs::remove_file(&packed).unwrap();
+        }
+    }
+    let whole = dir.path().join("whole.safetensors");
+    good(&[&"convert", &sample("sharded"), &whole]);
+    assert_eq!(good(&[&"diff", &sample("sharded"), &whole]), "");
+    assert_eq!(good(&[&"cat", &whole, &"__metadata__"]), "{\n  \"format\": \"pt\"\n}\n");
+}
+
+#[test]
+fn metadata_goes_through_other_formats() {
+    let dir = scratch();
+    let (rab, back) = (dir.path().join("x.rab"), dir.path().join("x.safetensors"));
+    let names: Vec<String> =
+        good(&[&"ls", &sample("types.safetensors")]).lines().map(str::to_owned).collect();
+    let plain: Vec<&String> =
+        names.iter().filter(|name| name.ends_with("loat32/3d") || *name == "__metadata__").collect();
+    assert_eq!(plain.len(), 2);
+    good(&[&"convert", &sample("types.safetensors"), &rab, plain[0], plain[1]]);
+    good(&[&"convert", &rab, &back]);
+    let text = |file: &Path| good(&[&"cat", &file, &"__metadata__"]);
+    assert_eq!(text(&back), text(&sample("types.safetensors")));
+    // As YAML too.
+    fs::write(dir.path().join("__metadata__"), "format: np\nnote: 'yes'\n").unwrap();
+    good(&[&"pack", &"-f", &back, &dir.path().join("__metadata__")]);
+    assert_eq!(text(&back), "{\n  \"format\": \"np\",\n  \"note\": \"yes\"\n}\n");
+    fs::write(dir.path().join("__metadata__"), "steps: 7\n").unwrap();
+    let said = self::rab(&[&"pack", &"-f", &back, &dir.path().join("__metadata__")]);
+    assert!(said.code == 1 && said.err.contains("whose values are texts"), "{said:?}");
+}
+
+#[test]
+fn what_it_cannot_hold_is_refused_or_named() {
+    let dir = scratch();
+    let out = dir.path().join("x.safetensors");
+    let script = "import sys, numpy as np; np.savez(sys.argv[1], a=np.zeros(3, 'c16'), b=np.arange(6, dtype='>i4').reshape(2, 3).T)";
+    let npz = dir.path().join("x.npz");
+    python(&[&"-c", &script, &npz]);
+    let said = rab(&[&"convert", &npz, &out]);
+    assert!(
+        said.code == 1 && said.err.contains("its type complex128 is none that safetensors has"),
+        "{said:?}"
+    );
+    assert!(!out.exists());
+    // Big-endian and in F order.
+    good(&[&"convert", &npz, &out, &"b"]);
+    assert_eq!(good(&[&"get", &out, &"b"]), "[[0 3]\n [1 4]\n [2 5]]\n");
+    let readme = sample("../rab/readme.rab");
+    let said = rab(&[&"convert", &"-f", &readme, &out]);
+    assert!(
+        said.code == 1 && said.err.contains("a safetensors file holds arrays, and this is none"),
+        "{said:?}"
+    );
+    let said = rab(&[&"convert", &"-f", &readme, &out, &"Some text"]);
+    assert!(said.code == 0 && said.err.contains("it is written as an array of uint8"), "{said:?}");
+    assert_eq!(good(&[&"cat", &out, &"Some text"]), good(&[&"cat", &readme, &"Some text"]));
+}
+
+#[test]
+fn numbers_of_few_bits() {
+    let dir = scratch();
+    let script = "import sys, numpy as np, ml_dtypes as m, safetensors.numpy as s\n\
+        s.save_file({n: np.array([1.5, -0.25, 24], 'f4').astype(getattr(m, n)) for n in ('float8_e4m3fn', 'bfloat16')}, sys.argv[1])";
+    let file = dir.path().join("x.safetensors");
+    python(&[&"-c", &script, &file]);
+    for name in ["float8_e4m3fn", "bfloat16"] {
+        assert_eq!(good(&[&"get", &file, &name]), "[ 1.5  -0.25 24.  ]\n");
+        assert_eq!(good(&[&"get", &"--json", &file, &format!("{name}[1]")]), "-0.25\n");
+        let info = good(&[&"info", &"--stats", &file, &name]);
+        assert!(info.contains("min: -0.25") && info.contains("max: 24"), "{info}");
+    }
+    let said = rab(&[&"get", &sample("float4.safetensors"), &"packed"]);
+    assert!(said.code == 1 && said.err.contains("its elements have 4 bits"), "{said:?}");
+}
+
+#[test]
+fn references_lead_to_the_shards() {
+    let said = rab(&[&"refs", &sample("sharded/model.safetensors.index.json")]);
+    assert!(said.code == 0 && said.err.contains("no arrays: \"__metadata__\""), "{said:?}");
+    let refs: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let chunk = &refs["refs"]["layers.2.weight/0.0"];
+    assert!(chunk[0].as_str().unwrap().ends_with("/model-00002-of-00002.safetensors"), "{chunk}");
+    let bytes = fs::read(chunk[0].as_str().unwrap()).unwrap();
+    let start = chunk[1].as_u64().unwrap() as usize;
+    let raw =
+        std::process::Command::new(RAB).arg("cat").arg(sample("sharded")).arg("layers.2.weight").output();
+    assert_eq!(bytes[start..start + 48], raw.unwrap().stdout[..]);
+}
+
+#[test]
+fn an_index_that_does_not_fit_its_files() {
+    let dir = scratch();
+    let (index, shard) = (dir.path().join("m.safetensors.index.json"), "model-00001-of-00002.safetensors");
+    fs::copy(sample("sharded").join(shard), dir.path().join(shard)).unwrap();
+    let outside = format!("../{}/{shard}", dir.path().file_name().unwrap().to_str().unwrap());
+    for (map, code, fragment) in [
+        (format!("{{\"layers.0.weight\":\"{shard}\"}}"), 0, ""),
+        (format!("{{\"layers.0.weight\":\"{outside}\"}}"), 0, ""),
+        (format!("{{\"layers.9.weight\":\"{shard}\"}}"), 12, "which has no tensor of that name"),
+        (
+            "{\"a\":\"gone.safetensors\"}".into(),
+            10,
+            "it names the file \"gone.safetensors\", which cannot be read",
+        ),
+        ("{\"a\":\"/etc/hostname\"}".into(), 10, "outside of the container's directory"),
+        ("{\"a\":7}".into(), 12, "at byte 19: the index is not as it has to be"),
+        ("{\"a\":\"x\",\"a\":\"y\"}".into(), 12, "the key \"a\" is there twice"),
+    ] {
+        fs::write(&index, format!("{{\"weight_map\":{map}}}")).unwrap();
+        let said = rab(&[&"ls", &index]);
+        assert!(said.code == code && said.err.contains(fragment), "{map}: {said:?}");
+    }
+    let said = rab(&[&"ls", &dir.path()]);
+    assert!(said.code == 12, "{said:?}");
+    fs::remove_file(&index).unwrap();
+    let said = rab(&[&"ls", &dir.path()]);
+    assert!(said.code == 1 && said.err.contains("model-00002-of-00002.safetensors is not here"), "{said:?}");
+}
