@@ -26,7 +26,7 @@ pub use any::AnyArray;
 pub(crate) use any::to_native;
 pub(crate) use cells::{to_utf8, trimmed};
 pub(crate) use columns::select;
-pub use float8::Float8;
+pub use float8::{E4m3fn, E4m3fnuz, E5m2, E5m2fnuz, E8m0fnu, Float8};
 pub(crate) use index::Span;
 pub use index::{Slab, Term, indexed, is_index, quoted, terms};
 pub(crate) use meaning::Meaning;

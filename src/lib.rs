@@ -72,8 +72,8 @@ mod yaml;
 
 pub use archive::{Archive, Checked, ColumnValues, Dataset, Extreme, Stats};
 pub use array::{
-    AnyArray, Array, Cell as RecordCell, Dtype, Element, Endian, Field, Kind, Opaque, Order, Record, Scalar,
-    Slab, Width,
+    AnyArray, Array, Cell as RecordCell, Dtype, E4m3fn, E4m3fnuz, E5m2, E5m2fnuz, E8m0fnu, Element, Endian,
+    Field, Float8, Kind, Opaque, Order, Record, Scalar, Slab, Width,
 };
 pub use content::Reader;
 pub use error::{Error, Result};
