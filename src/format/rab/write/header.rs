@@ -186,7 +186,7 @@ pub fn assemble(
 ) -> io::Result<Temporary> {
     let room = output::room(FIXED + text_len, output::data_len(pieces), 1);
     let len = u32::try_from(room - FIXED).map_err(|_| too_long(room - FIXED, u32::MAX.into()))?;
-    let fixed = [&super::super::MAGIC[..], &len.to_le_bytes()].concat();
+    let fixed = [super::super::MAGIC, &len.to_le_bytes()[..]].concat();
     output.assemble(pieces, &mut fixed.chain(text.take(text_len)).chain(io::repeat(b'\n')), room)
 }
 
