@@ -9,6 +9,7 @@ mod hyperslab;
 mod late;
 mod lines;
 mod window;
+mod zipped;
 
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
@@ -21,6 +22,7 @@ pub use hyperslab::hyperslab;
 pub use late::late;
 pub use lines::{Lines, Rows};
 pub use window::Window;
+pub use zipped::zipped;
 
 use crate::codec::{Pass, Stream};
 pub use crate::codec::{Units, in_pieces};

@@ -11,7 +11,7 @@ use std::fmt::Display;
 pub use descr::descr;
 pub use literal::{Literal, parse as parse_literal};
 pub use plain::{Refused, parse};
-pub use read::{FIXED, Header, Problem};
+pub use read::{FIXED, Header, MAGIC, OBJECTS, Problem};
 
 use super::{Array, Order};
 

@@ -7,13 +7,17 @@
 //!         N       a Python mapping of descr, fortran_order and shape; Latin-1, from version 3 on UTF-8
 //! ```
 
-use super::super::Order;
+use super::super::{Array, Order};
 use super::descr::{Descr, descr};
 use super::literal::{self, Literal};
+use crate::yaml::Node;
 
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// So much is needed to tell how long the header is.
 pub const FIXED: usize = 12;
+/// Why nothing is read of objects.
+pub const OBJECTS: &str = "it holds Python objects (a pickle), which are not read: np.load(..., allow_pickle=True) \
+    reads them, and runs whatever code they bring";
 /// The longest text of a header that is read.
 const LONGEST: usize = 1 << 20;
 
@@ -72,6 +76,39 @@ impl Header {
             return Some(0);
         }
         self.shape.iter().try_fold(self.descr.size, |product, size| product.checked_mul(*size))
+    }
+}
+
+impl Header {
+    /// The array, where its elements can be in one.
+    pub fn array(&self) -> Option<Array> {
+        self.descr.array(&self.shape, self.order)
+    }
+
+    /// What its elements are called.
+    pub fn kind(&self) -> &str {
+        let name = self.array().and_then(|array| array.dtype.element.name());
+        let is_structure = self.descr.text.starts_with('[');
+        name.unwrap_or(if is_structure { "structure" } else { &self.descr.text })
+    }
+
+    /// Do all elements take `have` bytes? The error says why not.
+    pub fn fits(&self, have: u64) -> Result<(), String> {
+        match self.byte_len() {
+            Some(need) if need == have => Ok(()),
+            Some(need) => Err(format!("it has {have} bytes of elements, its description needs {need}")),
+            None => Err("its shape does not fit into 64 bits".into()),
+        }
+    }
+
+    /// What sidecars say of it beside type and shape.
+    pub fn node(&self) -> Node {
+        let Header { version: [major, minor], len, descr, .. } = self;
+        Node::map([
+            ("version", Node::text(&format!("{major}.{minor}"))),
+            ("headerLength", Node::int(*len)),
+            ("itemSize", Node::int(descr.size)),
+        ])
     }
 }
 

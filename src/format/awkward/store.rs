@@ -15,7 +15,7 @@ use super::graph::{Blob, Codec};
 use super::lengths::Lengths;
 use crate::codec::zip::{self, Fault, Window};
 use crate::codec::{Described, Engine, Lz4, Stream, Streams, Walk, Xz, crc32};
-use crate::content::{AsSource, Content};
+use crate::content::{AsSource, Content, zipped};
 use crate::error::Place;
 use crate::source::Source;
 use crate::tree::Size;
@@ -294,15 +294,7 @@ impl Store {
                 return Ok(Content::Broken { claimed: self.believed(record), error: fault.error(place) });
             }
         };
-        if !record.is_deflated() {
-            return Ok(Content::Stored { source: self.source.clone(), range });
-        }
-        if record.len == 0 {
-            return Ok(Content::Inline(Arc::default()));
-        }
-        let (wrapper, expected) = (Some(record.wrapper()), Some(record.len));
-        let described = || Ok(Described { stored: range, wrapper, expected, place });
-        self.deflated.get_or_make(number as u32, described).map(Content::Decoded)
+        zipped(&self.source, &self.deflated, (number as u32, record), range, || place)
     }
 
     /// The first `need` bytes of a blob, decompressed. It is damaged if they are all not there, and if it is compressed

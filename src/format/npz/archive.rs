@@ -11,10 +11,11 @@ use parking_lot::Mutex;
 use super::super::Context;
 use super::member::{self, Body, Member, Record};
 use super::sidecar;
+use crate::array::npy::Header;
 use crate::array::numpy;
 use crate::codec::zip::Fault;
-use crate::codec::{Described, Engine, Stream, Streams};
-use crate::content::Content;
+use crate::codec::{Engine, Streams};
+use crate::content::{Content, zipped};
 use crate::error::Place;
 use crate::source::Source;
 use crate::tree::{Abilities, Checksum, Datasets, Description, NameList, Sidecars, Size};
@@ -116,26 +117,13 @@ impl Archive {
         self.lengths.get(number as usize)?.get().copied()
     }
 
-    fn stream(&self, number: u32, record: &Record, member: &Member) -> Result<Arc<Stream>> {
-        self.streams.get_or_make(number, || {
-            let (stored, wrapper) = (member.stored.clone(), Some(record.wrapper()));
-            Ok(Described { stored, wrapper, expected: Some(record.len), place: self.place(number) })
-        })
+    /// All data of the member.
+    fn whole(&self, number: u32, record: &Record, member: &Member) -> Result<Content> {
+        zipped(&self.source, &self.streams, (number, record), member.stored.clone(), || self.place(number))
     }
 
     fn elements(&self, number: u32, record: &Record, member: &Member, body: &Body) -> Result<Content> {
-        let skip = body.skip();
-        Ok(match record.is_deflated() {
-            false => {
-                let range = member.stored.start + skip..member.stored.end;
-                Content::Stored { source: self.source.clone(), range }
-            }
-            true if record.len == 0 => Content::Inline(Arc::default()),
-            true => {
-                let whole = Content::Decoded(self.stream(number, record, member)?);
-                Content::Part { whole: Arc::new(whole), range: skip..record.len }
-            }
-        })
+        Ok(self.whole(number, record, member)?.part(body.skip()..record.len))
     }
 
     fn build_sidecar(&self, number: u32, file_name: &[u8]) -> Result<String> {
@@ -183,15 +171,11 @@ impl Datasets for Archive {
             Err(fault) => (None, Some(fault)),
         };
         let npy = body.and_then(|body| body.npy.as_ref());
-        let array = npy.and_then(|header| header.descr.array(&header.shape, header.order));
-        let element = array.as_ref().and_then(|array| array.dtype.element.name());
         let is_opaque = fault.is_some_and(|fault| fault.is_unsupported) && record.is_readable();
-        let kind = match (element, npy, fault) {
-            (Some(name), ..) => name,
-            (_, Some(header), _) if header.descr.text.starts_with('[') => "structure",
-            (_, Some(header), _) => &header.descr.text,
-            _ if is_opaque => "pickle",
-            _ => "bytes",
+        let kind = match npy {
+            Some(header) => header.kind(),
+            None if is_opaque => "pickle",
+            None => "bytes",
         };
         let is_plain = record.compression().is_none();
         let skip = body.filter(|_| is_plain).map_or(0, Body::skip);
@@ -201,7 +185,7 @@ impl Datasets for Archive {
             value: format!("{:08x}", record.crc),
         });
         Ok(Description {
-            array,
+            array: npy.and_then(Header::array),
             compression: record.compression(),
             stored: Some(member.stored.start + skip..member.stored.end),
             decoded_len: body.map(|body| record.len - body.skip()),
@@ -223,7 +207,7 @@ impl Datasets for Archive {
         if !record.is_deflated() || !record.is_readable() || member.stored.is_empty() {
             return Ok(Content::Stored { source: self.source.clone(), range: member.stored.clone() });
         }
-        self.stream(number, record, &member).map(Content::Decoded)
+        self.whole(number, record, &member)
     }
 
     fn abilities(&self) -> Abilities<'_> {

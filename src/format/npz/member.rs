@@ -4,7 +4,7 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use crate::array::npy::{FIXED, Header, Problem};
+use crate::array::npy::{FIXED, Header, OBJECTS, Problem};
 use crate::codec::zip::{self, Fault, Window};
 use crate::codec::{Engine, prefix};
 use crate::error::Place;
@@ -106,14 +106,8 @@ fn npy(
 
 fn fits(record: &Record, header: Header) -> Result<Body, Fault> {
     if header.descr.has_objects {
-        return Err(Fault::unsupported(
-            "it holds Python objects (a pickle), which are not read: np.load(..., allow_pickle=True) reads them, and runs whatever code they bring",
-        ));
+        return Err(Fault::unsupported(OBJECTS));
     }
-    let have = record.len.saturating_sub(header.len);
-    match header.byte_len() {
-        Some(need) if need == have => Ok(Body { npy: Some(header) }),
-        Some(need) => Err(format!("it has {have} bytes of elements, its description needs {need}").into()),
-        None => Err("its shape does not fit into 64 bits".into()),
-    }
+    header.fits(record.len.saturating_sub(header.len))?;
+    Ok(Body { npy: Some(header) })
 }

@@ -16,17 +16,8 @@ pub fn zip(record: &Record, name: &str, body: Option<&Body>) -> Node {
         ("size", Node::int(record.len)),
         ("crc32", Node::text(&format!("{:08x}", record.crc))),
     ];
-    let npy = body.and_then(|body| body.npy.as_ref()).map(|header| ("npy", npy(header)));
+    let npy = body.and_then(|body| body.npy.as_ref()).map(|header| ("npy", header.node()));
     Node::map(fixed.into_iter().chain(npy))
-}
-
-fn npy(header: &Header) -> Node {
-    let Header { version: [major, minor], len, descr, .. } = header;
-    Node::map([
-        ("version", Node::text(&format!("{major}.{minor}"))),
-        ("headerLength", Node::int(*len)),
-        ("itemSize", Node::int(descr.size)),
-    ])
 }
 
 /// Of the member with this number and name the bytes of the sidecar file but for those of the file's name: in the parts around it for an array.
