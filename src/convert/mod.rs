@@ -3,31 +3,29 @@
 //! Nothing is at the new path before all of it is there; a damaged dataset ends it. What is not there at all, or not read
 //! here, is told and left out.
 
-mod npy;
-
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::archive::{Archive, Meter};
 use crate::array::{Array, Order};
-use crate::content::{Content, Reader};
+use crate::content::Reader;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::target::input::Utf8;
 use crate::format::target::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::pack::transpose;
-use crate::source::FileSource;
 use crate::tree::{Description, Rewrite, naming};
-use crate::yaml::{Node, Text};
+use crate::yaml::Text;
 use crate::{Error, Result};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// What the only dataset is called; None: as it was.
+    pub name: Option<Text>,
     /// For all datasets; None: those that are compressed already.
     pub compression: Option<Compression>,
     /// Threads that compress.
@@ -63,11 +61,11 @@ pub fn convert(
     archive: &Archive,
     numbers: &[usize],
     out: &Path,
-    options: Options,
+    options: &Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
     let is_same_format = target::format_of(out) == Some(archive.format());
-    if let Some(rewriter) = archive.rewriter().filter(|_| is_same_format) {
+    if let Some(rewriter) = archive.rewriter().filter(|_| is_same_format && options.name.is_none()) {
         let is_whole = numbers.iter().collect::<HashSet<_>>().len() == archive.len();
         rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch)?;
         return wrong(archive, &rewriter.kept(numbers), watch);
@@ -107,7 +105,7 @@ pub fn convert(
         let compression = options.compression.or(was_compressed.then_some(Compression::Zlib(LEVEL)));
         let origin = is_same_format.then_some(&*described.codec);
         let mut new_dataset = NewDataset {
-            name: &described.name,
+            name: options.name.as_ref().unwrap_or(&described.name),
             metadata: &described.metadata,
             what,
             compression,
@@ -156,7 +154,7 @@ fn rewrite(
     rewriter: &dyn Rewrite,
     only: Option<&[usize]>,
     out: &Path,
-    options: Options,
+    options: &Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
     may_create(out, options, &|device, inode| archive.has_file(device, inode))?;
@@ -182,37 +180,6 @@ fn rewrite(
     Ok(())
 }
 
-/// Writes the array of a .npy file to `out`, as a dataset called `name`.
-pub fn convert_npy(file: &Path, name: &str, out: &Path, options: Options, watch: &Watch<'_>) -> Result<()> {
-    let source = Arc::new(FileSource::open(file)?);
-    let (array, range) = npy::read(&*source)?;
-    let mut new = create(out, options, &|device, inode| source.file_id() == (device, inode))?;
-    let stored = range.end - range.start;
-    let content = Input {
-        reader: Content::Stored { source, range }.reader()?,
-        meter: Meter::new(stored, Some(stored), watch.passed),
-        stop: watch.stop,
-        failed: None,
-    };
-    let compression = options.compression;
-    let order = target::order_of(out);
-    let (ordered, turned) =
-        (in_order(&array, order), order.and_then(|order| transpose::needed(&array, order)));
-    let (name, what) = (Text::from(name), What::Array(&ordered));
-    let dataset =
-        NewDataset { name: &name, metadata: &Node::Null, what, compression, origin: None, facts: None };
-    match &turned {
-        Some(stored) => add_turned(&mut *new, &dataset, (stored, content), (file, out), watch)?,
-        None => drop(add(&mut *new, &dataset, content, file, watch)?),
-    }
-    new.finish()
-}
-
-/// Is this the name of a .npy file?
-pub fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
-}
-
 fn what(described: &Description) -> What<'_> {
     match (&described.array, &described.table, described.kind.as_str()) {
         (Some(array), ..) => What::Array(array),
@@ -226,17 +193,14 @@ fn what(described: &Description) -> What<'_> {
 /// `is_input` tells by device and inode number.
 fn create(
     out: &Path,
-    options: Options,
+    options: &Options,
     is_input: &dyn Fn(u64, u64) -> bool,
 ) -> Result<Box<dyn NewContainer>> {
     may_create(out, options, is_input)?;
-    match is_npy(out) {
-        true => Ok(Box::new(npy::NewArray::create(out, options.force)?)),
-        false => target::create(out, &WriteOptions { jobs: options.jobs, force: options.force }),
-    }
+    target::create(out, &WriteOptions { jobs: options.jobs, force: options.force })
 }
 
-fn may_create(out: &Path, options: Options, is_input: &dyn Fn(u64, u64) -> bool) -> Result<()> {
+fn may_create(out: &Path, options: &Options, is_input: &dyn Fn(u64, u64) -> bool) -> Result<()> {
     let refused = |problem: &str| format!("{}: {problem}", out.display());
     if let Ok(there) = fs::metadata(out) {
         if is_input(there.dev(), there.ino()) {

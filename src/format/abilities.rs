@@ -67,6 +67,11 @@ pub trait WriteFormat: Sync {
         None
     }
 
+    /// Is a container always one array, and nothing else? Of others the only array is then meant.
+    fn holds_only_one_array(&self) -> bool {
+        false
+    }
+
     /// A new container at `path`.
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>>;
 }

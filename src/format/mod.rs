@@ -6,6 +6,7 @@ mod abilities;
 mod awkward;
 mod container;
 pub mod ffrecord;
+mod npy;
 mod npz;
 mod onda;
 mod rab;
@@ -119,6 +120,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &onda::Onda,
     &awkward::Awkward,
     &safetensors::Safetensors,
+    &npy::Npy,
 ];
 
 /// How many first bytes a format is told by.
@@ -191,18 +193,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.name())
 }
 
+/// All of them, for messages and help.
+pub fn known() -> String {
+    let mut names: Vec<&str> = names().collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    names.join(", ")
+}
+
 /// A format by what users call it.
 pub fn named(name: &str) -> Result<&'static dyn Format> {
     let found = FORMATS.iter().find(|format| format.name().eq_ignore_ascii_case(name)).copied();
-    found.ok_or_else(|| {
-        let known = FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
-        Error::Usage(format!("{name:?} is no format that is known: {known}"))
-    })
+    found.ok_or_else(|| Error::Usage(format!("{name:?} is no format that is known: {}", known())))
 }
 
 fn not_a_container(path: &Path, head: &[u8]) -> Error {
     let head = &head[..head.len().min(16)];
-    let known = FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+    let known = known();
     let found = if head.is_empty() {
         format!("it is empty (known are: {known})")
     } else {
@@ -218,7 +224,6 @@ fn not_a_container(path: &Path, head: &[u8]) -> Error {
 fn looks_like(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-        (b"\x93NUMPY", "a numpy .npy file"),
         (b"PK\x03\x04", "a ZIP file"),
         (b"PK\x05\x06", "an empty ZIP file"),
         (b"\x1f\x8b", "a gzip file"),

@@ -148,6 +148,11 @@ pub fn order_of(path: &Path) -> Option<Order> {
     format(path)?.1.order()
 }
 
+/// Is a container there always one array?
+pub fn holds_only_one_array(path: &Path) -> bool {
+    format(path).is_some_and(|(_, write)| write.holds_only_one_array())
+}
+
 fn format(path: &Path) -> Option<(&'static dyn Format, &'static dyn WriteFormat)> {
     let extension = path.extension()?.to_string_lossy().to_lowercase();
     let mut written = FORMATS.iter().filter_map(|format| Some((*format, format.write()?)));

@@ -20,6 +20,7 @@ mod info;
 mod lifecycle;
 mod links;
 mod model;
+mod npy;
 mod npz;
 mod numpy;
 mod onda;

@@ -14,16 +14,17 @@ use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
 use crate::convert::{self, Options, Watch};
+use crate::format::target::holds_only_one_array;
+use crate::yaml::Text;
 use crate::{Archive, Compression, Error, Result};
 
 /// Write a container anew, in the format that the extension of OUT names
 ///
 /// Names, order, types and metadata stay; what the format of OUT cannot hold is named. Datasets that are compressed
-/// are so again; those whose data is not there are named and left out. IN may also be a .npy file, and OUT one if there
-/// is one array to write.
+/// are so again; those whose data is not there are named and left out. OUT may be a .npy file if there is one array to write.
 #[derive(Args)]
 pub struct Convert {
-    /// A container, or a .npy file
+    /// A container
     input: PathBuf,
 
     /// The new file
@@ -38,7 +39,7 @@ pub struct Convert {
           value_parser = values::compression)]
     compress: Option<Compression>,
 
-    /// What to call the dataset that comes from a .npy file [default: the name of the file without .npy]
+    /// What to call the dataset, if it is only one [default: as it is called; that of a .npy file as the file without .npy]
     #[arg(long)]
     name: Option<String>,
 
@@ -56,39 +57,24 @@ pub struct Convert {
 
 impl Convert {
     pub fn run(&self) -> Done {
-        let (compression, force) = (self.compress, self.force);
-        let options = Options { compression, force, jobs: values::jobs_or_all(self.jobs) };
-        match convert::is_npy(&self.input) {
-            true => self.array(options),
-            false => self.container(options),
-        }
-    }
-
-    fn array(&self, options: Options) -> Done {
-        if !self.glob.is_empty() {
-            return Err(Error::Usage(
-                "a .npy file has no datasets to choose from; --name names its array".into(),
-            )
-            .into());
-        }
-        let stem = self.input.file_stem().unwrap_or_default().to_string_lossy();
-        let name = self.name.as_deref().unwrap_or(&stem);
-        let len = std::fs::metadata(&self.input).map_or(0, |meta| meta.len());
-        watched(len, |watch| convert::convert_npy(&self.input, name, &self.out, options, watch))
-    }
-
-    fn container(&self, options: Options) -> Done {
-        if self.name.is_some() {
-            return Err(Error::Usage("--name is for the array of a .npy file".into()).into());
-        }
         let archive = convert::as_held_by(self.opening.open(&self.input)?, &self.out)?;
         let numbers = match self.glob.as_slice() {
-            [] if convert::is_npy(&self.out) => only_array(&archive, &self.out)?,
+            [] if holds_only_one_array(&self.out) => only_array(&archive, &self.out)?,
             [] => (0..archive.len()).collect(),
             globs => select::select_each(&archive, globs)?,
         };
+        if self.name.is_some() && numbers.len() != 1 {
+            let problem = format!("--name is for one dataset, and these are {}", numbers.len());
+            return Err(Error::Usage(problem).into());
+        }
+        let options = Options {
+            name: self.name.as_deref().map(Text::from),
+            compression: self.compress,
+            force: self.force,
+            jobs: values::jobs_or_all(self.jobs),
+        };
         let len = select::stored_len(&archive, Some(&numbers));
-        watched(len, |watch| convert::convert(&archive, &numbers, &self.out, options, watch))
+        watched(len, |watch| convert::convert(&archive, &numbers, &self.out, &options, watch))
     }
 }
 

@@ -1,0 +1,61 @@
+//! numpy's `.npy` files: a header, and the elements of one array, which is called as the file without its extension. Of
+//! a directory they stay files, which numpy opens as they are.
+
+mod archive;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::target::{NewContainer, WriteOptions};
+use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
+use crate::Result;
+use crate::array::npy::MAGIC;
+use archive::Archive;
+use write::Writer;
+
+/// The format, for [`super::FORMATS`].
+pub(super) struct Npy;
+
+/// Under which sidecars say what the header says.
+const FACTS: &str = "npy";
+
+impl Format for Npy {
+    fn name(&self) -> &'static str {
+        "NPY"
+    }
+
+    fn detect(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.asked_for && candidate.head.starts_with(MAGIC)
+    }
+
+    fn open(&self, context: Context) -> Result<Container> {
+        let archive = Archive::open(context.source)?;
+        Ok(Container::new(self.name(), Arc::new(archive.names()), Arc::new(archive)))
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { facts: Some(FACTS), ..Marks::default() }
+    }
+
+    fn write(&self) -> Option<&'static dyn WriteFormat> {
+        Some(&Npy)
+    }
+}
+
+impl WriteFormat for Npy {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npy"]
+    }
+
+    fn holds_only_one_array(&self) -> bool {
+        true
+    }
+
+    fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
+        Ok(Box::new(Writer::create(path, options.force)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Writing a file: the header and all elements, which numpy maps.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::array::{byte_len, npy};
+use crate::error::Place;
+use crate::format::target::input::Exactly;
+use crate::format::target::{NewDataset, NewFile, Temporary, What};
+use crate::{Error, Result};
+
+pub struct Writer {
+    path: PathBuf,
+    file: Temporary,
+    has_array: bool,
+}
+
+impl Writer {
+    pub fn create(path: &Path, force: bool) -> Result<Writer> {
+        let file = Temporary::create(path, force).map_err(|cause| Error::write(Place::file(path), cause))?;
+        Ok(Writer { path: path.to_owned(), file, has_array: false })
+    }
+}
+
+impl NewFile for Writer {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
+        let refused = |problem: &str| Err(io::Error::other(problem));
+        let What::Array(array) = dataset.what else {
+            return refused("a .npy file holds an array, and the dataset is none");
+        };
+        if self.has_array {
+            return refused(
+                "a .npy file holds one array, and it has one already: name one, or write a .npz file",
+            );
+        }
+        let need = byte_len(array.dtype.element, &array.shape);
+        let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
+        let mut file = &self.file.file;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&npy::described(array))?;
+        io::copy(&mut Exactly::new(data, need), &mut file)?;
+        self.has_array = true;
+        let mut notes = Vec::new();
+        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
+            notes.push("its metadata is left out".into());
+        }
+        Ok(notes)
+    }
+
+    fn close(self) -> io::Result<()> {
+        match self.has_array {
+            true => self.file.finish(),
+            false => Err(io::Error::other("a .npy file holds one array, and there is none")),
+        }
+    }
+}
