@@ -14,6 +14,7 @@ mod rawarray;
 mod safetensors;
 mod several;
 pub mod target;
+mod zip;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -121,6 +122,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &awkward::Awkward,
     &safetensors::Safetensors,
     &npy::Npy,
+    &zip::Zip,
 ];
 
 /// How many first bytes a format is told by.
@@ -224,7 +226,7 @@ fn not_a_container(path: &Path, head: &[u8]) -> Error {
 fn looks_like(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-        (b"PK\x03\x04", "a ZIP file"),
+        (b"PK\x03\x04", "a ZIP file (--format zip reads its members)"),
         (b"PK\x05\x06", "an empty ZIP file"),
         (b"\x1f\x8b", "a gzip file"),
         (b"\x28\xb5\x2f\xfd", "a zstd file"),

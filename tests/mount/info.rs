@@ -29,11 +29,21 @@ fn texts(dir: &Path, found: &mut Vec<String>) {
 
 fn samples() -> Vec<PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let folders =
-        ["rab", "rawarray/c", "rawarray/quirks", "ffrecord", "npz", "onda", "awkward", "safetensors"];
+    let folders = [
+        "rab",
+        "rawarray/c",
+        "rawarray/quirks",
+        "ffrecord",
+        "npz",
+        "onda",
+        "awkward",
+        "safetensors",
+        "npy",
+        "zip",
+    ];
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(all.join(folder)).unwrap());
     let is_container = |path: &PathBuf| {
-        let kinds = ["rab", "ra", "ffr", "npz", "arrow", "awkd", "safetensors"];
+        let kinds = ["rab", "ra", "ffr", "npz", "arrow", "awkd", "safetensors", "npy", "zip", "ozx"];
         path.extension().is_some_and(|kind| kinds.iter().any(|other| kind == *other))
     };
     files.map(|file| file.unwrap().path()).filter(is_container).collect()

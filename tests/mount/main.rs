@@ -38,3 +38,4 @@ mod unpacked;
 mod users;
 mod views;
 mod zarr;
+mod zip;

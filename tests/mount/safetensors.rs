@@ -42,6 +42,32 @@ fn a_model_of_several_files_is_one_container() {
 }
 
 #[test]
+fn metadata_of_files_that_differ_about_it() {
+    let dir = scratch();
+    let names = ["m-1-of-2.safetensors", "m-2-of-2.safetensors"];
+    for name in names {
+        write(&dir.path().join(name), &format!("{{\"__metadata__\":{{\"file\":\"{name}\"}}}}"), 0);
+    }
+    let mount = Mount::new(dir.path());
+    for name in names {
+        let text = String::from_utf8(mount.read(format!("__metadata__/{name}")).unwrap()).unwrap();
+        assert_eq!(text, format!("{{\n  \"file\": \"{name}\"\n}}\n"));
+    }
+}
+
+#[test]
+fn what_is_written_is_mounted() {
+    let dir = scratch();
+    let file = dir.path().join("x.safetensors");
+    let mut convert = std::process::Command::new(env!("CARGO_BIN_EXE_rab"));
+    let said = run(convert.arg("convert").arg(sample("types.safetensors")).arg(&file));
+    assert_eq!(said.code, 0, "{said:?}");
+    let mount = Mount::new(&file);
+    let found = python(&[&"check_safetensors.py", &"mounted", &mount.path, &sample("types.safetensors")]);
+    assert_eq!(found.trim(), "78");
+}
+
+#[test]
 fn without_an_index_all_shards_are_needed() {
     let dir = scratch();
     let shards = [1, 2].map(|number| format!("model-0000{number}-of-00002.safetensors"));

@@ -86,8 +86,8 @@ fn of_onda() {
 }
 
 #[test]
-fn of_safetensors() {
-    compared("safetensors");
+fn of_safetensors_and_zip() {
+    ["safetensors", "zip"].into_iter().for_each(compared);
 }
 
 #[test]

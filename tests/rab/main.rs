@@ -21,6 +21,7 @@ mod info;
 mod library;
 mod ls;
 mod mv;
+mod npy_and_zip;
 mod npz;
 mod onda;
 mod pack;

@@ -21,6 +21,8 @@ const LEAST: usize = 4 << 10;
 pub struct Directory {
     /// Of the members in their order, but for those that only name a directory.
     pub records: Vec<Record>,
+    /// The names of those, which end in a slash.
+    pub directories: Vec<String>,
     /// Where it begins.
     pub start: u64,
 }
@@ -40,19 +42,22 @@ pub fn read(source: &dyn Source, named: &mut dyn FnMut(&str)) -> Result<Director
         );
         return Err(Error::damaged(source.place(), problem));
     }
-    let mut records = entries(&archive, &mut buffer, named)?;
-    limit(&mut records, archive.directory_offset());
+    let mut directory =
+        Directory { records: Vec::new(), directories: Vec::new(), start: archive.directory_offset() };
+    entries(&archive, &mut buffer, named, &mut directory)?;
+    limit(&mut directory.records, directory.start);
     source.check()?;
-    Ok(Directory { records, start: archive.directory_offset() })
+    Ok(directory)
 }
 
 fn entries(
     archive: &ZipArchive<&Reader<'_>>,
     buffer: &mut [u8],
     named: &mut dyn FnMut(&str),
-) -> Result<Vec<Record>> {
+    Directory { records, directories, .. }: &mut Directory,
+) -> Result<()> {
     let reader = archive.get_ref();
-    let (mut records, mut count) = (Vec::new(), 0u64);
+    let mut count = 0u64;
     let mut entries = archive.entries(buffer);
     while let Some(entry) = entries.next_entry().map_err(|error| reader.explain(&error))? {
         count += 1;
@@ -60,6 +65,7 @@ fn entries(
         let name = names::decode(path.as_ref(), flags);
         let len = entry.uncompressed_size_hint();
         if name.ends_with('/') && len == 0 {
+            directories.push(name.into_owned());
             continue;
         }
         named(&name);
@@ -82,7 +88,7 @@ fn entries(
     u32::try_from(records.len())
         .map_err(|_| Error::damaged(reader.source.place(), "it has more than 2^32 members"))?;
     records.shrink_to_fit();
-    Ok(records)
+    Ok(())
 }
 
 /// Members follow each other, and then the directory.

@@ -1,0 +1,169 @@
+//! The members of an opened file by number. Where the data of one is, its local header tells, which is read when the
+//! member is.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use crate::codec::Streams;
+use crate::codec::zip::{self, Fault, Record, Window};
+use crate::content::{Content, zipped};
+use crate::error::Place;
+use crate::format::Context;
+use crate::source::Source;
+use crate::tree::{Abilities, Checksum, Datasets, Description, NameList, Placement, Size, naming};
+use crate::yaml::Node;
+use crate::{Error, Result};
+
+/// Bytes of memory that a member takes, roughly.
+const MEMBER: u64 = 128;
+
+pub struct Archive {
+    source: Arc<dyn Source>,
+    names: Arc<NameList>,
+    members: Vec<Member>,
+    /// Directories that have entries of their own, as those do that nothing is in.
+    directories: Vec<String>,
+    streams: Streams,
+}
+
+struct Member {
+    record: Record,
+    /// Where its data begins, once that was looked for and found.
+    start: OnceLock<u64>,
+}
+
+impl Archive {
+    pub fn open(context: Context) -> Result<Archive> {
+        let Context { source, engine, .. } = context;
+        let mut names = NameList::default();
+        let directory = zip::read(&*source, &mut |name| names.push(name.as_bytes()))?;
+        let streams = Streams::new(engine, source.clone(), directory.start..source.len());
+        let member = |record| Member { record, start: OnceLock::new() };
+        let members = directory.records.into_iter().map(member).collect();
+        Ok(Archive { source, names: Arc::new(names), members, directories: directory.directories, streams })
+    }
+
+    pub fn names(&self) -> Arc<NameList> {
+        self.names.clone()
+    }
+
+    fn member(&self, number: u32) -> Result<&Member> {
+        self.members.get(number as usize).ok_or(Error::NotFound)
+    }
+
+    fn name(&self, number: u32) -> String {
+        String::from_utf8_lossy(self.names.get(number as usize).unwrap_or_default()).into_owned()
+    }
+
+    fn place(&self, number: u32) -> Place {
+        self.source.place().dataset(&self.name(number))
+    }
+
+    /// Where its data is. The error is one of reading; what makes no sense is the member's fault.
+    fn find(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
+        let Member { record, start } = self.member(number)?;
+        if let Some(start) = start.get() {
+            return Ok(Ok(*start..start + record.stored_len));
+        }
+        let window = Window::new(&*self.source, record.header)?;
+        let found = zip::find(record, &self.name(number), &window)?;
+        self.source.check()?;
+        Ok(found.inspect(|stored| {
+            start.get_or_init(|| stored.start);
+        }))
+    }
+
+    /// As [`Archive::find`], of a member that can be read.
+    fn readable(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
+        let judged = self.member(number)?.record.judge();
+        Ok(self.find(number)?.and_then(|stored| judged.map(|()| stored)))
+    }
+
+    /// Of a member that cannot be read at most the length of the file.
+    fn len(&self, record: &Record) -> u64 {
+        match record.judge() {
+            Ok(()) => record.len,
+            Err(_) => record.len.clamp(1, self.source.len().max(1)),
+        }
+    }
+}
+
+impl Datasets for Archive {
+    fn count(&self) -> u64 {
+        self.members.len() as u64
+    }
+
+    fn size(&self, number: u32) -> Size {
+        let Ok(Member { record, .. }) = self.member(number) else { return Size { len: None, stored: 0 } };
+        Size { len: Some(self.len(record)), stored: record.stored_len.min(self.source.len()) }
+    }
+
+    fn content(&self, number: u32) -> Result<Content> {
+        let Member { record, .. } = self.member(number)?;
+        match self.readable(number)? {
+            Ok(stored) => {
+                zipped(&self.source, &self.streams, (number, record), stored, || self.place(number))
+            }
+            Err(fault) => {
+                let error = fault.error(self.place(number));
+                Ok(Content::Broken { claimed: self.len(record), error })
+            }
+        }
+    }
+
+    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+        match self.member(number)?.start.get() {
+            Some(_) => self.content(number).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn describe(&self, number: u32) -> Result<Description> {
+        let Member { record, .. } = self.member(number)?;
+        let (stored, judged) = (self.find(number)?.ok(), self.readable(number)?);
+        let compression = record.compression();
+        let crc = format!("{:08x}", record.crc);
+        let checksum = stored.clone().filter(|_| compression.is_none());
+        let codec = [
+            ("compression", compression.as_deref().map_or(Node::Null, Node::text)),
+            ("compressedSize", Node::int(record.stored_len)),
+            ("size", Node::int(record.len)),
+            ("crc32", Node::text(&crc)),
+        ];
+        Ok(Description {
+            compression,
+            decoded_len: judged.is_ok().then_some(record.len),
+            checksum: checksum.map(|range| Checksum { range, algorithm: "crc32".into(), value: crc }),
+            stored: Some(stored.unwrap_or(0..0)),
+            fault: judged.err().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem),
+            codec: Arc::new(Node::map(codec)),
+            ..Description::of(self.name(number), "bytes")
+        })
+    }
+
+    /// The data of a member, decoded if we can.
+    fn remains(&self, number: u32) -> Result<Content> {
+        let Member { record, .. } = self.member(number)?;
+        match self.find(number)? {
+            Ok(stored) if record.is_readable() && !stored.is_empty() => {
+                zipped(&self.source, &self.streams, (number, record), stored, || self.place(number))
+            }
+            found => Ok(Content::Stored { source: self.source.clone(), range: found.unwrap_or(0..0) }),
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        MEMBER * self.count() + self.streams.memory()
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { placement: Some(self), ..Abilities::default() }
+    }
+}
+
+impl Placement for Archive {
+    fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
+        let names = self.directories.iter().map(|name| name.trim_end_matches('/').as_bytes());
+        names.map(|name| naming::components(name, &[])).collect()
+    }
+}

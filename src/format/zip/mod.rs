@@ -1,0 +1,44 @@
+//! Plain ZIP files: their members are files, in the directories that their names tell; so a Zarr store in one
+//! (`.zarr.zip`, OME's `.ozx`) is a store. Stored members are served from where they are, deflated ones through seek
+//! points. ZIP files are read, not written.
+//!
+//! Archives of other formats are ZIP files too, and are told first.
+
+mod archive;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use super::{Candidate, Container, Context, Format};
+use crate::Result;
+use crate::codec::zip::{END, LOCAL};
+use archive::Archive;
+
+/// The format, for [`super::FORMATS`].
+pub(super) struct Zip;
+
+impl Format for Zip {
+    fn name(&self) -> &'static str {
+        "ZIP"
+    }
+
+    /// By its name: many files of programs are ZIP files and called otherwise. In a directory only stores are containers.
+    fn detect(&self, candidate: &Candidate<'_>) -> bool {
+        let head = candidate.head;
+        let stem = candidate.path.file_stem().unwrap_or_default().as_encoded_bytes().to_ascii_lowercase();
+        let (is_zip, is_ozx) = (candidate.has_extension("zip"), candidate.has_extension("ozx"));
+        let is_store = is_ozx || is_zip && stem.ends_with(b".zarr");
+        match candidate.asked_for {
+            true => (is_zip || is_ozx) && (head.starts_with(&END) || memmem::find(head, &LOCAL).is_some()),
+            false => is_store && (head.starts_with(&END) || head.starts_with(&LOCAL)),
+        }
+    }
+
+    fn open(&self, context: Context) -> Result<Container> {
+        let archive = Archive::open(context)?;
+        Ok(Container::new(self.name(), archive.names(), Arc::new(archive)))
+    }
+}
