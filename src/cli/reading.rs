@@ -43,8 +43,7 @@ impl Opening {
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Reading {
-    /// Read the container as this format instead of detecting it
-    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(formats))]
+    #[arg(long, value_name = "NAME", help = format_help(), add = ArgValueCandidates::new(formats))]
     pub format: Option<String>,
 
     /// The element type of data whose container does not record it (user structs of RawArray): 'S12,u4,8f8'
@@ -74,6 +73,10 @@ pub struct Reading {
     /// standard output. It is run without a shell, once for each file, for at most ten minutes.
     #[arg(long, value_name = "FORMAT=COMMAND", value_parser = decoder)]
     pub decoder: Vec<(String, String)>,
+}
+
+fn format_help() -> String {
+    format!("Read the container as this format instead of detecting it: {}", format::known())
 }
 
 fn formats() -> Vec<CompletionCandidate> {

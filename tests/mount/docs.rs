@@ -139,7 +139,8 @@ fn every_option_of_the_readme_exists() {
 const PROMISES: [&str; 2] = ["docs/semantics.md", "docs/views.md"];
 
 /// The formats that have a page of their own.
-const FORMATS: [&str; 6] = ["rab", "npz", "rawarray", "ffrecord", "onda", "awkward"];
+const FORMATS: [&str; 9] =
+    ["rab", "npz", "rawarray", "ffrecord", "onda", "awkward", "safetensors", "npy", "zip"];
 
 const HEADINGS: [&str; 6] =
     ["What it is", "What you see when mounted", "Views", "Writing", "Limits", "What is not read"];
@@ -217,6 +218,9 @@ fn the_examples_of_the_formats() {
                 cp onda/test.onda.$kind.arrow "$to"/run.onda.$kind.arrow; done"#,
         ),
         ("awkward", r#"cp awkward/multi_names.awkd "$to"/events.awkd"#),
+        ("safetensors", r#"cp safetensors/types.safetensors "$to"/model.safetensors"#),
+        ("npy", r#"cp npy/big_f.npy "$to"/grid.npy"#),
+        ("zip", r#"cp zip/plain.zip "$to"/files.zip"#),
     ];
     assert_eq!(samples.map(|(format, _)| format), FORMATS);
     for (format, copy) in samples {

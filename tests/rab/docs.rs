@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::RAB;
-use crate::kit::{run, try_sh};
+use crate::kit::{PROGRAM, data, run, scratch, try_sh};
 
 fn document(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect(path)
@@ -80,5 +80,62 @@ fn exit_codes_are_the_same_in_help_and_manual() {
     for code in ["0", "1", "2", "3", "10", "11", "12", "20", "21"] {
         assert!(help(&[]).contains(&format!("\n{code:>4}  ")), "{code} is not in --help");
         assert!(status.contains(&format!("\n.B {code}\n")), "{code} is not in the manual page");
+    }
+}
+
+/// What an error says when nothing else fits, behind a colon.
+fn listed(arguments: &[&str]) -> Vec<String> {
+    let said = run(Command::new(RAB).args(arguments)).err;
+    said.trim().rsplit(": ").next().unwrap().split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_format_is_named_wherever_formats_are() {
+    let formats = listed(&["ls", "--format", "none", data("readme.rab").to_str().unwrap()]);
+    assert!(formats.len() >= 9 && formats.contains(&"safetensors".to_owned()), "{formats:?}");
+    let list = formats.join(", ");
+    let mount = run(Command::new(PROGRAM).arg("--help")).out;
+    for (what, text) in [
+        ("rab --help", help(&[])),
+        ("rab ls --help", help(&["ls"])),
+        ("rab-mount --help", mount),
+        ("man/rab.1", document("man/rab.1")),
+        ("man/rab-mount.1", document("man/rab-mount.1")),
+        ("Cargo.toml", document("Cargo.toml")),
+    ] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&list), "{what} does not have {list:?}");
+    }
+    let readme = document("README.md");
+    let table = readme
+        .split("## Formats")
+        .nth(1)
+        .unwrap()
+        .split(
+            "
+
+",
+        )
+        .nth(1)
+        .unwrap();
+    let missing = formats.iter().find(|format| !table.contains(&format!("| [{format}")));
+    assert_eq!(missing, None, "README's table has all formats");
+}
+
+#[test]
+fn every_extension_that_is_written_is_named() {
+    let dir = scratch();
+    let input = dir.path().join("x");
+    std::fs::write(&input, "").unwrap();
+    let (input, out) = (input.to_str().unwrap(), dir.path().join("x.none"));
+    let extensions = listed(&["pack", out.to_str().unwrap(), input]);
+    assert!(extensions.len() >= 8 && extensions.contains(&".npy".to_owned()), "{extensions:?}");
+    let page = document("man/rab.1");
+    let section =
+        |verb: &str| page.split(&format!("\n.SS {verb} ")).nth(1).unwrap().split("\n.SS ").next().unwrap();
+    for extension in extensions {
+        for verb in ["pack", "convert"] {
+            assert!(section(verb).contains(&extension), "{extension} is not in man/rab.1, {verb}");
+        }
     }
 }

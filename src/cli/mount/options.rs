@@ -49,13 +49,20 @@ Exit codes:
 With a COMMAND: its exit code; 126 if it cannot be executed, 127 if it is not found,
 128+N if signal N killed it.";
 
-/// Mount scientific container files (RAB, NPZ, RawArray, FFRecord, Onda, Awkward Array), and directories of them, as directories of plain files
-///
-/// Each dataset becomes a file of its decoded bytes, with its type, shape and metadata beside it in
-/// NAME.meta.yaml. The mount is read-only, nosuid and nodev. The command returns when the mount can be
-/// used, and a daemon serves it until it is unmounted.
+const DETAILS: &str = "Each dataset becomes a file of its decoded bytes, with its type, shape and metadata beside it in \
+    NAME.meta.yaml. The mount is read-only, nosuid and nodev. The command returns when the mount can be used, and a \
+    daemon serves it until it is unmounted.";
+
+fn about() -> String {
+    let formats = crate::format::known();
+    format!(
+        "Mount scientific container files ({formats}), and directories of them, as directories of plain files"
+    )
+}
+
 #[derive(Debug, Parser)]
 #[command(name = "rab-mount", version, override_usage = USAGE)]
+#[command(about = about(), long_about = format!("{}\n\n{DETAILS}", about()))]
 #[command(after_help = SHORT_NOTE, after_long_help = LONG_NOTE)]
 #[command(max_term_width = 110)]
 pub struct Options {

@@ -42,7 +42,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::{complete, panics};
-use crate::Error;
+use crate::{Error, format};
 pub use output::complain_of;
 use output::{Done, Failure, Output};
 
@@ -76,12 +76,16 @@ Exit codes:
   20  the mountpoint cannot be used (or not be unmounted)
   21  FUSE is not available";
 
-/// Look into scientific container files (RAB, NPZ, RawArray, FFRecord, Onda, Awkward Array), make them and edit them
-///
-/// A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. An exact
-/// name wins over a glob. Names that begin with a dash go behind --.
+const NAMES: &str = "A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. \
+    An exact name wins over a glob. Names that begin with a dash go behind --.";
+
+fn about() -> String {
+    format!("Look into scientific container files ({}), make them and edit them", format::known())
+}
+
 #[derive(Parser)]
-#[command(name = "rab", version, after_help = SHORT_NOTE, after_long_help = LONG_NOTE, max_term_width = 110)]
+#[command(name = "rab", version, about = about(), long_about = format!("{}\n\n{NAMES}", about()))]
+#[command(after_help = SHORT_NOTE, after_long_help = LONG_NOTE, max_term_width = 110)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,

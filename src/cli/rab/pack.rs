@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 /// Make a container of files and directories
 ///
-/// OUT is RAB, NPZ, RawArray, FFRecord, Awkward or Onda (.arrow) by its extension. .npy become arrays, .npz an array for
+/// OUT is RAB, NPZ, RawArray (.ra), FFRecord (.ffr), Awkward (.awkd), Onda (.arrow), safetensors or NPY by its extension. .npy become arrays, .npz an array for
 /// each member, everything else bytes; the records of an FFRecord file are the inputs as they are. Files with a sidecar of
 /// a mount (NAME.meta.yaml) become what the sidecar says. Names are relative to the directory given.
 #[derive(Args)]
