@@ -40,11 +40,11 @@ fn arrays_go_from_each_format_to_each() {
             assert!(said.code == 0 && (is_noted || said.err.is_empty()), "{said:?}");
             is_noted
         };
-        for from in formats {
+        for &from in formats {
             let start = dir.path().join(from).join(format!("a.{from}"));
             fs::create_dir(start.parent().unwrap()).unwrap();
             assert_eq!(convert(&first, &start), from == "ra" && descr.starts_with('>'), "{descr} {from}");
-            for to in formats {
+            for &to in formats {
                 let folder = dir.path().join(format!("{from}-{to}"));
                 fs::create_dir(&folder).unwrap();
                 let (next, last) = (folder.join(format!("a.{to}")), folder.join("last.npz"));

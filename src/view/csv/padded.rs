@@ -15,7 +15,7 @@ use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::array::{Element, Kind};
+use crate::array::Element;
 use crate::content::{Content, joined};
 use crate::view::slots::{self, Slots};
 use crate::{Error, Result};
