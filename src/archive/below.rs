@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::format::{self, Options, target};
+use crate::format::{self, Options, writer};
 use crate::source::FileSource;
 use crate::{Error, Result};
 
@@ -68,13 +68,13 @@ fn is_container(path: &Path, options: &Options) -> Result<bool> {
 
 /// As [`is_container`], of a symbolic link.
 fn leads_to_container(link: &Path, root: &Path, options: &Options) -> Result<bool> {
-    let is_called_so = target::named_by(link).is_some();
+    let is_called_so = writer::named_by(link).is_some();
     match link.canonicalize() {
         Err(cause) if is_called_so => Err(Error::open(link, cause)),
         Ok(target) if options.policy.follow_outside || target.starts_with(root) => {
             Ok(target.is_file() && is_container(link, options)?)
         }
-        Ok(target) if target.is_file() && (is_called_so || target::named_by(&target).is_some()) => {
+        Ok(target) if target.is_file() && (is_called_so || writer::named_by(&target).is_some()) => {
             let (link, root) = (link.display(), root.display());
             let problem = "is a symbolic link that leads out of";
             Err(Error::Other(format!("{link}: {problem} {root}: --follow-outside reads it all the same")))

@@ -15,8 +15,8 @@ use crate::array::{Array, Order};
 use crate::content::Reader;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::input::Utf8;
-use crate::format::target::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
+use crate::format::writer::input::Utf8;
+use crate::format::writer::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
 use crate::pack::transpose;
 use crate::tree::{Description, Rewrite, naming};
 use crate::yaml::Text;
@@ -50,7 +50,7 @@ pub struct Watch<'a> {
 
 /// The datasets of an archive as the format that the extension of `out` names can hold them.
 pub fn as_held_by(archive: Archive, out: &Path) -> Result<Archive> {
-    match target::format_of(out) == Some(archive.format()) {
+    match writer::format_of(out) == Some(archive.format()) {
         true => Ok(archive),
         false => archive.plain(),
     }
@@ -64,14 +64,14 @@ pub fn convert(
     options: &Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let is_same_format = target::format_of(out) == Some(archive.format());
+    let is_same_format = writer::format_of(out) == Some(archive.format());
     if let Some(rewriter) = archive.rewriter().filter(|_| is_same_format && options.name.is_none()) {
         let is_whole = numbers.iter().collect::<HashSet<_>>().len() == archive.len();
         rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch)?;
         return wrong(archive, &rewriter.kept(numbers), watch);
     }
     let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
-    let (order, mut left_out) = (target::order_of(out), 0);
+    let (order, mut left_out) = (writer::order_of(out), 0);
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
@@ -197,7 +197,7 @@ fn create(
     is_input: &dyn Fn(u64, u64) -> bool,
 ) -> Result<Box<dyn NewContainer>> {
     may_create(out, options, is_input)?;
-    target::create(out, &WriteOptions { jobs: options.jobs, force: options.force })
+    writer::create(out, &WriteOptions { jobs: options.jobs, force: options.force })
 }
 
 fn may_create(out: &Path, options: &Options, is_input: &dyn Fn(u64, u64) -> bool) -> Result<()> {
@@ -226,7 +226,7 @@ fn add_turned(
     (file, out): (&Path, &Path),
     watch: &Watch<'_>,
 ) -> Result<()> {
-    let scratch = target::directory(out);
+    let scratch = writer::directory(out);
     let place = Place::file(file).dataset(&naming::printed(dataset.name.as_bytes()));
     let turned = transpose::turned(&mut content, stored, scratch);
     if let Some(error) = content.failed.take() {

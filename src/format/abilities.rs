@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::target::{NewContainer, WriteOptions};
+use super::writer::{NewContainer, WriteOptions};
 use super::{Container, Context};
 use crate::Result;
 use crate::array::Order;

@@ -13,7 +13,7 @@ mod rab;
 mod rawarray;
 mod safetensors;
 mod several;
-pub mod target;
+pub mod writer;
 mod zip;
 
 use std::path::Path;
@@ -178,7 +178,7 @@ pub fn met(source: &dyn Source, options: &Options) -> Result<Option<&'static dyn
     if let Some(found) = detect(&candidate) {
         return Ok(Some(found).filter(is_wanted));
     }
-    let Some(claimed) = target::named_by(path).filter(is_wanted) else { return Ok(None) };
+    let Some(claimed) = writer::named_by(path).filter(is_wanted) else { return Ok(None) };
     // macOS keeps attributes of `x.rab` in `._x.rab`.
     if path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b".")) {
         return Ok(None);

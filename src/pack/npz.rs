@@ -13,7 +13,7 @@ use crate::codec::zip::{self, Record, Window};
 use crate::codec::{self, Engine, Stream, crc32};
 use crate::content::{Content, Reader};
 use crate::error::Place;
-use crate::format::target::Described;
+use crate::format::writer::Described;
 use crate::source::{FileSource, Source};
 use crate::yaml::Text;
 use crate::{Error, Result};

@@ -13,7 +13,7 @@ use super::input::Input;
 use super::npz::Npz;
 use super::write::{Step, Watched};
 use crate::error::Place;
-use crate::format::target::input::set_aside;
+use crate::format::writer::input::set_aside;
 use crate::source::interruptible::{self, Interruptible};
 use crate::{Error, Result};
 

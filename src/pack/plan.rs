@@ -13,7 +13,7 @@ use super::sidecar::{self, Role, Says, Sidecar};
 use super::walk::{self, Found};
 use super::{Options, rules, transpose};
 use crate::array::Array;
-use crate::format::target::{Described, LEVEL};
+use crate::format::writer::{Described, LEVEL};
 use crate::format::{Compression, described};
 use crate::tree::naming;
 use crate::yaml::{Node, Text};

@@ -11,7 +11,7 @@ use super::walk::Found;
 use super::{Options, dataframe, npz};
 use crate::array::npy::{self, Refused};
 use crate::error::Place;
-use crate::format::target::Described;
+use crate::format::writer::Described;
 use crate::yaml::{self, Text};
 use crate::{Error, Result};
 

@@ -8,8 +8,8 @@ use super::opened::Opened;
 use super::plan::{Plan, Planned};
 use super::transpose;
 use crate::error::Place;
-use crate::format::target::input::Utf8;
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::writer::input::Utf8;
+use crate::format::writer::{NewContainer, NewDataset, What};
 use crate::{Error, Result};
 
 /// Gets the numbers of bytes that were read, 0 while an input has none yet, and may end it.

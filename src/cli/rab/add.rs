@@ -7,7 +7,7 @@ use clap::Args;
 use super::inputs::{self, Inputs};
 use super::output::Done;
 use super::stop::Stop;
-use crate::format::target::NewContainer;
+use crate::format::writer::NewContainer;
 use crate::tree::naming;
 use crate::{Editor, Error, Result, pack};
 

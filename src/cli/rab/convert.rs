@@ -14,7 +14,7 @@ use crate::cli::complete::dataset_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
 use crate::convert::{self, Options, Watch};
-use crate::format::target::holds_only_one_array;
+use crate::format::writer::holds_only_one_array;
 use crate::yaml::Text;
 use crate::{Archive, Compression, Error, Result};
 

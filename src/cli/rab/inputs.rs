@@ -13,7 +13,7 @@ use super::warn;
 use crate::cli::values;
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::{LEVEL, NewContainer, directory, order_of};
+use crate::format::writer::{LEVEL, NewContainer, directory, order_of};
 use crate::pack;
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Order, Result};

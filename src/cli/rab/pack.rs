@@ -11,7 +11,7 @@ use super::output::Done;
 use super::records::Records;
 use super::stop::Stop;
 use crate::error::Place;
-use crate::format::target::{self, WriteOptions};
+use crate::format::writer::{self, WriteOptions};
 use crate::{Error, Result};
 
 /// Make a container of files and directories
@@ -46,7 +46,7 @@ impl Pack {
         let plan = self.inputs.plan(&self.out)?;
         let options = WriteOptions { jobs: self.inputs.jobs(), force: self.force };
         Stop::heard(|stop| {
-            let mut to = target::create(&self.out, &options)?;
+            let mut to = writer::create(&self.out, &options)?;
             inputs::write(&plan, &mut *to, &self.out, stop)?;
             Ok(to.finish()?)
         })

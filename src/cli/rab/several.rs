@@ -13,7 +13,7 @@ use super::output::{Done, Failure};
 use super::told::Told;
 use crate::archive::containers_below;
 use crate::cli::reading::Opening;
-use crate::format::{self, target};
+use crate::format::{self, writer};
 use crate::tree::naming;
 use crate::{Archive, Error, Options, Result};
 
@@ -149,7 +149,7 @@ fn is_file<'a>(
                 Error::NoDataset { near, .. } => !near.is_empty(),
                 _ => false,
             };
-            target::named_by(path).is_some() && !is_glob && !first().is_some_and(is_near)
+            writer::named_by(path).is_some() && !is_glob && !first().is_some_and(is_near)
         }
     }
 }

@@ -6,15 +6,17 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::array::Array;
-use super::faces::{self, Lines, Numbers};
-use super::graph::{Flat, Ix};
-use super::index::Index;
-use super::layout::{self, File, Layout, What};
-use super::lines::{self, Room};
-use super::store::Store;
-use super::values::Values;
-use super::{check, meta, picked, rewrite};
+use super::json::items::Values;
+use super::json::lines::{self, Room};
+use super::read::array::Array;
+use super::read::graph::{Flat, Ix};
+use super::read::store::Store;
+use super::read::{check, contiguous};
+use super::views::computed::{self, Lines, Numbers};
+use super::views::index::Index;
+use super::views::layout::{self, File, Layout, What};
+use super::views::meta;
+use super::write::rewrite;
 use crate::array::{self, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::source::Source;
@@ -77,13 +79,13 @@ impl Archive {
             }
             What::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
             What::Offsets(pick) => {
-                pick.picked(array).map(|picked| Content::Computed(Arc::new(picked::Offsets(picked))))
+                pick.picked(array).map(|picked| Content::Computed(Arc::new(contiguous::Offsets(picked))))
             }
             // All are looked at: what is wrong may be known only from those that no list has.
             What::Elements(pick) => array
                 .verify(file.ix)
                 .and_then(|()| pick.picked(array))
-                .and_then(|picked| picked::Elements::new(picked, file.ix))
+                .and_then(|picked| contiguous::Elements::new(picked, file.ix))
                 .map(|elements| Content::Computed(Arc::new(elements))),
         };
         match made {
@@ -146,7 +148,7 @@ impl Datasets for Archive {
                 Size { len: Some(array.claimed(file.ix)), stored }
             }
             What::Face(face) => {
-                let shape = faces::shape(array, file.ix, *face);
+                let shape = computed::shape(array, file.ix, *face);
                 let len = shape.ok().and_then(|shape| array::byte_len(INT64.element, &shape));
                 Size { len, stored: 0 }
             }
@@ -191,7 +193,7 @@ impl Datasets for Archive {
                 described.decoded_len = node.fault.is_none().then(|| array.claimed(file.ix));
                 self.stored(file, array, &mut described)?;
             }
-            (What::Face(face), _) => whole_numbers(&mut described, faces::shape(array, file.ix, *face)?),
+            (What::Face(face), _) => whole_numbers(&mut described, computed::shape(array, file.ix, *face)?),
             (What::Offsets(pick), _) => {
                 whole_numbers(&mut described, vec![pick.picked(array)?.offsets()]);
             }

@@ -1,9 +1,12 @@
 //! The JSON of schemas, read strictly: no key twice in an object, no NaN, nothing after the value, and no deeper than
 //! [`DEEPEST`]. Numbers keep their digits.
 
+pub mod items;
+pub mod lines;
+
 use std::sync::Arc;
 
-use super::budget::{Budget, Of};
+use super::read::budget::{Budget, Of};
 use crate::codec::zip::Fault;
 use crate::yaml::Node;
 

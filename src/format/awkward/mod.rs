@@ -7,51 +7,24 @@
 //! an exact table, and none is called. The HDF5 variant is not read, nor is what only a user's own list of functions
 //! would allow.
 //!
-//! | from the bytes up | |
+//! | | |
 //! |---|---|
-//! | `budget` | what a container may take of memory and time, whatever is written in it |
-//! | `store` | the members, and what they decompress to |
-//! | `json`, `dtype`, `pickle`, `encoding` | what schemas are written in; element types; the one pickle that is read; what strings are in |
-//! | `document`, `graph`, `schema` | a schema, what it describes, and how that is told from its expressions |
-//! | `array` | an array with its bytes: whole numbers, and where lists begin and end |
-//! | `faces`, `values`, `lines` | what follows from that: offsets and the like; items as JSON; all of them |
-//! | `picked` | lists one after the other that are anywhere in their content |
-//! | `shown`, `typed` | types of elements and of arrays as the reference shows them |
-//! | `meta`, `check` | what is said; what does not fit |
-//! | `way`, `layout`, `archive`, `views` | the files of a mount, the datasets, and what is below `.views` |
-//! | `write`, `rewrite` | flat and jagged arrays, written; all arrays of a container, as they are |
+//! | `read` | members, schemas and arrays |
+//! | `json` | the JSON of schemas, and items as JSON |
+//! | `views` | the files of a mount |
+//! | `write` | flat and jagged arrays, and containers rewritten as they are |
+//! | `archive` | datasets by name |
 
 mod archive;
-mod array;
-mod budget;
-mod check;
-mod document;
-mod dtype;
-mod encoding;
-mod faces;
-mod graph;
-mod index;
 mod json;
-mod layout;
-mod lengths;
-mod lines;
-mod meta;
-mod picked;
-mod pickle;
-mod rewrite;
-mod schema;
-mod shown;
-mod store;
-mod typed;
-mod values;
+mod read;
 mod views;
-mod way;
 mod write;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::target::{NewContainer, WriteOptions};
+use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, HEAD, Marks, MultiFile, WriteFormat};
 use crate::array::Order;
 use crate::codec::zip::{LOCAL, LOCAL_LEN};
@@ -59,9 +32,9 @@ use crate::content::Content;
 use crate::source::{FileSource, Source};
 use crate::{Error, Result};
 use archive::Archive;
-use array::Array;
-use budget::Budget;
-use store::Store;
+use read::array::Array;
+use read::budget::Budget;
+use read::store::Store;
 
 pub struct Awkward;
 
@@ -100,7 +73,7 @@ impl Format for Awkward {
 
     fn open(&self, context: Context) -> Result<Container> {
         let Read { store, arrays, archive } = read(&context)?;
-        let derived = views::of(&store, &arrays);
+        let derived = views::derived::of(&store, &arrays);
         Ok(Container { derived, ..Container::new(self.name(), archive.names(), Arc::new(archive)) })
     }
 
@@ -195,7 +168,7 @@ fn read(context: &Context) -> Result<Read> {
         return Err(Error::Unsupported { place: store.source().place(), problem });
     }
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));
-    let (arrays, layout) = layout::layout(arrays.collect::<Result<Vec<_>>>()?);
+    let (arrays, layout) = views::layout::layout(arrays.collect::<Result<Vec<_>>>()?);
     let arrays: Vec<_> = arrays.into_iter().map(Arc::new).collect();
     let archive = Archive::new(store.clone(), arrays.clone(), layout);
     Ok(Read { store, arrays, archive })
@@ -209,8 +182,8 @@ fn files(context: &Context) -> Result<Store> {
     for source in sources {
         let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let content = Content::Stored { source: source.clone(), range: 0..source.len() };
-        if let Ok(document) = document::read(content, None, &budget)? {
-            reads.extend(document::reads(&document));
+        if let Ok(document) = read::document::read(content, None, &budget)? {
+            reads.extend(read::document::reads(&document));
         }
         // Whatever it is called, it is a schema.
         let name = if name.ends_with(SCHEMA) { name } else { format!("{name}{SCHEMA}") };
@@ -218,6 +191,3 @@ fn files(context: &Context) -> Result<Store> {
     }
     Ok(Store::files(context, &schemas, &reads))
 }
-
-#[cfg(test)]
-mod tests;

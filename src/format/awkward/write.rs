@@ -8,8 +8,9 @@
 //! so is `meta.yaml`, and what it tells of another class is refused.
 
 mod pairs;
+mod parts;
+pub mod rewrite;
 mod schema;
-mod told;
 mod types;
 
 use std::collections::{BTreeMap, HashSet};
@@ -20,13 +21,13 @@ use std::path::{Path, PathBuf};
 use crate::array::{self, Array, Dtype, Kind, byte_len};
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::input::Exactly;
-use crate::format::target::zip::{Body, Members, Written};
-use crate::format::target::{NewDataset, NewFile, Temporary, What, WriteOptions};
+use crate::format::writer::input::Exactly;
+use crate::format::writer::zip::{Body, Members, Written};
+use crate::format::writer::{NewDataset, NewFile, Temporary, What, WriteOptions};
 use crate::tree::naming;
 use crate::{Error, Result};
+use parts::Told;
 use schema::{Schema, ascii};
-use told::Told;
 use types::dtype;
 
 /// What is written is what this version of the reference reads and writes.
@@ -312,7 +313,7 @@ impl NewFile for Writer {
         whole(name)?;
         let What::Array(array) = dataset.what else {
             if let Some(place) = told_of(name)
-                && let Some(told) = told::read(data)?
+                && let Some(told) = parts::read(data)?
             {
                 let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
                 let own = told.name.clone().filter(|own| is_so(&&**own));

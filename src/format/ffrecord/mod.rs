@@ -43,7 +43,7 @@ mod write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::target::{NewContainer, WriteOptions};
+use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, MultiFile, WriteFormat};
 use crate::Result;
 use crate::content::Content;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::array::{byte_len, npy};
 use crate::error::Place;
-use crate::format::target::input::Exactly;
-use crate::format::target::{NewDataset, NewFile, Temporary, What};
+use crate::format::writer::input::Exactly;
+use crate::format::writer::{NewDataset, NewFile, Temporary, What};
 use crate::{Error, Result};
 
 pub struct Writer {

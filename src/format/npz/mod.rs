@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::target::{NewContainer, WriteOptions};
+use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
 use crate::codec::zip::{self, END, LOCAL, LOCAL_LEN};

@@ -6,11 +6,11 @@ use super::*;
 use crate::Archive;
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::format::Compression;
-use crate::format::target::{self, NewDataset, What};
+use crate::format::writer::{self, NewDataset, What};
 use crate::yaml::{Node, Text};
 
 fn write(path: &Path) {
-    let mut writer = target::create(path, &WriteOptions { jobs: 1, force: true }).unwrap();
+    let mut writer = writer::create(path, &WriteOptions { jobs: 1, force: true }).unwrap();
     let mut add = |name: &str, what: What<'_>, compression, data: &[u8]| {
         let (name, metadata) = (Text::from(name), Node::Null);
         let dataset = NewDataset {

@@ -15,9 +15,9 @@ use super::NPY;
 use crate::array::{byte_len, npy};
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::input::{Exactly, Utf8};
-use crate::format::target::zip::{Body, Members};
-use crate::format::target::{NewDataset, NewFile, Temporary, What, WriteOptions};
+use crate::format::writer::input::{Exactly, Utf8};
+use crate::format::writer::zip::{Body, Members};
+use crate::format::writer::{NewDataset, NewFile, Temporary, What, WriteOptions};
 use crate::{Error, Result};
 
 pub struct Writer {

@@ -5,15 +5,15 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::annotations;
-use super::arrow::Problem;
-use super::data::Encoding;
-use super::faces;
-use super::rewrite;
-use super::rules;
-use super::set::{Set, TextOf};
-use super::sidecar::{self, Facts};
-use super::table::OndaTable;
+use super::read::arrow::Problem;
+use super::read::rules;
+use super::read::samples::Encoding;
+use super::read::set::{Set, TextOf};
+use super::read::table::OndaTable;
+use super::views::annotations;
+use super::views::computed;
+use super::views::sidecar::{self, Facts};
+use super::write::rewrite;
 use crate::content::Content;
 use crate::error::Row;
 use crate::source::Source;
@@ -225,7 +225,7 @@ impl Sampled for Archive {
         match (data.layout, scale, data.content()?) {
             (_, _, Content::Broken { error, .. }) => Err(error),
             (Some(layout), Some(scale), samples) => {
-                let (array, content) = faces::decoded(samples, layout, scale)?;
+                let (array, content) = computed::decoded(samples, layout, scale)?;
                 Ok(Some((sidecar::of_decoded(stored.clone(), array), content)))
             }
             _ => Ok(None),

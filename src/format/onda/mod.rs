@@ -1,58 +1,32 @@
 //! Onda (`.onda.signal.arrow`, ...): Arrow tables of which each row describes a file of samples, or a span of time. The
 //! samples are interleaved values of all channels, little-endian, in files beside the table.
 //!
-//! | from the bytes up | |
+//! | | |
 //! |---|---|
-//! | `arrow` | tables, read without trust |
-//! | `schema` | which of Onda's tables a table is |
-//! | `table` | its rows, typed |
-//! | `rules` | what rows have to be |
-//! | `data`, `decoded` | the file of a signal: where it is, and what its bytes are |
-//! | `faces`, `spans` | channels, values in the unit, and parts of a signal |
-//! | `set` | all tables that were opened together, as datasets |
-//! | `annotations`, `sidecar` | what is said of recordings, signals and tables |
-//! | `canonical`, `rewrite` | Onda's own columns as Onda.jl writes them; a table written anew |
-//! | `write`, `said`, `custom`, `choice`, `encode` | a new table, its rows, columns of the user's own, their types, and its samples |
-//! | `tables` | the tables as Arrow files and JSON lines |
-//! | `archive`, `tree` | datasets by number, and what is computed below `.views` |
+//! | `read` | tables and the samples that their rows name |
+//! | `views` | what a mount shows beside the samples |
+//! | `write` | new tables, and tables rewritten in today's form |
+//! | `archive` | datasets by number |
 
-mod annotations;
 mod archive;
-mod arrow;
-mod canonical;
-mod choice;
-mod custom;
-mod data;
-mod decoded;
-mod encode;
-mod faces;
-mod rewrite;
-mod rules;
-mod said;
-mod schema;
-mod set;
-mod sidecar;
-mod spans;
-mod table;
-mod tables;
+mod read;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod typed;
+mod views;
 mod write;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::target::{NewContainer, WriteOptions};
+use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, HEAD, Marks, MultiFile, WriteFormat};
 use crate::array::Order;
 use crate::source::{FileSource, Source};
 use crate::tree::{Arena, Derived, Tree};
 use crate::{Error, Result};
 use archive::Archive;
-use set::Set;
-use tree::OndaTree;
+use read::set::Set;
+use views::tree::OndaTree;
 use write::Writer;
 
 /// The format, for [`super::FORMATS`].
@@ -75,16 +49,16 @@ impl Format for Onda {
             return true;
         }
         let is_stream =
-            candidate.head.starts_with(&arrow::CONTINUATION) && candidate.has_extension(EXTENSION);
-        if !candidate.head.starts_with(arrow::MAGIC) && !is_stream {
+            candidate.head.starts_with(&read::arrow::CONTINUATION) && candidate.has_extension(EXTENSION);
+        if !candidate.head.starts_with(read::arrow::MAGIC) && !is_stream {
             return false;
         }
-        candidate.asked_for || schema::tells_of_onda(candidate.head)
+        candidate.asked_for || read::schema::tells_of_onda(candidate.head)
     }
 
     fn open(&self, context: Context) -> Result<Container> {
         let set = read(context)?;
-        let tables = tables::of(&set);
+        let tables = views::tables::of(&set);
         // The directories of a kind and of tables are those of each file at most.
         let others = 1 + 3 * tables.len() as u64;
         let (derived, of_views) = (Derived::of_files(tables), set.clone());

@@ -13,11 +13,13 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::Field;
 
 use super::super::{Context, Format};
-use super::canonical::{self, NewTable, SIGNALS};
-use super::schema::QUALIFIED;
-use super::set::Set;
-use super::table::{Signal, Span};
-use super::{Onda, annotations, rewrite, sidecar};
+use super::Onda;
+use super::read::schema::QUALIFIED;
+use super::read::set::Set;
+use super::read::table::{Signal, Span};
+use super::views::{annotations, sidecar};
+use super::write::canonical::{self, NewTable, SIGNALS};
+use super::write::rewrite;
 use crate::codec::Engine;
 use crate::source::FileSource;
 use crate::tree::{Datasets as _, ROOT, Sampled as _, Tree, Validate as _};
@@ -260,7 +262,7 @@ fn batches_that_are_written_anew_end_where_they_take_much() {
     let rows: Vec<u32> = (0..100).collect();
     assert_eq!(rewriting.own(&rows).unwrap().1, 64);
     assert_eq!(rewriting.own(&rows[64..]).unwrap().1, 36);
-    rewriting.budget = super::arrow::Budget::new("Onda's own columns take", 1 << 20);
+    rewriting.budget = super::read::arrow::Budget::new("Onda's own columns take", 1 << 20);
     let Err(Error::Unsupported { problem, .. }) = rewriting.own(&rows) else { panic!() };
     assert!(problem.contains("Onda's own columns take more than 1048576 bytes"), "{problem}");
     // Each value is there again.

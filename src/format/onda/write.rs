@@ -1,29 +1,43 @@
 //! A table of signals made of arrays: each of shape (samples, channels), with what its row says in its metadata. The
 //! samples go into files beside the table, never in the place of one that is there; the table comes last, so that what it
 //! names is whole.
+//!
+//! | | |
+//! |---|---|
+//! | `row` | the row of a signal, from an array's metadata |
+//! | `columns`, `column_type` | the user's own columns, and the type each of them gets |
+//! | `canonical` | Onda's own columns as Onda.jl writes them |
+//! | `encode` | samples in the signal's unit, encoded as Onda.jl does |
+//! | `rewrite` | a table rewritten in today's form |
+
+pub mod canonical;
+mod column_type;
+pub mod columns;
+mod encode;
+pub mod rewrite;
+pub mod row;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::arrow::Problem;
-use super::canonical::{self, NewTable, SIGNALS};
-use super::custom::Custom;
-use super::data::Layout;
-use super::encode;
-use super::faces::Scale;
-use super::rules;
-use super::said::{Row, Said, parsed};
-use super::schema::QUALIFIED;
-use super::table::Signal;
+use super::read::arrow::Problem;
+use super::read::rules;
+use super::read::samples::Layout;
+use super::read::schema::QUALIFIED;
+use super::read::table::Signal;
+use super::views::computed::Scale;
 use crate::array;
 use crate::codec::zstd_frame;
 use crate::error::Place;
-use crate::format::target::input::Exactly;
-use crate::format::target::{NewDataset, NewFile, Temporary, What, directory};
+use crate::format::writer::input::Exactly;
+use crate::format::writer::{NewDataset, NewFile, Temporary, What, directory};
 use crate::tree::naming;
 use crate::{Error, Result};
+use canonical::{NewTable, SIGNALS};
+use columns::Custom;
+use row::{Row, Said, parsed};
 
 pub struct Writer {
     path: PathBuf,
@@ -70,7 +84,7 @@ impl Writer {
     /// For a new file of samples beside the table.
     fn free_name(&self, signal: &Signal) -> (String, PathBuf) {
         let (recording, label) =
-            (super::table::shown(signal.recording), signal.label.as_deref().unwrap_or_default());
+            (super::read::table::shown(signal.recording), signal.label.as_deref().unwrap_or_default());
         let label: String = label.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         let format = signal.format.as_deref().unwrap_or("lpcm");
         let mut number = 1u64;

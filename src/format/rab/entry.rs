@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::describe::table;
 use super::layout::Layout;
 use crate::array::{self, Array, Dtype, Element, Endian, Order};
-use crate::format::target::Described;
+use crate::format::writer::Described;
 use crate::yaml::Node;
 
 /// What an entry says of its dataset.

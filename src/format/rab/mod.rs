@@ -25,7 +25,7 @@ mod write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::target::{NewContainer, WriteOptions};
+use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, Salvage, WriteFormat};
 use crate::Result;
 use crate::tree::Derived;

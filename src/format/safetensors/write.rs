@@ -13,9 +13,9 @@ use super::json::{METADATA, Pairs, parse};
 use crate::array::{Array, Cell, Endian, Record};
 use crate::error::Place;
 use crate::format::Compression;
-use crate::format::target::input::{Exactly, swapped};
-use crate::format::target::output::{self, Output, Piece};
-use crate::format::target::{NewDataset, NewFile, What};
+use crate::format::writer::input::{Exactly, swapped};
+use crate::format::writer::output::{self, Output, Piece};
+use crate::format::writer::{NewDataset, NewFile, What};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 

@@ -1,7 +1,8 @@
-//! Element types as the reference writes them (see [`super::super::dtype`]).
+//! Element types as the reference writes them (see [`super::super::read::dtype`]).
 
-use super::super::budget::Budget;
-use super::super::{dtype, json};
+use super::super::json;
+use super::super::read::budget::Budget;
+use super::super::read::dtype;
 use super::schema::ascii;
 use crate::array::{Array, Cell, Dtype, Endian, Meaning, Order};
 

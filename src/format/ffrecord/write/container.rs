@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Writer;
 use crate::Result;
 use crate::format::ffrecord::records::FOLDER;
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::writer::{NewContainer, NewDataset, What};
 use crate::yaml::Node;
 
 pub struct Container {

@@ -33,7 +33,7 @@ pub fn pack_folder(target: &Path, from: &Path, force: bool, passed: Passed<'_>) 
 
 fn refuse_inside(target: &Path, from: &Path) -> Result<()> {
     let outer = from.canonicalize().map_err(|cause| Error::open(from, cause))?;
-    let parent = crate::format::target::directory(target);
+    let parent = crate::format::writer::directory(target);
     let inner = parent.canonicalize().map_err(|cause| Error::write(Place::file(target), cause))?;
     if inner.starts_with(&outer) {
         let (target, from) = (target.display(), from.display());

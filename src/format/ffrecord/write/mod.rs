@@ -23,7 +23,7 @@ use super::EXTENSION;
 use super::head::tables_end;
 use crate::codec::Check;
 use crate::error::Place;
-use crate::format::target::Temporary;
+use crate::format::writer::Temporary;
 use crate::{Error, Result};
 
 pub use container::Container;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::error::Place;
 use crate::format::ffrecord::EXTENSION;
-use crate::format::target::directory;
+use crate::format::writer::directory;
 use crate::{Error, Result};
 
 pub struct Shards {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Archive;
 use crate::array::{Array, Dtype, Element, Endian, Order};
-use crate::format::target::{self, NewContainer, WriteOptions};
+use crate::format::writer::{self, NewContainer, WriteOptions};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 
@@ -31,7 +31,7 @@ fn array(name: &str, shape: &[u64], order: Order) -> Array {
 }
 
 fn create(path: &Path) -> Box<dyn NewContainer> {
-    target::create(path, &WriteOptions { jobs: 1, force: true }).unwrap()
+    writer::create(path, &WriteOptions { jobs: 1, force: true }).unwrap()
 }
 
 #[test]

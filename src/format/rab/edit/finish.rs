@@ -9,7 +9,7 @@ use std::path::Path;
 use super::super::write::{Writer, assemble};
 use super::place::{self, Part, Placed};
 use super::{Data, Editor};
-use crate::format::target::output::Piece;
+use crate::format::writer::output::Piece;
 use crate::source::Source;
 use crate::{Error, Result};
 

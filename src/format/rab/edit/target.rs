@@ -5,7 +5,7 @@ use std::io::Read;
 
 use super::Editor;
 use crate::Result;
-use crate::format::target::{NewContainer, NewDataset};
+use crate::format::writer::{NewContainer, NewDataset};
 
 impl NewContainer for Editor {
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {

@@ -14,7 +14,7 @@ use super::header::{self, Codec, int, list, map};
 use crate::array::{Array, Endian, Order, byte_len};
 use crate::codec::deflate;
 use crate::error::Place;
-use crate::format::target::input::{Counted, Exactly, Stretch, Utf8, set_aside};
+use crate::format::writer::input::{Counted, Exactly, Stretch, Utf8, set_aside};
 use crate::tree::{Table, naming};
 use crate::yaml::{self, Node, Text, Value};
 use crate::{Error, Result};

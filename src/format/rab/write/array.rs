@@ -9,7 +9,7 @@ use ndarray::{ArrayView, Dimension};
 use num_complex::Complex;
 
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
-use crate::format::target::input::Pieces;
+use crate::format::writer::input::Pieces;
 
 /// Items of a piece.
 const PIECE: usize = 16 << 10;

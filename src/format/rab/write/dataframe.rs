@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::header::{Codec, int, list, map};
 use crate::array::{Element, Endian};
-use crate::format::target::input::{Chain, Pieces};
+use crate::format::writer::input::{Chain, Pieces};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 

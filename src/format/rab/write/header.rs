@@ -12,8 +12,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
-use crate::format::target::Temporary;
-use crate::format::target::output::{self, Output, Piece, ROUNDING};
+use crate::format::writer::Temporary;
+use crate::format::writer::output::{self, Output, Piece, ROUNDING};
 use crate::yaml::{self, Node, Text};
 
 /// Bytes of the text that stay in memory.

@@ -29,7 +29,7 @@ pub(super) use header::{assemble, sorted};
 
 use crate::codec::deflate::Compressor;
 use crate::error::Place;
-use crate::format::target::output::Output;
+use crate::format::writer::output::Output;
 use crate::yaml::{Node, Text, Value};
 use crate::{Error, Result};
 

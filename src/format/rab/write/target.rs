@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{Add, Writer};
 use crate::Result;
 use crate::error::shortened;
-use crate::format::target::{NewContainer, NewDataset, What};
+use crate::format::writer::{NewContainer, NewDataset, What};
 use crate::yaml::Value;
 
 impl NewContainer for Writer {

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
 use crate::error::Place;
-use crate::format::target::input::Exactly;
-use crate::format::target::{NewContainer, NewDataset, Temporary, What};
+use crate::format::writer::input::Exactly;
+use crate::format::writer::{NewContainer, NewDataset, Temporary, What};
 use crate::format::{Compression, rawarray::header};
 use crate::tree::naming;
 use crate::yaml::{Node, Text};

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::array::{AnyArray, Array, Dtype, Endian, Order, Slab};
 use crate::error::Place;
-use crate::format::target::input;
+use crate::format::writer::input;
 use crate::{Error, Result};
 
 /// So many bytes are put in another order at once, if a row of the first axis is not longer.

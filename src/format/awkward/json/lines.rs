@@ -1,0 +1,148 @@
+//! All items of an array as JSON, which is bounded whatever the array claims to have. As JSON lines they are made once to
+//! know how long they are, and again where they are read; of the first pass only the place of an item every so often is kept.
+
+use std::sync::Arc;
+
+use super::super::read::array::Array;
+use super::super::read::graph::Ix;
+use super::items::Values;
+use crate::array::Slab;
+use crate::content::Computed;
+use crate::{Error, Result};
+
+/// Bytes between two places that are kept.
+const BETWEEN: u64 = 64 << 10;
+/// So many bytes it may have, ...
+const MOST: u64 = 64 << 20;
+/// ... or so many times as many as the container.
+const MOST_TIMES: u64 = 64;
+/// An item takes so many, with what stands between two.
+const SHORTEST: u64 = 2;
+/// For each of them so many may be read.
+const MOST_WORK: u64 = 64;
+
+/// What items are made into, and what else can be done where they are too many.
+pub const LIST: (&str, &str) = ("JSON", ": take a part of it, as NAME[:1000]");
+const LINES: (&str, &str) = ("JSON lines", "");
+
+/// How long items of a part may get together, and what may be read for them.
+pub struct Room<'a> {
+    array: &'a Array,
+    ix: Ix,
+    form: (&'static str, &'static str),
+    most: u64,
+    len: u64,
+}
+
+impl<'a> Room<'a> {
+    /// For so many items, if that may be.
+    pub fn new(array: &'a Array, ix: Ix, form: (&'static str, &'static str), count: u64) -> Result<Room<'a>> {
+        let most = array.store().len().saturating_mul(MOST_TIMES).max(MOST);
+        let room = Room { array, ix, form, most, len: 0 };
+        if count.saturating_mul(SHORTEST) > most { Err(room.too_long()) } else { Ok(room) }
+    }
+
+    /// Of one more item so many bytes; `work` of all until now.
+    pub fn take(&mut self, len: usize, work: u64) -> Result<()> {
+        self.len += len as u64;
+        if self.len > self.most {
+            return Err(self.too_long());
+        }
+        let most_work = self.most.saturating_mul(MOST_WORK);
+        if work > most_work {
+            return Err(self.limit(format!("takes reading more than {most_work} bytes")));
+        }
+        Ok(())
+    }
+
+    fn too_long(&self) -> Error {
+        self.limit(format!("takes more than {} bytes", self.most))
+    }
+
+    fn limit(&self, problem: String) -> Error {
+        let (form, instead) = self.form;
+        let problem = format!("as {form} it {problem}, which is the limit{instead}");
+        Error::Unsupported { place: self.array.place(self.ix), problem }
+    }
+}
+
+pub struct JsonLines {
+    array: Arc<Array>,
+    /// Which items, in one axis.
+    items: Slab,
+    /// Line, and where it begins.
+    places: Vec<(u64, u64)>,
+    /// Of the items before the first that is damaged.
+    len: u64,
+    /// What reading that one gives; it counts as one byte.
+    pub fault: Option<Error>,
+}
+
+impl JsonLines {
+    /// Of all items, or of some.
+    pub fn new(array: &Arc<Array>, items: Option<Slab>) -> Result<JsonLines> {
+        let root = array.graph.root.to;
+        // Of what is damaged it is not known how many items there are.
+        let count = array.sound(root)?.len;
+        let items = items.unwrap_or_else(|| Slab::whole(&[count]));
+        let count = items.len();
+        let mut room = Room::new(array, root, LINES, count)?;
+        let mut lines = JsonLines { array: array.clone(), items, places: vec![(0, 0)], len: 0, fault: None };
+        let mut values = Values::new(array);
+        let mut line = Vec::new();
+        for number in 0..count {
+            if lines.places.last().is_none_or(|(_, at)| lines.len - at >= BETWEEN) {
+                array.keep(root, 2)?;
+                lines.places.push((number, lines.len));
+            }
+            match lines.line(&mut values, number, &mut line) {
+                Err(fault @ Error::Damaged { .. }) if lines.len > 0 => {
+                    lines.fault = Some(fault);
+                    break;
+                }
+                made => made?,
+            }
+            lines.len += line.len() as u64;
+            room.take(line.len(), values.work)?;
+        }
+        Ok(lines)
+    }
+
+    fn line(&self, values: &mut Values<'_>, number: u64, line: &mut Vec<u8>) -> Result<()> {
+        line.clear();
+        values.item(self.array.graph.root.to, self.items.position(number), line)?;
+        line.push(b'\n');
+        Ok(())
+    }
+}
+
+impl Computed for JsonLines {
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len + u64::from(self.fault.is_some()))
+    }
+
+    fn sound_len(&self) -> Result<u64> {
+        Ok(self.len)
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let place = self.places.partition_point(|(_, at)| *at <= offset).saturating_sub(1);
+        let (first, mut at) = self.places.get(place).copied().unwrap_or((0, 0));
+        let mut values = Values::new(&self.array);
+        let (mut rest, mut line) = (buf, Vec::new());
+        for number in first..self.items.len() {
+            if rest.is_empty() {
+                return Ok(());
+            }
+            self.line(&mut values, number, &mut line)?;
+            let skip = offset.saturating_sub(at).min(line.len() as u64) as usize;
+            at += line.len() as u64;
+            let from = line.get(skip..).unwrap_or_default();
+            let count = from.len().min(rest.len());
+            let (filled, after) = rest.split_at_mut(count);
+            filled.copy_from_slice(from.get(..count).unwrap_or_default());
+            rest = after;
+        }
+        if rest.is_empty() { Ok(()) } else { Err(Error::Other("read past the end".into())) }
+    }
+}

@@ -1,0 +1,95 @@
+//! A schema member: its JSON, and what is said there of all of it.
+
+use std::sync::Arc;
+
+use super::super::json::{self, Json};
+use super::budget::{Budget, Of};
+use crate::codec::crc32;
+use crate::codec::zip::Fault;
+use crate::content::Content;
+use crate::{Error, Result};
+
+/// No file has a longer path.
+const LONGEST_PATH: usize = 4096;
+
+/// A schema member as it is in the container.
+pub struct Document {
+    pub json: Arc<Json>,
+    /// What the version key says.
+    pub version: String,
+}
+
+/// The error says why this is no schema.
+fn document(json: Json) -> Result<Document, Fault> {
+    let Some(_) = json.as_map() else { return Err("the schema is no JSON object".into()) };
+    let Some(version) = json.get("awkward0").or_else(|| json.get("awkward")) else {
+        return Err(
+            "it is no schema of Awkward Array: it has neither the key \"awkward0\" nor \"awkward\"".into()
+        );
+    };
+    if json.get("schema").is_none() {
+        return Err("it has no key \"schema\"".into());
+    }
+    if !matches!(json.get("prefix"), None | Some(Json::Str(_))) {
+        return Err("its \"prefix\" is no text".into());
+    }
+    let version = version.as_str().unwrap_or("?").to_owned();
+    Ok(Document { json: Arc::new(json), version })
+}
+
+/// The names of all members that a document reads.
+pub fn reads(document: &Document) -> Vec<String> {
+    fn look(json: &Json, prefix: &str, found: &mut Vec<String>) {
+        match json {
+            Json::Map(pairs) => {
+                if let Some(name) = json.get("read").and_then(Json::as_str) {
+                    let is_absolute = json.get("absolute") == Some(&Json::Bool(true));
+                    let prefix = if is_absolute { "" } else { prefix };
+                    if prefix.len() + name.len() <= LONGEST_PATH {
+                        found.push(format!("{prefix}{name}"));
+                    }
+                }
+                pairs.iter().for_each(|(_, value)| look(value, prefix, found));
+            }
+            Json::List(items) => items.iter().for_each(|item| look(item, prefix, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    let prefix = document.json.get("prefix").and_then(Json::as_str).unwrap_or("");
+    look(document.json.get("schema").unwrap_or(&Json::Null), prefix, &mut found);
+    found
+}
+
+/// The schema in these bytes, which have this CRC-32 if one is recorded. Only reading them can fail.
+pub fn read(content: Content, crc: Option<u32>, budget: &Budget) -> Result<Result<Document, Fault>> {
+    match content {
+        Content::Broken { error: Error::Damaged { problem, .. }, .. } => return Ok(Err(problem.into())),
+        Content::Broken { error: Error::Unsupported { problem, .. }, .. } => {
+            return Ok(Err(Fault::unsupported(problem)));
+        }
+        _ => {}
+    }
+    let len = content.known_len().unwrap_or(0);
+    if let Err(fault) = budget.take(Of::Schemas, len) {
+        return Ok(Err(fault));
+    }
+    let mut bytes = vec![0; len as usize];
+    match content.fill(&mut bytes, 0) {
+        Err(Error::Damaged { problem, .. }) => return Ok(Err(problem.into())),
+        filled => filled?,
+    }
+    let found = crc32(0, &bytes);
+    if let Some(recorded) = crc.filter(|recorded| *recorded != found) {
+        return Ok(Err(format!("the schema's CRC-32 is {found:08x}, recorded is {recorded:08x}").into()));
+    }
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(bad) => {
+            return Ok(Err(
+                format!("the schema is not UTF-8 (byte {})", bad.utf8_error().valid_up_to()).into()
+            ));
+        }
+    };
+    Ok(json::parse(&text, budget).and_then(document))
+}

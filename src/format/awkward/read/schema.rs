@@ -1,0 +1,288 @@
+//! Schema expressions, interpreted by an exact table of known calls (`calls`): what is not in it is refused where it
+//! stands, and what is beside it is read. Nothing is ever called, and no pickle is read but that of one float.
+//!
+//! The expressions are read in two passes, as a reference may come before what it refers to: first every `id` is
+//! noted, then arrays are made of calls, and scalars of what stands where one is needed.
+
+mod calls;
+mod scalars;
+
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
+
+use super::super::json::Json;
+use super::budget::{Budget, Of};
+use super::document::Document;
+use super::graph::{Column, Edge, Graph, Ix, Kind, Lists, Node, Rows};
+use crate::codec::zip::Fault;
+
+/// An array is no deeper inside others.
+pub const DEEPEST: usize = 128;
+/// A reference to a reference to a reference ...
+const MOST_REFS: usize = 64;
+/// What has more keys is no expression.
+const MOST_KEYS: usize = 64;
+/// Characters of a name that messages show.
+const SHOWN: usize = 200;
+
+/// What identifies an expression. One has exactly one of them.
+const KEYS: [&str; 11] =
+    ["call", "read", "list", "tuple", "dict", "pairs", "dtype", "function", "json", "python", "ref"];
+
+/// What the document describes. Lengths and faults come with [`Graph::settle`].
+pub fn graph(document: &Document, budget: &Budget) -> Graph {
+    let json = &*document.json;
+    let prefix = json.get("prefix").and_then(Json::as_str).unwrap_or("");
+    let schema = json.get("schema").unwrap_or(&Json::Null);
+    let mut reader = Reader {
+        prefix,
+        budget,
+        is_spent: Cell::new(false),
+        parts: Cell::new(0),
+        ids: HashMap::new(),
+        made: HashMap::new(),
+        nodes: Vec::new(),
+        warnings: BTreeSet::new(),
+    };
+    reader.note_ids(schema);
+    match reader.array(schema, 0) {
+        Ok(root) => {
+            reader.resolve();
+            let root = reader.resolved(root);
+            let Reader { nodes, warnings, .. } = reader;
+            Graph { nodes, root, warnings: warnings.into_iter().collect(), circles: Vec::new() }
+        }
+        Err(fault) => {
+            budget.give_back(Of::Parts, reader.parts.get());
+            Graph::refused("schema", fault)
+        }
+    }
+}
+
+struct Reader<'j> {
+    prefix: &'j str,
+    budget: &'j Budget,
+    /// The budget does not suffice: nothing more is made, and what was is not used.
+    is_spent: Cell<bool>,
+    /// How many were taken from it.
+    parts: Cell<u64>,
+    /// None: given twice.
+    ids: HashMap<i64, Option<&'j Json>>,
+    made: HashMap<i64, Ix>,
+    nodes: Vec<Node>,
+    warnings: BTreeSet<String>,
+}
+
+/// Edges to what is not made yet lead to the id, counted down from the highest number.
+fn pending(id: i64) -> Edge {
+    Edge { to: Ix::MAX - (id.unsigned_abs() as usize).min(Ix::MAX / 2), is_ref: true }
+}
+
+type Found<T> = Result<T, Fault>;
+
+fn unsupported<T>(problem: impl Into<String>) -> Found<T> {
+    Err(Fault::unsupported(problem))
+}
+
+fn wrong<T>(problem: impl Into<String>) -> Found<T> {
+    Err(problem.into().into())
+}
+
+impl<'j> Reader<'j> {
+    /// Every expression with an id. Values of `json` are no expressions. No deeper than the JSON, which is bounded.
+    fn note_ids(&mut self, json: &'j Json) {
+        match json {
+            Json::Map(pairs) => {
+                if let Some(id) = id_of(json).filter(|_| pairs.len() <= MOST_KEYS) {
+                    self.note(id, json);
+                }
+                for (_, value) in
+                    pairs.iter().filter(|(key, _)| !matches!(&**key, "json" | "dtype" | "function"))
+                {
+                    self.note_ids(value);
+                }
+            }
+            Json::List(items) => items.iter().for_each(|item| self.note_ids(item)),
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, id: i64, json: &'j Json) {
+        let twice = self.ids.insert(id, Some(json)).is_some();
+        if twice {
+            self.ids.insert(id, None);
+            self.warnings.insert(format!("the id {id} is given twice: what refers to it is refused"));
+        }
+    }
+
+    fn add(&mut self, node: Node) -> Edge {
+        let to = self.nodes.len();
+        if let Some(id) = node.id {
+            self.made.entry(id).or_insert(to);
+        }
+        self.nodes.push(node);
+        Edge { to, is_ref: false }
+    }
+
+    fn refuse(&mut self, id: Option<i64>, what: &str, fault: Fault) -> Edge {
+        let kind = Kind::Refused { what: what.into() };
+        self.add(Node { fault: Some(fault), ..Node::new(id, kind) })
+    }
+
+    fn take(&self, of: Of, count: usize) -> Found<()> {
+        let taken = self.budget.take(of, count as u64);
+        self.is_spent.set(self.is_spent.get() || taken.is_err());
+        taken
+    }
+
+    /// The array that an expression stands for, or what was refused in its place. The error: the budget is spent.
+    fn array(&mut self, json: &'j Json, depth: usize) -> Found<Edge> {
+        self.take(Of::Parts, 1)?;
+        self.parts.set(self.parts.get() + 1);
+        let id = id_of(json);
+        if depth == DEEPEST {
+            let problem = format!("arrays are nested deeper than {DEEPEST} levels, which is the limit");
+            return Ok(self.refuse(id, "nested", Fault::unsupported(problem)));
+        }
+        let made = identified(json).and_then(|(key, value)| match key {
+            "ref" => self.reference(value).map(Err),
+            "call" => self.call(json, value, depth).map(Ok),
+            "python" => unsupported("it is a Python pickle, which is not read: it could run any code"),
+            key => wrong(format!("an array is needed here, and a {key:?} was found")),
+        });
+        match made {
+            Err(fault) if self.is_spent.get() => Err(fault),
+            Ok(Ok(kind)) => Ok(self.add(Node::new(id, kind))),
+            Ok(Err(edge)) => Ok(edge),
+            Err(fault) => Ok(self.refuse(id, &what_of(json), fault)),
+        }
+    }
+
+    fn reference(&mut self, value: &Json) -> Found<Edge> {
+        let mut id = value.as_int().ok_or("a \"ref\" is no whole number")?;
+        for _ in 0..MOST_REFS {
+            match self.ids.get(&id) {
+                None => return wrong(format!("it refers to the id {id}, which nothing has")),
+                Some(None) => return wrong(format!("it refers to the id {id}, which is given twice")),
+                Some(Some(target)) => match target.get("ref").and_then(Json::as_int) {
+                    Some(further) => id = further,
+                    None if id < 0 => return wrong("an id is negative"),
+                    None => return Ok(pending(id)),
+                },
+            }
+        }
+        wrong(format!("the id {id} refers to itself"))
+    }
+
+    /// After all is made, edges lead to nodes.
+    fn resolve(&mut self) {
+        let mut nodes = std::mem::take(&mut self.nodes);
+        let count = nodes.len();
+        for node in &mut nodes {
+            node.kind.each_edge(&mut |edge| {
+                if edge.to >= count {
+                    *edge = self.find(*edge, count);
+                }
+            });
+        }
+        nodes.append(&mut self.nodes);
+        self.nodes = nodes;
+    }
+
+    fn resolved(&mut self, edge: Edge) -> Edge {
+        let count = self.nodes.len();
+        if edge.to < count {
+            return edge;
+        }
+        match self.made.get(&((Ix::MAX - edge.to) as i64)) {
+            Some(to) => Edge { to: *to, is_ref: true },
+            None => self.refuse(None, "ref", "it refers to what is no array".into()),
+        }
+    }
+
+    /// What is refused here is shown here, as nothing else shows it. `count` nodes are elsewhere, before those that are made now.
+    fn find(&mut self, edge: Edge, count: usize) -> Edge {
+        match self.made.get(&((Ix::MAX - edge.to) as i64)) {
+            Some(to) => Edge { to: *to, is_ref: true },
+            None => {
+                let made = self.refuse(None, "ref", "it refers to what is no array".into());
+                Edge { to: made.to + count, ..made }
+            }
+        }
+    }
+
+    fn arrays(&mut self, items: &'j [Json], depth: usize) -> Found<Vec<Edge>> {
+        items.iter().map(|item| self.array(item, depth + 1)).collect()
+    }
+
+    fn lists(&mut self, first: &'j Json, second: Option<&'j Json>, depth: usize) -> Found<Lists> {
+        let first = self.array(first, depth + 1)?;
+        Ok(match second {
+            None => Lists::Counts(first),
+            Some(second) => Lists::Bounds { starts: first, stops: self.array(second, depth + 1)? },
+        })
+    }
+
+    fn columns(&mut self, json: &'j Json, depth: usize) -> Found<Vec<Column>> {
+        let pairs = self.list(json, "pairs")?;
+        let mut last = HashMap::new();
+        for (at, pair) in pairs.iter().enumerate() {
+            let Some([Json::Str(name), _]) = pair.as_list() else {
+                return wrong("a column is no pair of name and array");
+            };
+            if last.insert(name, at).is_some() {
+                let warning = format!("two columns are called {name:?}: values have the last one");
+                self.warnings.insert(warning);
+            }
+        }
+        let mut columns = Vec::with_capacity(pairs.len());
+        for (at, pair) in pairs.iter().enumerate() {
+            let Some([Json::Str(name), column]) = pair.as_list() else { continue };
+            let is_hidden = last.get(name) != Some(&at);
+            columns.push(Column { name: name.clone(), edge: self.array(column, depth + 1)?, is_hidden });
+        }
+        Ok(columns)
+    }
+
+    fn rows(&mut self, json: &'j Json, depth: usize) -> Found<Rows> {
+        let view = self.value(json)?;
+        let Some(items) = view.get("tuple") else { return Ok(Rows::Numbers(self.array(json, depth + 1)?)) };
+        let Some([start, step, length]) = items.as_list() else {
+            return wrong("its view is no tuple of start, step and length");
+        };
+        let (start, step) = (self.int(start, "start")?, self.int(step, "step")?);
+        Ok(Rows::Steps { start, step, length: self.len(length, "length")? })
+    }
+}
+
+/// The key that tells what an expression is, and its value.
+fn identified(json: &Json) -> Found<(&'static str, &Json)> {
+    let Some(pairs) = json.as_map() else { return wrong("an expression is no JSON object") };
+    if pairs.len() > MOST_KEYS {
+        return unsupported(format!("an expression has {} keys, {MOST_KEYS} are the limit", pairs.len()));
+    }
+    let mut found = KEYS.into_iter().filter_map(|key| json.get(key).map(|value| (key, value)));
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one),
+        (Some((one, _)), Some((two, _))) => {
+            wrong(format!("an expression has two meanings, {one:?} and {two:?}"))
+        }
+        (None, _) => wrong("an expression has none of the keys that are known"),
+    }
+}
+
+fn id_of(json: &Json) -> Option<i64> {
+    json.get("id").and_then(Json::as_int)
+}
+
+/// What is called, for messages.
+fn what_of(json: &Json) -> String {
+    let key = identified(json).map_or("expression", |(key, _)| key);
+    let called = json.get("call").and_then(Json::as_list).and_then(|names| names.last()?.as_str());
+    shown(called.unwrap_or(key))
+}
+
+/// The first of a text, for messages.
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN).collect()
+}

@@ -1,0 +1,396 @@
+//! Which files the arrays of a container become, and where they are.
+//! ```text
+//! <array name>/                     slashes of the name make directories; the only array, without a name, is the root
+//!   meta.yaml                       of this array, and of each part that is a directory
+//!   data                            flat: the elements
+//!   counts, starts, stops, offsets  jagged, and strings: those that are stored, and those that follow from them
+//!   content/...                     jagged, masked, indexed, sparse, objects
+//!   columns/<name>/...              table
+//!   mask   index   tags             the numbers that the class has
+//!   contents/<k>/...   chunks/<k>/...
+//!   text, bytes                     strings
+//! ```
+//! A part is where the schema defines it; what refers to it is a symbolic link there, but where that would close a
+//! circle there is nothing (`meta.yaml` says so).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::super::read::array::Array;
+use super::super::read::budget::{Budget, Of};
+use super::super::read::contiguous::Pick;
+use super::super::read::graph::{Column, Edge, Ix, Kind, Lists, Rows};
+use super::computed::Face;
+use super::index;
+use super::path::Way;
+use crate::codec::zip::Fault;
+use crate::tree::{Link, naming};
+
+pub struct File {
+    pub way: Way,
+    pub array: usize,
+    pub ix: Ix,
+    pub what: What,
+}
+
+pub enum What {
+    Meta,
+    Data,
+    Face(Face),
+    Text,
+    /// Of lists that are picked: where each begins among their items.
+    Offsets(Arc<Pick>),
+    /// The elements of a flat part that are picked.
+    Elements(Arc<Pick>),
+}
+
+#[derive(Default)]
+pub struct Layout {
+    pub files: Vec<File>,
+    pub links: Vec<Link>,
+    /// The directory of each part that has one.
+    pub directories: Vec<(Way, usize, Ix)>,
+}
+
+/// Of all arrays of a container. Tells them where their parts are. An array with longer paths than the budget has is
+/// refused as a whole.
+pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
+    let names: Names = arrays.iter().map(|array| array.name.clone()).collect();
+    let lengths: HashSet<usize> = names.iter().map(|name| name.len()).collect();
+    let is_root = matches!(&*arrays, [one] if one.name.is_empty());
+    let mut layout = Layout::default();
+    let place = |(number, array): (usize, Array)| {
+        let root = if is_root { Way::default() } else { named(&array.name, &names, &lengths) };
+        let placing = Placing::new(&array, number, array.store().budget());
+        match placing.placed(&root) {
+            Ok(placed) => layout.add(array, placed),
+            Err(fault) => {
+                let array = array.refused(fault);
+                // One file more for each array, as long as its name.
+                let placing = Placing::new(&array, number, array.store().budget());
+                let placed = placing.placed(&root).unwrap_or_default();
+                layout.add(array, placed)
+            }
+        }
+    };
+    let mut arrays: Vec<Array> = arrays.into_iter().enumerate().map(place).collect();
+    let by_path = index::by_path(arrays.len(), &layout);
+    arrays.iter_mut().zip(by_path).for_each(|(array, is_by_path)| array.is_by_path = is_by_path);
+    (arrays, layout)
+}
+
+/// As [`layout`] placed them, but that lists which are told by starts and stops are told by offsets, in a content that has
+/// their items one after the other: other formats have no more.
+pub fn plain(arrays: &[Arc<Array>]) -> Result<Layout, Fault> {
+    let mut layout = Layout::default();
+    let Some(first) = arrays.first() else { return Ok(layout) };
+    let budget = Budget::new(first.store().len());
+    for (number, array) in arrays.iter().enumerate() {
+        let root = array.places.get(array.graph.root.to).cloned().flatten().unwrap_or_default();
+        let mut placing = Placing::new(array, number, &budget);
+        placing.is_plain = true;
+        let placed = placing.placed(&root)?;
+        layout.files.extend(placed.files);
+        layout.directories.extend(placed.directories);
+        layout.links.extend(placed.links);
+    }
+    Ok(layout)
+}
+
+type Names = HashSet<Box<str>>;
+
+/// A slash separates directories, but not where its left side is an array itself.
+fn named(name: &str, names: &Names, lengths: &HashSet<usize>) -> Way {
+    let slashes = name.match_indices('/').map(|(at, _)| at).filter(|at| lengths.contains(at));
+    let after: Vec<usize> =
+        slashes.filter(|at| names.contains(name.get(..*at).unwrap_or_default())).collect();
+    let components = naming::components(name.as_bytes(), &after);
+    // What has no name is called as its file.
+    if name.is_empty() { Way::of(components) } else { Way::called(components, name) }
+}
+
+/// One file name, slashes and all.
+fn component(name: &str) -> Vec<u8> {
+    let slashes: Vec<usize> = name.match_indices('/').map(|(at, _)| at).collect();
+    naming::components(name.as_bytes(), &slashes).pop().unwrap_or_default()
+}
+
+/// Where the parts of one array are.
+#[derive(Default)]
+struct Placed {
+    files: Vec<File>,
+    links: Vec<Link>,
+    directories: Vec<(Way, usize, Ix)>,
+    /// Of each part that is defined: its directory, or the file that it is.
+    places: HashMap<Ix, (Way, bool)>,
+    /// What refers to a part: from which, where, and whether a file is wanted there.
+    refs: Vec<(Edge, Ix, Way, bool)>,
+}
+
+impl Layout {
+    fn add(&mut self, mut array: Array, placed: Placed) -> Array {
+        self.files.extend(placed.files);
+        self.links.extend(placed.links);
+        self.directories.extend(placed.directories);
+        for (ix, (way, _)) in placed.places {
+            if let Some(place) = array.places.get_mut(ix) {
+                *place = Some(way);
+            }
+        }
+        array
+    }
+}
+
+/// Where columns are. Of two of one name the second gets a number.
+fn ways<'c>(columns: &'c [Column], dir: &Way) -> impl Iterator<Item = Way> + use<'c> {
+    let dir = dir.below(*b"columns");
+    let (mut taken, mut next) = (HashSet::new(), HashMap::new());
+    columns.iter().map(move |column| {
+        let plain = component(&column.name);
+        let mut own = plain.clone();
+        let number = next.entry(plain.clone()).or_insert(2);
+        while !taken.insert(own.clone()) {
+            own = naming::numbered(&plain, *number);
+            *number += 1;
+        }
+        // What is numbered, or has no name, is called as its file.
+        if own == plain && !column.name.is_empty() {
+            dir.below_called(own, &column.name)
+        } else {
+            dir.below(own)
+        }
+    })
+}
+
+struct Placing<'a> {
+    array: &'a Array,
+    number: usize,
+    budget: &'a Budget,
+    is_plain: bool,
+    placed: Placed,
+    /// Bytes of names that were taken from it.
+    taken: u64,
+    /// The budget does not suffice: nothing more is placed.
+    fault: Option<Fault>,
+}
+
+impl<'a> Placing<'a> {
+    fn new(array: &'a Array, number: usize, budget: &'a Budget) -> Placing<'a> {
+        Placing { array, number, budget, is_plain: false, placed: Placed::default(), taken: 0, fault: None }
+    }
+
+    fn placed(mut self, root: &Way) -> Result<Placed, Fault> {
+        self.directory(self.array.graph.root, root);
+        self.link();
+        let Some(fault) = self.fault else { return Ok(self.placed) };
+        self.budget.give_back(Of::Names, self.taken);
+        Err(fault)
+    }
+}
+
+impl Placing<'_> {
+    /// Is there room for a path?
+    fn has_room(&mut self, way: &Way) -> bool {
+        if self.fault.is_none() {
+            match self.budget.take(Of::Names, way.len() as u64) {
+                Ok(()) => self.taken += way.len() as u64,
+                Err(fault) => self.fault = Some(fault),
+            }
+        }
+        self.fault.is_none()
+    }
+
+    fn file(&mut self, ix: Ix, way: Way, what: What) {
+        if self.has_room(&way) {
+            self.placed.files.push(File { way, array: self.number, ix, what });
+        }
+    }
+
+    /// A part of `from` that is a directory.
+    fn part(&mut self, from: Ix, edge: Edge, way: Way) {
+        match edge.is_ref {
+            true => self.placed.refs.push((edge, from, way, false)),
+            false => self.directory(edge, &way),
+        }
+    }
+
+    /// A part of `from` that is a file, as far as it is flat.
+    fn numbers(&mut self, from: Ix, edge: Edge, dir: &Way, name: &str) {
+        let way = dir.below(name.as_bytes());
+        let is_flat = self.array.graph.node(edge).is_some_and(|node| node.flat().is_some());
+        match (edge.is_ref, is_flat) {
+            (true, _) => self.placed.refs.push((edge, from, way, is_flat)),
+            (false, true) => {
+                self.placed.places.insert(edge.to, (way.clone(), true));
+                self.file(edge.to, way, What::Data);
+            }
+            (false, false) => self.directory(edge, &way),
+        }
+    }
+
+    /// No deeper than the schema is nested, which is bounded.
+    fn directory(&mut self, edge: Edge, dir: &Way) {
+        let ix = edge.to;
+        let Some(node) = self.array.graph.nodes.get(ix).filter(|_| self.has_room(dir)) else { return };
+        self.placed.places.insert(ix, (dir.clone(), false));
+        self.placed.directories.push((dir.clone(), self.number, ix));
+        self.file(ix, dir.below(*b"meta.yaml"), What::Meta);
+        match &node.kind {
+            Kind::Flat(_) => self.file(ix, dir.below(*b"data"), What::Data),
+            Kind::Jagged { lists: Lists::Bounds { .. }, .. }
+            | Kind::Strings { lists: Lists::Bounds { .. }, .. }
+                if self.is_plain && self.array.can_be_picked(edge) =>
+            {
+                self.picked(ix, None, dir);
+            }
+            Kind::Jagged { lists, content } => {
+                self.lists(ix, lists, dir);
+                self.part(ix, *content, dir.below(*b"content"));
+            }
+            Kind::Strings { lists, content, encoding } => {
+                self.lists(ix, lists, dir);
+                self.numbers(ix, *content, dir, "bytes");
+                if encoding.is_utf8() && node.fault.is_none() {
+                    self.file(ix, dir.below(*b"text"), What::Text);
+                }
+            }
+            Kind::Table { columns } | Kind::Record { columns, .. } => self.columns(ix, columns, dir),
+            Kind::View { rows, table } => {
+                match rows {
+                    Rows::Numbers(rows) => self.numbers(ix, *rows, dir, "index"),
+                    Rows::Steps { .. } if node.fault.is_none() => {
+                        self.file(ix, dir.below(*b"index"), What::Face(Face::Index))
+                    }
+                    Rows::Steps { .. } => {}
+                }
+                match self.array.graph.node(*table).map(|node| &node.kind) {
+                    Some(Kind::Table { columns }) if !table.is_ref => {
+                        self.placed.places.insert(table.to, (dir.clone(), false));
+                        self.columns(table.to, columns, dir);
+                    }
+                    _ => self.part(ix, *table, dir.below(*b"table")),
+                }
+            }
+            Kind::Masked { mask, content, .. }
+            | Kind::BitMasked { mask, content, .. }
+            | Kind::IndexedMasked { mask, content, .. } => {
+                self.numbers(ix, *mask, dir, "mask");
+                self.part(ix, *content, dir.below(*b"content"));
+            }
+            Kind::Union { tags, index, contents } => {
+                self.numbers(ix, *tags, dir, "tags");
+                match index {
+                    Some(index) => self.numbers(ix, *index, dir, "index"),
+                    None if node.fault.is_none() => {
+                        self.file(ix, dir.below(*b"index"), What::Face(Face::Index))
+                    }
+                    None => {}
+                }
+                self.numbered(ix, contents.iter().copied(), &dir.below(*b"contents"));
+            }
+            Kind::Chunked { chunks, .. } => {
+                self.numbered(ix, chunks.iter().map(|(edge, _)| *edge), &dir.below(*b"chunks"));
+            }
+            Kind::Indexed { index, content } | Kind::Sparse { index, content, .. } => {
+                self.numbers(ix, *index, dir, "index");
+                self.part(ix, *content, dir.below(*b"content"));
+            }
+            Kind::Object { content, .. } => self.part(ix, *content, dir.below(*b"content")),
+            Kind::Refused { .. } => {}
+        }
+    }
+
+    /// What is in the directory of a part of which the items of lists are picked.
+    fn picked(&mut self, ix: Ix, of: Option<Arc<Pick>>, dir: &Way) {
+        let Some(node) = self.array.graph.nodes.get(ix) else { return };
+        match (&node.kind, of) {
+            (Kind::Flat(_), Some(of)) => self.file(ix, dir.below(*b"data"), What::Elements(of)),
+            (Kind::Jagged { content, .. }, of) => {
+                let own = Pick::new(ix, of);
+                self.file(ix, dir.below(*b"offsets"), What::Offsets(own.clone()));
+                self.part_picked(*content, own, dir.below(*b"content"));
+            }
+            (Kind::Strings { content, encoding, .. }, of) => {
+                if of.is_none() && encoding.is_utf8() {
+                    self.file(ix, dir.below(*b"text"), What::Text);
+                }
+                let own = Pick::new(ix, of);
+                self.file(ix, dir.below(*b"offsets"), What::Offsets(own.clone()));
+                self.file(content.to, dir.below(*b"bytes"), What::Elements(own));
+            }
+            (Kind::Table { columns } | Kind::Record { columns, .. }, Some(of)) => {
+                for (column, way) in columns.iter().zip(ways(columns, dir)) {
+                    self.part_picked(column.edge, of.clone(), way);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn part_picked(&mut self, edge: Edge, of: Arc<Pick>, dir: Way) {
+        if self.has_room(&dir) {
+            self.placed.directories.push((dir.clone(), self.number, edge.to));
+            self.file(edge.to, dir.below(*b"meta.yaml"), What::Meta);
+            self.picked(edge.to, Some(of), &dir);
+        }
+    }
+
+    fn numbered(&mut self, ix: Ix, parts: impl Iterator<Item = Edge>, dir: &Way) {
+        for (number, edge) in parts.enumerate() {
+            self.part(ix, edge, dir.below(number.to_string().into_bytes()));
+        }
+    }
+
+    /// What is stored of the lists, and what follows from it.
+    fn lists(&mut self, ix: Ix, lists: &Lists, dir: &Way) {
+        let follow: &[Face] = match lists {
+            Lists::Counts(counts) => {
+                self.numbers(ix, *counts, dir, "counts");
+                &[Face::Offsets, Face::Starts, Face::Stops]
+            }
+            Lists::Bounds { starts, stops } => {
+                self.numbers(ix, *starts, dir, "starts");
+                self.numbers(ix, *stops, dir, "stops");
+                &[Face::Counts]
+            }
+            Lists::Offsets(offsets) => {
+                self.numbers(ix, *offsets, dir, "offsets");
+                &[Face::Counts, Face::Starts, Face::Stops]
+            }
+        };
+        let is_sound = self.array.graph.nodes.get(ix).is_some_and(|node| node.fault.is_none());
+        for face in follow.iter().filter(|_| is_sound) {
+            self.file(ix, dir.below(face.name().as_bytes()), What::Face(*face));
+        }
+    }
+
+    fn columns(&mut self, ix: Ix, columns: &[Column], dir: &Way) {
+        for (column, way) in columns.iter().zip(ways(columns, dir)) {
+            self.part(ix, column.edge, way);
+        }
+    }
+
+    /// What refers to a part becomes a link to it.
+    fn link(&mut self) {
+        let circles: HashSet<(Ix, Ix)> = self.array.graph.circles.iter().copied().collect();
+        for (edge, from, place, wants_file) in std::mem::take(&mut self.placed.refs) {
+            let target = self.placed.places.get(&edge.to);
+            let Some((target, is_file)) = target.filter(|_| !circles.contains(&(from, edge.to))) else {
+                continue;
+            };
+            let (place, target) = match (wants_file, *is_file) {
+                (true, false) => (place, target.below(*b"data")),
+                // A directory is wanted, and the part is a file elsewhere.
+                (false, true) => (place.below(*b"data"), target.clone()),
+                _ => (place, target.clone()),
+            };
+            if self.has_room(&place) && self.has_room(&target) {
+                self.placed.links.push(Link {
+                    target: place.to(&target),
+                    name: place.joined(),
+                    place: place.parts(),
+                });
+            }
+        }
+    }
+}

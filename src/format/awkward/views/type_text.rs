@@ -1,0 +1,199 @@
+//! The type of an array as the reference shows it: `[0, 3) -> [0, inf) -> float64`, over several lines where there are
+//! columns or possibilities.
+
+use super::super::read::array::Array;
+use super::super::read::dtype::{Cell, Type};
+use super::super::read::encoding::Encoding;
+use super::super::read::graph::{Ix, Kind};
+use crate::array::numpy::python_repr;
+
+/// After so many parts the rest is left out: shared parts are shown wherever they are used.
+const MOST: usize = 10_000;
+/// After so many bytes too; they count again wherever they are moved to the right.
+const MOST_BYTES: usize = 4 << 20;
+/// And so much deeper.
+const DEEPEST: usize = 128;
+
+/// With the length.
+pub fn text(array: &Array, ix: Ix) -> String {
+    let mut types = Types { array, open: Vec::new(), named: Vec::new(), left: MOST, bytes: MOST_BYTES };
+    let len = array.node(ix).map_or(0, |node| node.len);
+    let item = types.item(ix);
+    types.after(&format!("[0, {len}) -> "), item).join("\n")
+}
+
+struct Types<'a> {
+    array: &'a Array,
+    /// The parts that are being shown, one inside the other.
+    open: Vec<Ix>,
+    /// Those of them that contain themselves, by their numbers.
+    named: Vec<Ix>,
+    left: usize,
+    bytes: usize,
+}
+
+type Block = Vec<String>;
+
+/// What is left out.
+fn rest() -> Block {
+    vec!["...".into()]
+}
+
+fn ending(mut block: Block, end: &str) -> Block {
+    if let Some(last) = block.last_mut() {
+        last.push_str(end);
+    }
+    block
+}
+
+impl Types<'_> {
+    /// Is there room for so many bytes more? If not there is none from now on.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let left = self.bytes.checked_sub(bytes);
+        self.bytes = left.unwrap_or(0);
+        left.is_some_and(|left| left > 0)
+    }
+
+    /// What comes before the first line; the others are indented by as much.
+    fn after(&mut self, before: &str, block: Block) -> Block {
+        let lines: usize = block.iter().map(String::len).sum();
+        if !self.has_room(lines.saturating_add(before.len().saturating_mul(block.len()))) {
+            return rest();
+        }
+        let room = " ".repeat(before.chars().count());
+        let line = |(at, line)| format!("{}{line}", if at == 0 { before } else { &room });
+        block.into_iter().enumerate().map(line).collect()
+    }
+
+    fn item(&mut self, ix: Ix) -> Block {
+        if self.open.contains(&ix) {
+            let number = self.named.iter().position(|named| *named == ix).unwrap_or_else(|| {
+                self.named.push(ix);
+                self.named.len() - 1
+            });
+            return vec![format!("T{number}")];
+        }
+        if self.left == 0 || self.bytes == 0 || self.open.len() == DEEPEST {
+            return rest();
+        }
+        self.left -= 1;
+        self.open.push(ix);
+        let block = self.of(ix);
+        self.open.pop();
+        match self.named.iter().position(|named| *named == ix) {
+            Some(number) => self.after(&format!("T{number} := "), block),
+            None => block,
+        }
+    }
+
+    fn of(&mut self, ix: Ix) -> Block {
+        let array = self.array;
+        let Ok(node) = array.node(ix) else { return Vec::new() };
+        match &node.kind {
+            Kind::Flat(flat) => self.element(&flat.of),
+            Kind::Jagged { lists, content } => {
+                let inner = array.lists(lists).map_or(&[][..], |(_, inner)| inner);
+                let content = self.item(content.to);
+                self.after(&format!("{}[0, inf) -> ", dimensions(inner)), content)
+            }
+            Kind::Strings { lists, encoding, .. } => {
+                let inner = array.lists(lists).map_or(&[][..], |(_, inner)| inner);
+                let class = if *encoding == Encoding::Bytes { "bytes" } else { "str" };
+                vec![format!("{}<class '{class}'>", dimensions(inner))]
+            }
+            Kind::Table { columns } | Kind::Record { columns, .. } => {
+                self.columns(columns, |column| &column.name, |types, column| types.item(column.edge.to))
+            }
+            Kind::View { table, .. } => self.item(table.to),
+            Kind::Masked { content, .. }
+            | Kind::BitMasked { content, .. }
+            | Kind::IndexedMasked { content, .. } => {
+                let content = self.item(content.to);
+                ending(self.after("?(", content), ")")
+            }
+            Kind::Union { contents, .. } => {
+                let mut blocks = Vec::new();
+                self.each(contents, |types, edge| {
+                    blocks.push(types.item(edge.to));
+                    Vec::new()
+                });
+                self.one_of(blocks)
+            }
+            Kind::Chunked { chunks, .. } => {
+                chunks.first().map_or_else(|| vec!["?".into()], |(edge, _)| self.item(edge.to))
+            }
+            Kind::Indexed { content, .. } | Kind::Sparse { content, .. } => self.item(content.to),
+            Kind::Object { generator, .. } => vec![generator.to_string()],
+            Kind::Refused { .. } => vec!["?".into()],
+        }
+    }
+
+    /// One under the other, as long as there is room.
+    fn each<T>(&mut self, parts: &[T], mut each: impl FnMut(&mut Self, &T) -> Block) -> Block {
+        let mut lines = Vec::new();
+        for part in parts {
+            if self.left == 0 || self.bytes == 0 {
+                lines.extend(rest());
+                break;
+            }
+            lines.extend(each(self, part));
+        }
+        lines
+    }
+
+    /// Columns one under the other, behind names that are filled up to the width of the widest.
+    fn columns<T>(
+        &mut self,
+        columns: &[T],
+        name: impl Fn(&T) -> &str,
+        mut of: impl FnMut(&mut Self, &T) -> Block,
+    ) -> Block {
+        let width = columns.iter().map(|column| python_repr(name(column)).chars().count()).max().unwrap_or(0);
+        self.each(columns, |types, column| {
+            let item = of(types, column);
+            match types.has_room(width) {
+                true => types.after(&padded(&python_repr(name(column)), width), item),
+                false => rest(),
+            }
+        })
+    }
+
+    fn element(&mut self, of: &Type) -> Block {
+        let inner = match &of.cell {
+            Cell::Fields(fields) => {
+                self.columns(fields, |(name, ..)| name, |_, (_, _, of)| vec![of.of_field()])
+            }
+            _ => vec![of.name()],
+        };
+        self.after(&dimensions(&of.shape), inner)
+    }
+
+    /// Possibilities one under the other, with bars between them.
+    fn one_of(&mut self, blocks: Vec<Block>) -> Block {
+        let width = blocks.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
+        let count = blocks.len();
+        if !self.has_room(width.saturating_mul(count)) {
+            return rest();
+        }
+        let mut lines = Vec::new();
+        for (number, block) in (1..).zip(blocks) {
+            let end = if number == count { " )" } else { " |" };
+            let height = block.len();
+            let padded = |(at, line): (usize, String)| {
+                let room = " ".repeat(width - line.chars().count());
+                if at + 1 == height { format!("{line}{room}{end}") } else { line }
+            };
+            lines.extend(block.into_iter().enumerate().map(padded));
+        }
+        self.after("(", lines)
+    }
+}
+
+fn dimensions(shape: &[u64]) -> String {
+    shape.iter().map(|size| format!("[0, {size}) -> ")).collect()
+}
+/// A column's name and the arrow behind it. (A format string takes no width above 65,535.)
+fn padded(name: &str, width: usize) -> String {
+    let missing = width.saturating_sub(name.chars().count());
+    format!("{name}{} -> ", " ".repeat(missing))
+}

@@ -1,0 +1,146 @@
+//! The numbers of nodes: the root and its three directories, then a node for each of the arena's in `channels` and in
+//! `decoded`, then the channels of all signals, the annotations, and for each annotation the signals of its recording.
+
+use crate::format::onda::read::set::Set;
+use crate::tree::{NodeId, ROOT};
+
+pub const NAMES: [&[u8]; 3] = [b"channels", b"decoded", b"spans"];
+
+/// A mirrored directory keeps 32 bits for the nodes of a container.
+const MOST_NODES: u64 = 1 << 32;
+
+/// What a node number means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    Root,
+    /// One of [`NAMES`].
+    View(usize),
+    /// A node of the arena, in `channels`: always a directory.
+    Channels(NodeId),
+    /// A node of the arena, in `decoded`.
+    Decoded(NodeId),
+    /// A channel of a signal.
+    Channel(u32, u64),
+    Annotation(u32),
+    /// A signal of an annotation, by its place in the recording.
+    Span(u32, u32),
+}
+
+/// How many there are of what has nodes.
+pub struct Places {
+    /// The number of nodes of the arena.
+    own: NodeId,
+    /// Before each signal, the channels of all signals before it.
+    channels: Vec<u64>,
+    /// Before each annotation, the signals of the recordings of all annotations before it.
+    spans: Vec<u64>,
+}
+
+impl Places {
+    /// For an arena of so many nodes, and so many others that the container has.
+    pub fn new(own: NodeId, others: u64, set: &Set) -> Places {
+        let of_signal = |number| set.signal(number).and_then(|(table, row)| table.channels(row).ok());
+        let channels = (0..set.signals.len() as u32).map(|number| of_signal(number).unwrap_or(0));
+        let spans = set.annotations.iter().map(|row| {
+            set.recordings.get(row.recording as usize).map_or(0, |recording| recording.signals.len())
+        });
+        let mut places = Places { own, channels: sums(channels), spans: sums(spans) };
+        let most = MOST_NODES.saturating_sub(own + others);
+        if places.nodes() > most {
+            log::warn!("there are too many annotations of too many signals: .views/spans is empty");
+            places.spans = vec![0];
+        }
+        if places.nodes() > most {
+            log::warn!("there are too many channels: .views/channels is empty");
+            places.channels = vec![0];
+        }
+        places
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u64 {
+        self.first(4) + self.spans.last().copied().unwrap_or(0)
+    }
+
+    /// How many annotations have a directory.
+    pub fn annotations(&self) -> u64 {
+        self.spans.len() as u64 - 1
+    }
+
+    /// How many channels of a signal have a file.
+    pub fn channels_of(&self, signal: u32) -> u64 {
+        let edge = |at: usize| self.channels.get(at).copied();
+        edge(signal as usize).zip(edge(signal as usize + 1)).map_or(0, |(start, end)| end - start)
+    }
+
+    pub fn memory(&self) -> u64 {
+        8 * (self.channels.len() + self.spans.len()) as u64
+    }
+
+    fn first(&self, part: usize) -> NodeId {
+        let views = 1 + NAMES.len() as u64;
+        let channels = self.channels.last().copied().unwrap_or(0);
+        [views, views + self.own, views + 2 * self.own, views + 2 * self.own + channels]
+            .get(part)
+            .copied()
+            .unwrap_or(views + 2 * self.own + channels + self.annotations())
+    }
+
+    /// What a number means.
+    pub fn of(&self, node: NodeId) -> Option<Place> {
+        let after = |part| node.checked_sub(self.first(part));
+        if let Some(at) = after(4) {
+            let (annotation, signal) = within(&self.spans, at)?;
+            return Some(Place::Span(annotation, signal as u32));
+        }
+        if let Some(at) = after(3) {
+            return Some(Place::Annotation(at as u32));
+        }
+        if let Some(at) = after(2) {
+            let (signal, channel) = within(&self.channels, at)?;
+            return Some(Place::Channel(signal, channel));
+        }
+        if let Some(at) = after(1) {
+            return Some(Place::Decoded(at));
+        }
+        if let Some(at) = after(0) {
+            return Some(Place::Channels(at));
+        }
+        Some(match node {
+            ROOT => Place::Root,
+            view => Place::View(view as usize - 1),
+        })
+    }
+
+    pub fn node(&self, place: Place) -> NodeId {
+        let before = |list: &[u64], at: u32| list.get(at as usize).copied().unwrap_or(0);
+        match place {
+            Place::Root => ROOT,
+            Place::View(view) => 1 + view as u64,
+            Place::Channels(ROOT) => self.node(Place::View(0)),
+            Place::Decoded(ROOT) => self.node(Place::View(1)),
+            Place::Channels(node) => self.first(0) + node,
+            Place::Decoded(node) => self.first(1) + node,
+            Place::Channel(signal, channel) => self.first(2) + before(&self.channels, signal) + channel,
+            Place::Annotation(at) => self.first(3) + u64::from(at),
+            Place::Span(at, signal) => self.first(4) + before(&self.spans, at) + u64::from(signal),
+        }
+    }
+}
+
+/// 0, and the sum up to each.
+fn sums(counts: impl Iterator<Item = usize>) -> Vec<u64> {
+    let mut sum = 0;
+    let sums = counts.map(|count| {
+        sum += count as u64;
+        sum
+    });
+    std::iter::once(0).chain(sums.collect::<Vec<_>>()).collect()
+}
+
+/// Which of the parts that begin at these numbers has `at`, and where in it.
+fn within(starts: &[u64], at: u64) -> Option<(u32, u64)> {
+    let part = starts.partition_point(|start| *start <= at).checked_sub(1)?;
+    let start = *starts.get(part)?;
+    (part + 1 < starts.len()).then_some((part as u32, at - start))
+}

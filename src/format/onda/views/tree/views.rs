@@ -1,0 +1,308 @@
+//! What the directories hold, and the bytes of their files.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::super::computed;
+use super::super::sidecar;
+use super::OndaTree;
+use super::places::{NAMES, Place};
+use super::spans::SpanNames;
+use crate::content::Content;
+use crate::format::onda::read::samples::{Data, Encoding, Layout};
+use crate::format::onda::read::spans::samples_of;
+use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Tree, naming};
+use crate::{Error, Result};
+
+pub const NPY: &[u8] = b".npy";
+
+/// Characters of a channel's name that its file's name is made of; what is longer is shortened anyway.
+const LONGEST: usize = 4096;
+
+impl OndaTree {
+    /// The node of the arena that a directory of a view stands for.
+    fn behind(&self, place: Place) -> Option<NodeId> {
+        match place {
+            Place::View(0 | 1) => Some(ROOT),
+            Place::Channels(node) | Place::Decoded(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// The signal that is the file `node` of the arena.
+    pub fn signal(&self, node: NodeId) -> Option<u32> {
+        self.arena.dataset_of(node).filter(|dataset| (*dataset as usize) < self.set.signals.len())
+    }
+
+    /// A signal whose data can be had, and what it is.
+    pub fn data(&self, signal: u32) -> Option<Arc<Data>> {
+        self.set.data(signal).ok()
+    }
+
+    fn layout(&self, signal: u32) -> Option<(Arc<Data>, Layout)> {
+        let data = self.data(signal)?;
+        let layout = data.layout.filter(|_| data.encoding != Encoding::Unknown)?;
+        Some((data, layout))
+    }
+
+    /// Has the directory `node` of the arena anything that a view shows?
+    fn is_viewed(&self, node: NodeId) -> bool {
+        let mut found = false;
+        self.arena.each(node, 0, &mut |_, entry| {
+            found = match entry.kind {
+                Kind::Directory { .. } => self.is_viewed(entry.node),
+                _ => self.signal(entry.node).is_some(),
+            };
+            !found
+        });
+        found
+    }
+
+    /// Only this name is looked at: there may be a million, and they may be long.
+    fn channel_name(&self, signal: u32, channel: u64) -> Vec<u8> {
+        let last = self.places.channels_of(signal).saturating_sub(1);
+        let width = last.checked_ilog10().map_or(1, |log| log as usize + 1).max(2);
+        let name =
+            self.set.signal(signal).and_then(|(table, row)| table.channel(row, channel as usize).ok()?);
+        let name = name.unwrap_or("null");
+        let end = name.char_indices().nth(LONGEST).map_or(name.len(), |(end, _)| end);
+        let name = name.get(..end).unwrap_or_default();
+        let name = format!("{channel:0width$}_{name}");
+        [naming::file_name(name.as_bytes()), NPY.to_vec()].concat()
+    }
+
+    /// The signals of an annotation's recording, by their place in it.
+    pub fn signals_of(&self, annotation: u32) -> &[u32] {
+        let row = self.set.annotations.get(annotation as usize);
+        let recording = row.and_then(|row| self.set.recordings.get(row.recording as usize));
+        recording.map_or(&[], |recording| &recording.signals)
+    }
+
+    /// The data of a signal and the samples of it that an annotation covers.
+    fn span(&self, annotation: u32, signal: u32) -> Option<(Arc<Data>, Layout, Range<u64>)> {
+        let row = self.set.row(signal).ok()?;
+        let (table, at) = self.set.annotation(annotation)?;
+        let wanted = samples_of(&row, table.span(at).ok()??)?;
+        let (data, layout) = self.layout(signal)?;
+        Some((data, layout, wanted))
+    }
+
+    pub fn find(&self, dir: Place, name: &[u8]) -> Option<Place> {
+        let without = || name.strip_suffix(NPY);
+        let own = |dir, name| match self.arena.find(dir, name) {
+            Some((node, Face::Data)) => Some(node),
+            _ => None,
+        };
+        match dir {
+            Place::Root => NAMES.iter().position(|view| *view == name).map(Place::View),
+            Place::View(2) => {
+                let found = self.annotated.find(&self.set, name);
+                found.filter(|at| u64::from(*at) < self.places.annotations()).map(Place::Annotation)
+            }
+            Place::Annotation(at) => {
+                let recording = self.set.annotations.get(at as usize)?.recording;
+                let place = self.span_names.find(&self.set, recording, name)?;
+                self.span(at, *self.signals_of(at).get(place)?)?;
+                Some(Place::Span(at, place as u32))
+            }
+            Place::Channels(node) if self.signal(node).is_some() => {
+                let signal = self.signal(node)?;
+                self.layout(signal)?;
+                let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let channel = std::str::from_utf8(name.get(..digits)?).ok()?.parse().ok()?;
+                let is_one =
+                    channel < self.places.channels_of(signal) && self.channel_name(signal, channel) == name;
+                is_one.then_some(Place::Channel(signal, channel))
+            }
+            Place::View(0) | Place::Channels(_) => {
+                let node = own(self.behind(dir)?, name)?;
+                let is_shown = match self.signal(node) {
+                    Some(signal) => self.layout(signal).is_some(),
+                    None => self.arena.dataset_of(node).is_none() && self.is_viewed(node),
+                };
+                is_shown.then_some(Place::Channels(node))
+            }
+            Place::View(1) | Place::Decoded(_) => {
+                let dir = self.behind(dir)?;
+                let file = without()
+                    .and_then(|name| own(dir, name))
+                    .filter(|node| self.signal(*node).is_some_and(|signal| self.has_decoded(signal)));
+                let directory = || {
+                    own(dir, name)
+                        .filter(|node| self.arena.dataset_of(*node).is_none() && self.is_viewed(*node))
+                };
+                file.or_else(directory).map(Place::Decoded)
+            }
+            _ => None,
+        }
+    }
+
+    fn has_decoded(&self, signal: u32) -> bool {
+        self.layout(signal).is_some() && self.set.row(signal).is_ok_and(|row| row.scale().is_some())
+    }
+
+    pub fn kind_of(&self, place: Place) -> Result<Kind> {
+        Ok(match place {
+            Place::Decoded(node) if self.signal(node).is_some() => Kind::File,
+            Place::Channel(..) | Place::Span(..) => Kind::File,
+            Place::Annotation(_) => Kind::Directory { subdirectories: Some(0) },
+            Place::Root | Place::View(_) | Place::Channels(_) | Place::Decoded(_) => {
+                Kind::Directory { subdirectories: None }
+            }
+        })
+    }
+
+    /// The bytes of a file of a view.
+    pub fn face(&self, place: Place) -> Result<Content> {
+        match place {
+            Place::Channel(signal, channel) => {
+                let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
+                right(data.content()?, |samples| computed::channel(samples, layout, channel))
+            }
+            Place::Decoded(node) => {
+                let signal = self.signal(node).ok_or(Error::IsADirectory)?;
+                let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
+                let scale = self.set.row(signal)?.scale().ok_or(Error::NotFound)?;
+                right(data.content()?, |samples| {
+                    let (array, elements) = computed::decoded(samples, layout, scale)?;
+                    Ok(computed::with_header(&array, elements))
+                })
+            }
+            Place::Span(annotation, at) => {
+                let signal = self.signals_of(annotation).get(at as usize).copied().ok_or(Error::NotFound)?;
+                let (data, layout, range) = self.span(annotation, signal).ok_or(Error::NotFound)?;
+                right(data.content()?, |samples| {
+                    let count = samples.len()? / layout.frame();
+                    let range = range.start.min(count)..range.end.min(count);
+                    Ok(computed::part(samples, layout, range))
+                })
+            }
+            _ => Err(Error::IsADirectory),
+        }
+    }
+
+    /// What the array is that a file of a view has: said of it is what is said of the signal, but for where the bytes are,
+    /// and of decoded values that they are decoded.
+    pub fn describe_face(&self, place: Place) -> Result<Option<Description>> {
+        let signal = match place {
+            Place::Channel(signal, _) => Some(signal),
+            Place::Decoded(node) => self.signal(node),
+            Place::Span(annotation, at) => self.signals_of(annotation).get(at as usize).copied(),
+            _ => None,
+        };
+        let Some(signal) = signal else { return Ok(None) };
+        let Some((data, layout)) = self.layout(signal) else { return Ok(None) };
+        let Some(all) = data.array()? else { return Ok(None) };
+        let count = all.shape.first().copied().unwrap_or(0);
+        let name =
+            |view: usize, rest: &[u8]| [NAMES.get(view).copied().unwrap_or_default(), b"/", rest].concat();
+        let shown = self.set.shown_name(signal);
+        let (name, array) = match place {
+            Place::Channel(_, channel) => {
+                let file = self.channel_name(signal, channel);
+                let own = [shown.as_bytes(), b"/", file.strip_suffix(NPY).unwrap_or(&file)].concat();
+                (name(0, &own), computed::channel_array(layout, count))
+            }
+            Place::Decoded(_) => {
+                let Some(scale) = self.set.row(signal)?.scale() else { return Ok(None) };
+                (name(1, shown.as_bytes()), computed::decoded_array(layout, scale, count))
+            }
+            Place::Span(annotation, _) => {
+                let Some((.., range)) = self.span(annotation, signal) else { return Ok(None) };
+                let own = [&*self.annotated.name(&self.set, annotation), b"/", shown.as_bytes()].concat();
+                (name(2, &own), layout.array(range.end.min(count) - range.start.min(count)))
+            }
+            _ => return Ok(None),
+        };
+        let node = self.arena.node_of(signal).ok_or(Error::NotFound)?;
+        let Some(about) = self.arena.describe(node)? else { return Ok(None) };
+        let about = match place {
+            Place::Decoded(_) => sidecar::of_decoded(about, array),
+            _ => sidecar::made(about, array),
+        };
+        let name = String::from_utf8_lossy(&name).as_ref().into();
+        Ok(Some(Description { name, has_header: true, ..about }))
+    }
+
+    /// Lists `count` entries from `cursor` on, those that are there.
+    fn list_some(
+        &self,
+        cursor: u64,
+        count: u64,
+        each: &mut dyn FnMut(&[u8], Entry) -> bool,
+        entry: &dyn Fn(u64) -> Option<(Vec<u8>, Place)>,
+    ) -> Result<()> {
+        for at in cursor..count {
+            let Some((name, place)) = entry(at) else { continue };
+            let kind = self.kind_of(place)?;
+            let entry = Entry { node: self.places.node(place), face: Face::Data, kind, cursor: at + 1 };
+            if !each(&name, entry) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn list_view(
+        &self,
+        dir: Place,
+        cursor: u64,
+        each: &mut dyn FnMut(&[u8], Entry) -> bool,
+    ) -> Result<()> {
+        match dir {
+            Place::Root => self.list_some(cursor, NAMES.len() as u64, each, &|at| {
+                Some((NAMES.get(at as usize)?.to_vec(), Place::View(at as usize)))
+            }),
+            Place::View(2) => self.list_some(cursor, self.places.annotations(), each, &|at| {
+                Some((self.annotated.name(&self.set, at as u32), Place::Annotation(at as u32)))
+            }),
+            Place::Annotation(annotation) => {
+                let signals = self.signals_of(annotation);
+                self.list_some(cursor, signals.len() as u64, each, &|at| {
+                    let signal = *signals.get(at as usize)?;
+                    self.span(annotation, signal)?;
+                    Some((SpanNames::name(&self.set, signal), Place::Span(annotation, at as u32)))
+                })
+            }
+            Place::Channels(node) if self.signal(node).is_some() => {
+                let signal = self.signal(node).ok_or(Error::NotFound)?;
+                self.list_some(cursor, self.places.channels_of(signal), each, &|at| {
+                    Some((self.channel_name(signal, at), Place::Channel(signal, at)))
+                })
+            }
+            Place::View(_) | Place::Channels(_) | Place::Decoded(_) => self.list_like(dir, cursor, each),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    /// A directory of a view that has what the arena's has.
+    fn list_like(&self, dir: Place, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        let node = self.behind(dir).ok_or(Error::NotADirectory)?;
+        let is_decoded = matches!(dir, Place::View(1) | Place::Decoded(_));
+        let mut failed = Ok(());
+        self.arena.each(node, cursor, &mut |name, entry| {
+            if entry.face == Face::Sidecar {
+                return true;
+            }
+            let is_file = entry.kind == Kind::File;
+            let name = if is_decoded && is_file { [name, NPY].concat() } else { name.to_vec() };
+            let Some(place) = self.find(dir, &name) else { return true };
+            match self.kind_of(place) {
+                Ok(kind) => each(&name, Entry { node: self.places.node(place), kind, ..entry }),
+                Err(error) => {
+                    failed = Err(error);
+                    false
+                }
+            }
+        });
+        failed
+    }
+}
+
+/// What is made of samples that are right; of others their error stays.
+fn right(samples: Content, make: impl FnOnce(Content) -> Result<Content>) -> Result<Content> {
+    match samples {
+        Content::Broken { .. } => Ok(samples),
+        samples => make(samples),
+    }
+}

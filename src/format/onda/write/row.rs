@@ -1,0 +1,292 @@
+//! The row of a signal by what is said of an array in its metadata.
+//!
+//! | key | |
+//! |---|---|
+//! | `recording` | a UUID; if missing, the directory of the dataset's name |
+//! | `sensor_label`, `sensor_type` | if missing: the last part of the dataset's name; the label |
+//! | `channels`, `sample_unit`, `sample_rate` | needed |
+//! | `sample_type` | if missing, the array's |
+//! | `sample_resolution_in_unit`, `sample_offset_in_unit` | if missing, 1 and 0 |
+//! | `file_format` | `lpcm` or `lpcm.zst`; if missing, the latter for what is to be compressed; that of a row only if nothing is said |
+//! | `start` | nanoseconds; if missing, 0 |
+//! | `encoded` | true: the values are those that are stored; else they are in the unit, and are encoded |
+//! | `file_path` | the row of a table has one: the values are those that are stored, and get another |
+//! | `span` | of a row too: what it says stays, whatever the samples take; with its start alone it is as `start` |
+//! | `kind` | of a row of `onda.signal@1`: the label and the type |
+//! | others | columns of their own, see `custom` |
+//!
+//! In a row `start` and `encoded` are others: Onda has no such columns.
+
+use std::sync::Arc;
+
+use super::super::read::logical::exact;
+use super::super::read::spans::from_span;
+use super::super::read::table::{Channels, Id, Signal, Span};
+use super::columns::Types;
+use super::encode;
+use crate::array::{Array, Dtype, Order};
+use crate::error::shortened;
+use crate::format::Compression;
+use crate::format::writer::NewDataset;
+use crate::yaml::Node;
+
+/// Columns of Onda's.
+const KEYS: [&str; 12] = [
+    "recording",
+    "sensor_label",
+    "sensor_type",
+    "channels",
+    "sample_unit",
+    "sample_rate",
+    "sample_type",
+    "sample_resolution_in_unit",
+    "sample_offset_in_unit",
+    "file_format",
+    "span",
+    "file_path",
+];
+
+/// Is this a column of Onda's, of signals of version 1 (`is_old`) or 2?
+pub fn is_ondas(name: &str, is_old: bool) -> bool {
+    KEYS.contains(&name) || (is_old && name == "kind")
+}
+
+pub struct Row {
+    pub signal: Signal,
+    pub channels: Channels,
+    pub is_encoded: bool,
+    pub notes: Vec<String>,
+}
+
+/// What is said of an array.
+pub struct Said<'a> {
+    pub node: &'a Node,
+    name: String,
+    origin: Origin,
+}
+
+/// Of what is said.
+#[derive(PartialEq, Eq)]
+enum Origin {
+    User,
+    Row,
+    /// Of `onda.signal@1`.
+    OldRow,
+}
+
+impl<'a> Said<'a> {
+    pub fn new(dataset: &NewDataset<'a>) -> Said<'a> {
+        let node = dataset.metadata;
+        let has = |key| node.get(key).is_some();
+        let origin = match has("file_path") {
+            false => Origin::User,
+            true if has("kind") && !(has("sensor_type") && has("sensor_label")) => Origin::OldRow,
+            true => Origin::Row,
+        };
+        Said { node, name: dataset.name.lossy().into_owned(), origin }
+    }
+
+    /// Else it is a column of the user's own.
+    pub fn is_own(&self, key: &str) -> bool {
+        match key {
+            "start" | "encoded" => self.origin == Origin::User,
+            key => is_ondas(key, self.origin == Origin::OldRow),
+        }
+    }
+
+    /// Those of its columns.
+    pub fn types(&self, dataset: &NewDataset<'a>) -> Types<'a> {
+        match self.origin {
+            Origin::User => Types::None,
+            _ => Types::Named(dataset.facts.and_then(|facts| facts.get("types"))),
+        }
+    }
+
+    /// What is said for pack itself.
+    fn option(&self, key: &str) -> Option<&Node> {
+        self.node.get(key).filter(|_| self.is_own(key))
+    }
+
+    pub fn row(&self, array: &Array, compression: Option<Compression>) -> Result<Row, String> {
+        let (directory, last) = self.name.rsplit_once('/').unwrap_or(("", &self.name));
+        let text = |key| self.text(key);
+        let (label, sensor_type) = self.label_and_type()?;
+        let label = label.unwrap_or_else(|| last.to_owned());
+        let recording = text("recording")?.unwrap_or_else(|| directory.to_owned());
+        let recording = parsed(&recording)
+            .ok_or_else(|| format!("its recording is {recording:?}, and has to be a UUID"))?;
+        let is_encoded = match self.option("encoded") {
+            None => self.origin != Origin::User,
+            Some(Node::Bool(is_encoded)) => *is_encoded,
+            Some(_) => return Err("its encoded has to be true or false".into()),
+        };
+        let channels = self.channels()?;
+        let samples = samples(array, channels.len())?;
+        let mut notes = Vec::new();
+        let format = self.format(compression, &mut notes)?;
+        let own = array.dtype.element.name().unwrap_or_default();
+        let sample_type = text("sample_type")?.unwrap_or_else(|| own.to_owned());
+        if is_encoded && sample_type != own {
+            return Err(format!("it is encoded, and has {own} where its sample_type is {sample_type}"));
+        }
+        let rate = self.number("sample_rate")?.ok_or("its metadata has no sample_rate")?;
+        let signal = Signal {
+            recording: Some(recording),
+            path: None,
+            format: Some(format),
+            span: Some(self.span(samples, rate)?),
+            sensor_type: Some(sensor_type.unwrap_or_else(|| label.clone())),
+            label: Some(label),
+            channels: channels.len(),
+            unit: Some(text("sample_unit")?.ok_or("its metadata has no sample_unit")?),
+            resolution: Some(self.number("sample_resolution_in_unit")?.unwrap_or(1.0)),
+            offset: Some(self.number("sample_offset_in_unit")?.unwrap_or(0.0)),
+            sample_type: Some(sample_type),
+            rate: Some(rate),
+        };
+        if let Some(told) = from_span(&signal).filter(|told| self.has_span() && *told != samples) {
+            notes.push(format!(
+                "the data has {samples} samples, its span and sample_rate say {told}: the span stays as it is"
+            ));
+        }
+        Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded, notes })
+    }
+
+    /// How its samples are to be stored.
+    fn format(&self, asked: Option<Compression>, notes: &mut Vec<String>) -> Result<String, String> {
+        let asked = asked.map(|asked| if asked == Compression::None { "lpcm" } else { "lpcm.zst" });
+        let format = match (self.text("file_format")?, asked) {
+            // That is how the samples of a row were stored; now they are to be stored so.
+            (Some(_), Some(asked)) if self.origin != Origin::User => asked.to_owned(),
+            (said, asked) => said.unwrap_or_else(|| asked.unwrap_or("lpcm").to_owned()),
+        };
+        match (format.as_str(), asked) {
+            ("lpcm", Some("lpcm.zst")) => {
+                notes.push("it is not compressed: its metadata say file_format: lpcm".into());
+            }
+            ("lpcm.zst", Some("lpcm")) => {
+                notes.push("it is compressed: its metadata say file_format: lpcm.zst".into());
+            }
+            ("lpcm" | "lpcm.zst", _) => {}
+            _ => return Err(format!("its file_format is {format:?}; lpcm and lpcm.zst are written")),
+        }
+        Ok(format)
+    }
+
+    fn label_and_type(&self) -> Result<(Option<String>, Option<String>), String> {
+        if self.origin != Origin::OldRow {
+            return Ok((self.text("sensor_label")?, self.text("sensor_type")?));
+        }
+        match ["sensor_label", "sensor_type"].into_iter().find(|key| self.node.get(key).is_some()) {
+            Some(key) => Err(format!("its {key} is in the way of that which its kind becomes: rename it")),
+            None => Ok((self.text("kind")?, None)),
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, String> {
+        match self.node.get(key) {
+            None => Ok(None),
+            Some(node) => match node.as_str() {
+                Some(text) => Ok(Some(text.to_owned())),
+                None => Err(format!("its {key} has to be a text")),
+            },
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<Option<f64>, String> {
+        match self.node.get(key) {
+            None => Ok(None),
+            Some(Node::Float(number)) => Ok(Some(*number)),
+            Some(node) => {
+                let float = node.as_i128().and_then(exact);
+                float.map(Some).ok_or_else(|| format!("its {key} has to be a number of float64"))
+            }
+        }
+    }
+
+    fn channels(&self) -> Result<Vec<String>, String> {
+        let list = self.node.get("channels").ok_or("its metadata has no channels")?;
+        let text = |item: &Arc<Node>| item.as_str().map(str::to_owned);
+        let names = match list {
+            Node::Seq(items) => items.iter().map(text).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        names.ok_or_else(|| "its channels have to be a list of texts".into())
+    }
+
+    /// Is its span said, and not only where it starts?
+    fn has_span(&self) -> bool {
+        self.node.get("span").is_some_and(|span| span.get("stop").is_some())
+    }
+
+    /// What is said, whatever the samples are; else as long as they take.
+    fn span(&self, samples: u64, rate: f64) -> Result<Span, String> {
+        let whole = |node: &Node| node.as_i128().filter(|count| i64::try_from(*count).is_ok());
+        let said = self.node.get("span");
+        let edge = |key| said.and_then(|span| span.get(key)).map(whole);
+        match (said, edge("start"), edge("stop"), self.option("start")) {
+            (_, Some(Some(start)), Some(Some(stop)), None) => Ok(Span { start, stop }),
+            (_, _, Some(_), Some(_)) => {
+                Err("its metadata have a start and a span: leave one of them out".into())
+            }
+            (None, .., start) => taken(samples, rate, start.map_or(Some(0), whole)),
+            (_, Some(start), None, None) if self.origin == Origin::User => taken(samples, rate, start),
+            _ => Err("its span has to have start and stop, whole numbers of nanoseconds of 64 bits".into()),
+        }
+    }
+}
+
+/// The span that samples take, as Onda.jl counts it: each of them `1e9 / rate` nanoseconds, and no less than one in all.
+fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
+    let start = start.ok_or("its start has to be a whole number of nanoseconds of 64 bits")?;
+    let length = (samples as f64 * (1e9 / rate)).ceil().max(1.0);
+    let stop = (length.is_finite() && length.abs() < 9e18).then(|| start.checked_add(length as i128));
+    let stop = stop.flatten().filter(|stop| *stop <= i64::MAX.into());
+    let stop = stop.ok_or_else(|| {
+        format!(
+            "{samples} samples at {rate:?} a second from {start} ns on do not fit into 64 bits of nanoseconds"
+        )
+    })?;
+    // What is wrong with others is said with all else that is.
+    if rate > 0.0 && ((length / 1e9 * rate).floor() as u64).abs_diff(samples) > 1 {
+        return Err(format!(
+            "its sample_rate is {rate:?}, which is too high: a span of whole nanoseconds cannot tell of {samples} samples"
+        ));
+    }
+    Ok(Span { start, stop })
+}
+
+/// How many there are.
+fn samples(array: &Array, channels: usize) -> Result<u64, String> {
+    let Dtype { element, .. } = array.dtype;
+    if !encode::is_number(element) {
+        return Err(format!(
+            "its values are {}, and samples are integers or floats",
+            shortened(&array.numpy_type())
+        ));
+    }
+    let samples = match *array.shape {
+        [samples] if channels == 1 => samples,
+        [samples, width] if width == channels as u64 => samples,
+        ref shape => {
+            return Err(format!(
+                "its shape is {shape:?}, and (samples, {channels}) is needed for its channels"
+            ));
+        }
+    };
+    if array.order == Order::F && samples > 1 && channels > 1 {
+        return Err("its elements are in the order F, and samples are in C: pack it with --order C".into());
+    }
+    Ok(samples)
+}
+
+/// A UUID as RFC 4122 writes it.
+pub fn parsed(text: &str) -> Option<Id> {
+    let is_right = text.len() == 36
+        && text.char_indices().all(|(at, c)| match at {
+            8 | 13 | 18 | 23 => c == '-',
+            _ => c.is_ascii_hexdigit(),
+        });
+    let digits = text.replace('-', "");
+    is_right.then(|| Id::from_str_radix(&digits, 16).ok()).flatten()
+}
