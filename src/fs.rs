@@ -39,7 +39,7 @@ pub struct FileSystem {
 }
 
 /// When a disk dies, so many files are named.
-const MOST_TOLD: usize = 1000;
+const MAX_LOGGED: usize = 1000;
 
 /// What stat shows. `len` is `None` for a file whose size is only known after decoding it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,7 +250,7 @@ impl FileSystem {
     fn noted<T>(&self, inode: u64, answer: Result<T>) -> Result<T> {
         if let Err(error @ Error::Read { .. }) = &answer {
             let mut told = self.told.lock();
-            if told.len() < MOST_TOLD && told.insert(inode) {
+            if told.len() < MAX_LOGGED && told.insert(inode) {
                 log::error!("{error}; reads of it give that error");
             }
         }

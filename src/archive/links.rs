@@ -3,7 +3,7 @@
 use crate::tree::Link;
 
 /// Links on the way to one dataset, as many as Linux follows.
-const MOST: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The names that `name` leads to through links, from link to link: the first of them that is one is meant. Circles end.
 pub fn followed<'l>(links: &'l [Link], name: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'l> {
@@ -16,7 +16,7 @@ pub fn followed<'l>(links: &'l [Link], name: &[u8]) -> impl Iterator<Item = Vec<
             Some([target(link).join(&b'/'), rest.to_vec()].concat())
         })
     };
-    std::iter::successors(Some(name.to_vec()), next).skip(1).take(MOST)
+    std::iter::successors(Some(name.to_vec()), next).skip(1).take(MAX_LINKS)
 }
 
 /// Where a link leads, from the root.
@@ -65,7 +65,7 @@ mod tests {
         for name in ["columns/c%", "columns/c%25"] {
             assert_eq!(all(&links, &format!("{name}/data")), ["columns/a/data"], "{name}");
         }
-        assert_eq!(all(&links, "x/c"), ["x/c"; MOST]);
-        assert_eq!(all(&links, "x/d").len(), MOST);
+        assert_eq!(all(&links, "x/c"), ["x/c"; MAX_LINKS]);
+        assert_eq!(all(&links, "x/d").len(), MAX_LINKS);
     }
 }

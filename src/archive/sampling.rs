@@ -12,7 +12,7 @@ use crate::array::{Term, is_index, terms};
 use crate::tree::Sampling;
 
 /// Names of channels that a message gives, and how many bytes they may have together.
-const MOST_NAMED: (usize, usize) = (50, 1000);
+const MAX_NAMED: (usize, usize) = (50, 1000);
 
 /// What an expression means: the same in numbers, and what is to be said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ fn no_channel(term: &str, sampling: &Sampling) -> String {
 
 /// The names of all, or of the first.
 fn channels(sampling: &Sampling) -> String {
-    let (most, bytes) = MOST_NAMED;
+    let (most, bytes) = MAX_NAMED;
     let mut left = bytes;
     let names = sampling.channels.iter().flatten();
     let fits = |name: &&String| {

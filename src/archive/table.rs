@@ -7,7 +7,7 @@ use crate::content::Content;
 use crate::tree::{ColumnInfo, Table};
 
 /// So many rows may be there without a byte for any of them.
-const MOST_EMPTY: u64 = 1 << 24;
+const MAX_EMPTY: u64 = 1 << 24;
 
 /// The cells of a column of a dataframe.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ impl Dataset<'_> {
         let table = self.description().table.as_ref();
         let table = table.ok_or_else(|| self.other(&format!("is {}, not a dataframe", self.kind())))?;
         self.described_well()?;
-        if table.rows > MOST_EMPTY && table.columns.iter().all(|column| column.width == 0) {
+        if table.rows > MAX_EMPTY && table.columns.iter().all(|column| column.width == 0) {
             return Err(self.damaged(format!("it has {} rows without a byte", table.rows)));
         }
         let content = self.content()?;

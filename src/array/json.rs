@@ -168,7 +168,7 @@ pub fn unicode(item: &[u8], endian: Endian, out: &mut Vec<u8>) {
 }
 
 /// Lists without an element at most.
-pub const MOST_EMPTY: u64 = 1 << 24;
+pub const MAX_EMPTY: u64 = 1 << 24;
 
 /// An array in lists inside each other, whose elements come in parts, the last axis fastest.
 pub struct Lists {
@@ -232,7 +232,7 @@ impl Lists {
     /// Has an array without elements, whose shape has a 0, more lists than are written? A claim that no byte stands behind.
     pub fn are_too_many(shape: &[u64]) -> bool {
         let outer = shape.iter().take_while(|size| **size > 0);
-        outer.fold(1, |product: u64, size| product.saturating_mul(*size)) > MOST_EMPTY
+        outer.fold(1, |product: u64, size| product.saturating_mul(*size)) > MAX_EMPTY
     }
 
     /// The lists of an array without elements.

@@ -5,7 +5,7 @@ use super::npy::{Literal, descr, parse_literal};
 use super::{Cell, Record, Times};
 
 /// Of numpy's arrays.
-const MOST_AXES: usize = 64;
+const MAX_AXES: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meaning {
@@ -162,8 +162,8 @@ fn shaped(of: &Literal, sizes: &Literal, size: u64) -> Result<Meaning, String> {
         Literal::Int(size) => u64::try_from(*size).map_err(|_| "a size is negative".to_owned()),
         _ => Err("a size is not a number".into()),
     });
-    if shape.len() > MOST_AXES {
-        return Err(format!("a shape has more than {MOST_AXES} sizes"));
+    if shape.len() > MAX_AXES {
+        return Err(format!("a shape has more than {MAX_AXES} sizes"));
     }
     let (shape, of) = (shape.collect::<Result<Vec<_>, _>>()?, of_literal(of)?);
     Ok(if shape.is_empty() { of } else { list(shape, of, size) })

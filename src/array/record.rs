@@ -7,8 +7,8 @@ use super::numpy::python_literal;
 use super::{Dtype, Element, Endian, Kind};
 
 /// More bytes or fields have no elements.
-const MOST_BYTES: u64 = u32::MAX as u64;
-const MOST_FIELDS: usize = 1 << 12;
+const MAX_BYTES: u64 = u32::MAX as u64;
+const MAX_FIELDS: usize = 1 << 12;
 
 /// What an opaque element consists of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,13 +80,13 @@ impl Record {
         let mut record = Record { fields: Vec::new(), is_plain: false, text: None };
         let mut offset = 0;
         for item in items.split(',') {
-            if record.fields.len() == MOST_FIELDS {
-                return Err(format!("{MOST_FIELDS} fields are the most that are understood"));
+            if record.fields.len() == MAX_FIELDS {
+                return Err(format!("{MAX_FIELDS} fields are the most that are understood"));
             }
             let (cell, repeat) = cell(item.trim(), endian)?;
             let field = Field { name: format!("f{}", record.fields.len()), cell, repeat, offset };
-            let size = cell.size().checked_mul(repeat.unwrap_or(1)).filter(|size| *size <= MOST_BYTES);
-            offset += size.ok_or_else(|| format!("{item:?} takes more than {MOST_BYTES} bytes"))?;
+            let size = cell.size().checked_mul(repeat.unwrap_or(1)).filter(|size| *size <= MAX_BYTES);
+            offset += size.ok_or_else(|| format!("{item:?} takes more than {MAX_BYTES} bytes"))?;
             record.fields.push(field);
         }
         record.is_plain = items == list && matches!(record.fields.as_slice(), [Field { repeat: None, .. }]);
@@ -100,10 +100,10 @@ impl Record {
         for (name, cell, repeat) in fields {
             let field = Field { name, cell, repeat, offset };
             let size = cell.size().checked_mul(repeat.unwrap_or(1))?;
-            offset = offset.checked_add(size).filter(|end| *end <= MOST_BYTES)?;
+            offset = offset.checked_add(size).filter(|end| *end <= MAX_BYTES)?;
             record.fields.push(field);
         }
-        (record.fields.len() <= MOST_FIELDS).then_some(record)
+        (record.fields.len() <= MAX_FIELDS).then_some(record)
     }
 
     /// Of one value without a name.

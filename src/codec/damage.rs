@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{Error, Result};
 
 /// Parts beyond this many that are damaged alone are found out again each time.
-const MOST_ALONE: usize = 4096;
+const MAX_SINGLE_PARTS: usize = 4096;
 
 pub type Listener = Box<dyn FnOnce() + Send>;
 
@@ -64,7 +64,7 @@ impl Damage {
     /// Records that one part cannot be decoded.
     pub fn record_alone(&mut self, part: u64, error: &Error) -> News {
         let is_first = !self.is_found();
-        if self.alone.len() < MOST_ALONE {
+        if self.alone.len() < MAX_SINGLE_PARTS {
             self.alone.insert(part, error.clone());
         }
         self.news(is_first.then(|| said(false, error)))

@@ -22,7 +22,7 @@ pub const MAX_LEVEL: u32 = 9;
 pub const BLOCK: usize = 128 << 10;
 
 /// More threads are of no use, and each has blocks in memory.
-const MOST_JOBS: usize = 256;
+const MAX_JOBS: usize = 256;
 
 /// What a zlib stream decodes to, from its start to its end.
 pub fn decoded(stream: impl Read) -> impl Read {
@@ -44,7 +44,7 @@ pub struct Compressor {
 impl Compressor {
     /// With at most 256 of them.
     pub fn new(jobs: usize) -> Compressor {
-        let jobs = jobs.min(MOST_JOBS);
+        let jobs = jobs.min(MAX_JOBS);
         let pool = (jobs > 1).then(|| Pool::new("deflate", jobs));
         Compressor { pool, in_flight: if jobs > 1 { 2 * jobs } else { 1 } }
     }

@@ -18,7 +18,7 @@ use crate::source::Source;
 
 /// The farthest that a copy goes back.
 const WINDOW: usize = 64 << 10;
-const SHORTEST_COPY: u64 = 4;
+const MIN_COPY: u64 = 4;
 
 #[derive(Clone)]
 pub struct Lz4 {
@@ -101,7 +101,7 @@ impl Lz4 {
             let problem = format!("the LZ4 block copies from {distance} bytes back, and there are {decoded}");
             return Err(Fault::Data(problem, at));
         }
-        Ok(Step::Copy(self.length(source, token & 15)? + SHORTEST_COPY, distance))
+        Ok(Step::Copy(self.length(source, token & 15)? + MIN_COPY, distance))
     }
 
     fn run(&mut self, source: &dyn Source, out: &mut Vec<u8>, end: usize) -> Result<(), Fault> {

@@ -1,7 +1,7 @@
 //! A file decoded by a program that the user named: all of it goes to the program's standard input, and what comes out
 //! of it into the spill, once for all who want it. Nothing is run unless the user asked for it, and then without a shell.
 //!
-//! What always holds: a program that takes longer than [`LONGEST`], or writes more than the spill may have, is ended with
+//! What always holds: a program that takes longer than [`MAX_DURATION`], or writes more than the spill may have, is ended with
 //! all that it started; one that fails gives nothing, and is not started again (see `single_flight`).
 
 use std::io::{ErrorKind, Read, Write};
@@ -22,7 +22,7 @@ use crate::source::Source;
 use crate::{Error, Result};
 
 /// So long a program may take for one file.
-pub const LONGEST: Duration = Duration::from_secs(600);
+pub const MAX_DURATION: Duration = Duration::from_secs(600);
 
 pub struct Piped {
     engine: Arc<Engine>,
@@ -46,7 +46,7 @@ impl Piped {
             engine,
             source,
             place,
-            longest: LONGEST,
+            longest: MAX_DURATION,
             state: SingleFlight::new(None),
         }
     }

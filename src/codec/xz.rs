@@ -2,7 +2,7 @@
 //! cannot begin inside, so all of it is decoded at once (see `decoded`).
 //!
 //! What always holds: not a byte is served before all were decoded and their number was right; the decoder stops
-//! where there are more, and takes no more memory than [`MOST_MEMORY`]; it runs once for all who want it meanwhile
+//! where there are more, and takes no more memory than [`MAX_MEMORY`]; it runs once for all who want it meanwhile
 //! (see `single_flight`). Bytes after the last file are ignored, as Python's `lzma.decompress` does.
 
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 use liblzma::stream::{Action, Status, Stream};
 
 /// Dictionary and all; the largest that the program xz uses by itself needs 65 MiB.
-const MOST_MEMORY: u64 = 256 << 20;
+const MAX_MEMORY: u64 = 256 << 20;
 /// So much is read at once.
 const INPUT: u64 = 64 << 10;
 
@@ -191,7 +191,7 @@ impl Xz {
                 Ok(_) => return Err(self.wrong(at, "the xz stream ends early")),
                 Err(liblzma::stream::Error::MemLimit | liblzma::stream::Error::Mem) => {
                     let problem = format!(
-                        "the xz stream needs more memory than {MOST_MEMORY} bytes, which is the limit"
+                        "the xz stream needs more memory than {MAX_MEMORY} bytes, which is the limit"
                     );
                     return Err(Refused::Failed(Error::Unsupported { place: self.place.clone(), problem }));
                 }
@@ -208,7 +208,7 @@ impl Xz {
 
     fn decoder(&self) -> Result<Stream, Refused> {
         let failed = |error| Refused::Failed(Error::Other(format!("the xz decoder cannot be made: {error}")));
-        Stream::new_auto_decoder(MOST_MEMORY, 0).map_err(failed)
+        Stream::new_auto_decoder(MAX_MEMORY, 0).map_err(failed)
     }
 
     fn wrong(&self, at: u64, problem: &str) -> Refused {

@@ -15,7 +15,7 @@ const BLOCK: u64 = 32 << 10;
 /// After a longer one fewer rows are taken: its text is far longer than what is stored.
 const LARGE: u64 = 8 * BLOCK;
 /// So many bytes may be written of rows for which no byte is there.
-const MOST_EMPTY: u64 = 1 << 24;
+const MAX_EMPTY: u64 = 1 << 24;
 
 /// What is written row by row.
 pub trait Rows: Send + Sync {
@@ -104,7 +104,7 @@ impl<R: Rows> Lines<R> {
     /// `block` writes the rows of one and says how long they are, or that it is enough.
     fn each_block(&self, block: &mut dyn FnMut(Range<u64>) -> Result<Option<u64>>) -> Result<()> {
         let count = self.rows.count();
-        if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MOST_EMPTY {
+        if self.rows.stored() == 0 && count.saturating_mul(self.rows.around()) > MAX_EMPTY {
             return Err(Error::damaged(self.rows.place(), format!("it has {count} rows without a byte")));
         }
         let (mut start, mut end) = (0, self.head.len() as u64);

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 const PIECE: usize = 256 << 10;
 /// Bytes of the largest elements that are compared one by one.
-const WIDEST: usize = 64 << 20;
+const MAX_ELEMENT_LEN: usize = 64 << 20;
 
 /// Gets where the pieces begin, and the pieces.
 type EachPiece<'a> = &'a mut dyn FnMut(u64, &mut [u8], &mut [u8]) -> ControlFlow<()>;
@@ -43,9 +43,11 @@ impl Both<'_> {
     pub fn check_width(&self, size: usize) -> Result<()> {
         let name = self.a.description().printed_name();
         let problem = || {
-            format!("dataset {name:?}: its elements have {size} bytes each, up to {WIDEST} can be compared")
+            format!(
+                "dataset {name:?}: its elements have {size} bytes each, up to {MAX_ELEMENT_LEN} can be compared"
+            )
         };
-        if size > WIDEST { Err(Error::Other(problem())) } else { Ok(()) }
+        if size > MAX_ELEMENT_LEN { Err(Error::Other(problem())) } else { Ok(()) }
     }
 
     /// Tells the first byte that differs, and the lengths if they do.

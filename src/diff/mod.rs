@@ -201,7 +201,7 @@ impl Both<'_> {
             ControlFlow::Break(())
         })?;
         let Some(first) = first.filter(|_| flow.is_break()) else { return Ok(ControlFlow::Continue(())) };
-        if self.a.decoded_len()?.max(self.b.decoded_len()?) > node::LONGEST {
+        if self.a.decoded_len()?.max(self.b.decoded_len()?) > node::MAX_LEN {
             return Ok(told(first));
         }
         let (a, b) = (self.a.object()?, self.b.object()?);

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use crate::yaml::Node;
 
 /// The longest text of an object that is read as a value.
-pub const LONGEST: u64 = 64 << 20;
+pub const MAX_LEN: u64 = 64 << 20;
 /// Aliases may make more of them than there are in the text.
-const MOST: u64 = 20_000_000;
+const MAX_NODES: u64 = 20_000_000;
 
 /// Gets the key, and what is there in either.
 pub type Each<'a> = &'a mut dyn FnMut(String, Option<Arc<Node>>, Option<Arc<Node>>) -> ControlFlow<()>;
 
 /// Tells all differences; None if there is too much to compare.
 pub fn compare(a: &Arc<Node>, b: &Arc<Node>, each: Each<'_>) -> Option<ControlFlow<()>> {
-    compare_most(a, b, MOST, each)
+    compare_most(a, b, MAX_NODES, each)
 }
 
 fn compare_most(a: &Arc<Node>, b: &Arc<Node>, most: u64, each: Each<'_>) -> Option<ControlFlow<()>> {

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// Bytes of a column that are read at once.
 const PIECE: u64 = 256 << 10;
-const WIDEST: u64 = 8 << 20;
+const MAX_PIECE: u64 = 8 << 20;
 
 /// A column, and where its cells begin.
 type Placed<'t> = (&'t ColumnInfo, u64);
@@ -74,10 +74,10 @@ impl Both<'_> {
         [of_a, of_b]: &mut [Meter<'_>; 2],
     ) -> Result<Option<Values>> {
         let widest = a.0.width.max(b.0.width).max(1);
-        if widest > WIDEST {
+        if widest > MAX_PIECE {
             let name = self.a.description().printed_name();
             return Err(Error::Other(format!(
-                "dataset {name:?}: column {:?} has cells of {widest} bytes, up to {WIDEST} can be compared",
+                "dataset {name:?}: column {:?} has cells of {widest} bytes, up to {MAX_PIECE} can be compared",
                 a.0.name
             )));
         }

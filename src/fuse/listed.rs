@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 /// The kernel has what it was answered after so long.
-const AT_LEAST: Duration = Duration::from_millis(100);
+const MIN_AGE: Duration = Duration::from_millis(100);
 
 pub struct Listed {
     keep: Duration,
@@ -26,7 +26,7 @@ struct Queue {
 impl Listed {
     /// Listings are to be kept so long.
     pub fn new(keep: Duration) -> Listed {
-        Listed { keep: keep.max(AT_LEAST), queue: Mutex::default(), added: Condvar::new() }
+        Listed { keep: keep.max(MIN_AGE), queue: Mutex::default(), added: Condvar::new() }
     }
 
     /// Something of the directory is being listed.

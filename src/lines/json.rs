@@ -11,7 +11,7 @@ use crate::content::{Content, Lines};
 use crate::{Error, Result};
 
 /// A small table with long names would become a text without end.
-const MOST_KEYS: usize = 256 << 10;
+const MAX_KEYS: usize = 256 << 10;
 
 pub fn jsonl(cells: impl Cells + 'static) -> Result<Content> {
     let names = distinct(cells.names());
@@ -22,9 +22,9 @@ pub fn jsonl(cells: impl Cells + 'static) -> Result<Content> {
         key
     };
     let keys = names.iter().enumerate().map(key).collect::<Vec<_>>();
-    if keys.iter().map(Vec::len).sum::<usize>() > MOST_KEYS {
+    if keys.iter().map(Vec::len).sum::<usize>() > MAX_KEYS {
         let problem =
-            format!("names of columns of more than {MOST_KEYS} bytes are too many to be written in each row");
+            format!("names of columns of more than {MAX_KEYS} bytes are too many to be written in each row");
         return Err(Error::Other(format!("{}: {problem}", cells.place())));
     }
     let form = Objects { keys };

@@ -18,11 +18,11 @@ use crate::{Error, Result};
 /// Bits of a node's number in its own tree, and of a cursor there.
 const OWN: u32 = 55;
 /// As many as numbers have room for: those that begin with 254 are for a tree above this one.
-const MOST: usize = 250;
+const MAX_TREES: usize = 250;
 /// What the numbers of directories of several trees begin with.
 const MERGED: u64 = 255;
 /// Hidden files that are named.
-const MOST_TOLD: usize = 1000;
+const MAX_LOGGED: usize = 1000;
 
 /// A node of one of the trees.
 type Part = (usize, NodeId);
@@ -49,9 +49,9 @@ struct Directory {
 impl Union {
     /// Of the trees of these sources.
     pub fn new(trees: Vec<(PathBuf, Arc<dyn Tree>)>) -> Result<Union> {
-        if trees.len() > MOST {
+        if trees.len() > MAX_TREES {
             return Err(Error::Usage(format!(
-                "{} sources given, {MOST} are the most for --union",
+                "{} sources given, {MAX_TREES} are the most for --union",
                 trees.len()
             )));
         }
@@ -123,7 +123,7 @@ impl Union {
     fn tell(&self, tree: usize, name: &[u8]) {
         let mut told = self.told.lock();
         let Some((path, _)) = self.trees.get(tree) else { return };
-        if told.len() < MOST_TOLD && told.insert([path.as_os_str().as_encoded_bytes(), b"\0", name].concat())
+        if told.len() < MAX_LOGGED && told.insert([path.as_os_str().as_encoded_bytes(), b"\0", name].concat())
         {
             let name = String::from_utf8_lossy(name);
             log::warn!("{}: {name:?} is hidden by that of a later source", path.display());

@@ -15,7 +15,7 @@ use super::nodes::Node;
 use crate::tree::{Changed, NodeId};
 
 /// Directories that are watched. The system has a limit of its own for each user.
-const MOST: usize = 8192;
+const MAX_WATCHES: usize = 8192;
 /// What changes many times is told once in such a time.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -37,7 +37,7 @@ struct Watched {
 
 impl Watched {
     fn wants(&self, dir: NodeId) -> bool {
-        self.descriptors.len() < MOST && !self.descriptors.contains_key(&dir)
+        self.descriptors.len() < MAX_WATCHES && !self.descriptors.contains_key(&dir)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 const CODEC: &str = "codecMeta";
 const NUMPY: &str = "numpy";
 /// A longer file is none.
-const LONGEST: u64 = 64 << 20;
+const MAX_LEN: u64 = 64 << 20;
 
 /// What a file is among the others.
 #[derive(Debug)]
@@ -237,12 +237,12 @@ fn says(node: &Node) -> Option<Says> {
 /// None: no text, or too long.
 fn text(file: &Found) -> Result<Option<String>> {
     let len = fs::metadata(&file.path).map_err(|cause| Error::open(&file.path, cause))?.len();
-    if len > LONGEST {
+    if len > MAX_LEN {
         return Ok(None);
     }
     let mut bytes = Vec::new();
     let opened = File::open(&file.path).map_err(|cause| Error::open(&file.path, cause))?;
-    let read = opened.take(LONGEST).read_to_end(&mut bytes);
+    let read = opened.take(MAX_LEN).read_to_end(&mut bytes);
     read.map_err(|cause| Error::read(Place::file(&file.path), cause))?;
     Ok(String::from_utf8(bytes).ok())
 }

@@ -13,8 +13,8 @@ use self::tiles::reversed;
 use crate::array::{Array, Order, byte_len};
 
 /// Bytes of a box: of small arrays, and of those of some terabytes.
-const MOST: u64 = 12 << 20;
-const MOST_EVER: u64 = 256 << 20;
+const MAX_BOX: u64 = 12 << 20;
+const MAX_LARGE_BOX: u64 = 256 << 20;
 
 /// Bytes of the stretch that two boxes have in common, about, where the array is large.
 const STRETCH: u64 = 16 << 10;
@@ -35,7 +35,7 @@ pub fn turned(input: &mut dyn Read, array: &Array, scratch: &Path) -> io::Result
 /// With boxes of one size for all arrays the stretches of large ones would be many and short: a terabyte has 80,000 boxes of
 /// 12 MiB, and 7 billion stretches of 150 bytes.
 fn box_len(len: u64) -> u64 {
-    len.saturating_mul(STRETCH).isqrt().clamp(MOST, MOST_EVER)
+    len.saturating_mul(STRETCH).isqrt().clamp(MAX_BOX, MAX_LARGE_BOX)
 }
 
 fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) -> io::Result<Box<dyn Read>> {
@@ -72,7 +72,7 @@ fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) ->
 
 /// The next `len` bytes. Memory grows with what is there: a header may claim elements of any size.
 fn read(input: &mut dyn Read, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(len.min(MOST) as usize);
+    let mut bytes = Vec::with_capacity(len.min(MAX_BOX) as usize);
     match input.take(len).read_to_end(&mut bytes)? as u64 == len {
         true => Ok(bytes),
         false => Err(io::Error::other("it has fewer bytes than its elements")),
@@ -283,7 +283,7 @@ mod tests {
             // Shorter by no more than rounding.
             assert!(boxes == 1 || box_len(len) / boxes >= STRETCH - 100, "{len}");
         }
-        assert_eq!((box_len(0), box_len(8 << 30), box_len(u64::MAX)), (MOST, MOST, MOST_EVER));
+        assert_eq!((box_len(0), box_len(8 << 30), box_len(u64::MAX)), (MAX_BOX, MAX_BOX, MAX_LARGE_BOX));
     }
 
     #[test]

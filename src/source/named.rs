@@ -21,7 +21,7 @@ use crate::error::Place;
 use crate::{Error, Result};
 
 /// Named files that are open at a time, of all containers together.
-const MOST_OPEN: NonZeroUsize = NonZeroUsize::new(128).unwrap();
+const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(128).unwrap();
 
 /// The named files that are open: the one that was not used for longest is closed first.
 pub struct OpenFiles {
@@ -31,7 +31,7 @@ pub struct OpenFiles {
 
 impl Default for OpenFiles {
     fn default() -> OpenFiles {
-        OpenFiles { next: AtomicU64::new(0), held: Mutex::new(LruCache::new(MOST_OPEN)) }
+        OpenFiles { next: AtomicU64::new(0), held: Mutex::new(LruCache::new(MAX_OPEN)) }
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
         for (number, file) in found.iter().enumerate() {
             assert_eq!(file.read_range(0..file.len()).unwrap(), number.to_string().into_bytes());
         }
-        assert!(siblings.files.held.lock().len() <= MOST_OPEN.get());
+        assert!(siblings.files.held.lock().len() <= MAX_OPEN.get());
         drop(found);
         assert!(siblings.files.held.lock().is_empty());
     }

@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat};
 use rustix::io::{Errno, Result};
 
 /// As many links as the kernel follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// What a path leads to.
 pub struct Target {
@@ -60,7 +60,7 @@ pub fn resolve(path: &Path, avoided: Option<&Path>) -> Result<Target> {
         let step = step(steps.last(), &name, !names.is_empty())?;
         if FileType::from_raw_mode(step.stat.st_mode) == FileType::Symlink {
             links += 1;
-            if links > MOST_LINKS {
+            if links > MAX_LINKS {
                 return Err(Errno::LOOP);
             }
             let target = readlinkat(&step.file, "", Vec::new())?.into_bytes();

@@ -18,8 +18,8 @@ use sha2::{Digest, Sha256};
 pub const SIDECAR: &[u8] = b".meta.yaml";
 
 /// A name makes so many directories; no path of the system leads deeper.
-const DEEPEST: usize = 2048;
-const LONGEST: usize = 240;
+const MAX_DEPTH: usize = 2048;
+const MAX_LEN: usize = 240;
 const CUT: usize = 223;
 /// What a cut component ends in: `~` and 16 digits.
 const HASHED: usize = 17;
@@ -76,7 +76,7 @@ pub fn components(name: &[u8], after_datasets: &[usize]) -> Vec<Vec<u8>> {
     for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
         let separates = can_separate(name, start, at)
             && after_datasets.binary_search(&at).is_err()
-            && parts.len() < DEEPEST;
+            && parts.len() < MAX_DEPTH;
         if separates {
             parts.push(component(&name[start..at], parts.is_empty()));
             start = at + 1;
@@ -97,7 +97,7 @@ pub fn can_become(name: &[u8], path: &[u8]) -> bool {
             return is_file_of(part, &component(rest, is_first));
         }
         let slashes = rest.iter().enumerate().skip(least_len(part)).filter(|(_, byte)| **byte == b'/');
-        let ends = slashes.map(|(at, _)| at).filter(|at| can_separate(rest, 0, *at)).take(MOST_ENDS);
+        let ends = slashes.map(|(at, _)| at).filter(|at| can_separate(rest, 0, *at)).take(MAX_SUFFIXES);
         match ends.into_iter().find(|end| component(&rest[..*end], is_first) == part) {
             Some(end) => start += end + 1,
             None => return false,
@@ -107,7 +107,7 @@ pub fn can_become(name: &[u8], path: &[u8]) -> bool {
 }
 
 /// So many ends are tried for a directory whose name was shortened.
-const MOST_ENDS: usize = 1000;
+const MAX_SUFFIXES: usize = 1000;
 
 /// May the slash at `at` end the component that begins at `start`?
 fn can_separate(name: &[u8], start: usize, at: usize) -> bool {
@@ -178,7 +178,7 @@ fn finish(part: Vec<u8>, first: bool) -> Vec<u8> {
         b"." => b"%2E".to_vec(),
         b".." => b"%2E%2E".to_vec(),
         b".views" if first => b"%2Eviews".to_vec(),
-        long if long.len() > LONGEST => shorten(long),
+        long if long.len() > MAX_LEN => shorten(long),
         _ => part,
     }
 }

@@ -13,9 +13,9 @@ use crate::tree::{ColumnInfo, Description, Table};
 use crate::{Error, Result};
 
 /// More columns have no rows: a field of a record may be many.
-const MOST_COLUMNS: usize = 1 << 16;
+const MAX_COLUMNS: usize = 1 << 16;
 /// Bytes of a row at most: rows are made whole.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 pub struct Frame {
     pub rows: u64,
@@ -94,8 +94,8 @@ impl Frame {
         if let broken @ Content::Broken { .. } = content {
             return Ok(Err(broken));
         }
-        if columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width)) > MOST_BYTES {
-            return Err(dataset.wrong(&format!("more than {MOST_BYTES} bytes are too many for a row")));
+        if columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width)) > MAX_BYTES {
+            return Err(dataset.wrong(&format!("more than {MAX_BYTES} bytes are too many for a row")));
         }
         let place = content.file().unwrap_or_default().dataset(&about.printed_name());
         Ok(Ok(Frame { rows, columns, content, place }))
@@ -308,7 +308,7 @@ fn fields(record: &Record, step: u64) -> Option<Vec<Column>> {
         };
         let width = field.cell.size();
         for number in 0..field.repeat.unwrap_or(1) {
-            if all.len() == MOST_COLUMNS {
+            if all.len() == MAX_COLUMNS {
                 return None;
             }
             let name = match field.repeat {

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use crate::tree::Description;
 
 /// Bytes of a row's cells at most: a row is made whole for each read of a part of it.
-const MOST_ROW: u64 = 1 << 20;
+const MAX_ROW_LEN: u64 = 1 << 20;
 /// Of what stands around the values of all rows there may always be so many bytes, ...
 const ALWAYS: u64 = 1 << 30;
 /// ... or so many times as many as the dataset takes in its file.
@@ -22,8 +22,8 @@ pub fn most_around(about: &Description) -> u64 {
 pub fn too_much(about: &Description, around: impl Fn(&str) -> u64) -> Option<String> {
     let (rows, columns) = Frame::layout(about)?;
     let row = columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width));
-    if row > MOST_ROW {
-        return Some(format!("a row has {row} bytes, more than {MOST_ROW} are not written as text"));
+    if row > MAX_ROW_LEN {
+        return Some(format!("a row has {row} bytes, more than {MAX_ROW_LEN} are not written as text"));
     }
     let most = most_around(about);
     let of_row = columns.iter().fold(0, |sum: u64, column| sum.saturating_add(around(&column.name)));

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 const MANY: u64 = 1 << 20;
 const PAGE: usize = 4096;
 /// ... unless that makes the header longer than numpy opens without being told to: 10,000 bytes.
-const LONGEST: usize = 2 * PAGE;
+const MAX_LEN: usize = 2 * PAGE;
 
 pub struct Npy;
 
@@ -65,7 +65,7 @@ fn structures(dataset: &Dataset, table: &Table) -> Result<Face> {
 fn header(descr: &str, order: Order, shape: &[u64], len: Option<u64>) -> Vec<u8> {
     let before = |boundary| npy::header_before(boundary, descr, order, shape);
     let paged = len.filter(|len| *len >= MANY).map(|_| before(PAGE));
-    paged.filter(|header| header.len() <= LONGEST).unwrap_or_else(|| before(64))
+    paged.filter(|header| header.len() <= MAX_LEN).unwrap_or_else(|| before(64))
 }
 
 /// What makes no sense has no header either.

@@ -30,13 +30,13 @@ pub fn base64_of(bytes: &[u8]) -> String {
 }
 
 /// What aliases may make of any text.
-const LONGEST: usize = 64 << 20;
+const MAX_LEN: usize = 64 << 20;
 
 /// Aliases may make what is written longer than the text that it comes from, but not without bound.
 pub fn written_len(len: u64, own_text: &str) -> Result<usize, String> {
     match usize::try_from(len) {
-        Ok(len) if len <= LONGEST.max(8 * own_text.len()) => Ok(len),
-        _ => Err(format!("takes more than {} MiB once its aliases are written out", LONGEST >> 20)),
+        Ok(len) if len <= MAX_LEN.max(8 * own_text.len()) => Ok(len),
+        _ => Err(format!("takes more than {} MiB once its aliases are written out", MAX_LEN >> 20)),
     }
 }
 

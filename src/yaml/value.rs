@@ -7,9 +7,9 @@ use super::compose::keys;
 use super::{Node, Text, resolve};
 
 /// The deepest nesting that is written: PyYAML gives up somewhat below 500.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 /// Python refuses to read longer numbers.
-const MOST_DIGITS: usize = 4300;
+const MAX_DIGITS: usize = 4300;
 
 /// What YAML can say.
 ///
@@ -49,8 +49,8 @@ impl Value {
     }
 
     fn node_at(&self, depth: usize) -> Result<Node, String> {
-        if depth > DEEPEST {
-            return Err(format!("lists and mappings are nested more than {DEEPEST} deep"));
+        if depth > MAX_DEPTH {
+            return Err(format!("lists and mappings are nested more than {MAX_DEPTH} deep"));
         }
         let inner = |value: &Value| value.node_at(depth + 1).map(Arc::new);
         Ok(match self {
@@ -83,9 +83,9 @@ fn big(digits: &str) -> Result<Node, String> {
     if !is_number || !bare.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!("{digits:?} are not the digits of a number"));
     }
-    if bare.len() > MOST_DIGITS {
+    if bare.len() > MAX_DIGITS {
         return Err(format!(
-            "a number has {} digits, {MOST_DIGITS} are the most that Python reads",
+            "a number has {} digits, {MAX_DIGITS} are the most that Python reads",
             bare.len()
         ));
     }

@@ -238,7 +238,7 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 /// Two minutes, which is ten times what any reading here takes on a slow machine.
-const LONGEST: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// Runs `work`, which reads from the mount. If it hangs, the daemon is killed: its reads then fail, and so
 /// does the test.
@@ -247,8 +247,8 @@ pub fn within(mount: &Mount, work: impl FnOnce()) {
     std::thread::scope(|scope| {
         let done = done;
         scope.spawn(move || {
-            if over.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("the readers hang: not done after {LONGEST:?}, so the daemon is killed");
+            if over.recv_timeout(MAX_WAIT) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the readers hang: not done after {MAX_WAIT:?}, so the daemon is killed");
                 kill(Pid::from_raw(mount.daemon()), Signal::SIGKILL).expect("the process is there");
             }
         });

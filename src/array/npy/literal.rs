@@ -2,7 +2,7 @@
 //! mappings. Nothing is ever run. Errors say what was found and at which byte.
 
 /// The deepest nesting of a type within types.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
@@ -54,8 +54,8 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Literal, String> {
-        if depth > DEEPEST {
-            return Err(format!("it is nested more than {DEEPEST} deep"));
+        if depth > MAX_DEPTH {
+            return Err(format!("it is nested more than {MAX_DEPTH} deep"));
         }
         self.skip_space();
         let words = [("True", Literal::Bool(true)), ("False", Literal::Bool(false)), ("None", Literal::None)];

@@ -19,7 +19,7 @@ pub const FIXED: usize = 12;
 pub const OBJECTS: &str = "it holds Python objects (a pickle), which are not read: np.load(..., allow_pickle=True) \
     reads them, and runs whatever code they bring";
 /// The longest text of a header that is read.
-const LONGEST: usize = 1 << 20;
+const MAX_LEN: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
@@ -53,8 +53,8 @@ impl Header {
             2 | 3 => (12, u32::from_le_bytes([a, b, c, d]) as usize),
             _ => return Err(Problem::Wrong(format!("its NPY version {major}.{minor} is not known"))),
         };
-        if len > LONGEST {
-            let limit = LONGEST >> 20;
+        if len > MAX_LEN {
+            let limit = MAX_LEN >> 20;
             return Err(Problem::Wrong(format!(
                 "its NPY header takes {len} bytes, {limit} MiB are the limit"
             )));

@@ -29,7 +29,7 @@ pub fn print(dataset: &Dataset<'_>, items: &dyn Items, index: &str, out: &mut Ou
 /// A whole array or a part of one.
 pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
     if slab.is_empty() && json::Lists::are_too_many(&slab.shape()) {
-        let (place, shape, most) = (dataset.place(), slab.shape(), json::MOST_EMPTY);
+        let (place, shape, most) = (dataset.place(), slab.shape(), json::MAX_EMPTY);
         let problem = format!("the shape {shape:?} is that of more than {most} empty lists");
         return Err(Error::Other(format!("{place}: {problem}, which is the limit")).into());
     }

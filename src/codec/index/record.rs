@@ -27,7 +27,7 @@ pub type Ends = [u8; 16];
 
 const NOT_PACKED: u32 = u32::MAX;
 /// Decoded bytes for a stored one that deflate can reach (1032) and more.
-const MOST_EXPANSION: u64 = 1100;
+const MAX_EXPANSION: u64 = 1100;
 
 pub fn encode(known: &Known, ends: &Ends) -> Vec<u8> {
     let mut out = Vec::with_capacity(known.bytes as usize + 64);
@@ -107,7 +107,7 @@ fn fits(point: &Point, stored: &Range<u64>) -> bool {
 /// The length, the number of blocks and the points agree.
 fn agrees(known: &Known, stored: &Range<u64>, expected: Option<u64>) -> bool {
     let len = known.len.unwrap_or(0);
-    let most = (stored.end - stored.start).saturating_mul(MOST_EXPANSION);
+    let most = (stored.end - stored.start).saturating_mul(MAX_EXPANSION);
     len <= most
         && expected.is_none_or(|expected| expected == len)
         && len.div_ceil(BLOCK) == known.checks.len() as u64

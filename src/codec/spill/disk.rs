@@ -14,9 +14,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::PIECE;
 
-/// The default limit is this part of the free space, and never more than [`DEFAULT_MOST`].
+/// The default limit is this part of the free space, and never more than [`DEFAULT_LIMIT`].
 const DEFAULT_PART: u64 = 4;
-const DEFAULT_MOST: u64 = 16 << 30;
+const DEFAULT_LIMIT: u64 = 16 << 30;
 
 pub struct Disk {
     file: File,
@@ -42,7 +42,7 @@ impl Disk {
     pub fn open(directory: &Path, limit: Option<u64>) -> io::Result<Disk> {
         let limit = match limit {
             Some(limit) => limit,
-            None => (free_space(directory)? / DEFAULT_PART).min(DEFAULT_MOST),
+            None => (free_space(directory)? / DEFAULT_PART).min(DEFAULT_LIMIT),
         };
         let file = tempfile::tempfile_in(directory)?;
         // Nobody can get at it yet.

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// An entry with the longest name, extra field and comment fits.
 const BUFFER: usize = 256 << 10;
 /// The end of the directory fits, however short the file is.
-const LEAST: usize = 4 << 10;
+const MIN_BUFFER: usize = 4 << 10;
 
 pub struct Directory {
     /// Of the members in their order, but for those that only name a directory.
@@ -32,7 +32,7 @@ pub fn read(source: &dyn Source, named: &mut dyn FnMut(&str)) -> Result<Director
     let reader = Reader { source, failure: RefCell::default() };
     // No entry is longer than the file.
     let needed = usize::try_from(source.len()).unwrap_or(BUFFER);
-    let mut buffer = vec![0; needed.clamp(LEAST, BUFFER)];
+    let mut buffer = vec![0; needed.clamp(MIN_BUFFER, BUFFER)];
     let found = ZipLocator::new().locate_in_reader(&reader, &mut buffer, source.len());
     let archive = found.map_err(|(_, error)| reader.explain(&error))?;
     if archive.directory_offset() > source.len() {

@@ -18,7 +18,7 @@ const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 const LEGACY: std::ops::RangeInclusive<u32> = 0xfd2f_b522..=0xfd2f_b527;
 const LEGACY_OLDEST: u32 = 0x1eb5_2ffd;
 /// No block is larger, decoded.
-const MOST_IN_A_BLOCK: u64 = 128 << 10;
+const MAX_BLOCK_LEN: u64 = 128 << 10;
 /// A frame may ask the decoder to remember this many bytes, which is what the `zstd` command permits too.
 pub const WINDOW_LOG: u32 = 27;
 
@@ -52,7 +52,7 @@ pub fn item(stored: &mut Stored, at: u64) -> Result<Item> {
         let (takes, gives) = match block >> 1 & 3 {
             0 => (size, size),
             1 => (1, size),
-            2 => (size, header.window.min(MOST_IN_A_BLOCK)),
+            2 => (size, header.window.min(MAX_BLOCK_LEN)),
             _ => return Err(stored.damaged(end, "the zstd frame has a block of a reserved type")),
         };
         end += 3 + takes;

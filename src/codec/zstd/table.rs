@@ -18,7 +18,7 @@ use crate::source::Source;
 use crate::{Error, Result};
 
 /// A table of this many frames takes 128 MiB.
-const MOST: usize = 4 << 20;
+const MAX_FRAMES: usize = 4 << 20;
 
 const TABLE: u64 = 0x184d_2a5e;
 const TABLE_END: u64 = 0x8f92_eab1;
@@ -68,8 +68,9 @@ fn plain(bytes: &mut Stored, stored: Range<u64>) -> Result<Table> {
     }
     while at < stored.end && table.cut.is_none() {
         match frame::item(bytes, at) {
-            Ok(_) if table.frames.len() == MOST => {
-                table.cut = Some(bytes.damaged(at, &format!("the zstd stream has more than {MOST} frames")));
+            Ok(_) if table.frames.len() == MAX_FRAMES => {
+                table.cut =
+                    Some(bytes.damaged(at, &format!("the zstd stream has more than {MAX_FRAMES} frames")));
             }
             Ok(Item::Skippable { end }) => at = end,
             Ok(Item::Frame { header, end, .. }) => {
@@ -125,7 +126,7 @@ fn seek_table(bytes: &mut Stored, stored: &Range<u64>) -> Result<Option<Vec<Hint
     };
     let is_table =
         flags & 0x7c == 0 && bytes.number(start, 4)? == TABLE && bytes.number(start + 4, 4)? == size;
-    if !is_table || count > MOST as u64 {
+    if !is_table || count > MAX_FRAMES as u64 {
         return Ok(None);
     }
     let mut hints = Vec::with_capacity(count as usize);

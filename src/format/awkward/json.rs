@@ -1,5 +1,5 @@
 //! The JSON of schemas, read strictly: no key twice in an object, no NaN, nothing after the value, and no deeper than
-//! [`DEEPEST`]. Numbers keep their digits.
+//! [`MAX_DEPTH`]. Numbers keep their digits.
 
 pub mod items;
 pub mod lines;
@@ -11,7 +11,7 @@ use crate::codec::zip::Fault;
 use crate::yaml::Node;
 
 /// Lists and objects inside each other. An expression takes at most five of them.
-const DEEPEST: usize = 640;
+const MAX_DEPTH: usize = 640;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
@@ -132,8 +132,8 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, Fault> {
-        if depth == DEEPEST {
-            let problem = format!("the JSON is nested deeper than {DEEPEST} levels, which is the limit");
+        if depth == MAX_DEPTH {
+            let problem = format!("the JSON is nested deeper than {MAX_DEPTH} levels, which is the limit");
             return Err(Fault::unsupported(self.wrong(&problem).problem));
         }
         self.budget.take(Of::Values, 1)?;

@@ -41,7 +41,7 @@ pub struct Awkward;
 /// What the names of schema members end in.
 const SCHEMA: &str = ".json";
 /// A container has no more arrays.
-const MOST_ARRAYS: usize = 1 << 18;
+const MAX_ARRAYS: usize = 1 << 18;
 
 impl Format for Awkward {
     fn name(&self) -> &'static str {
@@ -163,8 +163,8 @@ fn read(context: &Context) -> Result<Read> {
     if schemas.is_empty() {
         return damaged("it has no arrays: no member is called .json at its end".into());
     }
-    if schemas.len() > MOST_ARRAYS {
-        let problem = format!("it has {} arrays, {MOST_ARRAYS} are the limit", schemas.len());
+    if schemas.len() > MAX_ARRAYS {
+        let problem = format!("it has {} arrays, {MAX_ARRAYS} are the limit", schemas.len());
         return Err(Error::Unsupported { place: store.source().place(), problem });
     }
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));

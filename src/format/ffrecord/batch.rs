@@ -67,10 +67,10 @@ struct Run<'w, 'r> {
 }
 
 /// A read has at most so many bytes, unless a record is longer.
-const LONGEST_RUN: u64 = 1 << 20;
+const MAX_RUN_LEN: u64 = 1 << 20;
 /// From so many bytes on several threads read.
 const MANY: usize = 2 << 20;
-const MOST_THREADS: usize = 16;
+const MAX_THREADS: usize = 16;
 
 /// Reads records; their CRCs are compared if `records` does so.
 pub fn read(records: &Records, numbers: &[u64]) -> Result<Batch> {
@@ -120,7 +120,7 @@ fn runs<'w, 'r>(mut wanted: &'w [Wanted<'r>], mut bytes: &'w mut [u8]) -> Vec<Ru
         let (from, mut end) = (first.record.range.start, first.record.range.end);
         let follows = |next: &Wanted<'_>, end: u64| {
             let range = &next.record.range;
-            std::ptr::eq(next.shard, first.shard) && range.start == end && range.end - from <= LONGEST_RUN
+            std::ptr::eq(next.shard, first.shard) && range.start == end && range.end - from <= MAX_RUN_LEN
         };
         let mut count = 1;
         while let Some(next) = wanted.get(count).filter(|next| follows(next, end)) {
@@ -142,7 +142,7 @@ fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
     }
     // Asking takes longer than reading a small batch.
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(MOST_THREADS).min(runs.len());
+    let threads = cores.min(MAX_THREADS).min(runs.len());
     let share = runs.len().div_ceil(threads);
     let rest = Mutex::new(runs.chunks_mut(share));
     let next = || rest.lock().next();

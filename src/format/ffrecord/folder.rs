@@ -13,11 +13,11 @@ use crate::{Error, Result};
 /// What the index record begins with.
 pub const MAGIC: &[u8; 9] = b"piouhjgbr";
 /// The longest index that is read.
-const LONGEST: u64 = 2 << 30;
+const MAX_LEN: u64 = 2 << 30;
 /// The most directories inside each other.
-pub const DEEPEST: usize = 512;
+pub const MAX_DEPTH: usize = 512;
 /// The longest name of a file, in bytes.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LEN: usize = 255;
 /// So many bytes of names that are not as they are in the index may come in addition to as many as that has.
 const OTHERS: usize = 64 << 20;
 
@@ -60,8 +60,8 @@ pub fn of(records: &Records) -> Result<Option<Folder>> {
     if magic != *MAGIC {
         return Ok(None);
     }
-    if found.len() > LONGEST {
-        let problem = format!("the index has {} bytes, {LONGEST} are the most that are read", found.len());
+    if found.len() > MAX_LEN {
+        let problem = format!("the index has {} bytes, {MAX_LEN} are the most that are read", found.len());
         return Err(Error::damaged(records.place(last, &found), problem));
     }
     if let Content::Broken { error, .. } = records.content(last)? {
@@ -111,8 +111,8 @@ impl Folder {
             if level.is_empty() {
                 break;
             }
-            if depth > DEEPEST {
-                let problem = format!("more than {DEEPEST} directories are inside each other");
+            if depth > MAX_DEPTH {
+                let problem = format!("more than {MAX_DEPTH} directories are inside each other");
                 return Err((0, problem));
             }
             let mut next = Vec::new();
@@ -337,8 +337,8 @@ fn check_name(name: &[u8]) -> Result<(), String> {
     match name {
         b"" => Err("a name is empty".into()),
         b"." | b".." => Err(format!("\"{}\" is no name", shown(name))),
-        long if long.len() > LONGEST_NAME => Err(format!(
-            "the name \"{}...\" has {} bytes, {LONGEST_NAME} are the most",
+        long if long.len() > MAX_NAME_LEN => Err(format!(
+            "the name \"{}...\" has {} bytes, {MAX_NAME_LEN} are the most",
             shown(name),
             long.len()
         )),

@@ -31,9 +31,9 @@ pub enum Item {
 }
 
 /// More names are refused.
-const MOST_NAMES: usize = 50_000_000;
-/// Python puts at most 1000 names at a time into a directory, and [`super::folder::DEEPEST`] can be open.
-const MOST_WAITING: usize = 2_000_000;
+const MAX_NAMES: usize = 50_000_000;
+/// Python puts at most 1000 names at a time into a directory, and [`super::folder::MAX_DEPTH`] can be open.
+const MAX_STACK: usize = 2_000_000;
 /// So many bytes of the pickle come with each thing that Python remembers, at least.
 const REMEMBERED_EVERY: usize = 4;
 
@@ -132,8 +132,8 @@ impl Machine {
     }
 
     fn push(&mut self, value: Value) -> Step {
-        if self.stack.len() >= MOST_WAITING {
-            return Err(format!("more than {MOST_WAITING} values wait to be put into directories"));
+        if self.stack.len() >= MAX_STACK {
+            return Err(format!("more than {MAX_STACK} values wait to be put into directories"));
         }
         self.stack.push(value);
         Ok(())
@@ -316,8 +316,8 @@ impl Machine {
                 (_, None) => return Err("a name stands for nothing".into()),
             };
             self.names += 1;
-            if self.names > MOST_NAMES {
-                return Err(format!("it has more than {MOST_NAMES} names"));
+            if self.names > MAX_NAMES {
+                return Err(format!("it has more than {MAX_NAMES} names"));
             }
             if let (Value::Text(name), Some(to)) = (key, self.directories.get_mut(directory)) {
                 to.push((name, item));

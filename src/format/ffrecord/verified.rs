@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::{Error, Result};
 
 /// So many damaged records are remembered, and said in the log; others are found damaged anew.
-const MOST_DAMAGED: usize = 1000;
+const MAX_DAMAGED: usize = 1000;
 
 pub struct Verified {
     right: Vec<AtomicU64>,
@@ -73,7 +73,7 @@ impl Verified {
 
     fn note(&self, number: u64, error: &Error) {
         let mut state = self.state.lock();
-        if state.damaged.len() < MOST_DAMAGED && state.damaged.insert(number, error.clone()).is_none() {
+        if state.damaged.len() < MAX_DAMAGED && state.damaged.insert(number, error.clone()).is_none() {
             log::error!("{error}; reads of it give an input/output error");
         }
     }

@@ -193,7 +193,7 @@ impl Validate for Archive {
     fn violations(&self, number: u32) -> Result<Vec<String>> {
         let wrong = match self.set.text(number) {
             Some(TextOf::Table(table)) => {
-                let of = |table| [rules::table(table), table.unreadable(rules::MOST_SAID)].concat();
+                let of = |table| [rules::table(table), table.unreadable(rules::MAX_REPORTED)].concat();
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
             Some(TextOf::Annotations { .. }) => Vec::new(),

@@ -238,7 +238,7 @@ fn one_text_of_many_annotations() {
             wrong.contains("x.arrow: the annotations of a recording have as text more than 10485760"),
             "{wrong}"
         );
-        let whole = built(annotations::LONGEST).unwrap();
+        let whole = built(annotations::MAX_LEN).unwrap();
         assert!(whole.len() > 20 * LONG && whole.len() < 21 * LONG);
     }
 }

@@ -22,9 +22,9 @@ use crate::array::{self, Array, Dtype, Element, Endian, Order};
 use crate::yaml;
 
 /// The deepest nesting of metadata that is followed.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Lines are not longer than this; the general parser has limits on long keys.
-const LONGEST: usize = 1000;
+const MAX_LEN: usize = 1000;
 
 #[derive(Debug, PartialEq)]
 pub struct Entry<'t> {
@@ -69,7 +69,7 @@ impl<'t> Lines<'t> {
     fn peek(&self) -> Option<&'t [u8]> {
         let rest = self.text.get(self.at..)?;
         let end = memchr::memchr(b'\n', rest)?;
-        rest.get(..end).filter(|line| line.len() <= LONGEST)
+        rest.get(..end).filter(|line| line.len() <= MAX_LEN)
     }
 
     fn take(&mut self, line: &[u8]) {
@@ -232,7 +232,7 @@ fn mapping(lines: &mut Lines<'_>, indent: usize) -> Option<()> {
 /// The value of a key that stands alone on its line: a list at the key's column, or a deeper mapping.
 fn inside(lines: &mut Lines<'_>, indent: usize) -> Option<()> {
     if !lines.indented(indent).is_some_and(|line| line.starts_with(b"- ")) {
-        return if indent < 2 * DEEPEST { mapping(lines, indent + 2) } else { None };
+        return if indent < 2 * MAX_DEPTH { mapping(lines, indent + 2) } else { None };
     }
     while let Some(item) = lines.indented(indent).and_then(|line| line.strip_prefix(b"- ")) {
         leaf(item)?;

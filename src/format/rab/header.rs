@@ -25,7 +25,7 @@ use crate::{Error, Result};
 
 /// So many damaged entries are named in the log one by one.
 const NAMED: usize = 1000;
-const LONGEST_WHOLE: u64 = 1 << 30;
+const MAX_HEADER_LEN: u64 = 1 << 30;
 
 /// The names and datasets of a container, in the header's order.
 pub struct Header {
@@ -136,8 +136,8 @@ fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
 /// 4 GiB in a file that is no RAB costs nothing.
 fn bounded(source: &dyn Source, layout: Layout) -> Result<Vec<u8>> {
     let len = layout.data - layout.header;
-    if len > LONGEST_WHOLE {
-        let limit = LONGEST_WHOLE >> 30;
+    if len > MAX_HEADER_LEN {
+        let limit = MAX_HEADER_LEN >> 30;
         let problem = format!(
             "the header of {len} bytes is not of the usual layout, and then {limit} GiB is the limit"
         );

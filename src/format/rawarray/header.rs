@@ -17,7 +17,7 @@ pub const DIMS: u64 = 48;
 const USUAL: usize = 128;
 
 /// More dims are not read; numpy has 64 at most.
-pub const MOST_DIMS: u64 = 1024;
+pub const MAX_DIMS: u64 = 1024;
 
 /// Bits of the flags.
 pub const BIG_ENDIAN: u64 = 1;
@@ -141,8 +141,8 @@ impl Header {
 fn data_offset(ndims: u64, end: u64) -> Result<u64, String> {
     let ends = 8 * u128::from(ndims) + u128::from(DIMS);
     match u64::try_from(ends) {
-        Ok(data) if data <= end && ndims <= MOST_DIMS => Ok(data),
-        Ok(data) if data <= end => Err(format!("ndims is {ndims}, at most {MOST_DIMS} are read")),
+        Ok(data) if data <= end && ndims <= MAX_DIMS => Ok(data),
+        Ok(data) if data <= end => Err(format!("ndims is {ndims}, at most {MAX_DIMS} are read")),
         _ => Err(format!("ndims is {ndims}: the dims end at byte {ends}, the file has {end}")),
     }
 }

@@ -10,7 +10,7 @@ use crate::codec::{Bits, Leb128, Lz4, decodes};
 use crate::source::Source;
 
 /// LZ4 takes no more at once.
-const LZ4_MOST: u64 = 2_113_929_216;
+const MAX_LZ4_LEN: u64 = 2_113_929_216;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
@@ -96,8 +96,8 @@ fn bits(header: &Header, len: u64) -> Result<Payload> {
 
 fn lz4(header: &Header, len: u64) -> Result<Payload> {
     let size = header.size;
-    if size > LZ4_MOST {
-        let problem = format!("size is {size}, an LZ4 block has {LZ4_MOST} bytes at most");
+    if size > MAX_LZ4_LEN {
+        let problem = format!("size is {size}, an LZ4 block has {MAX_LZ4_LEN} bytes at most");
         return Err(header.damaged(SIZE, problem));
     }
     let most = Lz4::longest(size);
@@ -123,7 +123,7 @@ impl Ambiguous<'_> {
         let Ambiguous { header, len, .. } = *self;
         let Some(end) = header.data_end() else { return self.cut_short() };
         let is_leb128 = self.can_be_leb128(true) && decodes(&self.leb128(), source, len)?;
-        let is_lz4 = header.size <= LZ4_MOST && decodes(&Lz4::new(header.data..end), source, len)?;
+        let is_lz4 = header.size <= MAX_LZ4_LEN && decodes(&Lz4::new(header.data..end), source, len)?;
         match (is_leb128, is_lz4) {
             (true, true) if end < header.end => Ok(payload(header, Codec::Lz4, len)?
                 .noting("the data is right both as LZ4 and as LEB128: taken as LZ4")),

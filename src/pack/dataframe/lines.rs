@@ -12,7 +12,7 @@ use crate::error::Place;
 use crate::{Error, Result};
 
 /// A longer line is the sign of a quote that is never closed.
-const LONGEST: u64 = 16 << 20;
+const MAX_LEN: u64 = 16 << 20;
 /// A CSV file line by line.
 pub struct Lines<'a> {
     path: &'a Path,
@@ -118,8 +118,8 @@ struct Bounded {
 
 impl Read for Bounded {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.since.get() > LONGEST {
-            let problem = format!("a line is longer than {LONGEST} bytes: maybe a quote is not closed");
+        if self.since.get() > MAX_LEN {
+            let problem = format!("a line is longer than {MAX_LEN} bytes: maybe a quote is not closed");
             return Err(io::Error::other(problem));
         }
         let count = self.file.read(into)?;

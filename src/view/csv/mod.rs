@@ -99,7 +99,7 @@ fn grid(about: &Description) -> Option<&Array> {
 /// Why it is not written all the same.
 fn too_much(array: &Array) -> Option<String> {
     if texts::is_of_texts(array) {
-        let most = texts::MOST_BYTES;
+        let most = texts::MAX_BYTES;
         let problem = format!(
             "a row can be more than {most} bytes of text, which is the limit (parts of it have fewer columns)"
         );

@@ -12,7 +12,7 @@ use crate::lines;
 use crate::{Error, Result};
 
 /// Bytes of a row with its commas and quotes, and of the header, at most: both are made whole, and the header is kept.
-pub const MOST_BYTES: u64 = 1 << 20;
+pub const MAX_BYTES: u64 = 1 << 20;
 /// The comma and the quotes of a cell.
 const AROUND: u64 = 3;
 
@@ -52,7 +52,7 @@ pub fn is_of_texts(array: &Array) -> bool {
 pub fn is_too_wide(array: &Array) -> bool {
     let columns = columns(array);
     let cell = u64::from(array.dtype.element.size) + AROUND + u64::from(columns.max(1).ilog10() + 1);
-    columns.saturating_mul(cell) > MOST_BYTES
+    columns.saturating_mul(cell) > MAX_BYTES
 }
 
 /// Of what [`shows`] is asked about.

@@ -14,7 +14,7 @@ use crate::tree::{Held, NodeId};
 const FIRST: NodeId = 254 << BITS;
 const BITS: u32 = 55;
 /// Bytes of a path that the kernel takes.
-pub const LONGEST: usize = 4096;
+pub const MAX_LEN: usize = 4096;
 
 pub fn is_view(id: NodeId) -> bool {
     id >> BITS == FIRST >> BITS

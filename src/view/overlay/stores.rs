@@ -10,7 +10,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::Overlay;
-use super::nodes::{LONGEST, Node, What, is_view};
+use super::nodes::{MAX_LEN, Node, What, is_view};
 use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
 use crate::view::directory::Child;
 use crate::view::{Directory, View};
@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// Stores, and directories that lead to them, that are kept.
 const FOUND: NonZeroUsize = NonZeroUsize::new(16 << 10).unwrap();
 /// Members of stores that are known; about 16 MiB. Of more, everything is taken for one of them.
-const MOST: usize = 1 << 20;
+const MAX_MEMBERS: usize = 1 << 20;
 /// Directories in each other that are looked into: no view says more of what is deeper.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 const GONE: &str = "it was there, and is not any more: open again what is in it";
 const REPLACED: &str = "its container was replaced, and what is there now has it not: open the store again";
@@ -62,7 +62,7 @@ impl Stores {
         }
         let known = self.0.lock();
         let (above, _) = known.places.get(&dir)?;
-        Some([above, name].join(&b'/')).filter(|path| path.len() <= LONGEST)
+        Some([above, name].join(&b'/')).filter(|path| path.len() <= MAX_LEN)
     }
 
     /// A directory was looked up.
@@ -113,7 +113,7 @@ impl Stores {
     /// A program knows what is at a path: an array, or a group.
     fn know(&self, path: &[u8], is_array: bool) {
         let mut known = self.0.lock();
-        if known.members.len() < MOST && known.is_in(path, |_| true) {
+        if known.members.len() < MAX_MEMBERS && known.is_in(path, |_| true) {
             known.members.insert(member(path, is_array));
         }
     }
@@ -122,8 +122,9 @@ impl Stores {
     /// directory where it had one (then nothing is below it, to programs), and what is called as a piece of an array is.
     fn covers(&self, path: &[u8], is_directory: bool, is_piece: bool) -> bool {
         let mut known = self.0.lock();
-        let was =
-            |path, is_array| known.members.len() >= MOST || known.members.contains(&member(path, is_array));
+        let was = |path, is_array| {
+            known.members.len() >= MAX_MEMBERS || known.members.contains(&member(path, is_array))
+        };
         let covers = !is_directory && (was(path, true) || was(path, false))
             || is_piece && above(path).last().is_some_and(|array| was(array, true));
         covers && known.is_in(path, |store| store.was_replaced)
@@ -216,7 +217,7 @@ impl Overlay {
             return;
         }
         let Some(mut path) = self.stores.path(node.parent.id(), b"") else { return };
-        self.told_of(view, &Directory::new(node.of.clone()), &mut path, DEEPEST);
+        self.told_of(view, &Directory::new(node.of.clone()), &mut path, MAX_DEPTH);
     }
 
     /// Of every array and every group below a directory, whose own path ends with a slash. What cannot be read is not said of
@@ -364,7 +365,7 @@ mod tests {
         stores.entered(7, b"y.npz");
         stores.left(7, 1);
         assert_eq!(stores.path(7, b"a"), Some(b"y.npz/a".into()));
-        assert_eq!(stores.path(7, &[b'a'; LONGEST]), None);
+        assert_eq!(stores.path(7, &[b'a'; MAX_LEN]), None);
         stores.left(7, 1);
         assert_eq!(stores.path(7, b"a"), None);
     }
@@ -382,8 +383,8 @@ mod tests {
         };
         assert!(covered(b"a", false) && covered(b"g", false) && covered(b"a/0", true));
         assert!(!covered(b"a", true) && !covered(b"g/0", true) && !covered(b"b", false));
-        (0..MOST).for_each(|at| stores.know(format!("x.npz/{at}").as_bytes(), true));
+        (0..MAX_MEMBERS).for_each(|at| stores.know(format!("x.npz/{at}").as_bytes(), true));
         assert!(covered(b"y", false) && !stores.covers(b"y.npz/y", false, false));
-        assert_eq!(stores.0.lock().members.len(), MOST);
+        assert_eq!(stores.0.lock().members.len(), MAX_MEMBERS);
     }
 }

@@ -1,4 +1,4 @@
-//! `NAME.png`: something to look at, of at most [`MOST`] pixels in each direction. What is larger is sampled, not read
+//! `NAME.png`: something to look at, of at most [`MAX_PIXELS`] pixels in each direction. What is larger is sampled, not read
 //! whole (a compressed dataset is decoded up to the last sample). The pixels are stored without compression, so that
 //! the length is known before they are made.
 //!
@@ -27,7 +27,7 @@ use crate::content::Content;
 use crate::tree::Description;
 
 /// Pixels along an axis at most.
-const MOST: u64 = 1600;
+const MAX_PIXELS: u64 = 1600;
 
 pub struct Png;
 

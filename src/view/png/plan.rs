@@ -1,6 +1,6 @@
 //! What of an array is shown, and how large the picture is.
 
-use super::MOST;
+use super::MAX_PIXELS;
 use crate::array::text::Texts;
 use crate::array::{Array, Element, Kind, Slab, Span};
 
@@ -90,8 +90,8 @@ fn whole(size: u64, step: u64) -> Span {
 }
 
 fn image(mut axes: Vec<Span>, height: u64, width: u64) -> Plan {
-    let step = height.max(width).div_ceil(MOST);
-    let step = |size: u64| step.min((size / SHORT).max(1)).max(size.div_ceil(MOST));
+    let step = height.max(width).div_ceil(MAX_PIXELS);
+    let step = |size: u64| step.min((size / SHORT).max(1)).max(size.div_ceil(MAX_PIXELS));
     let (rows, columns) = (whole(height, step(height)), whole(width, step(width)));
     let (height, width) = (rows.count as u32, columns.count as u32);
     axes.extend([rows, columns]);
@@ -99,7 +99,7 @@ fn image(mut axes: Vec<Span>, height: u64, width: u64) -> Plan {
 }
 
 fn signal(lead: Vec<Span>, channels: u64, samples: u64, layout: Layout) -> Plan {
-    let strip = (MOST / channels).min(STRIP);
-    let (width, height) = (MOST as u32, (channels * strip) as u32);
+    let strip = (MAX_PIXELS / channels).min(STRIP);
+    let (width, height) = (MAX_PIXELS as u32, (channels * strip) as u32);
     Plan { width, height, channels: 1, what: What::Signal { lead, channels, samples, layout } }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::store::Store;
-use super::{ARRAY, ATTRIBUTES, DEEPEST, GROUP, description, key, too_deep};
+use super::{ARRAY, ATTRIBUTES, GROUP, MAX_DEPTH, description, key, too_deep};
 use crate::content::{Content, late};
 use crate::view::directory::Child;
 use crate::view::{Dataset, Directory};
@@ -25,7 +25,7 @@ fn group(directory: &Directory, path: &str, depth: usize, all: &mut Map<String, 
     directory.each(&mut |name, child| {
         let path = format!("{path}{}/", key(name));
         match child {
-            Ok(Child::Directory(_)) if depth == DEEPEST => left_out(&too_deep(&path)),
+            Ok(Child::Directory(_)) if depth == MAX_DEPTH => left_out(&too_deep(&path)),
             Ok(Child::Directory(directory)) => group(&directory, &path, depth + 1, all),
             Ok(Child::Dataset(dataset)) => array(&dataset, &path, all).or_else(|error| left_out(&error)),
             Err(error) => left_out(&error),

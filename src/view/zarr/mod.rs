@@ -34,14 +34,14 @@ const GROUP: &str = ".zgroup";
 pub const CONSOLIDATED: &str = ".zmetadata";
 
 /// Directories in directories beyond these are left out where all of a store is said at once: each says all of its path.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 /// Bytes of such a path that are named.
 const NAMED: usize = 80;
 
 fn too_deep(path: &str) -> Error {
     let named: String = path.chars().take(NAMED).collect();
     Error::Other(format!(
-        "{named}...: directories are nested deeper than {DEEPEST} levels, which is the limit: what is in them is left out"
+        "{named}...: directories are nested deeper than {MAX_DEPTH} levels, which is the limit: what is in them is left out"
     ))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::store::Store;
-use super::{ARRAY, ATTRIBUTES, DEEPEST, description, group_key, key, too_deep};
+use super::{ARRAY, ATTRIBUTES, MAX_DEPTH, description, group_key, key, too_deep};
 use crate::content::{Coding, Content};
 use crate::source::Source;
 use crate::view::directory::Child;
@@ -85,7 +85,7 @@ impl References<'_> {
         directory.each(&mut |name, child| {
             let path = format!("{path}{}/", key(name));
             match child {
-                Ok(Child::Directory(_)) if depth == DEEPEST => {
+                Ok(Child::Directory(_)) if depth == MAX_DEPTH => {
                     (self.left_out)(&too_deep(&path));
                     Ok(())
                 }

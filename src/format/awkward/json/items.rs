@@ -2,7 +2,7 @@
 //! missing. What JSON has no form for is an object with one key that says what it is: `__bytes_hex__`,
 //! `__complex__` (real and imaginary part), `__tuple__` (a structure), `__float__` (nan, inf, -inf).
 //!
-//! What always holds: an item is no longer than [`LONGEST`], no deeper than [`DEEPEST`], and takes no more work than
+//! What always holds: an item is no longer than [`MAX_LEN`], no deeper than [`MAX_DEPTH`], and takes no more work than
 //! [`HARDEST`], or it is an error: so neither circles nor shared parts take time or memory. What is read of the parts
 //! is kept in blocks, a bounded number of them.
 
@@ -20,8 +20,8 @@ use crate::{Error, Result};
 use out::{Out, sequence, shaped, string, typed, written};
 
 /// Bytes of JSON.
-pub const LONGEST: usize = 16 << 20;
-pub const DEEPEST: usize = 128;
+pub const MAX_LEN: usize = 16 << 20;
+pub const MAX_DEPTH: usize = 128;
 /// Bytes that are read for it.
 pub const HARDEST: u64 = 1 << 30;
 /// What going on from one part to another counts as, where nothing is written for it.
@@ -29,7 +29,7 @@ const STEP: u64 = 32;
 /// Blocks that are kept; of numbers and bytes 8 KiB each, of bounds 16.
 const KEPT: usize = 1024;
 /// So many bytes of an element may become one of text: a character that is not there, of four.
-const WIDEST: u64 = 4;
+const MAX_EXPANSION: u64 = 4;
 /// Bytes of a flat part that are read at once.
 const WINDOW: u64 = 8 << 10;
 
@@ -88,9 +88,11 @@ impl<'a> Values<'a> {
     }
 
     fn write(&mut self, ix: Ix, k: u64, out: &mut Out<'_>, depth: usize) -> Result<()> {
-        if depth == DEEPEST {
-            return Err(self
-                .refused(ix, format!("an item is nested deeper than {DEEPEST} levels, which is the limit")));
+        if depth == MAX_DEPTH {
+            return Err(self.refused(
+                ix,
+                format!("an item is nested deeper than {MAX_DEPTH} levels, which is the limit"),
+            ));
         }
         out.room(1)?;
         if self.work > self.most_work {
@@ -113,7 +115,7 @@ impl<'a> Values<'a> {
         match &node.kind {
             Kind::Flat(flat) => {
                 let size = flat.of.size();
-                out.room(size / WIDEST)?;
+                out.room(size / MAX_EXPANSION)?;
                 let bytes = self.bytes(ix, k * size, size)?;
                 typed(&flat.of, &bytes, out)
             }
@@ -286,7 +288,7 @@ impl<'a> Values<'a> {
             Scalar::Float(value) => float(*value, out.bytes),
             Scalar::Json(Json::Null) => match self.array.sound(content.to)?.flat() {
                 Some(flat) => {
-                    out.room(flat.of.size() / WIDEST)?;
+                    out.room(flat.of.size() / MAX_EXPANSION)?;
                     typed(&flat.of, &vec![0; flat.of.size() as usize], out)?;
                 }
                 None => out.null(),

@@ -13,13 +13,13 @@ use crate::{Error, Result};
 /// Bytes between two places that are kept.
 const BETWEEN: u64 = 64 << 10;
 /// So many bytes it may have, ...
-const MOST: u64 = 64 << 20;
+const MAX_LEN: u64 = 64 << 20;
 /// ... or so many times as many as the container.
-const MOST_TIMES: u64 = 64;
+const MAX_RATIO: u64 = 64;
 /// An item takes so many, with what stands between two.
-const SHORTEST: u64 = 2;
+const MIN_LINE_LEN: u64 = 2;
 /// For each of them so many may be read.
-const MOST_WORK: u64 = 64;
+const MAX_WORK: u64 = 64;
 
 /// What items are made into, and what else can be done where they are too many.
 pub const LIST: (&str, &str) = ("JSON", ": take a part of it, as NAME[:1000]");
@@ -37,9 +37,9 @@ pub struct Room<'a> {
 impl<'a> Room<'a> {
     /// For so many items, if that may be.
     pub fn new(array: &'a Array, ix: Ix, form: (&'static str, &'static str), count: u64) -> Result<Room<'a>> {
-        let most = array.store().len().saturating_mul(MOST_TIMES).max(MOST);
+        let most = array.store().len().saturating_mul(MAX_RATIO).max(MAX_LEN);
         let room = Room { array, ix, form, most, len: 0 };
-        if count.saturating_mul(SHORTEST) > most { Err(room.too_long()) } else { Ok(room) }
+        if count.saturating_mul(MIN_LINE_LEN) > most { Err(room.too_long()) } else { Ok(room) }
     }
 
     /// Of one more item so many bytes; `work` of all until now.
@@ -48,7 +48,7 @@ impl<'a> Room<'a> {
         if self.len > self.most {
             return Err(self.too_long());
         }
-        let most_work = self.most.saturating_mul(MOST_WORK);
+        let most_work = self.most.saturating_mul(MAX_WORK);
         if work > most_work {
             return Err(self.limit(format!("takes reading more than {most_work} bytes")));
         }

@@ -2,7 +2,7 @@
 //! starts and stops where its lists are. Lists of lists are followed down, so that what is in no list is left out on
 //! every level.
 //!
-//! What always holds: the items that are picked are no more than [`MOST`], or so many times what the container has, as
+//! What always holds: the items that are picked are no more than [`MAX_ITEMS`], or so many times what the container has, as
 //! all lists may be the same.
 
 use std::collections::HashMap;
@@ -18,8 +18,8 @@ use super::graph::{Ix, Kind, Lists};
 use crate::content::{Computed, Content};
 use crate::{Error, Result};
 
-const MOST: u64 = 64 << 20;
-const MOST_TIMES: u64 = 64;
+const MAX_ITEMS: u64 = 64 << 20;
+const MAX_RATIO: u64 = 64;
 
 /// Which lists: those of a part, or of them those that are items of other lists that are picked.
 pub struct Pick {
@@ -82,7 +82,7 @@ impl Picked {
 
     fn measure(&mut self, content: Ix) -> Result<()> {
         let have = self.array.sound(content)?.len;
-        let most = self.array.store().len().saturating_mul(MOST_TIMES).max(MOST);
+        let most = self.array.store().len().saturating_mul(MAX_RATIO).max(MAX_ITEMS);
         let mut at = 0u64;
         for block in 0..self.count.div_ceil(BLOCK) {
             for (number, (start, stop)) in (block * BLOCK..).zip(self.bounds(block)?.iter().copied()) {

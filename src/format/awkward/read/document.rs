@@ -10,7 +10,7 @@ use crate::content::Content;
 use crate::{Error, Result};
 
 /// No file has a longer path.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_LEN: usize = 4096;
 
 /// A schema member as it is in the container.
 pub struct Document {
@@ -45,7 +45,7 @@ pub fn reads(document: &Document) -> Vec<String> {
                 if let Some(name) = json.get("read").and_then(Json::as_str) {
                     let is_absolute = json.get("absolute") == Some(&Json::Bool(true));
                     let prefix = if is_absolute { "" } else { prefix };
-                    if prefix.len() + name.len() <= LONGEST_PATH {
+                    if prefix.len() + name.len() <= MAX_PATH_LEN {
                         found.push(format!("{prefix}{name}"));
                     }
                 }

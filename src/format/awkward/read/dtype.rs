@@ -13,10 +13,10 @@ use crate::array::{Dtype, Element, Endian, Kind, Times};
 use crate::codec::zip::Fault;
 
 /// An element has no more bytes, fields or dimensions.
-const MOST_BYTES: u64 = 1 << 30;
-const MOST_FIELDS: usize = 1 << 12;
-const MOST_DIMENSIONS: usize = 32;
-const DEEPEST: usize = 16;
+const MAX_BYTES: u64 = 1 << 30;
+const MAX_FIELDS: usize = 1 << 12;
+const MAX_DIMENSIONS: usize = 32;
+const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
@@ -53,8 +53,10 @@ fn limit<T>(problem: String) -> Result<T, Fault> {
 }
 
 fn typed(json: &Json, depth: usize) -> Result<Type, Fault> {
-    if depth == DEEPEST {
-        return limit(format!("the element type is nested deeper than {DEEPEST} levels, which is the limit"));
+    if depth == MAX_DEPTH {
+        return limit(format!(
+            "the element type is nested deeper than {MAX_DEPTH} levels, which is the limit"
+        ));
     }
     match json {
         Json::Str(text) => simple(text),
@@ -86,9 +88,9 @@ fn repeated(of: Type, sizes: &Json) -> Result<Type, Fault> {
     let mut shape = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
     shape.extend(of.shape);
     let whole = Type { shape, ..of };
-    if whole.shape.len() > MOST_DIMENSIONS {
+    if whole.shape.len() > MAX_DIMENSIONS {
         return limit(format!(
-            "an element type has more than {MOST_DIMENSIONS} dimensions, which is the limit"
+            "an element type has more than {MAX_DIMENSIONS} dimensions, which is the limit"
         ));
     }
     whole.checked()
@@ -98,8 +100,8 @@ fn structure(fields: &[Json], depth: usize) -> Result<Type, Fault> {
     if fields.is_empty() {
         return Err("an element type has no fields".into());
     }
-    if fields.len() > MOST_FIELDS {
-        return limit(format!("an element type has {} fields, {MOST_FIELDS} are the limit", fields.len()));
+    if fields.len() > MAX_FIELDS {
+        return limit(format!("an element type has {} fields, {MAX_FIELDS} are the limit", fields.len()));
     }
     let (mut found, mut names, mut width) = (Vec::with_capacity(fields.len()), HashSet::new(), 0u64);
     for field in fields {
@@ -194,8 +196,8 @@ impl Type {
         let most =
             self.shape.iter().try_fold(self.width.max(1), |size, axis| size.checked_mul((*axis).max(1)));
         match most {
-            Some(size) if size <= MOST_BYTES => Ok(self),
-            _ => limit(format!("an element takes more than {MOST_BYTES} bytes, which is the limit")),
+            Some(size) if size <= MAX_BYTES => Ok(self),
+            _ => limit(format!("an element takes more than {MAX_BYTES} bytes, which is the limit")),
         }
     }
 

@@ -10,11 +10,11 @@
 use data_encoding::BASE64;
 
 /// Longer texts are no float.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 /// The float in the base64 text of such a pickle.
 pub fn float(base64: &str) -> Option<f64> {
-    if base64.len() > LONGEST {
+    if base64.len() > MAX_LEN {
         return None;
     }
     let bytes = BASE64.decode(base64.as_bytes()).ok()?;

@@ -17,11 +17,11 @@ use super::graph::{Column, Edge, Graph, Ix, Kind, Lists, Node, Rows};
 use crate::codec::zip::Fault;
 
 /// An array is no deeper inside others.
-pub const DEEPEST: usize = 128;
+pub const MAX_DEPTH: usize = 128;
 /// A reference to a reference to a reference ...
-const MOST_REFS: usize = 64;
+const MAX_REFS: usize = 64;
 /// What has more keys is no expression.
-const MOST_KEYS: usize = 64;
+const MAX_KEYS: usize = 64;
 /// Characters of a name that messages show.
 const SHOWN: usize = 200;
 
@@ -93,7 +93,7 @@ impl<'j> Reader<'j> {
     fn note_ids(&mut self, json: &'j Json) {
         match json {
             Json::Map(pairs) => {
-                if let Some(id) = id_of(json).filter(|_| pairs.len() <= MOST_KEYS) {
+                if let Some(id) = id_of(json).filter(|_| pairs.len() <= MAX_KEYS) {
                     self.note(id, json);
                 }
                 for (_, value) in
@@ -140,8 +140,8 @@ impl<'j> Reader<'j> {
         self.take(Of::Parts, 1)?;
         self.parts.set(self.parts.get() + 1);
         let id = id_of(json);
-        if depth == DEEPEST {
-            let problem = format!("arrays are nested deeper than {DEEPEST} levels, which is the limit");
+        if depth == MAX_DEPTH {
+            let problem = format!("arrays are nested deeper than {MAX_DEPTH} levels, which is the limit");
             return Ok(self.refuse(id, "nested", Fault::unsupported(problem)));
         }
         let made = identified(json).and_then(|(key, value)| match key {
@@ -160,7 +160,7 @@ impl<'j> Reader<'j> {
 
     fn reference(&mut self, value: &Json) -> Found<Edge> {
         let mut id = value.as_int().ok_or("a \"ref\" is no whole number")?;
-        for _ in 0..MOST_REFS {
+        for _ in 0..MAX_REFS {
             match self.ids.get(&id) {
                 None => return wrong(format!("it refers to the id {id}, which nothing has")),
                 Some(None) => return wrong(format!("it refers to the id {id}, which is given twice")),
@@ -258,8 +258,8 @@ impl<'j> Reader<'j> {
 /// The key that tells what an expression is, and its value.
 fn identified(json: &Json) -> Found<(&'static str, &Json)> {
     let Some(pairs) = json.as_map() else { return wrong("an expression is no JSON object") };
-    if pairs.len() > MOST_KEYS {
-        return unsupported(format!("an expression has {} keys, {MOST_KEYS} are the limit", pairs.len()));
+    if pairs.len() > MAX_KEYS {
+        return unsupported(format!("an expression has {} keys, {MAX_KEYS} are the limit", pairs.len()));
     }
     let mut found = KEYS.into_iter().filter_map(|key| json.get(key).map(|value| (key, value)));
     match (found.next(), found.next()) {

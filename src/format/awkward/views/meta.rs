@@ -9,7 +9,7 @@ use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
 
 /// Refused parts and circles that are named.
-pub const MOST_NAMED: usize = 1000;
+pub const MAX_NAMED: usize = 1000;
 
 /// `meta.yaml` of an array or of a part of it.
 pub fn text(array: &Array, ix: Ix) -> String {
@@ -97,7 +97,7 @@ fn whole(array: &Array, fields: &mut Fields) {
     let refused = array.graph.nodes.iter().enumerate().filter(|(_, node)| {
         matches!(node.kind, Kind::Refused { .. }) || node.fault.is_some() || node.unshown().is_some()
     });
-    let refused: Vec<Node> = refused.take(MOST_NAMED).map(|(ix, node)| refusal(array, ix, node)).collect();
+    let refused: Vec<Node> = refused.take(MAX_NAMED).map(|(ix, node)| refusal(array, ix, node)).collect();
     if !refused.is_empty() {
         fields.push(("refused", Node::seq(refused)));
         fields.retain({
@@ -107,7 +107,7 @@ fn whole(array: &Array, fields: &mut Fields) {
             }
         });
     }
-    let circles = array.graph.circles.iter().take(MOST_NAMED);
+    let circles = array.graph.circles.iter().take(MAX_NAMED);
     let circle = |(from, to): &(Ix, Ix)| {
         Node::map([("in", Node::text(&array.path(*from))), ("contains", Node::text(&array.path(*to)))])
     };
@@ -133,7 +133,7 @@ fn whole(array: &Array, fields: &mut Fields) {
 pub fn warnings(array: &Array) -> impl Iterator<Item = String> {
     let twice = array.store().twice.iter();
     let twice = twice.map(|name| format!("there are two members {name:?}: the last one is read"));
-    array.graph.warnings.iter().cloned().chain(twice).take(MOST_NAMED)
+    array.graph.warnings.iter().cloned().chain(twice).take(MAX_NAMED)
 }
 
 fn refusal(array: &Array, ix: Ix, node: &Part) -> Node {

@@ -20,7 +20,7 @@ struct Step {
 }
 
 /// What has a longer name is called as its file: else a few parts of one array would take all room for names.
-const LONGEST: usize = 4096;
+const MAX_LEN: usize = 4096;
 
 #[derive(Debug)]
 enum Called {
@@ -45,7 +45,7 @@ impl Way {
 
     /// As [`Way::below`], of a file name that something gets which is called otherwise.
     pub fn below_called(&self, name: Vec<u8>, called: &str) -> Way {
-        if name == called.as_bytes() || called.len() > LONGEST {
+        if name == called.as_bytes() || called.len() > MAX_LEN {
             return self.below(name);
         }
         let len = self.len_with(called.len().max(name.len()));
@@ -56,7 +56,7 @@ impl Way {
     pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
         let way = Way::of(names);
         match way.0.as_deref() {
-            Some(step) if called.len() <= LONGEST && way.joined().as_ref() != called => {
+            Some(step) if called.len() <= MAX_LEN && way.joined().as_ref() != called => {
                 let len = step.len.max(called.len());
                 step.above.step(step.name.clone(), Called::Whole(called.into()), len)
             }
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(&*column.escaped(), "p/%2E%2E%2Fq/columns/a%25/data");
         assert_eq!(column.len(), column.escaped().len());
         assert_eq!(&*Way::called([b"x".to_vec(), b"y".to_vec()], "x/y").below(*b"z").joined(), "x/y/z");
-        let long = "n".repeat(LONGEST + 1);
+        let long = "n".repeat(MAX_LEN + 1);
         assert_eq!(&*root.below_called(b"n~1".to_vec(), &long).joined(), "p/../q/n~1");
         assert_eq!(&*Way::called([b"n~1".to_vec()], &long).joined(), "n~1");
     }

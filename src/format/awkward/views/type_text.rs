@@ -8,15 +8,15 @@ use super::super::read::graph::{Ix, Kind};
 use crate::array::numpy::python_repr;
 
 /// After so many parts the rest is left out: shared parts are shown wherever they are used.
-const MOST: usize = 10_000;
+const MAX_PARTS: usize = 10_000;
 /// After so many bytes too; they count again wherever they are moved to the right.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// And so much deeper.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// With the length.
 pub fn text(array: &Array, ix: Ix) -> String {
-    let mut types = Types { array, open: Vec::new(), named: Vec::new(), left: MOST, bytes: MOST_BYTES };
+    let mut types = Types { array, open: Vec::new(), named: Vec::new(), left: MAX_PARTS, bytes: MAX_BYTES };
     let len = array.node(ix).map_or(0, |node| node.len);
     let item = types.item(ix);
     types.after(&format!("[0, {len}) -> "), item).join("\n")
@@ -73,7 +73,7 @@ impl Types<'_> {
             });
             return vec![format!("T{number}")];
         }
-        if self.left == 0 || self.bytes == 0 || self.open.len() == DEEPEST {
+        if self.left == 0 || self.bytes == 0 || self.open.len() == MAX_DEPTH {
             return rest();
         }
         self.left -= 1;

@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use crate::yaml::{self, Node};
 
 /// The longest that is read, as YAML takes many times its length; what is told of flat and jagged arrays is short.
-const LONGEST: u64 = 1 << 20;
+const MAX_LEN: u64 = 1 << 20;
 /// The longest type that is kept, in characters; that of a flat or jagged array with as many dimensions as there can be
 /// is shorter.
-const LONGEST_TYPE: usize = 16 << 10;
+const MAX_TYPE_LEN: usize = 16 << 10;
 
 #[derive(Clone)]
 pub struct Told {
@@ -25,10 +25,10 @@ pub struct Told {
 /// None: it is something else that is called so.
 pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     let mut bytes = Vec::new();
-    data.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST {
+    data.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_LEN {
         return Err(io::Error::other(format!(
-            "a meta.yaml has more than {LONGEST} bytes, which is the limit"
+            "a meta.yaml has more than {MAX_LEN} bytes, which is the limit"
         )));
     }
     let Some(node) = String::from_utf8(bytes).ok().and_then(|text| yaml::value(&text).ok()) else {
@@ -47,7 +47,7 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     let shape = node.get("type").and_then(Node::as_str).unwrap_or_default();
     let text = |key| node.get(key).and_then(Node::as_str).map(str::to_owned);
     let (name, array) = (text("name"), text("array"));
-    let shape = shape.chars().take(LONGEST_TYPE).collect();
+    let shape = shape.chars().take(MAX_TYPE_LEN).collect();
     Ok(Some(Told { name, array, is_flat: class == "numpy.ndarray", shape }))
 }
 

@@ -26,7 +26,7 @@ impl<'w> Schema<'w> {
     /// Adds the array at `place`; returns its dimensions, None for those of lists.
     pub fn array(&mut self, place: &str, depth: usize) -> Result<Vec<Option<u64>>, String> {
         let writer = self.writer;
-        if depth == super::super::read::schema::DEEPEST {
+        if depth == super::super::read::schema::MAX_DEPTH {
             return Err(format!("it is nested deeper than {depth} levels, which is the limit"));
         }
         if let Some(flat) = writer.elements(place) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Passed, Writer, input};
 use crate::error::Place;
-use crate::format::ffrecord::folder::{DEEPEST, MAGIC};
+use crate::format::ffrecord::folder::{MAGIC, MAX_DEPTH};
 use crate::{Error, Result};
 
 /// Makes a packed folder at `target` of what is in the directory `from`; what is at the target is replaced with `force`
@@ -60,8 +60,8 @@ impl Walk {
         if self.above.contains(&own) {
             return Err(failed(io::Error::other("it leads back to a directory above it by a symbolic link")));
         }
-        if self.above.len() > DEEPEST {
-            return Err(failed(io::Error::other(format!("it is more than {DEEPEST} directories deep"))));
+        if self.above.len() > MAX_DEPTH {
+            return Err(failed(io::Error::other(format!("it is more than {MAX_DEPTH} directories deep"))));
         }
         self.above.push(own);
         let entries = fs::read_dir(path).map_err(failed)?;

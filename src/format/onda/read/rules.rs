@@ -9,7 +9,7 @@ use super::schema::Sort;
 use super::table::{Id, OndaTable, Signal, Span, shown};
 
 /// What is wrong in one table as a whole, or with the channels of one signal: so much is said.
-pub const MOST_SAID: usize = 1000;
+pub const MAX_REPORTED: usize = 1000;
 /// Characters of a name or path that are said.
 const QUOTED: usize = 200;
 
@@ -106,7 +106,7 @@ fn channels(names: &[Option<String>], wrong: &mut Vec<String>) {
     }
     let mut seen = HashSet::new();
     for (number, channel) in names.iter().enumerate() {
-        if wrong.len() >= MOST_SAID {
+        if wrong.len() >= MAX_REPORTED {
             return wrong.push("more is wrong, and not said".into());
         }
         let Some(name) = channel else {
@@ -214,7 +214,7 @@ pub fn lasting(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> 
         Sort::Annotations => {
             let mut budget = Budget::of_file("the lists in its column from take", table.source.len());
             for (number, row) in rows.clone().enumerate() {
-                if wrong.len() >= MOST_SAID {
+                if wrong.len() >= MAX_REPORTED {
                     break;
                 }
                 wrong.extend(
@@ -234,8 +234,8 @@ pub fn lasting(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> 
         }
         Sort::Other => {}
     }
-    if wrong.len() >= MOST_SAID {
-        wrong.truncate(MOST_SAID);
+    if wrong.len() >= MAX_REPORTED {
+        wrong.truncate(MAX_REPORTED);
         wrong.push("more is wrong, and not said".into());
     }
     damaged(wrong).chain(limit).collect()
@@ -259,7 +259,7 @@ fn twice<T: Copy + Eq + Hash>(
         let Some(value) = value else { continue };
         if let Some(first) = seen.get(&value) {
             wrong.push(format!("row {row}: {column} {} is that of row {first} too", said(value)));
-            if wrong.len() >= MOST_SAID {
+            if wrong.len() >= MAX_REPORTED {
                 return;
             }
         } else {

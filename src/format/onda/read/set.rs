@@ -104,9 +104,9 @@ impl Set {
                 });
                 let (is_signal, place) = (table.identity.sort != Sort::Annotations, recording as usize);
                 let list = if is_signal { &mut self.signals } else { &mut self.annotations };
-                let number = u32::try_from(list.len()).ok().filter(|number| *number < MOST);
+                let number = u32::try_from(list.len()).ok().filter(|number| *number < MAX_ROWS);
                 let number = number.ok_or_else(|| {
-                    let problem = format!("the tables have more than {MOST} rows");
+                    let problem = format!("the tables have more than {MAX_ROWS} rows");
                     Error::Unsupported { place: table.source.place(), problem }
                 })?;
                 list.push(RowOf { table: at, row: row as u32, recording });
@@ -173,7 +173,7 @@ impl Set {
 
     /// A short file can say a long label many times over.
     fn check_labels(&self) -> Result<()> {
-        let mut budget = Budget::new("the labels of signals have in all", MOST_LABELS);
+        let mut budget = Budget::new("the labels of signals have in all", MAX_LABELS);
         for row in &self.signals {
             let Some(table) = self.tables.get(row.table as usize) else { continue };
             let label = table.text(table.label_column(), row.row as usize);
@@ -274,9 +274,9 @@ impl Set {
 }
 
 /// Rows of signals, or of annotations.
-const MOST: u32 = 100_000_000;
+const MAX_ROWS: u32 = 100_000_000;
 /// Bytes of the labels of all signals.
-const MOST_LABELS: u64 = 64 << 20;
+const MAX_LABELS: u64 = 64 << 20;
 
 /// Has the table of annotations columns that a line of CSV cannot hold?
 pub fn nests(table: &OndaTable) -> bool {

@@ -177,7 +177,7 @@ impl OndaTable {
 
     /// The ids of `from` as those of `id` are shown; None where they are no ids, or too many.
     fn shown_sources(&self, row: usize) -> Option<Node> {
-        let mut budget = Budget::new("the ids of from have", MOST_SOURCES * size_of::<Option<Id>>() as u64);
+        let mut budget = Budget::new("the ids of from have", MAX_SOURCES * size_of::<Option<Id>>() as u64);
         let ids = self.sources(row, &mut budget).ok()??;
         Some(Node::seq(ids.into_iter().map(|id| match id {
             Some(_) => Node::text(&shown(id)),
@@ -219,10 +219,10 @@ impl OndaTable {
     fn list_of_channels(&self, row: usize) -> Result<Option<Items<'_>>, Problem> {
         let Some(value) = self.value("channels", row)? else { return Ok(None) };
         match value.list()? {
-            list if list.len() <= MOST_CHANNELS => Ok(Some(list)),
+            list if list.len() <= MAX_CHANNELS => Ok(Some(list)),
             list => {
                 let count = list.len();
-                Err(Problem::unsupported(format!("it has {count} channels, {MOST_CHANNELS} are the most")))
+                Err(Problem::unsupported(format!("it has {count} channels, {MAX_CHANNELS} are the most")))
             }
         }
     }
@@ -241,7 +241,7 @@ impl OndaTable {
     /// The names of all: a short file can say a long one many times.
     pub fn channel_names(&self, row: usize) -> Result<Channels, Problem> {
         let Some(list) = self.list_of_channels(row)? else { return Ok(Vec::new()) };
-        let mut budget = Budget::new("the names of its channels have", MOST_NAMES);
+        let mut budget = Budget::new("the names of its channels have", MAX_NAMES);
         let name = |item: Result<Option<Value<'_>>, Problem>| {
             let name = item?.map(|item| item.text()).transpose()?;
             budget.take(name.map_or(0, str::len))?;
@@ -271,7 +271,7 @@ impl OndaTable {
 
     /// What may be shown of one row: as much as the file may have, or what is not much.
     pub fn room(&self) -> Budget {
-        Budget::new("what is to be shown of it takes", self.source.len().saturating_mul(2).max(MOST_SHOWN))
+        Budget::new("what is to be shown of it takes", self.source.len().saturating_mul(2).max(MAX_SHOWN))
     }
 
     /// A value as YAML; what cannot be read is an error that names its row and column.
@@ -390,13 +390,13 @@ fn in_row(row: usize, column: &str, problem: Problem) -> Problem {
 /// Rows that are looked at to find the order of bytes.
 const LOOKED_AT: usize = 1000;
 /// More channels have no place in the numbers of a tree.
-const MOST_CHANNELS: usize = 1_000_000;
+const MAX_CHANNELS: usize = 1_000_000;
 /// Bytes of the names of the channels of a signal.
-const MOST_NAMES: u64 = 16 << 20;
+const MAX_NAMES: u64 = 16 << 20;
 /// Ids of `from` that are shown as such.
-const MOST_SOURCES: u64 = 4096;
+const MAX_SOURCES: u64 = 4096;
 /// Bytes of a row that are shown in any case.
-const MOST_SHOWN: u64 = 64 << 20;
+const MAX_SHOWN: u64 = 64 << 20;
 
 /// Version 4, of the usual variant.
 fn is_random(id: Id) -> bool {

@@ -13,14 +13,14 @@ use crate::lines;
 use crate::yaml::{Node, to_json};
 
 /// No recording has more text of annotations: a short file can say a long text many times over.
-pub const LONGEST: u64 = 1 << 30;
+pub const MAX_LEN: u64 = 1 << 30;
 
 /// What every annotation has, and of several tables the name of its own behind the user's columns.
 const FIXED: [&str; 3] = ["id", "start", "stop"];
 const TABLE: &str = "table";
 
 pub fn build(set: &Set, recording: &Recording, nested: bool) -> Result<Vec<u8>> {
-    built(set, recording, nested, limit(LONGEST))
+    built(set, recording, nested, limit(MAX_LEN))
 }
 
 pub fn limit(most: u64) -> Budget {

@@ -27,7 +27,7 @@ use crate::yaml::{Node, to_json};
 use crate::{Error, Result};
 
 /// Bytes of text of a table.
-const LONGEST: u64 = 1 << 30;
+const MAX_LEN: u64 = 1 << 30;
 
 /// Of all tables of one kind, then of the next.
 pub fn of(set: &Arc<Set>) -> Vec<(String, File)> {
@@ -127,7 +127,7 @@ impl Cells for TableRows {
     }
 
     fn most(&self) -> u64 {
-        LONGEST
+        MAX_LEN
     }
 
     fn names(&self) -> Vec<&str> {

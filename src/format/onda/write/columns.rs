@@ -16,7 +16,7 @@ use crate::error::shortened;
 use crate::yaml::{self, Node};
 
 /// Columns of one table: each takes memory for every row.
-const MOST: usize = 256;
+const MAX_COLUMNS: usize = 256;
 
 #[derive(Default)]
 pub struct Custom {
@@ -80,8 +80,8 @@ impl Custom {
                 self.left_out.insert(name.to_owned());
                 return Ok(Err("a column is made of texts, numbers, or true and false".into()));
             }
-            (true, None) if self.columns.len() == MOST => {
-                return Ok(Err(format!("a table has at most {MOST} columns beside Onda's")));
+            (true, None) if self.columns.len() == MAX_COLUMNS => {
+                return Ok(Err(format!("a table has at most {MAX_COLUMNS} columns beside Onda's")));
             }
             _ => {}
         }
@@ -182,13 +182,13 @@ mod tests {
     #[test]
     fn columns_are_so_many_at_most() {
         let mut custom = Custom::default();
-        for row in 0..=MOST {
+        for row in 0..=MAX_COLUMNS {
             let notes = custom
                 .add(&Node::map([(&*format!("key {row}"), Node::int(1))]), Types::None, |_| false)
                 .unwrap();
-            assert_eq!(notes.is_empty(), row < MOST, "{row}: {notes:?}");
+            assert_eq!(notes.is_empty(), row < MAX_COLUMNS, "{row}: {notes:?}");
         }
-        assert_eq!(custom.columns().unwrap().len(), MOST);
+        assert_eq!(custom.columns().unwrap().len(), MAX_COLUMNS);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::format::writer::input;
 use crate::{Error, Result};
 
 /// So many bytes are put in another order at once, if a row of the first axis is not longer.
-const MOST: u64 = 32 << 20;
+const MAX_PIECE: u64 = 32 << 20;
 
 /// Writes all of `data`, which has the shape and order of `array`; each `swapped` bytes of it are in reverse, if those
 /// are more than 1. A temporary file that is needed for it is in `directory`.
@@ -44,7 +44,7 @@ fn rows(
     file.seek(SeekFrom::Start(0))?;
     let array = &Array { dtype: Dtype { endian: Endian::Little, ..array.dtype }, ..array.clone() };
     let count = array.shape.first().copied().unwrap_or(1);
-    let at_once = (MOST / (len / count.max(1)).max(1)).clamp(1, count);
+    let at_once = (MAX_PIECE / (len / count.max(1)).max(1)).clamp(1, count);
     for first in (0..count).step_by(at_once as usize) {
         let end = count.min(first + at_once);
         let slab = Slab::parse(&format!("{first}:{end}"), &array.shape).map_err(io::Error::other)?;

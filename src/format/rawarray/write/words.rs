@@ -19,9 +19,9 @@ impl Words {
     /// here, `origin` (the words of another file, or what a mount's sidecar says of one) may tell the class.
     pub fn of(array: &Array, origin: Option<&Node>, notes: &mut Vec<String>) -> Result<Words, String> {
         let Element { kind, size } = array.dtype.element;
-        if array.shape.len() as u64 > header::MOST_DIMS {
+        if array.shape.len() as u64 > header::MAX_DIMS {
             let count = array.shape.len();
-            return Err(format!("it has {count} dimensions, {} are the most", header::MOST_DIMS));
+            return Err(format!("it has {count} dimensions, {} are the most", header::MAX_DIMS));
         }
         let len = byte_len(array.dtype.element, &array.shape).filter(|len| *len <= i64::MAX as u64);
         let len =

@@ -2,7 +2,7 @@
 //! step of it writes at least a byte, and looks whether there is room first.
 
 use super::super::{Json, write_text};
-use super::LONGEST;
+use super::MAX_LEN;
 use crate::array::json::{hex, scalar, time};
 use crate::array::{Endian, Scalar as Number};
 use crate::format::awkward::read::array::Array;
@@ -22,7 +22,7 @@ pub struct Out<'o> {
 
 impl<'o> Out<'o> {
     pub fn new(bytes: &'o mut Vec<u8>, array: &'o Array, ix: Ix) -> Out<'o> {
-        Out { most: bytes.len() + LONGEST, bytes, array, ix }
+        Out { most: bytes.len() + MAX_LEN, bytes, array, ix }
     }
 
     /// Is there room for so many bytes more?
@@ -30,7 +30,7 @@ impl<'o> Out<'o> {
         if (self.bytes.len() as u64).saturating_add(count) <= self.most as u64 {
             return Ok(());
         }
-        let problem = format!("an item takes more than {LONGEST} bytes as JSON, which is the limit");
+        let problem = format!("an item takes more than {MAX_LEN} bytes as JSON, which is the limit");
         Err(Error::Unsupported { place: self.array.place(self.ix), problem })
     }
 

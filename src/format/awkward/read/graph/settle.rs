@@ -6,9 +6,9 @@ use super::{Blob, Column, Edge, Flat, Graph, Ix, Kind, Lists, Node, Rows};
 use crate::codec::zip::Fault;
 
 /// Numbers of eight bytes that a file can have.
-const MOST_ITEMS: u64 = i64::MAX as u64 / 8 - 1;
+const MAX_ITEMS: u64 = i64::MAX as u64 / 8 - 1;
 /// Characters of a problem that are said again of what it is a part of.
-const MOST_AGAIN: usize = 400;
+const MAX_QUOTED: usize = 400;
 
 impl Graph {
     fn len_of(&self, edge: Edge) -> u64 {
@@ -19,7 +19,7 @@ impl Graph {
     fn sound(&self, edge: Edge, what: &str) -> Result<&Node, Fault> {
         let node = self.node(edge).ok_or_else(|| format!("its {what} is missing"))?;
         let Some(Fault { problem, is_unsupported }) = &node.fault else { return Ok(node) };
-        let problem: String = problem.chars().take(MOST_AGAIN).collect();
+        let problem: String = problem.chars().take(MAX_QUOTED).collect();
         Err(Fault { problem: format!("its {what}: {problem}"), is_unsupported: *is_unsupported })
     }
 
@@ -100,9 +100,9 @@ impl Graph {
             _ => return Ok(len),
         };
         match len.checked_mul(inner) {
-            Some(items) if items <= MOST_ITEMS => Ok(len),
+            Some(items) if items <= MAX_ITEMS => Ok(len),
             _ => Err(Fault::unsupported(format!(
-                "it has {len} items of {inner} numbers, {MOST_ITEMS} numbers are the limit"
+                "it has {len} items of {inner} numbers, {MAX_ITEMS} numbers are the limit"
             ))),
         }
     }
@@ -112,7 +112,7 @@ impl Graph {
         let mut shortest = None;
         for column in columns {
             let len = self.sound(column.edge, "column").map(|node| node.len).map_err(|fault| {
-                let name: String = column.name.chars().take(MOST_AGAIN).collect();
+                let name: String = column.name.chars().take(MAX_QUOTED).collect();
                 Fault { problem: fault.problem.replacen("column", &format!("column {name:?}"), 1), ..fault }
             })?;
             shortest = Some(shortest.map_or(len, |shortest: u64| shortest.min(len)));

@@ -5,14 +5,14 @@ use super::super::dtype;
 use super::super::encoding::Encoding;
 use super::super::graph::{Blob, Codec};
 use super::calls::{arguments, names};
-use super::{Found, MOST_REFS, Reader, identified, unsupported, what_of, wrong};
+use super::{Found, MAX_REFS, Reader, identified, unsupported, what_of, wrong};
 use crate::format::awkward::json::Json;
 
 impl<'j> Reader<'j> {
     /// What an expression is that has to be a value.
     pub(super) fn value(&self, json: &'j Json) -> Found<&'j Json> {
         let mut json = json;
-        for _ in 0..MOST_REFS {
+        for _ in 0..MAX_REFS {
             let (key, value) = identified(json)?;
             if key != "ref" {
                 return Ok(json);

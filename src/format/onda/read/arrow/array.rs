@@ -13,7 +13,7 @@ use super::dictionary::{Dictionaries, Values};
 use super::field::{Dictionary, Field, Int, Kind};
 
 /// Rows of a table, or values of a list column.
-pub const MOST: usize = 1 << 31;
+pub const MAX_ROWS: usize = 1 << 31;
 
 pub struct Array {
     pub len: usize,
@@ -296,7 +296,7 @@ impl<'a> Loader<'a> {
 
     pub fn array(&mut self, field: &Field) -> Result<Array, Problem> {
         let node = self.nodes.next().ok_or_else(|| Problem::damaged("the batch has too few columns"))?;
-        let len = usize::try_from(node.length()).ok().filter(|len| *len <= MOST);
+        let len = usize::try_from(node.length()).ok().filter(|len| *len <= MAX_ROWS);
         let len = len
             .ok_or_else(|| Problem::damaged(format!("a column is said to have {} values", node.length())))?;
         let is_encoded = field.dictionary.is_some();

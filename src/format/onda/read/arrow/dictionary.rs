@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Problem;
 use super::array::Array;
-use super::field::{DEEPEST, Field};
+use super::field::{Field, MAX_DEPTH};
 
 /// Dictionaries by their numbers, as they are now.
 pub type Dictionaries = HashMap<i64, Values>;
@@ -72,8 +72,8 @@ pub fn add_dictionary(
     (field, values): (&Field, Array),
 ) -> Result<(), Problem> {
     let depth = depth(&field.children, known);
-    if depth > DEEPEST {
-        return Err(Problem::unsupported(format!("dictionaries are nested more than {DEEPEST} deep")));
+    if depth > MAX_DEPTH {
+        return Err(Problem::unsupported(format!("dictionaries are nested more than {MAX_DEPTH} deep")));
     }
     if !is_delta {
         known.insert(id, Values::default());
@@ -111,7 +111,7 @@ mod tests {
             };
             assert!(add(true).unwrap_err().text().contains("no dictionary 7"));
             add(false).unwrap();
-            (0..DEEPEST).for_each(|_| add(is_delta).unwrap());
+            (0..MAX_DEPTH).for_each(|_| add(is_delta).unwrap());
             assert!(add(is_delta).unwrap_err().text().contains("nested more than 64 deep"));
         }
     }

@@ -6,9 +6,9 @@ use arrow_ipc::{Field as Message, KeyValue, Schema as SchemaMessage};
 use super::Problem;
 
 /// Fields of one schema, those inside of others included.
-const MOST_FIELDS: usize = 10_000;
+const MAX_FIELDS: usize = 10_000;
 /// Nesting: no deeper than what the verifier of messages lets through.
-pub const DEEPEST: usize = 64;
+pub const MAX_DEPTH: usize = 64;
 
 pub struct Schema {
     pub fields: Vec<Field>,
@@ -207,14 +207,14 @@ fn pairs<'a>(list: Vector<'a, KeyValue<'a>>) -> Vec<(String, String)> {
 }
 
 fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) -> Result<Vec<Field>, Problem> {
-    if depth > DEEPEST {
-        return Err(Problem::unsupported(format!("its columns are nested more than {DEEPEST} deep")));
+    if depth > MAX_DEPTH {
+        return Err(Problem::unsupported(format!("its columns are nested more than {MAX_DEPTH} deep")));
     }
     let mut fields = Vec::new();
     for message in list.iter().flat_map(|list| list.iter()) {
         *count += 1;
-        if *count > MOST_FIELDS {
-            return Err(Problem::unsupported(format!("it has more than {MOST_FIELDS} columns")));
+        if *count > MAX_FIELDS {
+            return Err(Problem::unsupported(format!("it has more than {MAX_FIELDS} columns")));
         }
         let name = message.name().unwrap_or_default().to_owned();
         let children = fields_of(message, depth, count)?;

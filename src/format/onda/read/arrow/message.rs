@@ -22,7 +22,7 @@ pub const MAGIC: &[u8] = b"ARROW1";
 pub const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Metadata of one message, or the footer.
-const MOST_METADATA: u64 = 256 << 20;
+const MAX_METADATA: u64 = 256 << 20;
 
 /// Batches and dictionaries in the order in which they have to be read.
 pub struct Messages {
@@ -118,7 +118,7 @@ impl Reader<'_> {
         let size = tail.first_chunk::<4>().map_or(-1, |bytes| i32::from_le_bytes(*bytes));
         let start = u64::try_from(size)
             .ok()
-            .filter(|size| *size <= MOST_METADATA)
+            .filter(|size| *size <= MAX_METADATA)
             .and_then(|size| end.checked_sub(size));
         let Some(start) = start.filter(|start| *start >= 8) else {
             return wrong(
@@ -153,7 +153,7 @@ impl Reader<'_> {
             let place = at.zip(head).zip(body).and_then(|((at, head), body)| {
                 let from = at.checked_add(head)?;
                 let to = from.checked_add(body)?;
-                (to <= start && (8..=MOST_METADATA).contains(&head)).then_some((at, from, to))
+                (to <= start && (8..=MAX_METADATA).contains(&head)).then_some((at, from, to))
             });
             let Some((at, from, to)) = place else {
                 return wrong(
@@ -218,7 +218,7 @@ impl Reader<'_> {
             let from = at + skip;
             let Some(body) = u64::try_from(size)
                 .ok()
-                .filter(|size| *size <= (len - from).min(MOST_METADATA))
+                .filter(|size| *size <= (len - from).min(MAX_METADATA))
                 .map(|size| from + size)
             else {
                 return wrong(

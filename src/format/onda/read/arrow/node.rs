@@ -10,7 +10,7 @@ use crate::error::shortened;
 use crate::yaml::Node;
 
 /// Values inside of one that are shown.
-const MOST: usize = 4096;
+const MAX_NODES: usize = 4096;
 /// What the node of a value takes besides its bytes.
 const NODE: usize = 64;
 
@@ -23,7 +23,7 @@ struct Room<'b> {
 impl Value<'_> {
     /// What it takes is taken from the budget.
     pub fn node(&self, budget: &mut Budget) -> Result<Node, Problem> {
-        self.shown(&mut Room { values: MOST, budget })
+        self.shown(&mut Room { values: MAX_NODES, budget })
     }
 
     /// As [`Value::node`], with all that is in it.

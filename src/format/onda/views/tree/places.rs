@@ -7,7 +7,7 @@ use crate::tree::{NodeId, ROOT};
 pub const NAMES: [&[u8]; 3] = [b"channels", b"decoded", b"spans"];
 
 /// A mirrored directory keeps 32 bits for the nodes of a container.
-const MOST_NODES: u64 = 1 << 32;
+const MAX_NODES: u64 = 1 << 32;
 
 /// What a node number means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl Places {
             set.recordings.get(row.recording as usize).map_or(0, |recording| recording.signals.len())
         });
         let mut places = Places { own, channels: sums(channels), spans: sums(spans) };
-        let most = MOST_NODES.saturating_sub(own + others);
+        let most = MAX_NODES.saturating_sub(own + others);
         if places.nodes() > most {
             log::warn!("there are too many annotations of too many signals: .views/spans is empty");
             places.spans = vec![0];

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 pub const NPY: &[u8] = b".npy";
 
 /// Characters of a channel's name that its file's name is made of; what is longer is shortened anyway.
-const LONGEST: usize = 4096;
+const MAX_LEN: usize = 4096;
 
 impl OndaTree {
     /// The node of the arena that a directory of a view stands for.
@@ -65,7 +65,7 @@ impl OndaTree {
         let name =
             self.set.signal(signal).and_then(|(table, row)| table.channel(row, channel as usize).ok()?);
         let name = name.unwrap_or("null");
-        let end = name.char_indices().nth(LONGEST).map_or(name.len(), |(end, _)| end);
+        let end = name.char_indices().nth(MAX_LEN).map_or(name.len(), |(end, _)| end);
         let name = name.get(..end).unwrap_or_default();
         let name = format!("{channel:0width$}_{name}");
         [naming::file_name(name.as_bytes()), NPY.to_vec()].concat()
