@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use self::sizing::Sizing;
 use crate::content::Bytes;
 use crate::source::Source;
-use crate::tree::{Entry, Face, Kind, Lifetime, NodeId, Stat, Tree};
+use crate::tree::{Entry, FileKind, Lifetime, NodeId, NodeKind, Stat, Tree};
 use crate::{Error, Result};
 use parking_lot::Mutex;
 
@@ -45,7 +45,7 @@ const MAX_LOGGED: usize = 1000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attributes {
     pub inode: u64,
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub len: Option<u64>,
     /// Bytes on disk.
     pub stored: u64,
@@ -66,7 +66,7 @@ pub struct Line<'a> {
     pub name: &'a [u8],
     pub cursor: u64,
     pub inode: u64,
-    pub kind: Kind,
+    pub kind: NodeKind,
     dir: NodeId,
     entry: Entry,
 }
@@ -106,7 +106,8 @@ impl FileSystem {
     /// The inodes of all that is in the same container.
     pub fn siblings(&self, inode: u64) -> Vec<Range<u64>> {
         let nodes = decompose(inode).map_or_else(|_| Vec::new(), |(node, _)| self.tree.siblings(node));
-        let inodes = |nodes: Range<NodeId>| compose(nodes.start, Face::Data)..compose(nodes.end, Face::Data);
+        let inodes =
+            |nodes: Range<NodeId>| compose(nodes.start, FileKind::Data)..compose(nodes.end, FileKind::Data);
         nodes.into_iter().map(inodes).collect()
     }
 
@@ -145,7 +146,7 @@ impl FileSystem {
 
     /// From now on `changed` is called with the inode of a directory and a name in it when a change is noticed.
     pub fn watch(&self, changed: impl Fn(u64, Option<OsString>) + Send + Sync + 'static) {
-        self.tree.watch(Arc::new(move |dir, name| changed(compose(dir, Face::Data), name)));
+        self.tree.watch(Arc::new(move |dir, name| changed(compose(dir, FileKind::Data), name)));
     }
 
     pub fn link(&self, inode: u64) -> Result<Vec<u8>> {
@@ -172,7 +173,7 @@ impl FileSystem {
     /// Somebody asked for these attributes: so many times [`FileSystem::size_ahead`] is to be called, beside.
     pub fn asked(&self, attributes: &Attributes) -> usize {
         match decompose(attributes.inode) {
-            Ok((node, Face::Data)) if attributes.kind == Kind::File => {
+            Ok((node, FileKind::Data)) if attributes.kind == NodeKind::File => {
                 self.sizing.asked(self.tree.parent(node), attributes.len.is_some())
             }
             _ => 0,
@@ -189,7 +190,7 @@ impl FileSystem {
     /// What is said of the dataset whose file this is, as extended attributes.
     pub fn xattrs(&self, inode: u64) -> Result<xattr::Attributes> {
         let (node, face) = decompose(inode)?;
-        let about = if face == Face::Data { self.tree.describe(node)? } else { None };
+        let about = if face == FileKind::Data { self.tree.describe(node)? } else { None };
         Ok(about.map_or_else(Vec::new, |about| xattr::of(&about, self.tree.format(node))))
     }
 
@@ -197,10 +198,10 @@ impl FileSystem {
     /// false.
     pub fn list(&self, inode: u64, cursor: u64, each: &mut dyn FnMut(Line<'_>) -> bool) -> Result<()> {
         let dir = self.directory(inode)?;
-        let kind = Kind::Directory { subdirectories: None };
+        let kind = NodeKind::Directory { subdirectories: None };
         let dots = [(&b"."[..], dir), (&b".."[..], self.tree.parent(dir))];
         for (at, (name, node)) in (1..).zip(dots).filter(|(at, _)| *at > cursor) {
-            if !each(Line::new(name, at, dir, Entry { node, face: Face::Data, kind, cursor: 0 })) {
+            if !each(Line::new(name, at, dir, Entry { node, face: FileKind::Data, kind, cursor: 0 })) {
                 return Ok(());
             }
         }
@@ -260,16 +261,16 @@ impl FileSystem {
     fn directory(&self, inode: u64) -> Result<NodeId> {
         let (node, face) = decompose(inode)?;
         match self.tree.kind(node)? {
-            Kind::Directory { .. } if face == Face::Data => Ok(node),
+            NodeKind::Directory { .. } if face == FileKind::Data => Ok(node),
             _ => Err(Error::NotADirectory),
         }
     }
 
-    fn known_attributes(&self, node: NodeId, face: Face) -> Result<Attributes> {
+    fn known_attributes(&self, node: NodeId, face: FileKind) -> Result<Attributes> {
         Ok(self.of_stat(node, face, self.tree.stat(node, face)?))
     }
 
-    fn of_stat(&self, node: NodeId, face: Face, stat: Stat) -> Attributes {
+    fn of_stat(&self, node: NodeId, face: FileKind, stat: Stat) -> Attributes {
         let Stat { kind, size, modified, permissions } = stat;
         Attributes {
             inode: compose(node, face),
@@ -283,11 +284,11 @@ impl FileSystem {
     }
 }
 
-fn compose(node: NodeId, face: Face) -> u64 {
-    1 + 2 * node + u64::from(face == Face::Sidecar)
+fn compose(node: NodeId, face: FileKind) -> u64 {
+    1 + 2 * node + u64::from(face == FileKind::Sidecar)
 }
 
-fn decompose(inode: u64) -> Result<(NodeId, Face)> {
+fn decompose(inode: u64) -> Result<(NodeId, FileKind)> {
     let at = inode.checked_sub(1).ok_or(Error::NotFound)?;
-    Ok((at / 2, if at % 2 == 0 { Face::Data } else { Face::Sidecar }))
+    Ok((at / 2, if at % 2 == 0 { FileKind::Data } else { FileKind::Sidecar }))
 }

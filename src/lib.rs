@@ -78,7 +78,7 @@ pub use array::{
 pub use content::Reader;
 pub use error::{Error, Result};
 pub use format::ffrecord;
-pub use format::{Add, Cell, Column, Compression, Editor, Item, Options, Writer};
+pub use format::{Add, Column, ColumnValue, Compression, Editor, Item, Options, Writer};
 pub use source::Policy;
 pub use tree::{Checksum, ColumnInfo, Description, Table};
 pub use yaml::{Node, Text, Value};

@@ -141,7 +141,7 @@ fn formats_know_no_other_format() {
     let formats: Vec<String> = std::fs::read_dir(src().join("format"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().trim_end_matches(".rs").to_owned())
-        .filter(|name| name != "mod" && name != "target")
+        .filter(|name| name != "mod" && name != "writer")
         .collect();
     for (file, text) in files() {
         let Some(own) = file.strip_prefix("format/").and_then(|rest| rest.split(['/', '.']).next()) else {
@@ -163,7 +163,7 @@ fn damage_knows_no_decoder() {
 
 /// Words that are more than the name of a format: `rab` is this project, .npy files are a view too and what `pack` takes
 /// arrays from, and ZIP files hold two other formats.
-const OTHER_WORDS: [&str; 4] = ["target", "rab", "npy", "zip"];
+const OTHER_WORDS: [&str; 4] = ["writer", "rab", "npy", "zip"];
 
 /// What only one format has is reached through the abilities that it returns. The commands may explain a format to users,
 /// and `pack` takes .npz files apart as it takes other files of numpy's.
@@ -194,5 +194,41 @@ fn rooms_name_no_format() {
 fn views_know_no_format() {
     for (file, text) in files() {
         assert!(!file.starts_with("view/") || !named(&text).contains(&"format"), "{file} knows formats");
+    }
+}
+
+/// Abilities are reached through their traits: a type of a format that implements one is named in its own folder alone.
+/// (The formats themselves are called by words that texts need; `rooms_name_no_format` looks after those.)
+#[test]
+fn implementors_stay_in_their_formats() {
+    let abilities = ["tree/abilities.rs", "format/abilities.rs"];
+    let files = files();
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
+    };
+    let traits: Vec<&str> = files
+        .iter()
+        .filter(|(file, _)| abilities.contains(&file.as_str()))
+        .flat_map(|(_, text)| text.split("pub trait ").skip(1))
+        .map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next().unwrap())
+        .collect();
+    assert!(traits.len() > 6);
+    let mut implementors = Vec::new();
+    for (file, text) in files.iter().filter(|(file, _)| file.starts_with("format/")) {
+        let folder = file.rsplit_once('/').unwrap().0.split('/').take(2).collect::<Vec<_>>().join("/") + "/";
+        for line in text.lines().filter(|line| line.starts_with("impl")) {
+            let Some((of, name)) = line.trim_end_matches(" {").split_once(" for ") else { continue };
+            if traits.iter().any(|ability| words(of).contains(&(*ability).to_owned())) {
+                implementors.push((folder.clone(), words(name).remove(0)));
+            }
+        }
+    }
+    implementors
+        .retain(|(folder, name)| folder.trim_end_matches('/') != format!("format/{}", name.to_lowercase()));
+    assert!(implementors.len() > 20);
+    for (folder, name) in &implementors {
+        for (file, text) in files.iter().filter(|(file, _)| !file.starts_with(folder)) {
+            assert!(!words(text).contains(name), "{file} names {name} of {folder}");
+        }
     }
 }

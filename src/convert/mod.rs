@@ -16,7 +16,7 @@ use crate::content::Reader;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::Utf8;
-use crate::format::writer::{self, LEVEL, NewContainer, NewDataset, Temporary, What, WriteOptions};
+use crate::format::writer::{self, LEVEL, NewContainer, NewContent, NewDataset, Temporary, WriteOptions};
 use crate::pack::transpose;
 use crate::tree::{Description, Rewrite, naming};
 use crate::yaml::Text;
@@ -92,9 +92,9 @@ pub fn convert(
             failed: None,
         };
         let ordered = described.array.as_ref().map(|array| in_order(array, order));
-        let what = ordered.as_ref().map_or(what(described), What::Array);
+        let what = ordered.as_ref().map_or(what(described), NewContent::Array);
         let turned = described.array.as_ref().and_then(|array| transpose::needed(array, order?));
-        if what == What::Bytes && described.kind != "bytes" {
+        if what == NewContent::Bytes && described.kind != "bytes" {
             let place = Place::file(archive.path()).dataset(&described.printed_name());
             (watch.noted)(&format!(
                 "{place}: its type {:?} is not known, its bytes are kept",
@@ -118,7 +118,7 @@ pub fn convert(
         } else if let Some(at) = add(&mut *new, &new_dataset, content, archive.path(), watch)? {
             let place = Place::file(archive.path()).dataset(&described.printed_name());
             (watch.noted)(&format!("{place}: its text is not UTF-8 at byte {at}: it is written as bytes"));
-            new_dataset = NewDataset { what: What::Bytes, origin: None, ..new_dataset };
+            new_dataset = NewDataset { what: NewContent::Bytes, origin: None, ..new_dataset };
             add(&mut *new, &new_dataset, input(dataset.reader()?), archive.path(), watch)?;
         }
     }
@@ -180,13 +180,13 @@ fn rewrite(
     Ok(())
 }
 
-fn what(described: &Description) -> What<'_> {
+fn what(described: &Description) -> NewContent<'_> {
     match (&described.array, &described.table, described.kind.as_str()) {
-        (Some(array), ..) => What::Array(array),
-        (_, Some(table), _) => What::Table(table),
-        (.., "text") => What::Text,
-        (.., "object") => What::Object,
-        _ => What::Bytes,
+        (Some(array), ..) => NewContent::Array(array),
+        (_, Some(table), _) => NewContent::Table(table),
+        (.., "text") => NewContent::Text,
+        (.., "object") => NewContent::Object,
+        _ => NewContent::Bytes,
     }
 }
 
@@ -250,7 +250,7 @@ fn add(
 ) -> Result<Option<u64>> {
     let mut bad_at = None;
     let added = match dataset.what {
-        What::Text | What::Object => {
+        NewContent::Text | NewContent::Object => {
             let mut text = Utf8::new(&mut content);
             let added = new.add(dataset, &mut text);
             bad_at = text.bad_at();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::tally::{Tally, UNTOLD, apart, further, is_nat};
-use super::{Cell, Options};
+use super::{DiffCell, Options};
 use crate::array::meaning::elements;
 use crate::array::{self, Array, Meaning, Record, Scalar};
 
@@ -30,8 +30,8 @@ impl Items {
         if self.record.is_plain() { self.record.to_string() } else { self.record.descr() }
     }
 
-    fn cell(&self, item: &[u8]) -> Cell {
-        Cell::Item(item.to_vec(), Some(self.meaning.clone()))
+    fn cell(&self, item: &[u8]) -> DiffCell {
+        DiffCell::Item(item.to_vec(), Some(self.meaning.clone()))
     }
 }
 

@@ -41,7 +41,7 @@ pub enum Side {
 
 /// A difference, or a dataset that cannot be compared.
 #[derive(Debug)]
-pub enum Found {
+pub enum Finding {
     Only(Side, String),
     Different(String, Difference),
     /// A dataset that both have.
@@ -79,7 +79,7 @@ pub struct Values {
     pub compared: u64,
     /// The position of the first one; in F order if both containers have the array so.
     pub first: Vec<u64>,
-    pub cells: (Cell, Cell),
+    pub cells: (DiffCell, DiffCell),
     /// The largest absolute difference of numbers; of whole ones exactly.
     pub largest: Option<Scalar>,
     /// The unit of that, of times; else empty.
@@ -87,7 +87,7 @@ pub struct Values {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum DiffCell {
     Number(Scalar),
     /// A date, a span of time, or none: `NaT`.
     Time(String),
@@ -104,7 +104,7 @@ pub struct Pair<'a> {
 }
 
 /// Whoever is told answers whether it wants more.
-pub type Each<'a> = &'a mut dyn FnMut(Found) -> ControlFlow<()>;
+pub type Each<'a> = &'a mut dyn FnMut(Finding) -> ControlFlow<()>;
 
 /// How far it is, in stored bytes of both containers.
 pub struct Watch<'a> {
@@ -125,7 +125,7 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
         let name = || first.name(*number).into_owned();
         let Some(other) = left.get_mut(&first.name_elsewhere(*number)).and_then(VecDeque::pop_front) else {
             (watch.skipped)(first.stored_len_of(*number));
-            each(Found::Only(Side::First, name()))?;
+            each(Finding::Only(Side::First, name()))?;
             continue;
         };
         let datasets = first.dataset_at(*number).and_then(|a| Ok([a, second.dataset_at(other)?]));
@@ -135,21 +135,21 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
             (watch.passed)(bytes);
         };
         let compared = datasets.and_then(|[a, b]| {
-            let mut told = |difference| each(Found::Different(name(), difference));
+            let mut told = |difference| each(Finding::Different(name(), difference));
             Both { a: &a, b: &b, options, passed }.compare(&mut told)
         });
         let both = first.stored_len_of(*number).saturating_add(second.stored_len_of(other));
         (watch.skipped)(both.saturating_sub(read.get()));
         match compared {
             Ok(flow) => flow?,
-            Err(error) => each(Found::Failed(name(), error))?,
+            Err(error) => each(Finding::Failed(name(), error))?,
         }
     }
     let is_left =
         |number: &&usize| left.get(&name_in_second(number)).is_some_and(|kept| kept.contains(number));
     for number in others.iter().filter(is_left) {
         (watch.skipped)(second.stored_len_of(*number));
-        each(Found::Only(Side::Second, second.name(*number).into_owned()))?;
+        each(Finding::Only(Side::Second, second.name(*number).into_owned()))?;
     }
     ControlFlow::Continue(())
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::tally::Tally;
-use super::{Both, Cell, ColumnDifference, Difference, Flow, Side, Told, Values};
+use super::{Both, ColumnDifference, DiffCell, Difference, Flow, Side, Told, Values};
 use crate::archive::{Dataset, Meter};
 use crate::array::{Dtype, Endian, trimmed};
 use crate::tree::{ColumnInfo, Table};
@@ -137,7 +137,7 @@ fn texts(tally: &mut Tally, (a, wide): (&[u8], u64), (b, other): (&[u8], u64), r
         let (x, y) = (cell(a, wide, number), cell(b, other, number));
         tally.compared += 1;
         if x != y {
-            let text = |cell: &[u8]| Cell::Text(String::from_utf8_lossy(cell).into_owned());
+            let text = |cell: &[u8]| DiffCell::Text(String::from_utf8_lossy(cell).into_owned());
             tally.differs(row + number, || (text(x), text(y)));
         }
     }

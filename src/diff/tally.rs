@@ -1,6 +1,6 @@
 //! Elements compared one by one, and what is counted of those that differ.
 
-use super::{Cell, Options, Values};
+use super::{DiffCell, Options, Values};
 use crate::array::{Dtype, Scalar, Times, Width};
 
 /// What was found so far.
@@ -9,7 +9,7 @@ pub struct Tally {
     pub compared: u64,
     differing: u64,
     /// With its rank; the lowest one counts.
-    first: Option<(u64, Cell, Cell)>,
+    first: Option<(u64, DiffCell, DiffCell)>,
     largest: Option<Scalar>,
     /// What the numbers mean, if they are times.
     times: Option<Times>,
@@ -48,7 +48,7 @@ impl Tally {
                 continue;
             }
             let (Some(x), Some(y)) = (Scalar::from_bytes(x, of_a), Scalar::from_bytes(y, of_b)) else {
-                let shown = |item: &[u8]| Cell::Item(item.to_vec(), None);
+                let shown = |item: &[u8]| DiffCell::Item(item.to_vec(), None);
                 self.differs(rank(number), || (shown(x), shown(y)));
                 continue;
             };
@@ -75,7 +75,7 @@ impl Tally {
     }
 
     /// Notes two cells that differ.
-    pub fn differs(&mut self, rank: u64, cells: impl FnOnce() -> (Cell, Cell)) {
+    pub fn differs(&mut self, rank: u64, cells: impl FnOnce() -> (DiffCell, DiffCell)) {
         self.differing += 1;
         if self.first.as_ref().is_none_or(|(lowest, ..)| rank < *lowest) {
             let (a, b) = cells();
@@ -126,12 +126,12 @@ fn times(distance: Scalar, step: u64) -> Scalar {
     }
 }
 
-fn cell(value: Scalar, times: Option<Times>) -> Cell {
+fn cell(value: Scalar, times: Option<Times>) -> DiffCell {
     match (value, times) {
-        (Scalar::Int(number), Some(times)) => {
-            Cell::Time(i64::try_from(number).map_or_else(|_| number.to_string(), |number| times.said(number)))
-        }
-        _ => Cell::Number(value),
+        (Scalar::Int(number), Some(times)) => DiffCell::Time(
+            i64::try_from(number).map_or_else(|_| number.to_string(), |number| times.said(number)),
+        ),
+        _ => DiffCell::Number(value),
     }
 }
 

@@ -23,7 +23,7 @@ pub use abilities::{Marks, MultiFile, Salvage, WriteFormat};
 pub use container::Container;
 /// Sidecars speak RAB's language.
 pub use rab::described;
-pub use rab::{Add, Cell, Column, Compression, Editor, Item, Writer};
+pub use rab::{Add, Column, ColumnValue, Compression, Editor, Item, Writer};
 pub use several::{Parts, are_one, only_parts, parts};
 
 use crate::codec::Engine;

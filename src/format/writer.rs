@@ -36,7 +36,7 @@ pub struct NewDataset<'a> {
     pub name: &'a Text,
     /// A mapping, or null.
     pub metadata: &'a Node,
-    pub what: What<'a>,
+    pub what: NewContent<'a>,
     /// None: nothing is said of it.
     pub compression: Option<Compression>,
     /// Its description in a container of the same format that it comes from: what there is no other place for in
@@ -48,7 +48,7 @@ pub struct NewDataset<'a> {
 
 /// What its bytes are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What<'a> {
+pub enum NewContent<'a> {
     Bytes,
     /// UTF-8.
     Text,
@@ -58,7 +58,7 @@ pub enum What<'a> {
     Table(&'a Table),
 }
 
-/// As [`What`], on its own.
+/// As [`NewContent`], on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Described {
     Bytes,
@@ -69,13 +69,13 @@ pub enum Described {
 }
 
 impl Described {
-    pub fn what(&self) -> What<'_> {
+    pub fn what(&self) -> NewContent<'_> {
         match self {
-            Described::Bytes => What::Bytes,
-            Described::Text => What::Text,
-            Described::Object => What::Object,
-            Described::Array(array) => What::Array(array),
-            Described::Table(table) => What::Table(table),
+            Described::Bytes => NewContent::Bytes,
+            Described::Text => NewContent::Text,
+            Described::Object => NewContent::Object,
+            Described::Array(array) => NewContent::Array(array),
+            Described::Table(table) => NewContent::Table(table),
         }
     }
 
@@ -119,7 +119,7 @@ impl<F: NewFile> NewContainer for F {
     }
 }
 
-/// A new container at `path`, of the format that its extension names. What is only read has no extension here.
+/// A new container at `path`, of the format that its extension names. NewContent is only read has no extension here.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
     match format(path) {
         Some((_, write)) => write.create(path, options),
@@ -133,7 +133,7 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
     }
 }
 
-/// What users call the format that the extension of `path` names.
+/// NewContent users call the format that the extension of `path` names.
 pub fn format_of(path: &Path) -> Option<&'static str> {
     named_by(path).map(Format::name)
 }

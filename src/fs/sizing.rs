@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use crate::tree::{Face, Kind, NodeId, Tree};
+use crate::tree::{FileKind, NodeId, NodeKind, Tree};
 
 /// So many files are sized beyond the last one asked for.
 const LEAD: usize = 64;
@@ -72,7 +72,7 @@ impl Sizing {
             match self.next(dir, tree) {
                 Next::Size(node) => {
                     // What cannot be decoded is said in the log, and to who asks for it.
-                    let _ = tree.content(node, Face::Data).and_then(|content| content.len());
+                    let _ = tree.content(node, FileKind::Data).and_then(|content| content.len());
                 }
                 Next::Listed => {}
                 Next::Enough => break,
@@ -130,7 +130,7 @@ impl Pass {
         self.cursor = None;
         // Where it cannot be listed, nothing is found out ahead.
         let _ = tree.list(dir, cursor, &mut |_, entry| {
-            let is_file = entry.kind == Kind::File && entry.face == Face::Data;
+            let is_file = entry.kind == NodeKind::File && entry.face == FileKind::Data;
             if is_file && tree.size(entry.node, entry.face).is_ok_and(|size| size.len.is_none()) {
                 self.next.push_back(entry.node);
             }

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use super::listed::Listed;
 use super::passthrough::Passthrough;
 use crate::fs::{Attributes, FileSystem, Line};
-use crate::tree::{Kind, Lifetime};
+use crate::tree::{Lifetime, NodeKind};
 use crate::{Error, Result};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -193,8 +193,8 @@ impl Shared {
     pub fn file_attr(&self, of: &Attributes) -> FileAttr {
         let nlink = match of.kind {
             // One is what file systems say that do not count.
-            Kind::Directory { subdirectories } => subdirectories.map_or(1, |count| 2 + count),
-            Kind::File | Kind::Link => 1,
+            NodeKind::Directory { subdirectories } => subdirectories.map_or(1, |count| 2 + count),
+            NodeKind::File | NodeKind::Link => 1,
         };
         let (owner, modified) = (self.fs.owner(), of.modified);
         FileAttr {
@@ -218,11 +218,11 @@ impl Shared {
     }
 }
 
-fn file_type(kind: Kind) -> FileType {
+fn file_type(kind: NodeKind) -> FileType {
     match kind {
-        Kind::Directory { .. } => FileType::Directory,
-        Kind::File => FileType::RegularFile,
-        Kind::Link => FileType::Symlink,
+        NodeKind::Directory { .. } => FileType::Directory,
+        NodeKind::File => FileType::RegularFile,
+        NodeKind::Link => FileType::Symlink,
     }
 }
 

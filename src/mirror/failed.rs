@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::content::Content;
-use crate::tree::{Entry, Face, Inner, Kind, NodeId, ROOT, Size, Stat, Tree};
+use crate::tree::{Entry, FileKind, Inner, NodeId, NodeKind, ROOT, Size, Stat, Tree};
 use crate::{Error, Result};
 
 /// What the file is called; a dataset of this name wins.
@@ -37,10 +37,10 @@ impl Tree for Failed {
         Ok(self.rest.clone().filter(|_| node != FILE).map(|rest| (rest, node)))
     }
 
-    fn kind(&self, node: NodeId) -> Result<Kind> {
+    fn kind(&self, node: NodeId) -> Result<NodeKind> {
         match (node, &self.rest) {
-            (FILE, _) => Ok(Kind::File),
-            (ROOT, None) => Ok(Kind::Directory { subdirectories: Some(0) }),
+            (FILE, _) => Ok(NodeKind::File),
+            (ROOT, None) => Ok(NodeKind::Directory { subdirectories: Some(0) }),
             _ => self.rest()?.kind(node),
         }
     }
@@ -52,16 +52,16 @@ impl Tree for Failed {
         }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         match &self.rest {
-            _ if dir == ROOT && name == self.name => Ok(Some((FILE, Face::Data))),
+            _ if dir == ROOT && name == self.name => Ok(Some((FILE, FileKind::Data))),
             Some(rest) => rest.lookup(dir, name),
             None => Ok(None),
         }
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
-        let own = Entry { node: FILE, face: Face::Data, kind: Kind::File, cursor: 1 };
+        let own = Entry { node: FILE, face: FileKind::Data, kind: NodeKind::File, cursor: 1 };
         if dir == ROOT && cursor == 0 && !each(self.name, own) {
             return Ok(());
         }
@@ -71,18 +71,18 @@ impl Tree for Failed {
         })
     }
 
-    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+    fn stat(&self, node: NodeId, face: FileKind) -> Result<Stat> {
         match node {
             FILE => {
                 let len = self.message.len() as u64;
-                Ok(Stat::of(Kind::File, Size { len: Some(len), stored: len }))
+                Ok(Stat::of(NodeKind::File, Size { len: Some(len), stored: len }))
             }
             ROOT => Ok(Stat::of(self.kind(ROOT)?, Size::NOTHING)),
             _ => self.rest()?.stat(node, face),
         }
     }
 
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
         match node {
             FILE => Ok(Content::Inline(self.message.clone())),
             ROOT => Err(Error::IsADirectory),

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::{Errno, pread};
 
-use super::judged::{Identity, Judged, What, identity};
+use super::judged::{EntryKind, Identity, Judged, identity};
 use super::nodes::Node;
 use super::options::Options;
 use crate::error::Place;
@@ -35,7 +35,7 @@ pub fn root(path: &Path) -> Result<Node> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
         return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
     }
-    Ok(Node::root(path, Some(Judged::new(What::Directory, &stat))))
+    Ok(Node::root(path, Some(Judged::new(EntryKind::Directory, &stat))))
 }
 
 /// The format, if it is a container.
@@ -85,11 +85,11 @@ impl Judge {
             return Ok(None);
         }
         let format = self.format_of(dir, &file, name, &stat)?;
-        let judged = Judged::new(format.map_or(What::File, What::Container), &stat);
+        let judged = Judged::new(format.map_or(EntryKind::File, EntryKind::Container), &stat);
         Ok(Some(judged).filter(|judged| self.shows(dir, name, judged.what)))
     }
 
-    /// What `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
+    /// EntryKind `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
     fn of_stat(
         &self,
         dir: &Node,
@@ -99,10 +99,10 @@ impl Judge {
         stat: &rustix::fs::Stat,
     ) -> Result<Option<Judged>> {
         Ok(match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Some(Judged::new(What::Directory, stat)),
+            FileType::Directory => Some(Judged::new(EntryKind::Directory, stat)),
             FileType::RegularFile => {
                 let format = self.format(dir, fd, path, name, stat)?;
-                Some(Judged::new(format.map_or(What::File, What::Container), stat))
+                Some(Judged::new(format.map_or(EntryKind::File, EntryKind::Container), stat))
             }
             _ => None,
         })
@@ -111,7 +111,7 @@ impl Judge {
     /// A link is followed if it leads to something below the root (not to a directory that it is in itself). Who may
     /// not go the way that it leads may not read what is there either.
     fn follow(&self, dir: &Arc<Node>, name: &OsStr, link: &rustix::fs::Stat) -> Result<Option<Judged>> {
-        let itself = Ok(Some(Judged::new(What::Link, link)));
+        let itself = Ok(Some(Judged::new(EntryKind::Link, link)));
         let Ok(target) = resolve(&dir.path().join(name), self.options.mountpoint.as_deref()) else {
             return itself;
         };
@@ -131,13 +131,13 @@ impl Judge {
     }
 
     /// Is it shown by its name, its depth and what it is?
-    pub fn shows(&self, dir: &Node, name: &OsStr, what: What) -> bool {
+    pub fn shows(&self, dir: &Node, name: &OsStr, what: EntryKind) -> bool {
         let options = &self.options;
-        let is_directory = matches!(what, What::Directory);
+        let is_directory = matches!(what, EntryKind::Directory);
         if is_directory && options.max_depth.is_some_and(|most| !dir.is_sources() && dir.level() >= most) {
             return false;
         }
-        if options.only_containers && matches!(what, What::File | What::Link) {
+        if options.only_containers && matches!(what, EntryKind::File | EntryKind::Link) {
             return false;
         }
         let filter = &options.filter;
@@ -208,11 +208,11 @@ impl Judge {
                 errno => Error::read(Place::file(&node.path()), errno.into()),
             })?;
             return match identity(&stat).same_file(&node.found.identity) {
-                true => Ok(Judged::new(What::Directory, &stat).stat()),
+                true => Ok(Judged::new(EntryKind::Directory, &stat).stat()),
                 false => Err(Error::NotFound),
             };
         };
-        if let What::Link = node.what {
+        if let EntryKind::Link = node.what {
             return Ok(node.found.stat());
         }
         let stat = match open_directory(parent)? {

@@ -7,32 +7,32 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::fstat;
 
 use crate::format::Format;
-use crate::tree::{Kind, Size, Stat, removable};
+use crate::tree::{NodeKind, Size, Stat, removable};
 
 /// What a file is shown as.
 #[derive(Clone, Copy)]
-pub enum What {
+pub enum EntryKind {
     Directory,
     Container(&'static dyn Format),
     File,
     Link,
 }
 
-impl What {
-    pub fn kind(self) -> Kind {
+impl EntryKind {
+    pub fn kind(self) -> NodeKind {
         match self {
-            What::Directory | What::Container(_) => Kind::Directory { subdirectories: None },
-            What::File => Kind::File,
-            What::Link => Kind::Link,
+            EntryKind::Directory | EntryKind::Container(_) => NodeKind::Directory { subdirectories: None },
+            EntryKind::File => NodeKind::File,
+            EntryKind::Link => NodeKind::Link,
         }
     }
 
     pub fn number(self) -> u8 {
         match self {
-            What::Directory => 0,
-            What::Container(_) => 1,
-            What::File => 2,
-            What::Link => 3,
+            EntryKind::Directory => 0,
+            EntryKind::Container(_) => 1,
+            EntryKind::File => 2,
+            EntryKind::Link => 3,
         }
     }
 }
@@ -56,7 +56,7 @@ impl Identity {
 /// A file that was looked at.
 #[derive(Clone, Copy)]
 pub struct Judged {
-    pub what: What,
+    pub what: EntryKind,
     pub identity: Identity,
     /// Bytes on disk.
     stored: u64,
@@ -69,7 +69,7 @@ impl Default for Judged {
     /// A directory that is on no disk.
     fn default() -> Judged {
         Judged {
-            what: What::Directory,
+            what: EntryKind::Directory,
             identity: Identity::default(),
             stored: 0,
             mode: 0o555,
@@ -79,7 +79,7 @@ impl Default for Judged {
 }
 
 impl Judged {
-    pub fn new(what: What, stat: &rustix::fs::Stat) -> Judged {
+    pub fn new(what: EntryKind, stat: &rustix::fs::Stat) -> Judged {
         let stored = 512 * stat.st_blocks as u64;
         Judged { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
     }
@@ -102,7 +102,7 @@ impl Judged {
     /// Is it the same in everything that a node keeps?
     pub fn is_same(&self, other: &Judged) -> bool {
         let is_unchanged = match self.what {
-            What::Container(_) => (self.identity, self.mode) == (other.identity, other.mode),
+            EntryKind::Container(_) => (self.identity, self.mode) == (other.identity, other.mode),
             _ => self.identity.same_file(&other.identity),
         };
         is_unchanged && self.what.number() == other.what.number() && self.allowed == other.allowed
@@ -111,7 +111,7 @@ impl Judged {
     /// What two that are the same have in common, and is in a directory's listing already.
     pub fn hash(&self, hasher: &mut impl Hasher) {
         (self.what.number(), self.identity.inode, self.allowed).hash(hasher);
-        if let What::Container(_) = self.what {
+        if let EntryKind::Container(_) = self.what {
             (self.identity.len, self.identity.modified, self.mode).hash(hasher);
         }
     }
@@ -123,8 +123,8 @@ impl Judged {
 
     pub fn stat(&self) -> Stat {
         let size = match self.what {
-            What::File | What::Link => Size { len: Some(self.identity.len), stored: self.stored },
-            What::Directory | What::Container(_) => Size::NOTHING,
+            EntryKind::File | EntryKind::Link => Size { len: Some(self.identity.len), stored: self.stored },
+            EntryKind::Directory | EntryKind::Container(_) => Size::NOTHING,
         };
         let is_on_disk = self.identity != Identity::default();
         Stat {
@@ -139,10 +139,10 @@ impl Judged {
     fn permissions(&self) -> u16 {
         let bits = self.mode as u16 & self.allowed;
         match self.what {
-            What::Container(_) => removable((bits & 0o444) | (bits & 0o444) >> 2),
-            What::Directory => removable(bits & 0o555),
-            What::Link => 0o777,
-            What::File => bits & 0o555,
+            EntryKind::Container(_) => removable((bits & 0o444) | (bits & 0o444) >> 2),
+            EntryKind::Directory => removable(bits & 0o555),
+            EntryKind::Link => 0o777,
+            EntryKind::File => bits & 0o555,
         }
     }
 }

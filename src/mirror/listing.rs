@@ -18,10 +18,10 @@ use parking_lot::Mutex;
 use rustix::fs::{Dir, FileType};
 
 use super::judge::{self, Judge};
-use super::judged::{Judged, What};
+use super::judged::{EntryKind, Judged};
 use super::nodes::{Node, id_of};
 use crate::error::Place;
-use crate::tree::{Kind, NodeId};
+use crate::tree::{NodeId, NodeKind};
 use crate::{Error, Result};
 
 /// Listings that are kept.
@@ -36,7 +36,7 @@ pub struct Line {
     pub shown: OsString,
     /// On disk, if that is another name.
     true_name: Option<OsString>,
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub id: NodeId,
 }
 
@@ -223,7 +223,7 @@ fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
 /// What is not there any more, or cannot be looked at, is not listed.
 fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) -> Option<(Raw, Judged)> {
     if raw.kind == FileType::Directory {
-        let is_shown = judge.shows(dir, &raw.name, What::Directory);
+        let is_shown = judge.shows(dir, &raw.name, EntryKind::Directory);
         let found = Judged::directory(raw.inode);
         return is_shown.then_some((raw, found));
     }
@@ -259,7 +259,7 @@ fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)
 /// The names of containers without their extensions, where no other file would be called the same.
 fn stripped(found: &[(Raw, Judged)]) -> HashMap<OsString, OsString> {
     let stem = |(raw, found): &(Raw, Judged)| match found.what {
-        What::Container(_) => Path::new(&raw.name).file_stem().map(OsStr::to_owned),
+        EntryKind::Container(_) => Path::new(&raw.name).file_stem().map(OsStr::to_owned),
         _ => None,
     };
     let mut counts: HashMap<OsString, usize> = HashMap::new();
@@ -293,7 +293,7 @@ mod tests {
             cursor,
             shown: shown.into(),
             true_name: None,
-            kind: Kind::File,
+            kind: NodeKind::File,
             id: 1,
         };
         let lines = in_order(vec![at(9, "c"), at(5, "b"), at(5, "a"), at(6, "d")]);

@@ -15,7 +15,7 @@
 //! | `failed` | a container that cannot be opened, as a directory that says why |
 //!
 //! Numbers: the root is 0. What lies in directories ("outer" nodes, containers' own directories among them) has a
-//! number made of its name and identity, with [`nodes::OUTER`] set. What lies inside a container has the
+//! number made of its name and identity, with [`nodes::OUTER`] set. EntryKind lies inside a container has the
 //! container's slot times 2^32 plus its number in the container's own tree. So a container that is replaced has other
 //! numbers, and one that was closed and opened again the same.
 
@@ -45,10 +45,10 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::format::FORMATS;
 use crate::source::Source;
-use crate::tree::{Changed, Entry, Face, Found, Inner, Kind, Lifetime, NodeId, ROOT, Stat, Tree};
+use crate::tree::{Changed, Entry, FileKind, FoundNode, Inner, Lifetime, NodeId, NodeKind, ROOT, Stat, Tree};
 use crate::{Error, Result};
 use judge::Judge;
-use judged::What;
+use judged::EntryKind;
 use listing::Listings;
 use nodes::{Node, Nodes, is_outer};
 use opened::Opened;
@@ -129,7 +129,7 @@ impl Mirror {
 
     /// Looks for a file on disk, and remembers it.
     fn look_up(&self, dir: &Arc<Node>, name: &OsStr) -> Result<Option<(Arc<Node>, Stat)>> {
-        if !matches!(dir.what, What::Directory) {
+        if !matches!(dir.what, EntryKind::Directory) {
             return Err(Error::NotADirectory);
         }
         self.watch.add(dir);
@@ -146,7 +146,7 @@ impl Tree for Mirror {
         inner.map(|(container, node)| Ok((self.opened.tree(&container)?, node))).transpose()
     }
 
-    fn kind(&self, id: NodeId) -> Result<Kind> {
+    fn kind(&self, id: NodeId) -> Result<NodeKind> {
         match self.at(id)? {
             At::Outer(node) => Ok(node.what.kind()),
             At::Inner(container, node) => self.opened.tree(&container)?.kind(node),
@@ -164,7 +164,7 @@ impl Tree for Mirror {
         }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         if let Some((container, node)) = self.in_container(dir)? {
             let found = self.opened.tree(&container)?.lookup(node, name)?;
             let Some((node, face)) = found else { return Ok(None) };
@@ -172,7 +172,7 @@ impl Tree for Mirror {
             return Ok(Some((Mirror::inside(&container, node), face)));
         }
         let found = self.look_up(&self.outer(dir)?, OsStr::from_bytes(name))?;
-        Ok(found.map(|(node, _)| (node.id, Face::Data)))
+        Ok(found.map(|(node, _)| (node.id, FileKind::Data)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
@@ -182,13 +182,13 @@ impl Tree for Mirror {
             });
         }
         let dir = self.outer(dir)?;
-        if !matches!(dir.what, What::Directory) {
+        if !matches!(dir.what, EntryKind::Directory) {
             return Err(Error::NotADirectory);
         }
         self.watch.add(&dir);
         let listing = self.listings.get(&dir, cursor, &self.judge)?;
         for line in listing.after(cursor) {
-            let entry = Entry { node: line.id, face: Face::Data, kind: line.kind, cursor: line.cursor };
+            let entry = Entry { node: line.id, face: FileKind::Data, kind: line.kind, cursor: line.cursor };
             if !each(line.shown.as_bytes(), entry) {
                 break;
             }
@@ -196,17 +196,17 @@ impl Tree for Mirror {
         Ok(())
     }
 
-    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<FoundNode>> {
         if let Some((container, _)) = self.in_container(dir)? {
             let stat = self.stat(entry.node, entry.face)?;
             self.nodes.remember_again(&container);
             return Ok(Some((entry.node, entry.face, stat)));
         }
         let found = self.look_up(&self.outer(dir)?, OsStr::from_bytes(name))?;
-        Ok(found.map(|(node, stat)| (node.id, Face::Data, stat)))
+        Ok(found.map(|(node, stat)| (node.id, FileKind::Data, stat)))
     }
 
-    fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
+    fn stat(&self, id: NodeId, face: FileKind) -> Result<Stat> {
         match self.at(id)? {
             At::Outer(node) if node.is_container() => Ok(node.found.stat()),
             At::Outer(node) => match self.opened.stat_if_open(&node) {
@@ -221,14 +221,14 @@ impl Tree for Mirror {
         }
     }
 
-    fn content(&self, id: NodeId, face: Face) -> Result<Content> {
+    fn content(&self, id: NodeId, face: FileKind) -> Result<Content> {
         match self.inner(id)? {
             Some((tree, node)) => tree.content(node, face),
             None => self.opened.file(&*self.outer(id)?),
         }
     }
 
-    fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
+    fn content_at_once(&self, id: NodeId, face: FileKind) -> Result<Option<Content>> {
         match self.in_container(id)? {
             Some((container, node)) => match self.opened.tree_if_open(&container) {
                 Some(tree) => tree.content_at_once(node, face),
@@ -325,7 +325,7 @@ impl Tree for Mirror {
     fn format(&self, id: NodeId) -> Option<&'static str> {
         match self.in_container(id) {
             Ok(Some((container, _))) => match container.what {
-                What::Container(format) => Some(format.name()),
+                EntryKind::Container(format) => Some(format.name()),
                 _ => None,
             },
             _ => None,
@@ -335,7 +335,7 @@ impl Tree for Mirror {
     fn derived_kinds(&self, dir: NodeId) -> Vec<&'static str> {
         match self.at(dir) {
             Ok(At::Outer(node)) => match node.what {
-                What::Container(format) => format.marks().views.to_vec(),
+                EntryKind::Container(format) => format.marks().views.to_vec(),
                 _ => FORMATS.iter().flat_map(|format| format.marks().views).copied().collect(),
             },
             _ => Vec::new(),

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
-use super::judged::{Judged, What};
+use super::judged::{EntryKind, Judged};
 use crate::tree::{NodeId, ROOT};
 
 /// The bit that all outer nodes but the root have, and none other.
@@ -29,7 +29,7 @@ pub struct Node {
     pub parent: Option<Arc<Node>>,
     /// Its name on disk; of a source that was given by itself its absolute path.
     pub name: OsString,
-    pub what: What,
+    pub what: EntryKind,
     /// As it was when it was remembered.
     pub found: Judged,
     /// Of a container: what the numbers of its inner nodes begin with; else 0.
@@ -46,7 +46,7 @@ impl Node {
             id: ROOT,
             parent: None,
             name: path.into(),
-            what: What::Directory,
+            what: EntryKind::Directory,
             found: found.unwrap_or_default(),
             slot: 0,
             inner: AtomicU64::new(0),
@@ -55,7 +55,7 @@ impl Node {
     }
 
     pub fn is_container(&self) -> bool {
-        matches!(self.what, What::Container(_))
+        matches!(self.what, EntryKind::Container(_))
     }
 
     /// Is it the root of several sources, which is on no disk?
@@ -183,7 +183,7 @@ impl Nodes {
 
 impl Table {
     fn add(&mut self, id: NodeId, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
-        let slot = if let What::Container(_) = found.what { self.free_slot() } else { 0 };
+        let slot = if let EntryKind::Container(_) = found.what { self.free_slot() } else { 0 };
         let node = Arc::new(Node {
             id,
             parent: Some(parent.clone()),

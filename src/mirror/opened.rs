@@ -10,7 +10,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::failed::Failed;
-use super::judged::What;
+use super::judged::EntryKind;
 use super::nodes::Node;
 use super::options::Options;
 use crate::codec::Engine;
@@ -57,7 +57,7 @@ impl Table {
         }
     }
 
-    /// What was not used for longest, but for `new`; what is held only if there is nothing else.
+    /// EntryKind was not used for longest, but for `new`; what is held only if there is nothing else.
     fn oldest(&self, new: NodeId) -> Option<NodeId> {
         let others = || self.slots.iter().rev().map(|(id, _)| *id).filter(|id| *id != new);
         others().find(|id| !self.held.contains_key(id)).or_else(|| others().next())
@@ -187,7 +187,7 @@ impl Opened {
 
     fn open_anew(&self, node: &Node) -> Result<Open> {
         let path = node.path();
-        let What::Container(format) = node.what else {
+        let EntryKind::Container(format) = node.what else {
             let source = FileSource::open_live(&path)?;
             same(&source, node)?;
             return Ok(Open::File(Arc::new(source)));
@@ -230,7 +230,7 @@ fn whole(source: Arc<FileSource>) -> Content {
 fn same(source: &FileSource, node: &Node) -> Result<()> {
     let found = &node.found.identity;
     let is_same = match node.what {
-        What::Container(_) => source.len() == found.len && source.stamp() == found.modified,
+        EntryKind::Container(_) => source.len() == found.len && source.stamp() == found.modified,
         _ => true,
     };
     match is_same && source.file_id() == (found.device, found.inode) {

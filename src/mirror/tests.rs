@@ -38,7 +38,7 @@ fn find(mirror: &Mirror, dir: NodeId, name: &str) -> NodeId {
 
 fn read(mirror: &Mirror, id: NodeId) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    mirror.content(id, Face::Data)?.pass(&mut |piece| {
+    mirror.content(id, FileKind::Data)?.pass(&mut |piece| {
         bytes.extend_from_slice(piece);
         std::ops::ControlFlow::Continue(())
     })?;
@@ -63,7 +63,7 @@ fn a_node_is_never_another_file_of_its_name() {
     fs::rename(at("other"), at("sub")).unwrap();
     assert!(matches!(mirror.lookup(run, b"a"), Err(Error::Changed { .. })));
     assert!(matches!(read(&mirror, text), Err(Error::Changed { .. })));
-    assert!(matches!(mirror.stat(text, Face::Data), Err(Error::NotFound)));
+    assert!(matches!(mirror.stat(text, FileKind::Data), Err(Error::NotFound)));
     assert!(matches!(mirror.list(sub, 0, &mut |_, _| true), Err(Error::NotFound)));
     let again = find(&mirror, ROOT, "x.txt");
     assert_eq!((again == text, read(&mirror, again).unwrap()), (false, b"new".to_vec()));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::tree::{Changed, Entry, Face, Inner, Kind, Lifetime, NodeId, ROOT, Stat, Tree};
+use crate::tree::{Changed, Entry, FileKind, Inner, Lifetime, NodeId, NodeKind, ROOT, Stat, Tree};
 use crate::{Error, Result};
 
 /// Bits of a node's number in its own tree, and of a cursor there.
@@ -86,8 +86,8 @@ impl Union {
     }
 
     /// Whatever of this name is shown, out of the trees that have `dir`: each look-up is remembered by its tree.
-    fn find(&self, parts: &[Part], name: &[u8]) -> Result<Option<(Vec<Part>, Face)>> {
-        let mut shown: Option<(Vec<Part>, Face, bool)> = None;
+    fn find(&self, parts: &[Part], name: &[u8]) -> Result<Option<(Vec<Part>, FileKind)>> {
+        let mut shown: Option<(Vec<Part>, FileKind, bool)> = None;
         for (tree, dir) in parts.iter().copied() {
             let looked = self.look(tree, dir, name).inspect_err(|_| {
                 let all = shown.iter().flat_map(|(all, ..)| all);
@@ -107,11 +107,11 @@ impl Union {
     }
 
     /// Looks for a name in a directory of one tree, and says whether it is a directory.
-    fn look(&self, tree: usize, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face, bool)>> {
+    fn look(&self, tree: usize, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind, bool)>> {
         let trees = self.tree(tree)?;
         let Some((node, face)) = or_gone(trees.lookup(dir, name), None)? else { return Ok(None) };
         let kind = trees.kind(node).inspect_err(|_| trees.forget(node, 1))?;
-        Ok(Some((node, face, matches!(kind, Kind::Directory { .. }))))
+        Ok(Some((node, face, matches!(kind, NodeKind::Directory { .. }))))
     }
 
     fn forget_in(&self, tree: usize, node: NodeId, lookups: u64) {
@@ -178,11 +178,11 @@ impl Tree for Union {
         Ok(self.trees.get(tree).map(|(_, tree)| (tree.clone(), node)))
     }
 
-    fn kind(&self, id: NodeId) -> Result<Kind> {
+    fn kind(&self, id: NodeId) -> Result<NodeKind> {
         let parts = self.parts(id)?;
         match &*parts {
             [(tree, node)] => self.tree(*tree)?.kind(*node),
-            _ => Ok(Kind::Directory { subdirectories: None }),
+            _ => Ok(NodeKind::Directory { subdirectories: None }),
         }
     }
 
@@ -197,7 +197,7 @@ impl Tree for Union {
         of_several.map_or(Union::own(tree, above), |(id, _)| *id)
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let parts = self.parts(dir)?;
         let Some((found, face)) = self.find(&parts, name)? else { return Ok(None) };
         Ok(Some((self.remember(dir, found), face)))
@@ -231,13 +231,13 @@ impl Tree for Union {
         Ok(())
     }
 
-    fn listed(&self, dir: NodeId, name: &[u8], _: &Entry) -> Result<Option<(NodeId, Face, Stat)>> {
+    fn listed(&self, dir: NodeId, name: &[u8], _: &Entry) -> Result<Option<(NodeId, FileKind, Stat)>> {
         let Some((node, face)) = self.lookup(dir, name)? else { return Ok(None) };
         let stat = self.stat(node, face).inspect_err(|_| self.forget(node, 1))?;
         Ok(Some((node, face, stat)))
     }
 
-    fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
+    fn stat(&self, id: NodeId, face: FileKind) -> Result<Stat> {
         let parts = self.parts(id)?;
         let mut newest: Option<Stat> = None;
         for (tree, node) in parts.iter() {

@@ -4,7 +4,7 @@
 
 use super::config::Config;
 use super::mountinfo::Device;
-use super::mountpoint::Place;
+use super::mountpoint::Mountpoint;
 use super::{Opened, fail, logging, serve, session, signals};
 use crate::{Error, Result};
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 pub fn run<F: fuser::Filesystem>(
     config: &Config,
-    place: &Place,
+    place: &Mountpoint,
     open: impl FnOnce(&Config) -> Result<Opened<F>>,
 ) -> ExitCode {
     let (reader, writer) = match io::pipe() {
@@ -49,7 +49,7 @@ pub fn run<F: fuser::Filesystem>(
 
 fn child<F: fuser::Filesystem>(
     config: &Config,
-    place: &Place,
+    place: &Mountpoint,
     open: impl FnOnce(&Config) -> Result<Opened<F>>,
     mut report: PipeWriter,
 ) -> ExitCode {
@@ -99,7 +99,7 @@ fn detach(null: &File) -> Result<()> {
 }
 
 /// The summary of a mount that can be used, or an exit code and why.
-fn parent(place: &Place, child: Pid, mut reader: PipeReader) -> Result<String, (u8, String)> {
+fn parent(place: &Mountpoint, child: Pid, mut reader: PipeReader) -> Result<String, (u8, String)> {
     let mut report = Vec::new();
     let _ = reader.read_to_end(&mut report);
     let Some((&code, message)) = report.split_first() else {

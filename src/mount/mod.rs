@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub use config::{Config, Mode};
-use mountpoint::Place;
+use mountpoint::Mountpoint;
 
 /// A container ready to be mounted.
 pub struct Opened<F> {
@@ -78,7 +78,7 @@ pub fn run<F: fuser::Filesystem>(
     }
 }
 
-fn place(config: &Config) -> Result<Place> {
+fn place(config: &Config) -> Result<Mountpoint> {
     let directory = if config.by_mount { dead::Directory::Stays } else { dead::Directory::Goes };
     dead::clear_at(&mountpoint::locate(&mountpoint::wanted(config)?)?, directory);
     mountpoint::choose(config)
@@ -92,7 +92,7 @@ fn source_exists(config: &Config) -> Result<()> {
 
 fn foreground<F: fuser::Filesystem>(
     config: &Config,
-    place: &Place,
+    place: &Mountpoint,
     open: impl FnOnce(&Config) -> Result<Opened<F>>,
 ) -> ExitCode {
     let mounted = open(config)
@@ -107,7 +107,7 @@ fn foreground<F: fuser::Filesystem>(
 }
 
 /// For who sits at a terminal: what is where, and how it ends.
-fn announce(summary: &str, place: &Place, config: &Config) {
+fn announce(summary: &str, place: &Mountpoint, config: &Config) {
     if !io::stderr().is_terminal() {
         return;
     }

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 const NOT_IN_A_DIRECTORY: &str = "what it is in is not a directory: choose another place";
 
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Mountpoint {
     /// Absolute, without symlinks: as the mount table shows it.
     pub path: PathBuf,
     /// As the user would type it, for messages.
@@ -41,7 +41,7 @@ pub fn wanted(config: &Config) -> Result<PathBuf> {
 }
 
 /// Where to mount, checked as far as it can be without changing anything.
-pub fn choose(config: &Config) -> Result<Place> {
+pub fn choose(config: &Config) -> Result<Mountpoint> {
     let shown = wanted(config)?;
     let path = locate(&shown)?;
     outside_of_sources(config, &path)?;
@@ -57,7 +57,7 @@ pub fn choose(config: &Config) -> Result<Place> {
              -o X-mount.mkdir (without mount(8): put -o before the source)",
         ));
     }
-    Ok(Place { path, shown, exists })
+    Ok(Mountpoint { path, shown, exists })
 }
 
 /// A directory that is mounted inside itself would ask itself for ever.
@@ -170,7 +170,7 @@ fn check(shown: &Path, path: &Path, nonempty: bool) -> Result<bool> {
 }
 
 /// Makes sure that the directory is there; says so if it was not.
-pub fn create(place: &Place) -> Result<Option<Created>> {
+pub fn create(place: &Mountpoint) -> Result<Option<Created>> {
     // One that was there when it was chosen may have been that of a mount which has just ended, and removed it.
     let is_gone =
         || matches!(fs::symlink_metadata(&place.path), Err(cause) if cause.kind() == io::ErrorKind::NotFound);
@@ -232,7 +232,7 @@ pub fn remove(path: &Path, created: Created) {
 
 /// Two mounts at once on one directory would cover each other, and one would not know who created it: who
 /// holds this claim (a lock on the directory that it is in) may create it and mount.
-pub fn claim(place: &Place) -> Result<Option<nix::fcntl::Flock<File>>> {
+pub fn claim(place: &Mountpoint) -> Result<Option<nix::fcntl::Flock<File>>> {
     let claim = lock(&place.path);
     match mountinfo::topmost(&table()?, &place.path).filter(|entry| entry.is_ours()) {
         Some(entry) => Err(already_mounted(&place.shown, entry)),
@@ -262,7 +262,7 @@ pub fn temporary() -> PathBuf {
 }
 
 /// A new private directory for a command's mount.
-pub fn private() -> Result<(Place, Created)> {
+pub fn private() -> Result<(Mountpoint, Created)> {
     // Without it nothing could be mounted, nor be told from a mount when it is removed.
     table()?;
     let parent = &*temporary();
@@ -275,7 +275,7 @@ pub fn private() -> Result<(Place, Created)> {
         match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => {
                 let created = identity(&path).map_err(fail)?;
-                return Ok((Place { shown: path.clone(), path, exists: true }, created));
+                return Ok((Mountpoint { shown: path.clone(), path, exists: true }, created));
             }
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
             Err(cause) => return Err(fail(cause)),
@@ -325,9 +325,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap().join("x");
         let before =
-            create(&Place { path: path.clone(), shown: path.clone(), exists: false }).unwrap().unwrap();
+            create(&Mountpoint { path: path.clone(), shown: path.clone(), exists: false }).unwrap().unwrap();
         // Chosen while it was there.
-        let place = Place { path: path.clone(), shown: path.clone(), exists: true };
+        let place = Mountpoint { path: path.clone(), shown: path.clone(), exists: true };
         assert_eq!(create(&place).unwrap(), None);
         remove_after(&path, before);
         assert!(!path.exists());
@@ -341,7 +341,7 @@ mod tests {
     fn only_the_directory_that_was_created_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap().join("x");
-        let place = Place { path: path.clone(), shown: path.clone(), exists: false };
+        let place = Mountpoint { path: path.clone(), shown: path.clone(), exists: false };
         let created = create(&place).unwrap().unwrap();
         remove(&path, Created { ino: created.ino + 1, ..created });
         assert!(path.exists());

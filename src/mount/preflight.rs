@@ -2,7 +2,7 @@
 //! itself reports, into an error that says what to install, load or permit.
 
 use super::config::Config;
-use super::mountpoint::Place;
+use super::mountpoint::Mountpoint;
 use crate::{Error, Result};
 use std::env;
 use std::fs::OpenOptions;
@@ -51,7 +51,7 @@ pub fn fusermount() -> Option<PathBuf> {
 }
 
 /// Why fuser could not mount, from what it passes on of the kernel's and fusermount3's words.
-pub fn explain(place: &Place, cause: &io::Error) -> Error {
+pub fn explain(place: &Mountpoint, cause: &io::Error) -> Error {
     let text = one_line(&cause.to_string());
     if text.contains("user_allow_other") {
         return Error::Fuse(
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn each_refusal_has_its_code() {
-        let place = Place { path: "/mountpoint".into(), shown: "x".into(), exists: true };
+        let place = Mountpoint { path: "/mountpoint".into(), shown: "x".into(), exists: true };
         let code = |kind, text: &str| explain(&place, &io::Error::new(kind, text)).exit_code();
         let other = io::ErrorKind::Other;
         let words =

@@ -4,7 +4,7 @@
 
 use super::config::Config;
 use super::mountinfo::{self, Entry};
-use super::mountpoint::{self, Created, Place};
+use super::mountpoint::{self, Created, Mountpoint};
 use super::registry::{self, Registration};
 use super::signals::{self, Event};
 use super::unmount::unmount;
@@ -19,7 +19,7 @@ use std::thread;
 #[derive(Debug)]
 pub struct Mounted {
     pub entry: Entry,
-    pub place: Place,
+    pub place: Mountpoint,
     pub summary: String,
     pub events: Receiver<Event>,
     /// For other threads that have something to tell.
@@ -53,7 +53,7 @@ impl Mounted {
 /// Mounts and serves. `created` is the directory's identity if it was made for this mount already.
 pub fn start<F: fuser::Filesystem>(
     config: &Config,
-    place: &Place,
+    place: &Mountpoint,
     created: Option<Created>,
     opened: Opened<F>,
     watched: &[i32],
@@ -81,7 +81,7 @@ pub fn start<F: fuser::Filesystem>(
 
 fn mount<F: fuser::Filesystem>(
     config: &Config,
-    place: &Place,
+    place: &Mountpoint,
     opened: Opened<F>,
     events: Sender<Event>,
 ) -> Result<Entry> {
@@ -108,7 +108,7 @@ fn mount<F: fuser::Filesystem>(
 }
 
 /// Right after mounting, under the claim, the topmost mount there is ours.
-fn own_entry(place: &Place) -> Result<Entry> {
+fn own_entry(place: &Mountpoint) -> Result<Entry> {
     let table = mountpoint::table()?;
     let entry = mountinfo::topmost(&table, &place.path).filter(|entry| entry.is_ours());
     entry.cloned().ok_or_else(|| {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::input::{Input, Origin};
 use super::sidecar::{self, Role, Says, Sidecar};
-use super::walk::{self, Found};
+use super::walk::{self, InputFile};
 use super::{Options, rules, transpose};
 use crate::array::Array;
 use crate::format::writer::{Described, LEVEL};
@@ -80,7 +80,7 @@ pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Plan> {
 /// What is looked at together.
 enum Group {
     Stdin,
-    Files(Vec<Found>),
+    Files(Vec<InputFile>),
 }
 
 fn groups(paths: &[PathBuf], options: &Options, notes: &mut Vec<String>) -> Result<Vec<Group>> {
@@ -111,7 +111,7 @@ fn groups(paths: &[PathBuf], options: &Options, notes: &mut Vec<String>) -> Resu
     Ok(groups)
 }
 
-fn plain(path: &Path, is_file: bool) -> Result<Found> {
+fn plain(path: &Path, is_file: bool) -> Result<InputFile> {
     let shown = path.display();
     if !is_file {
         return Err(Error::Other(format!(
@@ -120,7 +120,7 @@ fn plain(path: &Path, is_file: bool) -> Result<Found> {
     }
     let name =
         path.file_name().ok_or_else(|| Error::Other(format!("{shown}: has no name to give to a dataset")))?;
-    Ok(Found { relative: name.as_bytes().to_vec(), path: path.to_owned() })
+    Ok(InputFile { relative: name.as_bytes().to_vec(), path: path.to_owned() })
 }
 
 fn stdin(options: &Options) -> Planned {
@@ -139,9 +139,9 @@ fn stdin(options: &Options) -> Planned {
 
 impl Plan {
     /// What sidecars describe, in the order that it had; then the others, in theirs.
-    fn add(&mut self, files: &[Found], options: &Options) -> Result<()> {
+    fn add(&mut self, files: &[InputFile], options: &Options) -> Result<()> {
         let roles = sidecar::roles(files, &mut self.notes)?;
-        let mut described: Vec<(&Found, &Sidecar)> = Vec::new();
+        let mut described: Vec<(&InputFile, &Sidecar)> = Vec::new();
         let mut others = Vec::new();
         for (file, role) in files.iter().zip(&roles) {
             match role {
@@ -188,7 +188,7 @@ impl Plan {
 }
 
 fn from_sidecar(
-    file: &Found,
+    file: &InputFile,
     path: &Path,
     sidecar: &Sidecar,
     options: &Options,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::input::{Input, Origin};
 use super::plan::Planned;
-use super::walk::Found;
+use super::walk::InputFile;
 use super::{Options, dataframe, npz};
 use crate::array::npy::{self, Refused};
 use crate::error::Place;
@@ -16,7 +16,7 @@ use crate::yaml::{self, Text};
 use crate::{Error, Result};
 
 /// The datasets of a file.
-pub fn datasets(file: &Found, options: &Options) -> Result<Vec<Planned>> {
+pub fn datasets(file: &InputFile, options: &Options) -> Result<Vec<Planned>> {
     let extension = file.path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let path = file.path.as_path();
     let origin = Origin::open(path)?;
@@ -65,7 +65,7 @@ pub fn planned(name: Text, what: Described, input: Input, options: &Options) -> 
 }
 
 /// The file's name without its last `cut` bytes.
-fn name(file: &Found, cut: usize, options: &Options) -> Result<Text> {
+fn name(file: &InputFile, cut: usize, options: &Options) -> Result<Text> {
     if let Some(name) = &options.name {
         return Ok(name.clone());
     }

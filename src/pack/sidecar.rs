@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::sync::Arc;
 
-use super::walk::Found;
+use super::walk::InputFile;
 use crate::array::{Array, Order, byte_len, numpy};
 use crate::error::Place;
 use crate::format::FORMATS;
@@ -71,7 +71,7 @@ impl Sidecar {
 }
 
 /// The role of each file. Files that look like sidecars and are none are named in `notes`.
-pub fn roles(files: &[Found], notes: &mut Vec<String>) -> Result<Vec<Role>> {
+pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> {
     let numbers: HashMap<&[u8], usize> =
         files.iter().enumerate().map(|(number, file)| (file.relative.as_slice(), number)).collect();
     let mut roles: Vec<Role> = files.iter().map(|_| Role::Plain).collect();
@@ -138,7 +138,7 @@ enum Judged {
     Odd(String),
 }
 
-fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
+fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Judged> {
     let node = match parsed(own)? {
         None => return Ok(Judged::Other),
         Some(Err(problem)) => {
@@ -163,15 +163,15 @@ fn read(number: usize, own: &Found, other: &Found) -> Result<Judged> {
     Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says, row, facts }))
 }
 
-fn is_sidecar(file: &Found) -> Result<bool> {
+fn is_sidecar(file: &InputFile) -> Result<bool> {
     let Some(Ok(node)) = parsed(file)? else { return Ok(false) };
     Ok(name(&node).is_some() && says(&node).is_some())
 }
 
 /// Does it say something of a container as a whole, whose files are in the directory `described`?
-fn is_of_container(file: &Found, described: &[u8], files: &[Found]) -> Result<bool> {
+fn is_of_container(file: &InputFile, described: &[u8], files: &[InputFile]) -> Result<bool> {
     let is_within =
-        |other: &Found| other.relative.strip_prefix(described).is_some_and(|rest| rest.starts_with(b"/"));
+        |other: &InputFile| other.relative.strip_prefix(described).is_some_and(|rest| rest.starts_with(b"/"));
     let name = file.relative.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     if !files.iter().any(is_within) {
         return Ok(false);
@@ -183,7 +183,7 @@ fn is_of_container(file: &Found, described: &[u8], files: &[Found]) -> Result<bo
 }
 
 /// What is in a file that may be a sidecar.
-fn parsed(file: &Found) -> Result<Option<Result<Arc<Node>, yaml::Problem>>> {
+fn parsed(file: &InputFile) -> Result<Option<Result<Arc<Node>, yaml::Problem>>> {
     let text = text(file)?.filter(|text| keys().any(|key| text.contains(key)));
     Ok(text.map(|text| yaml::value_to_write(&text)))
 }
@@ -235,7 +235,7 @@ fn says(node: &Node) -> Option<Says> {
 }
 
 /// None: no text, or too long.
-fn text(file: &Found) -> Result<Option<String>> {
+fn text(file: &InputFile) -> Result<Option<String>> {
     let len = fs::metadata(&file.path).map_err(|cause| Error::open(&file.path, cause))?.len();
     if len > MAX_LEN {
         return Ok(None);
@@ -281,7 +281,7 @@ mod tests {
         let files = written.iter().map(|(name, text)| {
             let path = dir.path().join(name);
             fs::write(&path, text).unwrap();
-            Found { relative: name.as_bytes().to_vec(), path }
+            InputFile { relative: name.as_bytes().to_vec(), path }
         });
         let files: Vec<_> = files.collect();
         let mut notes = Vec::new();

@@ -10,16 +10,16 @@ use crate::{Error, Result};
 
 /// A file, and how it is called from where the walk began: bytes, with slashes between the components.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct InputFile {
     pub relative: Vec<u8>,
     pub path: PathBuf,
 }
 
 /// All files in `root`, in the order of their bytes. What is left out is said in `notes`.
-pub fn walk(root: &Path, notes: &mut Vec<String>) -> Result<Vec<Found>> {
+pub fn walk(root: &Path, notes: &mut Vec<String>) -> Result<Vec<InputFile>> {
     let real_root = fs::canonicalize(root).map_err(|cause| Error::open(root, cause))?;
     let mut found = Vec::new();
-    let mut open = vec![Found { relative: Vec::new(), path: root.to_owned() }];
+    let mut open = vec![InputFile { relative: Vec::new(), path: root.to_owned() }];
     while let Some(directory) = open.pop() {
         let failed = |cause| Error::read(Place::file(&directory.path), cause);
         for entry in fs::read_dir(&directory.path).map_err(failed)? {
@@ -27,7 +27,7 @@ pub fn walk(root: &Path, notes: &mut Vec<String>) -> Result<Vec<Found>> {
             let path = entry.path();
             let relative = joined(&directory.relative, entry.file_name().as_bytes());
             let kind = entry.file_type().map_err(|cause| Error::read(Place::file(&path), cause))?;
-            let next = Found { relative, path };
+            let next = InputFile { relative, path };
             if kind.is_dir() {
                 open.push(next);
             } else if kind.is_file() {

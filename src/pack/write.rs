@@ -9,13 +9,13 @@ use super::plan::{Plan, Planned};
 use super::transpose;
 use crate::error::Place;
 use crate::format::writer::input::Utf8;
-use crate::format::writer::{NewContainer, NewDataset, What};
+use crate::format::writer::{NewContainer, NewContent, NewDataset};
 use crate::{Error, Result};
 
 /// Gets the numbers of bytes that were read, 0 while an input has none yet, and may end it.
 pub type Step<'a> = &'a dyn Fn(u64) -> Result<()>;
 
-/// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
+/// Writes all datasets. NewContent does not fit into memory is put in order in files without name in `scratch`.
 /// `step` is told how many bytes were read, and may end it. Returns what the container cannot hold.
 pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<'_>) -> Result<Vec<String>> {
     let mut opened = Opened::new(scratch);
@@ -49,14 +49,14 @@ fn add(
     step: Step<'_>,
 ) -> Result<Vec<String>> {
     let new = described(dataset);
-    let is_text = matches!(new.what, What::Text | What::Object);
+    let is_text = matches!(new.what, NewContent::Text | NewContent::Object);
     if is_text {
         opened.keep(&dataset.input, step)?;
     }
     match add_as(&new, dataset, to, opened, step)? {
         Added::All(notes) => Ok(notes),
         Added::NotUtf8(at) => {
-            let new = NewDataset { what: What::Bytes, origin: None, ..new };
+            let new = NewDataset { what: NewContent::Bytes, origin: None, ..new };
             let mut notes = vec![format!("its text is not UTF-8 at byte {at}: it is written as bytes")];
             if let Added::All(more) = add_as(&new, dataset, to, opened, step)? {
                 notes.extend(more);
@@ -90,7 +90,7 @@ fn add_as(
                 None => dataset.input.unread(cause),
             })
             .and_then(|mut turned| to.add(new, &mut turned)),
-        (None, What::Text | What::Object) => {
+        (None, NewContent::Text | NewContent::Object) => {
             let mut text = Utf8::new(&mut watched);
             let added = to.add(new, &mut text);
             bad_at = text.bad_at();

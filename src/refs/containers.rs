@@ -10,7 +10,7 @@ use crate::view::zarr;
 use crate::{Error, Result};
 
 #[derive(Default)]
-pub struct Found {
+pub struct Containers {
     pub containers: Vec<Container>,
     /// The keys of directories that lead to them, outermost first; the directory itself is the empty one.
     pub groups: BTreeSet<String>,
@@ -24,8 +24,8 @@ pub struct Container {
 }
 
 /// All of them, in the order of their names. What cannot be looked at is told to `left_out`.
-pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -> Result<Found> {
-    let mut found = Found::default();
+pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -> Result<Containers> {
+    let mut found = Containers::default();
     found.groups.insert(String::new());
     for path in containers_below(root, formats, left_out)? {
         let key = key_of(path.strip_prefix(root).unwrap_or(&path));
@@ -44,7 +44,7 @@ fn key_of(path: &Path) -> String {
     path.iter().map(|name| zarr::key(name.as_bytes())).collect::<Vec<_>>().join("/")
 }
 
-impl Found {
+impl Containers {
     /// Is this the key of something that was found, or below a container's? Names that are not the same may have one
     /// key, as a backslash is `%5C` in it.
     fn has(&self, key: &str) -> bool {

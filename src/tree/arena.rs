@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{
-    Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Sidecars, Size, Stat, Tree, VIEWS, naming,
+    Datasets, Description, Entry, FileKind, NodeId, NodeKind, ROOT, Sidecars, Size, Stat, Tree, VIEWS, naming,
 };
 use crate::content::Content;
 use crate::{Error, Result};
@@ -116,12 +116,12 @@ impl Arena {
     }
 
     /// As [`Tree::lookup`], also of what is hidden.
-    pub fn find(&self, dir: NodeId, name: &[u8]) -> Option<(NodeId, Face)> {
+    pub fn find(&self, dir: NodeId, name: &[u8]) -> Option<(NodeId, FileKind)> {
         let dir = u32::try_from(dir).ok()?;
         if let Some(node) = self.names.find(dir, name) {
-            return Some((node.into(), Face::Data));
+            return Some((node.into(), FileKind::Data));
         }
-        self.find_sidecar(dir, name).map(|node| (node.into(), Face::Sidecar))
+        self.find_sidecar(dir, name).map(|node| (node.into(), FileKind::Sidecar))
     }
 
     /// As [`Tree::list`], also of what is hidden.
@@ -131,10 +131,10 @@ impl Arena {
             let Some(&id) = self.children.get(first as usize + at as usize) else { return };
             let Some(node) = self.names.get(id.into()) else { return };
             let entry = |face, cursor| Entry { node: id.into(), face, kind: self.kind_of(node), cursor };
-            if cursor <= 2 * at && !each(self.names.name(node), entry(Face::Data, 2 * at + 1)) {
+            if cursor <= 2 * at && !each(self.names.name(node), entry(FileKind::Data, 2 * at + 1)) {
                 return;
             }
-            if self.has_sidecar(node) && !each(&self.sidecar_name(id), entry(Face::Sidecar, 2 * at + 2)) {
+            if self.has_sidecar(node) && !each(&self.sidecar_name(id), entry(FileKind::Sidecar, 2 * at + 2)) {
                 return;
             }
         }
@@ -224,20 +224,20 @@ impl Arena {
         full
     }
 
-    fn kind_of(&self, node: &Node) -> Kind {
+    fn kind_of(&self, node: &Node) -> NodeKind {
         match self.directories.get(node.what as usize) {
             Some(dir) if node.directory => {
-                Kind::Directory { subdirectories: Some(dir.subdirectories.into()) }
+                NodeKind::Directory { subdirectories: Some(dir.subdirectories.into()) }
             }
-            _ if self.is_link(node) => Kind::Link,
-            _ => Kind::File,
+            _ if self.is_link(node) => NodeKind::Link,
+            _ => NodeKind::File,
         }
     }
 }
 
 /// A cursor is 1 + 2 x the child's place in its directory, + 1 for the sidecar.
 impl Tree for Arena {
-    fn kind(&self, node: NodeId) -> Result<Kind> {
+    fn kind(&self, node: NodeId) -> Result<NodeKind> {
         self.names.get(node).map(|node| self.kind_of(node)).ok_or(Error::NotFound)
     }
 
@@ -250,39 +250,39 @@ impl Tree for Arena {
         Some(self.names.name(node).to_vec())
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
-        Ok(self.find(dir, name).filter(|(node, face)| *face == Face::Sidecar || self.is_shown(*node)))
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
+        Ok(self.find(dir, name).filter(|(node, face)| *face == FileKind::Sidecar || self.is_shown(*node)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         self.each(dir, cursor, &mut |name, entry| {
-            let is_shown = entry.face == Face::Sidecar || self.is_shown(entry.node);
+            let is_shown = entry.face == FileKind::Sidecar || self.is_shown(entry.node);
             !is_shown || each(name, entry)
         });
         Ok(())
     }
 
-    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+    fn size(&self, node: NodeId, face: FileKind) -> Result<Size> {
         let (dataset, name) = self.dataset(node)?;
         Ok(match face {
-            Face::Data => self.datasets.size(dataset),
-            Face::Sidecar => self.sidecars()?.sidecar_size(dataset, name),
+            FileKind::Data => self.datasets.size(dataset),
+            FileKind::Sidecar => self.sidecars()?.sidecar_size(dataset, name),
         })
     }
 
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
         let (dataset, name) = self.dataset(node)?;
         match face {
-            Face::Data => self.datasets.content(dataset),
-            Face::Sidecar => self.sidecars()?.sidecar(dataset, name),
+            FileKind::Data => self.datasets.content(dataset),
+            FileKind::Sidecar => self.sidecars()?.sidecar(dataset, name),
         }
     }
 
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+    fn content_at_once(&self, node: NodeId, face: FileKind) -> Result<Option<Content>> {
         let (dataset, _) = self.dataset(node)?;
         match face {
-            Face::Data => self.datasets.content_at_once(dataset),
-            Face::Sidecar => self.sidecars()?.sidecar_at_once(dataset),
+            FileKind::Data => self.datasets.content_at_once(dataset),
+            FileKind::Sidecar => self.sidecars()?.sidecar_at_once(dataset),
         }
     }
 
@@ -290,12 +290,12 @@ impl Tree for Arena {
         self.names.nodes.len() as u64
     }
 
-    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+    fn stat(&self, node: NodeId, face: FileKind) -> Result<Stat> {
         let kind = self.kind(node)?;
         let size = match kind {
-            Kind::File => self.size(node, face)?,
-            Kind::Link => Size { len: Some(self.link(node)?.len() as u64), stored: 0 },
-            Kind::Directory { .. } => Size::NOTHING,
+            NodeKind::File => self.size(node, face)?,
+            NodeKind::Link => Size { len: Some(self.link(node)?.len() as u64), stored: 0 },
+            NodeKind::Directory { .. } => Size::NOTHING,
         };
         Ok(Stat::of(kind, size))
     }

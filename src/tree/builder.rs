@@ -168,7 +168,7 @@ impl Builder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Abilities, Face, Kind, NodeId, ROOT, Sidecars, Size, Tree};
+    use super::super::{Abilities, FileKind, NodeId, NodeKind, ROOT, Sidecars, Size, Tree};
     use super::*;
     use crate::content::Content;
 
@@ -221,7 +221,7 @@ mod tests {
             let path = format!("{prefix}{}", String::from_utf8_lossy(name));
             assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.face)), "{path}");
             assert_eq!(tree.parent(entry.node), dir);
-            if let Kind::Directory { .. } = entry.kind {
+            if let NodeKind::Directory { .. } = entry.kind {
                 walk(tree, entry.node, &format!("{path}/"), out);
             } else {
                 let bytes = tree.content(entry.node, entry.face).unwrap().read(0, 999).unwrap();
@@ -252,7 +252,10 @@ mod tests {
         let got = paths(&["p", "p.meta.yaml", "q", "q.meta.yaml/z", "p.meta.yaml~2"]);
         assert!(got.contains(&"p.meta.yaml~3 = p".to_owned()), "{got:?}");
         assert!(got.contains(&"q.meta.yaml~2 = q".to_owned()), "{got:?}");
-        assert_eq!(tree(&["p", "p.meta.yaml"]).lookup(ROOT, b"p.meta.yaml").unwrap(), Some((2, Face::Data)));
+        assert_eq!(
+            tree(&["p", "p.meta.yaml"]).lookup(ROOT, b"p.meta.yaml").unwrap(),
+            Some((2, FileKind::Data))
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Face, Kind, NodeId, Tree};
+use super::{FileKind, NodeId, NodeKind, Tree};
 use crate::Result;
 
 pub struct Held {
@@ -14,7 +14,7 @@ pub struct Held {
 
 impl Held {
     /// What a look-up finds.
-    pub fn find(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<(Held, Face)>> {
+    pub fn find(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<(Held, FileKind)>> {
         let found = tree.lookup(dir, name)?;
         Ok(found.map(|(node, face)| (Held { tree: tree.clone(), node, is_borrowed: false }, face)))
     }
@@ -39,7 +39,7 @@ impl Held {
     }
 
     pub fn is_directory(&self) -> Result<bool> {
-        Ok(matches!(self.tree.kind(self.node)?, Kind::Directory { .. }))
+        Ok(matches!(self.tree.kind(self.node)?, NodeKind::Directory { .. }))
     }
 }
 

@@ -50,13 +50,13 @@ pub const VIEWS: &[u8] = b".views";
 
 /// Which of a node's files: the dataset's bytes (also the face of a directory) or its sidecar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Face {
+pub enum FileKind {
     Data,
     Sidecar,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     /// With the number of directories in it, where that is known.
     Directory {
         subdirectories: Option<u64>,
@@ -70,8 +70,8 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub node: NodeId,
-    pub face: Face,
-    pub kind: Kind,
+    pub face: FileKind,
+    pub kind: NodeKind,
     /// Opaque to the reader: continue a listing after this entry.
     pub cursor: u64,
 }
@@ -90,7 +90,7 @@ impl Size {
 /// What a stat shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stat {
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub size: Size,
     /// When it was modified, if not when the container was.
     pub modified: Option<SystemTime>,
@@ -106,18 +106,18 @@ pub fn removable(permissions: u16) -> u16 {
 
 impl Stat {
     /// Of what is in a container.
-    pub fn of(kind: Kind, size: Size) -> Stat {
+    pub fn of(kind: NodeKind, size: Size) -> Stat {
         let permissions = match kind {
-            Kind::Directory { .. } => removable(0o555),
-            Kind::File => 0o444,
-            Kind::Link => 0o777,
+            NodeKind::Directory { .. } => removable(0o555),
+            NodeKind::File => 0o444,
+            NodeKind::Link => 0o777,
         };
         Stat { kind, size, modified: None, permissions }
     }
 }
 
 /// A node, one of its faces, and what a stat shows of that.
-pub type Found = (NodeId, Face, Stat);
+pub type FoundNode = (NodeId, FileKind, Stat);
 
 /// How long an answer holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,31 +142,31 @@ pub trait Tree: Send + Sync {
         Ok(None)
     }
 
-    fn kind(&self, node: NodeId) -> Result<Kind>;
+    fn kind(&self, node: NodeId) -> Result<NodeKind>;
 
     /// The directory that holds `node`; the root holds itself.
     fn parent(&self, node: NodeId) -> NodeId;
 
     /// The node counts as remembered until it is forgotten.
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>>;
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>>;
 
     /// Calls `each` with the name and entry of everything in `dir` after `cursor` (0: from the start), in
     /// an order that never changes, until it returns false.
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()>;
 
     /// What a stat can know at once. A tree of its own has this, one of others may have [`Tree::stat`] instead.
-    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+    fn size(&self, node: NodeId, face: FileKind) -> Result<Size> {
         self.stat(node, face).map(|stat| stat.size)
     }
 
     /// The bytes of a file.
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
         let (tree, node) = self.inner(node)?.ok_or(Error::NotFound)?;
         tree.content(node, face)
     }
 
     /// As [`Tree::content`] if nothing has to be read or built for it, or None.
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+    fn content_at_once(&self, node: NodeId, face: FileKind) -> Result<Option<Content>> {
         self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.content_at_once(node, face))
     }
 
@@ -181,23 +181,24 @@ pub trait Tree: Send + Sync {
         self.nodes()
     }
 
-    fn stat(&self, node: NodeId, face: Face) -> Result<Stat> {
+    fn stat(&self, node: NodeId, face: FileKind) -> Result<Stat> {
         if let Some((tree, node)) = self.inner(node)? {
             return tree.stat(node, face);
         }
         let kind = self.kind(node)?;
-        let size = if kind == Kind::File { self.size(node, face)? } else { Size::NOTHING };
+        let size = if kind == NodeKind::File { self.size(node, face)? } else { Size::NOTHING };
         Ok(Stat::of(kind, size))
     }
 
     /// What a listing of `dir` gave, as [`Tree::lookup`] and [`Tree::stat`] would give it; None if it is not
     /// there any more. It counts as remembered.
-    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<Found>> {
+    fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<FoundNode>> {
         let _ = (dir, name);
-        if entry.kind == Kind::Link {
+        if entry.kind == NodeKind::Link {
             return self.stat(entry.node, entry.face).map(|stat| Some((entry.node, entry.face, stat)));
         }
-        let size = if entry.kind == Kind::File { self.size(entry.node, entry.face)? } else { Size::NOTHING };
+        let size =
+            if entry.kind == NodeKind::File { self.size(entry.node, entry.face)? } else { Size::NOTHING };
         Ok(Some((entry.node, entry.face, Stat::of(entry.kind, size))))
     }
 

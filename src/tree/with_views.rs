@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Description, Entry, Face, Inner, Kind, NodeId, ROOT, Tree, VIEWS};
+use super::{Description, Entry, FileKind, Inner, NodeId, NodeKind, ROOT, Tree, VIEWS};
 use crate::{Error, Result};
 
 /// Cursors of the other tree's files in the root of this one. Above them `mirror::Union` keeps bits for itself.
@@ -40,7 +40,7 @@ impl WithViews {
         self.main.nodes() - NodeId::from(self.is_beside)
     }
 
-    fn look_up_view(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn look_up_view(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let found = self.views.lookup(dir, name)?;
         Ok(found.map(|(node, face)| (self.of_view(node), face)))
     }
@@ -59,7 +59,7 @@ impl Tree for WithViews {
         }))
     }
 
-    fn kind(&self, node: NodeId) -> Result<Kind> {
+    fn kind(&self, node: NodeId) -> Result<NodeKind> {
         match self.at(node) {
             At::Main(node) => self.main.kind(node),
             At::View(node) => self.views.kind(node),
@@ -74,7 +74,7 @@ impl Tree for WithViews {
         }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         match self.at(dir) {
             At::Main(dir) => {
                 let found = self.main.lookup(dir, name)?;
@@ -83,7 +83,7 @@ impl Tree for WithViews {
                 }
                 let views = || {
                     (!self.is_beside && dir == ROOT && name == VIEWS)
-                        .then(|| (self.of_view(ROOT), Face::Data))
+                        .then(|| (self.of_view(ROOT), FileKind::Data))
                 };
                 Ok(found.or_else(views))
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::tree::{Arena, Entry, Face, Inner, Kind, NodeId, ROOT, Tree};
+use crate::tree::{Arena, Entry, FileKind, Inner, NodeId, NodeKind, ROOT, Tree};
 
 /// Only listings leave out what is not wanted: what is called how depends on all of them.
 pub struct Chosen {
@@ -36,7 +36,9 @@ impl Chosen {
             let mut at = ROOT;
             for name in path.split(|byte| *byte == b'/') {
                 match self.tree.lookup(at, name)? {
-                    Some((node, _)) if matches!(self.tree.kind(node)?, Kind::Directory { .. }) => at = node,
+                    Some((node, _)) if matches!(self.tree.kind(node)?, NodeKind::Directory { .. }) => {
+                        at = node
+                    }
                     _ => break,
                 }
                 self.wanted[at as usize] = true;
@@ -58,7 +60,7 @@ impl Tree for Chosen {
         })
     }
 
-    fn kind(&self, node: NodeId) -> Result<Kind> {
+    fn kind(&self, node: NodeId) -> Result<NodeKind> {
         self.tree.kind(node)
     }
 
@@ -66,7 +68,7 @@ impl Tree for Chosen {
         self.tree.parent(node)
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         self.tree.lookup(dir, name)
     }
 

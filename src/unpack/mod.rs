@@ -31,11 +31,11 @@ use rustix::io::Errno;
 use self::chosen::Chosen;
 use self::file::{Failure, NewFile};
 use self::store::{Store, Stores};
-use self::walk::{Found, Walk};
+use self::walk::{Walk, WalkedFile};
 use crate::archive::{Archive, Meter};
 use crate::content::Content;
 use crate::error::Place;
-use crate::tree::{Builder, Face, Files, Held, Tree, WithViews, naming};
+use crate::tree::{Builder, FileKind, Files, Held, Tree, WithViews, naming};
 use crate::view::{self, Overlay, View};
 use crate::{Error, Result};
 
@@ -160,7 +160,7 @@ struct Job {
     path: Arc<Path>,
     name: Vec<u8>,
     held: Held,
-    face: Face,
+    face: FileKind,
     /// What it is a part of.
     store: Option<Arc<Store>>,
 }
@@ -168,7 +168,7 @@ struct Job {
 impl Unpacking<'_> {
     /// Looks whether anything stands in the way, before anything is written.
     fn check(&self) -> Result<()> {
-        self.walk.each(false, &mut |Found { dir, path, name, .. }| {
+        self.walk.each(false, &mut |WalkedFile { dir, path, name, .. }| {
             self.go_on()?;
             let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => stat,
@@ -254,9 +254,9 @@ impl Unpacking<'_> {
     }
 
     /// What is to be done now for a file that the walk has met.
-    fn meet(&self, found: Found<'_>, stores: &mut Stores) -> Result<Option<Job>> {
+    fn meet(&self, found: WalkedFile<'_>, stores: &mut Stores) -> Result<Option<Job>> {
         self.go_on()?;
-        let Found { dir, path, name, parent, held, face, is_link } = found;
+        let WalkedFile { dir, path, name, parent, held, face, is_link } = found;
         let store = stores.at(parent);
         let held = match held {
             Ok(held) => held,
@@ -357,7 +357,7 @@ impl Unpacking<'_> {
 
     fn fill(&self, job: &Job, content: &Content) -> Result<(), Failure> {
         let new = NewFile::create(&job.dir).map_err(Failure::Write)?;
-        let size = self.walk.tree.size(job.held.node(), Face::Data).map_err(Failure::Read)?;
+        let size = self.walk.tree.size(job.held.node(), FileKind::Data).map_err(Failure::Read)?;
         // Sidecars count for nothing.
         let stored = if matches!(content, Content::Inline(_)) { 0 } else { size.stored };
         let mut meter = Meter::new(stored, content.known_len(), self.watch.passed);

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat}
 use rustix::io::Errno;
 
 use crate::error::Place;
-use crate::tree::{Entry, Face, Held, Kind, NodeId, ROOT, Tree};
+use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind, ROOT, Tree};
 use crate::{Error, Result};
 
 /// So many of the innermost directories are kept open, and of those further out every such one.
@@ -29,7 +29,7 @@ pub struct Walk<'a> {
 }
 
 /// A file or link of the tree, and the directory where it belongs.
-pub struct Found<'f> {
+pub struct WalkedFile<'f> {
     pub dir: &'f Arc<OwnedFd>,
     /// Of the directory, for messages.
     pub path: &'f Arc<Path>,
@@ -38,7 +38,7 @@ pub struct Found<'f> {
     pub parent: NodeId,
     /// Or why it cannot be told what it is.
     pub held: Result<Held>,
-    pub face: Face,
+    pub face: FileKind,
     pub is_link: bool,
 }
 
@@ -54,7 +54,7 @@ struct Step {
 }
 
 /// Gets every file.
-pub type Each<'e> = &'e mut dyn FnMut(Found<'_>) -> Result<()>;
+pub type Each<'e> = &'e mut dyn FnMut(WalkedFile<'_>) -> Result<()>;
 
 impl Walk<'_> {
     /// Calls `each` for every file. Directories that are not there are made if `make`, else what would be in them is
@@ -93,16 +93,16 @@ impl Walk<'_> {
             let parent = step.held.node();
             self.tree.list(parent, 0, &mut |name, Entry { face, kind, .. }| {
                 match kind {
-                    Kind::Directory { .. } => left.push(name.to_vec()),
-                    Kind::File if face == Face::Sidecar && !self.meta => {}
-                    Kind::File | Kind::Link => {
-                        let is_link = kind == Kind::Link;
+                    NodeKind::Directory { .. } => left.push(name.to_vec()),
+                    NodeKind::File if face == FileKind::Sidecar && !self.meta => {}
+                    NodeKind::File | NodeKind::Link => {
+                        let is_link = kind == NodeKind::Link;
                         let held = match Held::find(&self.tree, parent, name) {
                             Ok(Some((held, _))) => Ok(held),
                             Ok(None) => Err(Error::NotFound),
                             Err(error) => Err(error),
                         };
-                        done = each(Found { dir, path: &step.path, name, parent, held, face, is_link });
+                        done = each(WalkedFile { dir, path: &step.path, name, parent, held, face, is_link });
                     }
                 }
                 done.is_ok()

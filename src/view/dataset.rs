@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::array::{self, Array, Dtype, Element, Endian, Kind, Order, Slab};
 use crate::content::{Content, hyperslab, joined};
-use crate::tree::{ColumnInfo, Description, Face, Held, Table};
+use crate::tree::{ColumnInfo, Description, FileKind, Held, Table};
 use crate::{Error, Result};
 
 impl Part {
@@ -51,7 +51,7 @@ impl Origin for Held {
     }
 
     fn content(&self) -> Result<Content> {
-        self.tree().content(self.node(), Face::Data)
+        self.tree().content(self.node(), FileKind::Data)
     }
 }
 

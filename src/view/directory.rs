@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Dataset;
 use crate::Result;
-use crate::tree::{Face, Held, ROOT, Tree};
+use crate::tree::{FileKind, Held, ROOT, Tree};
 
 /// Gets the name of what is in a directory, and what it is.
 pub type Each<'a> = &'a mut dyn FnMut(&[u8], Result<Child>) -> Result<()>;
@@ -39,7 +39,7 @@ impl Directory {
     pub fn each(&self, each: Each<'_>) -> Result<()> {
         let (tree, mut outcome) = (self.held.tree(), Ok(()));
         tree.list(self.held.node(), 0, &mut |name, entry| {
-            if entry.face == Face::Data {
+            if entry.face == FileKind::Data {
                 outcome = self.child(name).transpose().map_or(Ok(()), |child| each(name, child));
             }
             outcome.is_ok()

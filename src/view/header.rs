@@ -1,7 +1,7 @@
 //! `header.yaml`: the header of a container as it stands, of formats that have one that is text. No dataset has this
 //! face; the container derives it.
 
-use super::{Dataset, Face, View};
+use super::{Dataset, Representation, View};
 use crate::tree::Description;
 use crate::{Error, Result};
 
@@ -20,7 +20,7 @@ impl View for Header {
         false
     }
 
-    fn face(&self, _: &Dataset) -> Result<Face> {
+    fn face(&self, _: &Dataset) -> Result<Representation> {
         Err(Error::NotFound)
     }
 }

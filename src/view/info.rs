@@ -1,7 +1,7 @@
 //! `NAME.info.txt`: what `rab info FILE NAME` prints. Every dataset has it, also one that makes no sense; nothing is
 //! decoded for it.
 
-use super::{Dataset, Face, View};
+use super::{Dataset, Representation, View};
 use crate::content::Content;
 use crate::tree::Description;
 use crate::{Result, report};
@@ -21,9 +21,9 @@ impl View for Info {
         true
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
         let about = dataset.describe()?;
         let text = report::text(&report::full(&about, &about.printed_name(), None));
-        Ok(Face::File(Content::Inline(text.into_bytes().into())))
+        Ok(Representation::File(Content::Inline(text.into_bytes().into())))
     }
 }

@@ -4,7 +4,7 @@
 //! first stat.
 
 use super::frame::Frame;
-use super::{Dataset, Face, View, limits};
+use super::{Dataset, Representation, View, limits};
 use crate::tree::Description;
 use crate::{Result, lines};
 
@@ -27,8 +27,8 @@ impl View for Jsonl {
         too_much(about).filter(|_| Frame::shows(about))
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
-        Ok(Face::File(match Frame::of(dataset)? {
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+        Ok(Representation::File(match Frame::of(dataset)? {
             Ok(frame) => lines::jsonl(frame)?,
             Err(broken) => broken,
         }))

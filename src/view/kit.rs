@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::dataset::Origin;
-use super::{Dataset, Face, View};
+use super::{Dataset, Representation, View};
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::tree::{ColumnInfo, Description, Table};
@@ -62,8 +62,8 @@ pub fn face(view: &dyn View, about: Description, bytes: &[u8]) -> Option<Content
         return None;
     }
     match view.face(&dataset(about, Content::Inline(bytes.into()))).unwrap() {
-        Face::File(content) => Some(content),
-        Face::Directory(_) => panic!("it is a directory"),
+        Representation::File(content) => Some(content),
+        Representation::Directory(_) => panic!("it is a directory"),
     }
 }
 

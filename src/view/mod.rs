@@ -3,10 +3,10 @@
 //!
 //! One more is a file here, its `mod` line and its line in [`VIEWS`]. It answers three questions: what its kind is
 //! called, which datasets have this face, and what the face of one is ([`View::face`]), which is
-//! - a file ([`Face::File`]): any [`Content`]. Pieces that are there already are joined (`content::joined`), the rest
+//! - a file ([`Representation::File`]): any [`Content`]. Pieces that are there already are joined (`content::joined`), the rest
 //!   is `content::Computed` for each range that is asked for. Who knows the length says so at once; one whose length
 //!   is found at the first stat has no `known_len` before;
-//! - or a directory ([`Face::Directory`]), as for a store whose chunks are files. [`View::store`] then tells what is
+//! - or a directory ([`Representation::Directory`]), as for a store whose chunks are files. [`View::store`] then tells what is
 //!   called how in it, and which files beside the faces complete it.
 //!
 //! A face is made for every look-up, so making one reads no data. Parts of arrays (`NAME[2:10].npy`) are datasets
@@ -66,10 +66,10 @@ pub trait View: Sync {
     }
 
     /// The face of a dataset that has it.
-    fn face(&self, dataset: &Dataset) -> Result<Face>;
+    fn face(&self, dataset: &Dataset) -> Result<Representation>;
 
     /// As [`View::face`], to be printed from front to back: its length need not be known.
-    fn printed(&self, dataset: &Dataset) -> Result<Face> {
+    fn printed(&self, dataset: &Dataset) -> Result<Representation> {
         self.face(dataset)
     }
 
@@ -151,7 +151,7 @@ pub trait Store {
 
 /// What a dataset is in a view.
 #[derive(Clone)]
-pub enum Face {
+pub enum Representation {
     File(Content),
     Directory(Arc<dyn Folder>),
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::frame::is_truth;
 use super::rows::Rows;
-use super::{Dataset, Face, View};
+use super::{Dataset, Representation, View};
 use crate::array::names::distinct;
 use crate::array::numpy::python_literal;
 use crate::array::{Dtype, Endian, Order, byte_len, npy};
@@ -35,7 +35,7 @@ impl View for Npy {
         about.array.is_some() || about.table.is_some()
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
         let about = dataset.about();
         match (&about.array, &about.table) {
             (Some(array), _) => {
@@ -49,7 +49,7 @@ impl View for Npy {
     }
 }
 
-fn structures(dataset: &Dataset, table: &Table) -> Result<Face> {
+fn structures(dataset: &Dataset, table: &Table) -> Result<Representation> {
     let columns = dataset.exactly(table.byte_len())?;
     let header = header(&descr(table), Order::C, &[table.rows], table.byte_len());
     Ok(with_header(
@@ -69,8 +69,8 @@ fn header(descr: &str, order: Order, shape: &[u64], len: Option<u64>) -> Vec<u8>
 }
 
 /// What makes no sense has no header either.
-fn with_header(header: Vec<u8>, elements: Content) -> Face {
-    Face::File(match elements {
+fn with_header(header: Vec<u8>, elements: Content) -> Representation {
+    Representation::File(match elements {
         Content::Broken { claimed, error } => {
             Content::Broken { claimed: claimed.saturating_add(header.len() as u64), error }
         }

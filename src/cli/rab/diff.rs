@@ -14,7 +14,7 @@ use super::{complain, diff_json, numbers, opaque, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::Reading;
 use crate::cli::values;
-use crate::diff::{self, Cell, ColumnDifference, Difference, Found, Options, Pair, Side, Values};
+use crate::diff::{self, ColumnDifference, DiffCell, Difference, Finding, Options, Pair, Side, Values};
 use crate::{Archive, Error, Node, Result, Scalar, yaml};
 
 const DIFFERENT: u8 = 1;
@@ -81,7 +81,7 @@ impl Diff {
             options,
             &diff::Watch { passed: &|bytes| progress.add(bytes), skipped: &|bytes| progress.skip(bytes) },
             &mut |found| {
-                if let Found::Failed(_, error) = &found {
+                if let Finding::Failed(_, error) = &found {
                     // That something could not be compared says more than that something else differs.
                     code = code.max(error.exit_code());
                     progress.hidden(|| complain(error));
@@ -135,11 +135,11 @@ impl Diff {
         Ok(chosen)
     }
 
-    fn print(&self, found: &Found, out: &mut Output) -> std::io::Result<()> {
+    fn print(&self, found: &Finding, out: &mut Output) -> std::io::Result<()> {
         let line = match found {
-            Found::Only(side, name) => format!("only in {}: {name}", self.file(*side)),
-            Found::Different(name, difference) => format!("{name}: {}", self.said(difference)),
-            Found::Failed(..) => return Ok(()),
+            Finding::Only(side, name) => format!("only in {}: {name}", self.file(*side)),
+            Finding::Different(name, difference) => format!("{name}: {}", self.said(difference)),
+            Finding::Failed(..) => return Ok(()),
         };
         let line = out.highlighted(&super::output::escaped(&line));
         writeln!(out, "{line}").and_then(|()| out.flush())
@@ -176,7 +176,7 @@ impl Diff {
 }
 
 /// Writes the next object of a list.
-fn object(found: &Found, before: &mut u64, out: &mut Output) -> std::io::Result<()> {
+fn object(found: &Finding, before: &mut u64, out: &mut Output) -> std::io::Result<()> {
     let comma = if *before > 0 { "," } else { "" };
     *before += 1;
     write!(out, "{comma}\n{}", yaml::to_json(&diff_json::object(found)))
@@ -199,12 +199,12 @@ fn distance(distance: Scalar) -> String {
     }
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &DiffCell) -> String {
     match cell {
-        Cell::Number(number) => numbers::alone(*number),
-        Cell::Time(text) => text.clone(),
-        Cell::Text(text) => shortened(format!("{text:?}")),
-        Cell::Item(item, meaning) => shortened(opaque::text(item, meaning.as_deref())),
+        DiffCell::Number(number) => numbers::alone(*number),
+        DiffCell::Time(text) => text.clone(),
+        DiffCell::Text(text) => shortened(format!("{text:?}")),
+        DiffCell::Item(item, meaning) => shortened(opaque::text(item, meaning.as_deref())),
     }
 }
 

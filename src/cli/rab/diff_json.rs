@@ -6,22 +6,22 @@ use data_encoding::HEXLOWER;
 
 use super::opaque;
 use crate::array::text::simplest;
-use crate::diff::{Cell, ColumnDifference, Difference, Found, Side, Values};
+use crate::diff::{ColumnDifference, DiffCell, Difference, Finding, Side, Values};
 use crate::report::{Fields, list, number};
 use crate::{Node, Scalar, yaml};
 
-pub fn object(found: &Found) -> Node {
+pub fn object(found: &Finding) -> Node {
     let mut fields = Fields::default();
     match found {
-        Found::Only(side, name) => {
+        Finding::Only(side, name) => {
             fields.add("name", Node::text(name));
             only(*side, &mut fields);
         }
-        Found::Different(name, difference) => {
+        Finding::Different(name, difference) => {
             fields.add("name", Node::text(name));
             dataset(difference, &mut fields);
         }
-        Found::Failed(name, error) => {
+        Finding::Failed(name, error) => {
             fields.add("name", Node::text(name));
             fields.add("difference", Node::text("unknown"));
             fields.add("error", Node::text(&error.to_string()));
@@ -97,11 +97,11 @@ fn values(found: &Values, fields: &mut Fields) {
     fields.add_some("unit", Some(found.unit).filter(|unit| !unit.is_empty()).map(Node::text));
 }
 
-fn cell(cell: &Cell) -> Node {
+fn cell(cell: &DiffCell) -> Node {
     match cell {
-        Cell::Number(value) => scalar(*value),
-        Cell::Time(text) | Cell::Text(text) => Node::text(text),
-        Cell::Item(item, meaning) => Node::text(&opaque::text(item, meaning.as_deref())),
+        DiffCell::Number(value) => scalar(*value),
+        DiffCell::Time(text) | DiffCell::Text(text) => Node::text(text),
+        DiffCell::Item(item, meaning) => Node::text(&opaque::text(item, meaning.as_deref())),
     }
 }
 

@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use crate::array;
 use crate::content::Content;
 use crate::tree::Description;
-use crate::view::{self, Face, View};
+use crate::view::{self, Representation, View};
 use crate::{Archive, Dataset, Error, Result};
 
 /// What may stand after `--as`.
@@ -47,8 +47,8 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
         });
     }
     match view.printed(&seen)? {
-        Face::File(content) => Ok(content),
-        Face::Directory(_) => Err(Error::IsADirectory),
+        Representation::File(content) => Ok(content),
+        Representation::Directory(_) => Err(Error::IsADirectory),
     }
 }
 

@@ -13,9 +13,9 @@
 //! | `json` | the JSON of schemas, and items as JSON |
 //! | `views` | the files of a mount |
 //! | `write` | flat and jagged arrays, and containers rewritten as they are |
-//! | `archive` | datasets by name |
+//! | `datasets` | datasets by name |
 
-mod archive;
+mod datasets;
 mod json;
 mod read;
 mod views;
@@ -31,7 +31,7 @@ use crate::codec::zip::{LOCAL, LOCAL_LEN};
 use crate::content::Content;
 use crate::source::{FileSource, Source};
 use crate::{Error, Result};
-use archive::Archive;
+use datasets::AwkwardDatasets;
 use read::array::Array;
 use read::budget::Budget;
 use read::store::Store;
@@ -135,7 +135,7 @@ impl WriteFormat for Awkward {
 struct Read {
     store: Arc<Store>,
     arrays: Vec<Arc<Array>>,
-    archive: Archive,
+    archive: AwkwardDatasets,
 }
 
 /// Does a file begin like a schema?
@@ -170,7 +170,7 @@ fn read(context: &Context) -> Result<Read> {
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));
     let (arrays, layout) = views::layout::layout(arrays.collect::<Result<Vec<_>>>()?);
     let arrays: Vec<_> = arrays.into_iter().map(Arc::new).collect();
-    let archive = Archive::new(store.clone(), arrays.clone(), layout);
+    let archive = AwkwardDatasets::new(store.clone(), arrays.clone(), layout);
     Ok(Read { store, arrays, archive })
 }
 

@@ -4,7 +4,7 @@
 //! N/counts, or N/offsets, or N/starts and N/stops      where its lists are
 //! N/content   (or N/content/data)                      what they are of; or the parts of another jagged array
 //! ```
-//! What `meta.yaml` tells to be an array by itself is one, also if it is called as a part. What follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
+//! NewContent `meta.yaml` tells to be an array by itself is one, also if it is called as a part. NewContent follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
 //! so is `meta.yaml`, and what it tells of another class is refused.
 
 mod pairs;
@@ -23,7 +23,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::Exactly;
 use crate::format::writer::zip::{Body, Members, Written};
-use crate::format::writer::{NewDataset, NewFile, Temporary, What, WriteOptions};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions};
 use crate::tree::naming;
 use crate::{Error, Result};
 use parts::Told;
@@ -311,7 +311,7 @@ impl NewFile for Writer {
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
         whole(name)?;
-        let What::Array(array) = dataset.what else {
+        let NewContent::Array(array) = dataset.what else {
             if let Some(place) = told_of(name)
                 && let Some(told) = parts::read(data)?
             {

@@ -35,11 +35,11 @@ struct Node {
     name: u32,
     name_len: u8,
     parent: u32,
-    what: What,
+    what: FolderEntry,
 }
 
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum FolderEntry {
     /// The number of its record, and of its file among all of them.
     File { record: u32, file: u32 },
     /// Its nodes, and how many of them are directories.
@@ -104,7 +104,7 @@ impl Folder {
         let Index { bytes, mut directories, root } = pickle::parse(pickle)?;
         let most = 2 * bytes.len() + OTHERS;
         let mut folder = Folder { names: bytes, nodes: Vec::new(), files: Vec::new() };
-        let nothing = What::Directory { nodes: 0..0, subdirectories: 0 };
+        let nothing = FolderEntry::Directory { nodes: 0..0, subdirectories: 0 };
         folder.nodes.push(Node { name: 0, name_len: 0, parent: 0, what: nothing });
         let mut level = vec![(0, root)];
         for depth in 0.. {
@@ -145,10 +145,12 @@ impl Folder {
             let too_much = |_| wrong("its names take more than 4 GiB".into());
             let id = u32::try_from(self.nodes.len()).map_err(too_much)?;
             let what = match item {
-                Item::File(record) => What::File { record: own(record, records).map_err(wrong)?, file: 0 },
+                Item::File(record) => {
+                    FolderEntry::File { record: own(record, records).map_err(wrong)?, file: 0 }
+                }
                 Item::Directory(number) => {
                     next.push((id, number));
-                    What::Directory { nodes: 0..0, subdirectories: 0 }
+                    FolderEntry::Directory { nodes: 0..0, subdirectories: 0 }
                 }
             };
             let start = u32::try_from(start).map_err(too_much)?;
@@ -193,7 +195,8 @@ impl Folder {
             }
         }
         fresh.clone_from_slice(&sorted);
-        let subdirectories = sorted.iter().filter(|node| matches!(node.what, What::Directory { .. })).count();
+        let subdirectories =
+            sorted.iter().filter(|node| matches!(node.what, FolderEntry::Directory { .. })).count();
         for (node, _) in next {
             if let Some(place) = moved.get(*node as usize - first) {
                 *node = *place;
@@ -201,7 +204,7 @@ impl Folder {
         }
         let nodes = first as u32..self.nodes.len() as u32;
         if let Some(node) = self.nodes.get_mut(parent as usize) {
-            node.what = What::Directory { nodes, subdirectories: subdirectories as u32 };
+            node.what = FolderEntry::Directory { nodes, subdirectories: subdirectories as u32 };
         }
         Ok(())
     }
@@ -211,8 +214,8 @@ impl Folder {
         let mut stack = vec![0u32];
         while let Some(node) = stack.pop() {
             match self.nodes.get_mut(node as usize).map(|node| &mut node.what) {
-                Some(What::Directory { nodes, .. }) => stack.extend(nodes.clone().rev()),
-                Some(What::File { file, .. }) => {
+                Some(FolderEntry::Directory { nodes, .. }) => stack.extend(nodes.clone().rev()),
+                Some(FolderEntry::File { file, .. }) => {
                     *file = self.files.len() as u32;
                     self.files.push(node);
                 }
@@ -229,14 +232,14 @@ impl Folder {
             word.is_some_and(|word| std::mem::replace(word, *word | bit) & bit != 0)
         };
         let files = self.files.iter().filter_map(|node| self.what(*node));
-        files.filter(|what| matches!(what, What::File { record, .. } if is_seen(*record))).count()
+        files.filter(|what| matches!(what, FolderEntry::File { record, .. } if is_seen(*record))).count()
     }
 
     pub fn len(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    pub fn what(&self, node: u32) -> Option<&What> {
+    pub fn what(&self, node: u32) -> Option<&FolderEntry> {
         self.nodes.get(node as usize).map(|node| &node.what)
     }
 
@@ -250,7 +253,7 @@ impl Folder {
 
     /// The node of this name in a directory.
     pub fn find(&self, directory: u32, name: &[u8]) -> Option<u32> {
-        let What::Directory { nodes, .. } = self.what(directory)? else { return None };
+        let FolderEntry::Directory { nodes, .. } = self.what(directory)? else { return None };
         let inside = self.nodes.get(nodes.start as usize..nodes.end as usize)?;
         let at = inside.binary_search_by(|node| name_in(&self.names, node).cmp(name)).ok()?;
         Some(nodes.start + at as u32)
@@ -276,14 +279,13 @@ impl Folder {
     /// The record of a file, and the path.
     pub fn file(&self, number: u32) -> Option<(u32, Vec<u8>)> {
         let node = *self.files.get(number as usize)?;
-        let What::File { record, .. } = self.what(node)? else { return None };
+        let FolderEntry::File { record, .. } = self.what(node)? else { return None };
         Some((*record, self.path(node)))
     }
 
     /// The paths of the directories with nothing in them, but for the root.
     pub fn empty_directories(&self) -> impl Iterator<Item = Vec<u8>> {
-        let is_empty =
-            |node: &u32| matches!(self.what(*node), Some(What::Directory { nodes, .. }) if nodes.is_empty());
+        let is_empty = |node: &u32| matches!(self.what(*node), Some(FolderEntry::Directory { nodes, .. }) if nodes.is_empty());
         (1..self.len()).filter(is_empty).map(|node| self.path(node))
     }
 

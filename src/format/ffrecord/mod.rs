@@ -17,13 +17,13 @@
 //! | `verified` | which records have been compared with their CRC |
 //! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directories that it makes |
 //! | `faces`, `rows`, `derived` | the tables of all records, as bytes and as text, and where they are below `.views` |
-//! | `archive`, `tree` | the datasets by name, and what a mount shows |
+//! | `datasets`, `tree` | the datasets by name, and what a mount shows |
 //! | `reader`, `batch` | the library: records by number, many at once |
 //! | `write` | writing |
 
-mod archive;
 mod batch;
 mod chosen;
+mod datasets;
 mod derived;
 mod faces;
 mod folder;
@@ -48,7 +48,7 @@ use super::{Candidate, Container, Context, Format, Marks, MultiFile, WriteFormat
 use crate::Result;
 use crate::content::Content;
 use crate::source::Source;
-use archive::Archive;
+use datasets::FFRecordDatasets;
 use folder::Folder;
 use records::Records;
 use tree::RecordTree;
@@ -118,7 +118,7 @@ impl WriteFormat for FFRecord {
 fn container(records: Arc<Records>, folder: Option<Arc<Folder>>) -> Container {
     let meta = || (faces::META, Content::Inline(faces::meta(&records).into_bytes().into()));
     let files = folder.is_none().then(meta).into_iter().collect();
-    let archive = Arc::new(Archive::new(records.clone(), folder.clone()));
+    let archive = Arc::new(FFRecordDatasets::new(records.clone(), folder.clone()));
     Container {
         derived: derived::of(&records),
         files,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{self, Folder, What};
+use super::folder::{self, Folder, FolderEntry};
 use super::records::Records;
 use super::{Batch, EXTENSION, batch};
 use crate::codec::Check;
@@ -142,8 +142,8 @@ impl Reader {
         let path = path.as_ref();
         let folder = self.folder.as_ref().filter(|_| !path.starts_with(b"/"))?;
         match folder.what(folder.at_path(path)?)? {
-            What::File { record, .. } => Some((*record).into()),
-            What::Directory { .. } => None,
+            FolderEntry::File { record, .. } => Some((*record).into()),
+            FolderEntry::Directory { .. } => None,
         }
     }
 

@@ -28,12 +28,12 @@ pub struct Records {
 }
 
 /// A record, and the file it is in.
-pub struct Found<'a> {
+pub struct RecordInShard<'a> {
     pub shard: &'a Shard,
     pub record: Record,
 }
 
-impl Found<'_> {
+impl RecordInShard<'_> {
     pub fn len(&self) -> u64 {
         self.record.range.end - self.record.range.start
     }
@@ -88,9 +88,9 @@ impl Records {
         (number - first < shard.count).then_some((shard, number - first))
     }
 
-    pub fn find(&self, number: u32) -> Result<Found<'_>> {
+    pub fn find(&self, number: u32) -> Result<RecordInShard<'_>> {
         let (shard, own) = self.shard(number).ok_or(Error::NotFound)?;
-        Ok(Found { shard, record: shard.table.record(own)? })
+        Ok(RecordInShard { shard, record: shard.table.record(own)? })
     }
 
     pub fn size(&self, number: u32) -> Result<Size> {
@@ -99,7 +99,7 @@ impl Records {
     }
 
     /// The length of a record's content: that of a damaged one has a byte at least.
-    pub fn claimed(&self, found: &Found<'_>) -> u64 {
+    pub fn claimed(&self, found: &RecordInShard<'_>) -> u64 {
         let len = found.len();
         let is_damaged = self.verifies() && len == 0 && found.record.crc != Check::Crc.of_nothing();
         len.max(is_damaged.into())
@@ -167,12 +167,12 @@ impl Records {
         self.shards().map(|shard| stored(shard, shard.table.checksums())).collect()
     }
 
-    pub fn place(&self, number: u32, found: &Found<'_>) -> Place {
+    pub fn place(&self, number: u32, found: &RecordInShard<'_>) -> Place {
         let place = found.shard.source.place().at(found.record.range.start);
         place.dataset(&naming::printed(&self.name(number)))
     }
 
-    pub fn damaged(&self, number: u32, found: &Found<'_>, computed: u32) -> Error {
+    pub fn damaged(&self, number: u32, found: &RecordInShard<'_>, computed: u32) -> Error {
         let stored = found.record.crc;
         let problem = format!("its CRC-32 is {computed:#010x}, recorded is {stored:#010x}");
         Error::damaged(self.place(number, found), problem)

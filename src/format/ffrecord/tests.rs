@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 
-use super::archive::Archive;
+use super::datasets::FFRecordDatasets;
 use super::faces;
 use super::folder::{self, Folder, MAGIC};
 use super::records::Records;
@@ -16,7 +16,7 @@ use crate::content::Content;
 use crate::format::Format;
 use crate::source::Source;
 use crate::source::memory::MemorySource;
-use crate::tree::{Datasets, Description, Face, Kind, NodeId, ROOT, Tree};
+use crate::tree::{Datasets, Description, FileKind, NodeId, NodeKind, ROOT, Tree};
 use crate::yaml::Node;
 use crate::{Error, Result};
 
@@ -79,8 +79,8 @@ fn at(tree: &dyn Tree, path: &str) -> Option<NodeId> {
 
 fn read(tree: &dyn Tree, path: &str) -> Vec<u8> {
     let node = at(tree, path).unwrap();
-    let size = tree.size(node, Face::Data).unwrap().len;
-    let bytes = all(&tree.content(node, Face::Data).unwrap()).unwrap();
+    let size = tree.size(node, FileKind::Data).unwrap().len;
+    let bytes = all(&tree.content(node, FileKind::Data).unwrap()).unwrap();
     assert_eq!(size, Some(bytes.len() as u64), "{path}");
     bytes
 }
@@ -106,7 +106,7 @@ fn listed(tree: &dyn Tree, dir: NodeId) -> Vec<String> {
 
 #[test]
 fn briefly_a_record_is_described_without_what_only_info_shows() {
-    let archive = Archive::new(Arc::new(open(file(&[b"one", b"", b"three"])).unwrap()), None);
+    let archive = FFRecordDatasets::new(Arc::new(open(file(&[b"one", b"", b"three"])).unwrap()), None);
     for number in 0..3 {
         let (full, brief) = (archive.describe(number).unwrap(), archive.brief(number).unwrap());
         let told = |about: &Description| {
@@ -207,7 +207,7 @@ fn several_files_are_one() {
     let offsets = [0u64, 1, 3, 3, 6, 7].map(u64::to_le_bytes).concat();
     assert_eq!(read(&*tree, ".views/table/offsets"), offsets);
     let node = at(&*tree, ".views/table/offsets").unwrap();
-    let content = tree.content(node, Face::Data).unwrap();
+    let content = tree.content(node, FileKind::Data).unwrap();
     for from in 0..offsets.len() {
         for to in from..offsets.len() {
             let mut part = vec![0; to - from];
@@ -465,7 +465,7 @@ fn a_folder_is_the_root_and_its_own_names_win() {
     assert_eq!(read(&*tree, ".views"), b"one");
     assert_eq!(read(&*tree, "d/x"), b"two");
     assert_eq!(at(&*tree, "records"), None);
-    assert_eq!(tree.kind(ROOT).unwrap(), Kind::Directory { subdirectories: Some(1) });
+    assert_eq!(tree.kind(ROOT).unwrap(), NodeKind::Directory { subdirectories: Some(1) });
     assert_eq!(tree.datasets(), 2);
 }
 
@@ -486,10 +486,10 @@ fn exercise(bytes: Vec<u8>) {
     let tree = super::container(records.clone(), folder.map(Arc::new)).into_tree().unwrap();
     for node in 0..tree.nodes() + 2 {
         match tree.kind(node) {
-            Ok(Kind::Directory { .. }) => drop(listed(&*tree, node)),
-            Ok(Kind::File) => {
-                let size = tree.size(node, Face::Data).unwrap();
-                let content = tree.content(node, Face::Data).unwrap();
+            Ok(NodeKind::Directory { .. }) => drop(listed(&*tree, node)),
+            Ok(NodeKind::File) => {
+                let size = tree.size(node, FileKind::Data).unwrap();
+                let content = tree.content(node, FileKind::Data).unwrap();
                 assert_eq!(size.len, content.known_len());
                 drop(all(&content));
             }

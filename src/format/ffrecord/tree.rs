@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::archive::Archive;
-use super::folder::{Folder, What};
+use super::datasets::FFRecordDatasets;
+use super::folder::{Folder, FolderEntry};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
-use crate::tree::{Datasets, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree, VIEWS};
+use crate::tree::{Datasets, Description, Entry, FileKind, NodeId, NodeKind, ROOT, Size, Tree, VIEWS};
 use crate::{Error, Result};
 
 /// The directory of records, if there is no folder.
@@ -27,7 +27,7 @@ pub struct RecordTree {
 }
 
 /// What a node number means.
-enum Place {
+enum RecordNode {
     Root,
     Records,
     Record(u32),
@@ -40,16 +40,16 @@ impl RecordTree {
         RecordTree { records, folder }
     }
 
-    fn place(&self, node: NodeId) -> Option<Place> {
+    fn place(&self, node: NodeId) -> Option<RecordNode> {
         match (&self.folder, node) {
             (Some(folder), _) => {
-                u32::try_from(node).ok().filter(|node| *node < folder.len()).map(Place::Folder)
+                u32::try_from(node).ok().filter(|node| *node < folder.len()).map(RecordNode::Folder)
             }
-            (None, ROOT) => Some(Place::Root),
-            (None, RECORDS) => Some(Place::Records),
+            (None, ROOT) => Some(RecordNode::Root),
+            (None, RECORDS) => Some(RecordNode::Records),
             (None, _) => {
                 let number = u32::try_from(node - FIRST).ok();
-                number.filter(|number| *number < self.records.count()).map(Place::Record)
+                number.filter(|number| *number < self.records.count()).map(RecordNode::Record)
             }
         }
     }
@@ -57,10 +57,10 @@ impl RecordTree {
     /// The record that is the file `node`.
     fn record(&self, node: NodeId) -> Option<u32> {
         match (self.place(node)?, &self.folder) {
-            (Place::Record(number), _) => Some(number),
-            (Place::Folder(node), Some(folder)) => match folder.what(node)? {
-                What::File { record, .. } => Some(*record),
-                What::Directory { .. } => None,
+            (RecordNode::Record(number), _) => Some(number),
+            (RecordNode::Folder(node), Some(folder)) => match folder.what(node)? {
+                FolderEntry::File { record, .. } => Some(*record),
+                FolderEntry::Directory { .. } => None,
             },
             _ => None,
         }
@@ -69,32 +69,32 @@ impl RecordTree {
     /// The number of the dataset that is the file `node`.
     fn dataset(&self, node: NodeId) -> Option<u32> {
         match (self.place(node)?, &self.folder) {
-            (Place::Record(number), _) => Some(number),
-            (Place::Folder(node), Some(folder)) => match folder.what(node)? {
-                What::File { file, .. } => Some(*file),
-                What::Directory { .. } => None,
+            (RecordNode::Record(number), _) => Some(number),
+            (RecordNode::Folder(node), Some(folder)) => match folder.what(node)? {
+                FolderEntry::File { file, .. } => Some(*file),
+                FolderEntry::Directory { .. } => None,
             },
             _ => None,
         }
     }
 
-    fn found_kind(&self, node: NodeId) -> Option<Kind> {
+    fn found_kind(&self, node: NodeId) -> Option<NodeKind> {
         let subdirectories = match self.place(node)? {
-            Place::Root => 1,
-            Place::Records => 0,
-            Place::Record(_) => return Some(Kind::File),
-            Place::Folder(node) => match self.folder.as_deref()?.what(node)? {
-                What::Directory { subdirectories, .. } => (*subdirectories).into(),
-                What::File { .. } => return Some(Kind::File),
+            RecordNode::Root => 1,
+            RecordNode::Records => 0,
+            RecordNode::Record(_) => return Some(NodeKind::File),
+            RecordNode::Folder(node) => match self.folder.as_deref()?.what(node)? {
+                FolderEntry::Directory { subdirectories, .. } => (*subdirectories).into(),
+                FolderEntry::File { .. } => return Some(NodeKind::File),
             },
         };
-        Some(Kind::Directory { subdirectories: Some(subdirectories) })
+        Some(NodeKind::Directory { subdirectories: Some(subdirectories) })
     }
 
     /// The number of the record that is this file.
-    fn file(&self, node: NodeId, face: Face) -> Result<u32> {
+    fn file(&self, node: NodeId, face: FileKind) -> Result<u32> {
         match (self.record(node), self.place(node)) {
-            (Some(number), _) if face == Face::Data => Ok(number),
+            (Some(number), _) if face == FileKind::Data => Ok(number),
             (None, Some(_)) => Err(Error::IsADirectory),
             _ => Err(Error::NotFound),
         }
@@ -103,48 +103,48 @@ impl RecordTree {
 
 /// A cursor is the entry's place in its directory, from 1 on.
 impl Tree for RecordTree {
-    fn kind(&self, node: NodeId) -> Result<Kind> {
+    fn kind(&self, node: NodeId) -> Result<NodeKind> {
         self.found_kind(node).ok_or(Error::NotFound)
     }
 
     fn parent(&self, node: NodeId) -> NodeId {
         match (self.place(node), &self.folder) {
-            (Some(Place::Record(_)), _) => RECORDS,
-            (Some(Place::Folder(node)), Some(folder)) => folder.parent(node).into(),
+            (Some(RecordNode::Record(_)), _) => RECORDS,
+            (Some(RecordNode::Folder(node)), Some(folder)) => folder.parent(node).into(),
             _ => ROOT,
         }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let node = match (self.place(dir), &self.folder) {
-            (Some(Place::Folder(dir)), Some(folder)) => folder.find(dir, name).map(NodeId::from),
-            (Some(Place::Root), _) => (name == FOLDER.as_bytes()).then_some(RECORDS),
-            (Some(Place::Records), _) => {
+            (Some(RecordNode::Folder(dir)), Some(folder)) => folder.find(dir, name).map(NodeId::from),
+            (Some(RecordNode::Root), _) => (name == FOLDER.as_bytes()).then_some(RECORDS),
+            (Some(RecordNode::Records), _) => {
                 self.records.number_of(name).map(|number| FIRST + NodeId::from(number))
             }
             _ => None,
         };
-        Ok(node.map(|node| (node, Face::Data)))
+        Ok(node.map(|node| (node, FileKind::Data)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         let from = u32::try_from(cursor).unwrap_or(u32::MAX);
         let mut show = |at: u32, name: &[u8], node: NodeId| {
             let cursor = u64::from(at) + 1;
-            let entry = self.found_kind(node).map(|kind| Entry { node, face: Face::Data, kind, cursor });
+            let entry = self.found_kind(node).map(|kind| Entry { node, face: FileKind::Data, kind, cursor });
             entry.is_some_and(|entry| each(name, entry))
         };
         match (self.place(dir), &self.folder) {
-            (Some(Place::Root), _) => {
+            (Some(RecordNode::Root), _) => {
                 let _ = from > 0 || show(0, FOLDER.as_bytes(), RECORDS);
             }
-            (Some(Place::Records), _) => {
+            (Some(RecordNode::Records), _) => {
                 let _ = (from..self.records.count()).all(|number| {
                     show(number, &self.records.file_name(number), FIRST + NodeId::from(number))
                 });
             }
-            (Some(Place::Folder(dir)), Some(folder)) => {
-                let Some(What::Directory { nodes, .. }) = folder.what(dir) else { return Ok(()) };
+            (Some(RecordNode::Folder(dir)), Some(folder)) => {
+                let Some(FolderEntry::Directory { nodes, .. }) = folder.what(dir) else { return Ok(()) };
                 let mut left = (0u32..).zip(nodes.clone()).skip(from as usize);
                 let _ = left.all(|(at, node)| show(at, folder.name(node), node.into()));
             }
@@ -153,15 +153,15 @@ impl Tree for RecordTree {
         Ok(())
     }
 
-    fn size(&self, node: NodeId, face: Face) -> Result<Size> {
+    fn size(&self, node: NodeId, face: FileKind) -> Result<Size> {
         self.records.size(self.file(node, face)?)
     }
 
-    fn content(&self, node: NodeId, face: Face) -> Result<Content> {
+    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
         self.records.content(self.file(node, face)?)
     }
 
-    fn content_at_once(&self, node: NodeId, face: Face) -> Result<Option<Content>> {
+    fn content_at_once(&self, node: NodeId, face: FileKind) -> Result<Option<Content>> {
         self.records.content_at_once(self.file(node, face)?)
     }
 
@@ -184,7 +184,7 @@ impl Tree for RecordTree {
     }
 
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
-        let archive = || Archive::new(self.records.clone(), self.folder.clone());
+        let archive = || FFRecordDatasets::new(self.records.clone(), self.folder.clone());
         self.dataset(node).map(|dataset| archive().describe(dataset)).transpose()
     }
 

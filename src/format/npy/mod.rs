@@ -1,7 +1,7 @@
 //! numpy's `.npy` files: a header, and the elements of one array, which is called as the file without its extension. Of
 //! a directory they stay files, which numpy opens as they are.
 
-mod archive;
+mod datasets;
 mod write;
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
 use crate::array::npy::MAGIC;
-use archive::Archive;
+use datasets::NpyDatasets;
 use write::Writer;
 
 /// The format, for [`super::FORMATS`].
@@ -30,7 +30,7 @@ impl Format for Npy {
     }
 
     fn open(&self, context: Context) -> Result<Container> {
-        let archive = Archive::open(context.source)?;
+        let archive = NpyDatasets::open(context.source)?;
         Ok(Container::new(self.name(), Arc::new(archive.names()), Arc::new(archive)))
     }
 

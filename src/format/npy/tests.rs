@@ -8,8 +8,8 @@ use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::source::memory::MemorySource;
 use crate::tree::Datasets;
 
-fn open(bytes: Vec<u8>) -> Result<Archive> {
-    Archive::open(Arc::new(MemorySource { bytes, ..MemorySource::default() }))
+fn open(bytes: Vec<u8>) -> Result<NpyDatasets> {
+    NpyDatasets::open(Arc::new(MemorySource { bytes, ..MemorySource::default() }))
 }
 
 fn sample() -> Vec<u8> {

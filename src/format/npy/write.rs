@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::array::{byte_len, npy};
 use crate::error::Place;
 use crate::format::writer::input::Exactly;
-use crate::format::writer::{NewDataset, NewFile, Temporary, What};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary};
 use crate::{Error, Result};
 
 pub struct Writer {
@@ -29,7 +29,7 @@ impl NewFile for Writer {
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let refused = |problem: &str| Err(io::Error::other(problem));
-        let What::Array(array) = dataset.what else {
+        let NewContent::Array(array) = dataset.what else {
             return refused("a .npy file holds an array, and the dataset is none");
         };
         if self.has_array {

@@ -3,13 +3,13 @@
 //!
 //! The directory is read once, when the archive is opened; `member` looks at a member when it is first asked for:
 //! the local header, which tells where the data is, and the NPY header, which tells how long it is without that and
-//! what it means; `sidecar` says what was found; `archive` answers for the datasets of an opened archive. `write`
+//! what it means; `sidecar` says what was found; `datasets` answers for the datasets of an opened archive. `write`
 //! makes such files.
 //!
 //! A dataset is a member, called by its name without `.npy`, and its bytes are the elements. Members that are not
 //! .npy files are bytes under their own names.
 
-mod archive;
+mod datasets;
 mod member;
 mod sidecar;
 mod write;
@@ -24,7 +24,7 @@ use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
 use crate::codec::zip::{self, END, LOCAL, LOCAL_LEN};
 use crate::tree::NameList;
-use archive::Archive;
+use datasets::NpzDatasets;
 use member::Record;
 
 pub struct Npz;
@@ -72,7 +72,7 @@ impl WriteFormat for Npz {
     }
 }
 
-fn read(context: Context) -> Result<(Arc<NameList>, Archive)> {
+fn read(context: Context) -> Result<(Arc<NameList>, NpzDatasets)> {
     let (mut names, mut is_npy) = (NameList::default(), Vec::new());
     let directory = zip::read(&*context.source, &mut |name| {
         let dataset = name.as_bytes().strip_suffix(NPY);
@@ -82,7 +82,7 @@ fn read(context: Context) -> Result<(Arc<NameList>, Archive)> {
     let names = Arc::new(names);
     let record = |(zip, is_npy)| Record { zip, is_npy };
     let records = directory.records.into_iter().zip(is_npy).map(record).collect();
-    Ok((names.clone(), Archive::new(context, names, records, directory.start)))
+    Ok((names.clone(), NpzDatasets::new(context, names, records, directory.start)))
 }
 
 #[cfg(test)]

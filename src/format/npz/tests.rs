@@ -6,12 +6,12 @@ use super::*;
 use crate::Archive;
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::format::Compression;
-use crate::format::writer::{self, NewDataset, What};
+use crate::format::writer::{self, NewContent, NewDataset};
 use crate::yaml::{Node, Text};
 
 fn write(path: &Path) {
     let mut writer = writer::create(path, &WriteOptions { jobs: 1, force: true }).unwrap();
-    let mut add = |name: &str, what: What<'_>, compression, data: &[u8]| {
+    let mut add = |name: &str, what: NewContent<'_>, compression, data: &[u8]| {
         let (name, metadata) = (Text::from(name), Node::Null);
         let dataset = NewDataset {
             name: &name,
@@ -26,9 +26,9 @@ fn write(path: &Path) {
     let dtype = Dtype { element: Element::from_name("int16").unwrap(), endian: Endian::Little };
     let array = Array::new(dtype, [6, 5], Order::C);
     let data: Vec<u8> = (0..60).map(|n| n % 7).collect();
-    add("a", What::Array(&array), Compression::None, &data);
-    add("b", What::Array(&array), Compression::Zlib(6), &data);
-    add("c", What::Bytes, Compression::Zlib(9), &data);
+    add("a", NewContent::Array(&array), Compression::None, &data);
+    add("b", NewContent::Array(&array), Compression::Zlib(6), &data);
+    add("c", NewContent::Bytes, Compression::Zlib(9), &data);
     writer.finish().unwrap();
 }
 

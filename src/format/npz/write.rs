@@ -17,7 +17,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::{Exactly, Utf8};
 use crate::format::writer::zip::{Body, Members};
-use crate::format::writer::{NewDataset, NewFile, Temporary, What, WriteOptions};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions};
 use crate::{Error, Result};
 
 pub struct Writer {
@@ -72,28 +72,28 @@ impl NewFile for Writer {
             left_out.push("its metadata is left out".into());
         }
         match dataset.what {
-            What::Array(array) => {
+            NewContent::Array(array) => {
                 let need = byte_len(array.dtype.element, &array.shape);
                 let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
                 let head = npy::described(array);
                 self.member(name, true, head, &mut Exactly::new(data, need), compression)?;
             }
-            What::Table(table) => {
+            NewContent::Table(table) => {
                 let descr = table::descr(table).map_err(io::Error::other)?;
                 let head = npy::header(&descr, crate::array::Order::C, &[table.rows]);
                 let mut rows = table::Rows::new(table, data, self.file.directory())?;
                 self.member(name, true, head, &mut rows, compression)?;
                 left_out.extend(table::left_out(table));
             }
-            What::Text => {
+            NewContent::Text => {
                 self.member(name, false, Vec::new(), &mut Utf8::new(data), compression)?;
                 left_out.push("that it is a text is left out: it becomes plain bytes".into());
             }
-            What::Object => {
+            NewContent::Object => {
                 self.member(name, false, Vec::new(), &mut Utf8::new(data), compression)?;
                 left_out.push("that it is an object is left out: it becomes plain bytes".into());
             }
-            What::Bytes => self.member(name, false, Vec::new(), data, compression)?,
+            NewContent::Bytes => self.member(name, false, Vec::new(), data, compression)?,
         }
         Ok(left_out)
     }

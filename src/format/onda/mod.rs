@@ -6,9 +6,9 @@
 //! | `read` | tables and the samples that their rows name |
 //! | `views` | what a mount shows beside the samples |
 //! | `write` | new tables, and tables rewritten in today's form |
-//! | `archive` | datasets by number |
+//! | `datasets` | datasets by number |
 
-mod archive;
+mod datasets;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use crate::array::Order;
 use crate::source::{FileSource, Source};
 use crate::tree::{Arena, Derived, Tree};
 use crate::{Error, Result};
-use archive::Archive;
+use datasets::OndaDatasets;
 use read::set::Set;
 use views::tree::OndaTree;
 use write::Writer;
@@ -65,7 +65,7 @@ impl Format for Onda {
         let views = move |arena: &Arc<Arena>| -> Arc<dyn Tree> {
             Arc::new(OndaTree::new(arena.clone(), others, of_views))
         };
-        let (archive, views) = (Arc::new(Archive { set }), Some(Box::new(views) as _));
+        let (archive, views) = (Arc::new(OndaDatasets { set }), Some(Box::new(views) as _));
         Ok(Container { derived, views, ..Container::new(self.name(), archive.clone(), archive) })
     }
 

@@ -124,7 +124,7 @@ fn one_name_of_many_channels() {
     assert!(text.contains("takes more than 67108864 bytes, which is the limit"), "{}", &text[..2000]);
     assert!(text.contains("the names of its channels have more than 16777216 bytes"), "{}", &text[..2000]);
     assert!(text.contains("shape: [4, 10000]") && text.len() < 10_000, "{}", text.len());
-    let archive = super::Archive { set: Arc::new(set) };
+    let archive = super::OndaDatasets { set: Arc::new(set) };
     assert!(
         matches!(archive.violations(0), Err(Error::Unsupported { problem, .. }) if problem.contains("16777216"))
     );
@@ -141,7 +141,7 @@ fn one_name_of_many_channels() {
 #[test]
 fn what_is_wrong_with_many_channels_is_not_said_of_all() {
     let dir = signals(1, vec![("channels", lists(repeated(&"A".repeat(1000), 10_000), 10_000))]);
-    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let wrong = archive.violations(0).unwrap();
     assert!(wrong.len() < 1100 && wrong.iter().all(|wrong| wrong.len() < 500), "{}", wrong.len());
     assert!(wrong.iter().any(|wrong| wrong.contains("more is wrong")));
@@ -208,7 +208,7 @@ fn an_id_that_comes_twice_is_named_with_its_rows() {
     let span = Span { start: 0, stop: 1 };
     let columns = canonical::annotations(&[(1, 7, span), (1, 8, span), (2, 7, span)]).unwrap();
     write(&dir.path().join("x.arrow"), columns, Vec::new(), canonical::ANNOTATIONS);
-    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let table = archive.count() as u32 - 1;
     let wrong = "row 2: id 00000000-0000-0000-0000-000000000007 is that of row 0 too";
     assert_eq!(archive.violations(table).unwrap(), [wrong]);
@@ -220,7 +220,7 @@ fn rows_of_recordings_that_take_turns_keep_their_order() {
     let span = Span { start: 0, stop: 1 };
     let columns = canonical::annotations(&[(1, 7, span), (2, 8, span), (3, 9, span), (1, 10, span)]).unwrap();
     write(&dir.path().join("x.arrow"), columns, Vec::new(), canonical::ANNOTATIONS);
-    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     assert_eq!(archive.rows(&[0, 1, 3]), [0, 1, 3]);
     assert_eq!(archive.rows(&[2]), [2]);
 }
@@ -333,7 +333,7 @@ fn a_file_is_decoded_once_for_all_rows() {
     let dir = signals(3, columns);
     let file = File::create(dir.path().join("0.zst")).unwrap();
     crate::codec::zstd_frame(file, |to| to.write_all(&[1; 40])).unwrap();
-    let archive = super::Archive { set: Arc::new(Set::open(context(&dir)).unwrap()) };
+    let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let identities: Vec<_> = (0..3).map(|row| archive.identity(row).unwrap()).collect();
     assert!(identities.iter().all(|identity| *identity == identities[0]));
     assert_eq!(archive.set.data(0).unwrap().known_len(), None);

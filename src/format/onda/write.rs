@@ -32,7 +32,7 @@ use crate::array;
 use crate::codec::zstd_frame;
 use crate::error::Place;
 use crate::format::writer::input::Exactly;
-use crate::format::writer::{NewDataset, NewFile, Temporary, What, directory};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, directory};
 use crate::tree::naming;
 use crate::{Error, Result};
 use canonical::{NewTable, SIGNALS};
@@ -106,7 +106,7 @@ impl NewFile for Writer {
     }
 
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
-        let What::Array(array) = dataset.what else {
+        let NewContent::Array(array) = dataset.what else {
             let name = dataset.name.as_str().unwrap_or_default();
             return match self.left_out(name) {
                 Some(note) => io::copy(data, &mut io::sink()).map(|_| note),

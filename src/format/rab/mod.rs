@@ -7,10 +7,10 @@
 //! 7 + N          data; each dataset's byteOffset counts from here
 //! ```
 //! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
-//! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `archive` answers for the
+//! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `datasets` answers for the
 //! datasets of an opened container. `write` makes such files, `edit` changes them.
 
-mod archive;
+mod datasets;
 mod describe;
 mod edit;
 mod entry;
@@ -29,12 +29,12 @@ use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, Salvage, WriteFormat};
 use crate::Result;
 use crate::tree::Derived;
-use archive::Archive;
+use datasets::RabDatasets;
 pub use edit::Editor;
 pub use entry::described;
 use header::Header;
 use layout::Layout;
-pub use write::{Add, Cell, Column, Compression, Item, Writer};
+pub use write::{Add, Column, ColumnValue, Compression, Item, Writer};
 
 pub struct Rab;
 
@@ -53,7 +53,7 @@ impl Format for Rab {
     fn open(&self, context: Context) -> Result<Container> {
         let layout = Layout::read(&*context.source)?;
         let Header { names, records } = header::read(&*context.source, layout)?;
-        let archive = Archive::new(context, layout, records);
+        let archive = RabDatasets::new(context, layout, records);
         // By itself, and as a view.
         let header = ["header.yaml", "header/header.yaml"].map(|path| (path, archive.header()));
         let derived = Derived::of_files(header.into());
@@ -78,7 +78,7 @@ impl Salvage for Rab {
         let layout = Layout::read(&*context.source).ok()?;
         let Header { names, records } = header::salvage(&*context.source, layout).ok()?;
         let is_empty = names.len() == 0;
-        let archive = Archive::new(context, layout, records);
+        let archive = RabDatasets::new(context, layout, records);
         (!is_empty).then(|| Container::new(Format::name(self), Arc::new(names), Arc::new(archive)))
     }
 }

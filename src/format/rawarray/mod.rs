@@ -13,10 +13,10 @@
 //! 48 + 8n + size            trailer, to the end of the file, whatever it is
 //! ```
 //! `header` reads the words, `element` and `payload` tell what they mean, where the writers of this format disagree;
-//! `archive` answers for the array and its trailer, `describe` says what was found. `write` makes such files.
+//! `datasets` answers for the array and its trailer, `describe` says what was found. `write` makes such files.
 //! A RawArray file within an element is bytes like any other.
 
-mod archive;
+mod datasets;
 mod describe;
 mod element;
 mod header;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
-use archive::Archive;
+use datasets::RawArrayDatasets;
 use write::Writer;
 
 pub struct RawArray;
@@ -49,7 +49,7 @@ impl Format for RawArray {
     }
 
     fn open(&self, context: Context) -> Result<Container> {
-        let archive = Archive::open(context)?;
+        let archive = RawArrayDatasets::open(context)?;
         archive.warn();
         Ok(Container::new(self.name(), Arc::new(archive.names()), Arc::new(archive)))
     }

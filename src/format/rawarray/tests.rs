@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::super::Context;
-use super::archive::Archive;
+use super::datasets::RawArrayDatasets;
 use crate::codec::Engine;
 use crate::source::memory::MemorySource;
 use crate::tree::{Datasets, Sidecars};
@@ -36,7 +36,7 @@ fn files() -> Vec<Vec<u8>> {
 fn read(bytes: Vec<u8>) -> Result<u64, String> {
     let source = Arc::new(MemorySource { bytes, ..MemorySource::default() });
     let context = Context::new(source, Arc::new(Engine::new(1 << 20)));
-    let archive = Archive::open(context).map_err(|error| error.to_string())?;
+    let archive = RawArrayDatasets::open(context).map_err(|error| error.to_string())?;
     let mut count = 0;
     for number in 0..archive.count() as u32 {
         archive.describe(number).map_err(|error| error.to_string())?;

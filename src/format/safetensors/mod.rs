@@ -14,12 +14,12 @@
 //! | `dtype` | element types |
 //! | `json`, `header` | the header, read without trust |
 //! | `shards`, `model` | which files are one model; its tensors |
-//! | `archive` | the datasets |
+//! | `datasets` | the datasets |
 //! | `write` | writing |
 //!
 //! `__metadata__` is a dataset of that name, which no tensor can have: an object as JSON.
 
-mod archive;
+mod datasets;
 mod dtype;
 mod header;
 mod json;
@@ -37,7 +37,7 @@ use super::{Candidate, Container, Context, Format, Marks, MultiFile, WriteFormat
 use crate::Result;
 use crate::array::Order;
 use crate::source::Source;
-use archive::Archive;
+use datasets::SafetensorsDatasets;
 use model::Model;
 
 /// The format, for [`super::FORMATS`].
@@ -62,7 +62,7 @@ impl Format for Safetensors {
     }
 
     fn open(&self, context: Context) -> Result<Container> {
-        let archive = Archive::new(Model::open(&context)?);
+        let archive = SafetensorsDatasets::new(Model::open(&context)?);
         Ok(Container::new(self.name(), archive.names(), Arc::new(archive)))
     }
 

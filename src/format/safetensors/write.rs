@@ -15,7 +15,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::{Exactly, swapped};
 use crate::format::writer::output::{self, Output, Piece};
-use crate::format::writer::{NewDataset, NewFile, What};
+use crate::format::writer::{NewContent, NewDataset, NewFile};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -116,14 +116,14 @@ fn texts(text: &[u8]) -> io::Result<Vec<(String, String)>> {
 
 impl Form {
     /// The error says why there is none. `said` is what another header said of the same bytes.
-    fn of(what: What<'_>, said: Option<&Node>, notes: &mut Vec<String>) -> Result<Form, String> {
+    fn of(what: NewContent<'_>, said: Option<&Node>, notes: &mut Vec<String>) -> Result<Form, String> {
         match what {
-            What::Array(array) => Form::of_array(array, said),
-            What::Bytes | What::Text => Ok(said.and_then(Form::said).unwrap_or_else(|| {
+            NewContent::Array(array) => Form::of_array(array, said),
+            NewContent::Bytes | NewContent::Text => Ok(said.and_then(Form::said).unwrap_or_else(|| {
                 notes.push("it is written as an array of uint8".into());
                 Form { of: U8, shape: None, swapped: 0 }
             })),
-            What::Object | What::Table(_) => {
+            NewContent::Object | NewContent::Table(_) => {
                 Err("a safetensors file holds arrays, and this is none: leave it out, or write a .rab file"
                     .into())
             }
@@ -163,7 +163,7 @@ impl NewFile for Writer {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
         let is_metadata =
             name.strip_prefix(METADATA).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        if is_metadata && !matches!(dataset.what, What::Array(_) | What::Table(_)) {
+        if is_metadata && !matches!(dataset.what, NewContent::Array(_) | NewContent::Table(_)) {
             return self.keep(data);
         }
         if name == METADATA {

@@ -71,7 +71,7 @@ impl Members {
 
     /// Writes a member behind those that are kept; what is not kept leaves no trace. `scratch` is a directory.
     pub fn write(&self, file: &File, scratch: &Path, name: &str, body: Body<'_>) -> io::Result<Written> {
-        write(&Place { file, directory: scratch, compressor: &self.compressor }, self.len, name, body)
+        write(&Target { file, directory: scratch, compressor: &self.compressor }, self.len, name, body)
     }
 
     pub fn keep(&mut self, Written { entry, end, .. }: Written) {
@@ -114,14 +114,14 @@ struct Facts {
 }
 
 /// Where members go.
-struct Place<'p> {
+struct Target<'p> {
     file: &'p File,
     directory: &'p Path,
     compressor: &'p Compressor,
 }
 
 /// Writes a member at `start` of the file.
-fn write(place: &Place<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::Result<Written> {
+fn write(place: &Target<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::Result<Written> {
     let (level, only_if_smaller) = match body.compression {
         Compression::None => {
             return write_as(place, start, name, body.all(), None).map(|(written, _)| written);
@@ -139,7 +139,7 @@ fn write(place: &Place<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::R
 }
 
 fn write_as(
-    place: &Place<'_>,
+    place: &Target<'_>,
     start: u64,
     name: &str,
     data: impl Read,

@@ -4,7 +4,7 @@
 //!
 //! Archives of other formats are ZIP files too, and are told first.
 
-mod archive;
+mod datasets;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +15,7 @@ use memchr::memmem;
 use super::{Candidate, Container, Context, Format};
 use crate::Result;
 use crate::codec::zip::{END, LOCAL};
-use archive::Archive;
+use datasets::ZipDatasets;
 
 /// The format, for [`super::FORMATS`].
 pub(super) struct Zip;
@@ -38,7 +38,7 @@ impl Format for Zip {
     }
 
     fn open(&self, context: Context) -> Result<Container> {
-        let archive = Archive::open(context)?;
+        let archive = ZipDatasets::open(context)?;
         Ok(Container::new(self.name(), archive.names(), Arc::new(archive)))
     }
 }

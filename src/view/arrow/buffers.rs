@@ -20,7 +20,11 @@ pub fn columns(frame: Frame) -> Option<Vec<Column>> {
     let names = distinct(frame.columns.iter().map(|column| column.name.as_str()));
     let columns = frame.columns.iter().zip(names).enumerate().map(|(number, (column, name))| {
         let of = of(column.cells)?;
-        Some(Column { name, of, buffers: contents(&Cell { frame: frame.clone(), number }, column, of)? })
+        Some(Column {
+            name,
+            of,
+            buffers: contents(&ColumnCells { frame: frame.clone(), number }, column, of)?,
+        })
     });
     columns.collect()
 }
@@ -45,7 +49,7 @@ fn of(cells: Cells) -> Option<Of> {
 }
 
 /// The buffers of one column. The first says which cells are there: all.
-fn contents(cell: &Cell, column: &frame::Column, of: Of) -> Option<Vec<Content>> {
+fn contents(cell: &ColumnCells, column: &frame::Column, of: Of) -> Option<Vec<Content>> {
     let none = Content::Inline([][..].into());
     let rows = cell.frame.rows;
     Some(match (of, column.cells) {
@@ -80,12 +84,12 @@ fn divided(texts: &Content, column: &frame::Column, rows: u64) -> Vec<Content> {
 
 /// The cells of one column.
 #[derive(Clone)]
-struct Cell {
+struct ColumnCells {
     frame: Arc<Frame>,
     number: usize,
 }
 
-impl Cell {
+impl ColumnCells {
     fn column(&self) -> Result<&frame::Column> {
         self.frame.columns.get(self.number).ok_or(Error::NotFound)
     }
@@ -99,7 +103,7 @@ impl Cell {
     }
 }
 
-struct Dense(Cell);
+struct Dense(ColumnCells);
 
 impl Slots for Dense {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
@@ -114,11 +118,11 @@ impl Slots for Dense {
 }
 
 /// Eight cells of yes and no in a byte, the first in the lowest bit.
-struct Bits(Cell);
+struct Bits(ColumnCells);
 
 impl Slots for Bits {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
-        let Cell { frame, .. } = &self.0;
+        let ColumnCells { frame, .. } = &self.0;
         let rows = 8 * first..(8 * (first + slots.len() as u64)).min(frame.rows);
         let cells = frame.cells(self.0.column()?, &rows)?;
         for (byte, cells) in slots.iter_mut().zip(cells.chunks(8)) {
@@ -129,7 +133,7 @@ impl Slots for Bits {
 }
 
 /// Floats of 32 bits out of their upper halves.
-struct Widened(Cell, Element);
+struct Widened(ColumnCells, Element);
 
 impl Slots for Widened {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
@@ -146,13 +150,13 @@ impl Slots for Widened {
 
 /// The length of a text without its padding, then the text, or its first bytes and where it is.
 struct Views {
-    cell: Cell,
+    cell: ColumnCells,
     per: u64,
 }
 
 impl Slots for Views {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
-        let Cell { frame, .. } = &self.cell;
+        let ColumnCells { frame, .. } = &self.cell;
         let column = self.cell.column()?;
         slots.fill(0);
         let rows = first..first + slots.len() as u64 / 16;

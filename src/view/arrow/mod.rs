@@ -8,7 +8,7 @@ mod buffers;
 mod tests;
 
 use super::frame::Frame;
-use super::{Dataset, Face, View};
+use super::{Dataset, Representation, View};
 use crate::content::Content;
 use crate::tree::Description;
 use crate::{Result, arrow};
@@ -28,9 +28,9 @@ impl View for Arrow {
         Frame::shows(about)
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
         let too_long = || dataset.wrong("its columns do not fit into an Arrow file");
-        Ok(Face::File(match Frame::of(dataset)? {
+        Ok(Representation::File(match Frame::of(dataset)? {
             Ok(frame) => file(frame).ok_or_else(too_long)?,
             Err(broken) => broken,
         }))

@@ -12,7 +12,7 @@ mod texts;
 use std::sync::Arc;
 
 use super::frame::Frame;
-use super::{Dataset, Face, View, limits};
+use super::{Dataset, Representation, View, limits};
 use crate::array::Array;
 use crate::array::text::Texts;
 use crate::content::Content;
@@ -47,23 +47,23 @@ impl View for Csv {
         }
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
         written(dataset, cells(dataset.about()).is_some_and(|count| count <= MAX_COUNTED))
     }
 
-    fn printed(&self, dataset: &Dataset) -> Result<Face> {
+    fn printed(&self, dataset: &Dataset) -> Result<Representation> {
         written(dataset, true)
     }
 }
 
 /// Numbers as short as they are, or padded.
-fn written(dataset: &Dataset, is_plain: bool) -> Result<Face> {
+fn written(dataset: &Dataset, is_plain: bool) -> Result<Representation> {
     let about = dataset.about();
     let too_long = || dataset.wrong("as text it is longer than files can be");
     if let (Some(array), false) = (&about.array, Frame::shows(about)) {
         let elements = dataset.elements(array)?;
         let place = elements.file().unwrap_or_default().dataset(&about.printed_name());
-        return Ok(Face::File(match elements {
+        return Ok(Representation::File(match elements {
             broken @ Content::Broken { .. } => broken,
             elements if texts::shows(array) => texts::csv(array, elements, place).ok_or(Error::NotFound)?,
             elements if is_plain && array::columns(array) <= array::MAX_NAMES => {
@@ -72,7 +72,7 @@ fn written(dataset: &Dataset, is_plain: bool) -> Result<Face> {
             elements => array::padded(array, elements).ok_or_else(too_long)?,
         }));
     }
-    Ok(Face::File(match Frame::of(dataset)? {
+    Ok(Representation::File(match Frame::of(dataset)? {
         Err(broken) => broken,
         Ok(frame) if !is_plain && Frame::is_of_numbers(about) => table::padded(frame).ok_or_else(too_long)?,
         Ok(frame) => lines::csv(frame),

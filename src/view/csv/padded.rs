@@ -128,12 +128,12 @@ impl Padding {
 #[derive(Default)]
 struct Group {
     text: Vec<u8>,
-    cells: Vec<Cell>,
+    cells: Vec<PaddedCell>,
     /// Bytes that all cells take, padded.
     len: usize,
 }
 
-struct Cell {
+struct PaddedCell {
     /// Where its text ends.
     end: usize,
     padding: Padding,
@@ -153,7 +153,7 @@ impl Group {
         self.text.extend_from_slice(text);
         self.len += style.width + 1;
         let pad = style.width.saturating_sub(text.len());
-        self.cells.push(Cell { end: self.text.len(), padding, pad, after });
+        self.cells.push(PaddedCell { end: self.text.len(), padding, pad, after });
     }
 
     /// Appends its cells, padded, and leaves the group empty.
@@ -170,7 +170,7 @@ impl Group {
 
     /// Spreads the padding of cells that have none over those that can take it. Where there are none, all keep their own.
     fn share(&mut self) {
-        let takes = |cell: &Cell| cell.padding != Padding::Elsewhere;
+        let takes = |cell: &PaddedCell| cell.padding != Padding::Elsewhere;
         let takers = self.cells.iter().filter(|cell| takes(cell)).count();
         if takers == 0 {
             return;
@@ -184,7 +184,7 @@ impl Group {
 }
 
 /// A cell, padded.
-fn put(text: &[u8], cell: &Cell, out: &mut Vec<u8>) {
+fn put(text: &[u8], cell: &PaddedCell, out: &mut Vec<u8>) {
     if cell.padding != Padding::Zeros || cell.pad == 0 {
         out.extend(repeat_n(b' ', cell.pad));
         return out.extend_from_slice(text);

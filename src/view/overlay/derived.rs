@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::listing::Each;
 use super::names::{self, Faces, find_other};
-use super::nodes::{Node, Parent, What, id_of};
+use super::nodes::{Node, Parent, ViewNodeKind, id_of};
 use super::{DIRECTORY, NAME, OWN, Overlay};
 use crate::Result;
-use crate::tree::{Entry, Face, Held, Kind, NodeId};
+use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind};
 use crate::view::View;
 
 impl Overlay {
@@ -40,7 +40,7 @@ impl Overlay {
         dir: NodeId,
         faces: &Faces<'_>,
         name: &[u8],
-    ) -> Result<Option<(NodeId, Face)>> {
+    ) -> Result<Option<(NodeId, FileKind)>> {
         let Some(derived) = self.derived(dir, faces.view.kind())? else { return Ok(None) };
         for plain in [Some(name), names::unnumbered(name)].into_iter().flatten() {
             if let Some((found, face)) = Held::find(&self.tree, derived.node(), plain)?
@@ -52,7 +52,7 @@ impl Overlay {
         self.look_up_rows(derived.node(), &Parent::Tree(dir), name)
     }
 
-    /// What is called so in `derived`, which stands for `dir`. Directories that datasets are in too are shown with what is
+    /// ViewNodeKind is called so in `derived`, which stands for `dir`. Directories that datasets are in too are shown with what is
     /// in both.
     pub(super) fn find_beside(
         &self,
@@ -80,15 +80,20 @@ impl Overlay {
         let kinds = (OWN + 1..).zip(self.derived_kinds(dir.of.node()));
         let _ = kinds.filter(|(at, _)| *at > cursor).all(|(cursor, name)| {
             let node = id_of(dir.id, name.as_bytes(), dir.of.node());
-            each(name.as_bytes(), Entry { node, face: Face::Data, kind: DIRECTORY, cursor })
+            each(name.as_bytes(), Entry { node, face: FileKind::Data, kind: DIRECTORY, cursor })
         });
     }
 
     /// In the `.views` of a directory.
-    pub(super) fn look_up_derived_kind(&self, views: &Arc<Node>, name: &[u8]) -> Option<(NodeId, Face)> {
+    pub(super) fn look_up_derived_kind(&self, views: &Arc<Node>, name: &[u8]) -> Option<(NodeId, FileKind)> {
         let kinds = self.derived_kinds(views.of.node());
         let kind = kinds.into_iter().find(|kind| kind.as_bytes() == name)?;
-        Some(self.remember(&Parent::View(views.clone()), name, views.of.clone(), What::Derived { kind }))
+        Some(self.remember(
+            &Parent::View(views.clone()),
+            name,
+            views.of.clone(),
+            ViewNodeKind::Derived { kind },
+        ))
     }
 
     /// In a directory of derived files: that of a container, or one that leads to containers.
@@ -97,25 +102,26 @@ impl Overlay {
         dir: &Arc<Node>,
         kind: &'static str,
         name: &[u8],
-    ) -> Result<Option<(NodeId, Face)>> {
+    ) -> Result<Option<(NodeId, FileKind)>> {
         let Some((found, _)) = Held::find(&self.tree, dir.of.node(), name)? else { return Ok(None) };
         if self.tree.is_container(found.node()) {
             let derived = self.derived(found.node(), kind)?;
-            return Ok(derived.map(|derived| (derived.into_node(), Face::Data)));
+            return Ok(derived.map(|derived| (derived.into_node(), FileKind::Data)));
         }
         let is_way = found.is_directory()?;
-        let what = What::Derived { kind };
+        let what = ViewNodeKind::Derived { kind };
         Ok(is_way.then(|| self.remember(&Parent::View(dir.clone()), name, found.into(), what)))
     }
 
     /// The directories that lead to containers, and the containers whose format has this.
     pub(super) fn list_in_derived(&self, dir: &Node, kind: &str, cursor: u64, each: Each<'_>) -> Result<()> {
         self.tree.list(dir.of.node(), cursor, &mut |name, entry| {
-            if !matches!(entry.kind, Kind::Directory { .. }) {
+            if !matches!(entry.kind, NodeKind::Directory { .. }) {
                 return true;
             }
             let found = Held::find(&self.tree, dir.of.node(), name);
-            let has_it = |(found, _): &(Held, Face)| self.tree.derived_kinds(found.node()).contains(&kind);
+            let has_it =
+                |(found, _): &(Held, FileKind)| self.tree.derived_kinds(found.node()).contains(&kind);
             let node = id_of(dir.id, name, entry.node);
             !found.is_ok_and(|found| found.as_ref().is_some_and(has_it))
                 || each(name, Entry { node, ..entry })

@@ -2,9 +2,9 @@
 
 use super::super::{Directory, View};
 use super::names::{Faces, shows};
-use super::nodes::{Node, What, id_of};
+use super::nodes::{Node, ViewNodeKind, id_of};
 use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
-use crate::tree::{Entry, Face, Held, Kind, NodeId};
+use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind};
 use crate::{Error, Result};
 
 pub type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
@@ -20,14 +20,14 @@ impl Overlay {
     /// In a directory of a view.
     pub(super) fn list_view(&self, node: &Node, cursor: u64, each: Each<'_>) -> Result<()> {
         match &node.what {
-            What::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
-            What::Directory { view } => self.list_faces(node, *view, cursor, each),
-            What::Derived { kind } => self.list_in_derived(node, kind, cursor, each),
-            What::Face { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
+            ViewNodeKind::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
+            ViewNodeKind::Directory { view } => self.list_faces(node, *view, cursor, each),
+            ViewNodeKind::Derived { kind } => self.list_in_derived(node, kind, cursor, each),
+            ViewNodeKind::Face { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
                 let node = id_of(node.id, name, node.of.node());
-                each(name, Entry { node, face: Face::Data, kind: Kind::File, cursor })
+                each(name, Entry { node, face: FileKind::Data, kind: NodeKind::File, cursor })
             }),
-            What::Inside { .. } | What::Rows { .. } => Err(Error::NotADirectory),
+            ViewNodeKind::Inside { .. } | ViewNodeKind::Rows { .. } => Err(Error::NotADirectory),
         }
     }
 
@@ -35,7 +35,7 @@ impl Overlay {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let node = id_of(dir.id, name, dir.of.node());
-            let entry = Entry { node, face: Face::Data, kind: DIRECTORY, cursor: at };
+            let entry = Entry { node, face: FileKind::Data, kind: DIRECTORY, cursor: at };
             if !each(name, entry) {
                 return Ok(());
             }
@@ -85,11 +85,11 @@ impl Overlay {
         let faces = faces_of(&self.tree, of, view, beside);
         self.list_tree(&faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
             Listed::Face(entry) => {
-                let kind = if view.makes_directories() { DIRECTORY } else { Kind::File };
+                let kind = if view.makes_directories() { DIRECTORY } else { NodeKind::File };
                 let node = id_of(dir.id, name, entry.node);
-                each(name, Entry { node, face: Face::Data, kind, cursor: entry.cursor + OWN })
+                each(name, Entry { node, face: FileKind::Data, kind, cursor: entry.cursor + OWN })
             }
-            Listed::Other(entry) if matches!(entry.kind, Kind::Directory { .. }) => {
+            Listed::Other(entry) if matches!(entry.kind, NodeKind::Directory { .. }) => {
                 let name = view.shown(name);
                 let node = id_of(dir.id, &name, entry.node);
                 each(&name, Entry { node, kind: DIRECTORY, cursor: entry.cursor + OWN, ..entry })
@@ -120,7 +120,7 @@ impl Overlay {
         self.tree.list(derived.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
             match faces.name_of_derived(name) {
                 // Two directories of one name are one.
-                Ok(other) if other != name && matches!(entry.kind, Kind::Directory { .. }) => true,
+                Ok(other) if other != name && matches!(entry.kind, NodeKind::Directory { .. }) => true,
                 Ok(name) => each(&name, Entry { cursor: entry.cursor + LAST, ..entry }),
                 Err(error) => {
                     failure = Some(error);
@@ -135,7 +135,7 @@ impl Overlay {
         if !list_beside(dir, dir, &faces.beside(&self.borrowed(dir))?, cursor, each) {
             return Ok(());
         }
-        let kind = if faces.view.makes_directories() { DIRECTORY } else { Kind::File };
+        let kind = if faces.view.makes_directories() { DIRECTORY } else { NodeKind::File };
         self.list_tree(faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
             Listed::Other(entry) => {
                 each(&faces.view.shown(name), Entry { cursor: entry.cursor + OWN, ..entry })
@@ -156,7 +156,7 @@ impl Overlay {
     ) -> Result<()> {
         let mut failure = None;
         self.tree.list(faces.dir, cursor, &mut |name, entry| {
-            let is_dataset = entry.kind == Kind::File && entry.face == Face::Data;
+            let is_dataset = entry.kind == NodeKind::File && entry.face == FileKind::Data;
             // What is damaged is not listed among faces; who asks for it by its name is told why.
             let is_shown = if is_dataset { shows(faces.view, &*self.tree, entry.node) } else { Ok(false) };
             match is_shown.and_then(|is_shown| is_shown.then(|| faces.name(name)).transpose()) {
@@ -176,6 +176,6 @@ impl Overlay {
 fn list_beside(dir: NodeId, of: NodeId, beside: &[&str], cursor: u64, each: Each<'_>) -> bool {
     (1..).zip(beside).filter(|(at, _)| *at > cursor).all(|(at, name)| {
         let node = id_of(dir, name.as_bytes(), of);
-        each(name.as_bytes(), Entry { node, face: Face::Data, kind: Kind::File, cursor: at })
+        each(name.as_bytes(), Entry { node, face: FileKind::Data, kind: NodeKind::File, cursor: at })
     })
 }

@@ -1,6 +1,6 @@
 //! A tree with `.views` in it: in its root and in the root of each container, found by name and not listed. Below are
 //! a directory for each kind of view, and in it the tree's directories again, with the faces that its datasets
-//! have. What the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
+//! have. ViewNodeKind the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
 //!
 //! With a view to show, the tree's own directories list its faces in place of the datasets that have them.
 //!
@@ -24,14 +24,15 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use self::names::{Faces, Found, find_other};
-use self::nodes::{Node, Nodes, Parent, What, is_view};
+use self::names::{Faces, Match, find_other};
+use self::nodes::{Node, Nodes, Parent, ViewNodeKind, is_view};
 use self::stores::Stores;
-use super::{Dataset, Directory, Face as Made, Folder, VIEWS, View};
+use super::{Dataset, Directory, Folder, Representation as Made, VIEWS, View};
 use crate::content::Content;
 use crate::source::Source;
 use crate::tree::{
-    Changed, Description, Entry, Face, Held, Kind, Lifetime, NodeId, ROOT, Size, Stat, Tree, removable,
+    Changed, Description, Entry, FileKind, Held, Lifetime, NodeId, NodeKind, ROOT, Size, Stat, Tree,
+    removable,
 };
 use crate::{Error, Result};
 
@@ -42,7 +43,7 @@ const KEPT: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 const OWN: u64 = 64;
 /// Those of the faces that only a container's format has come last (the tree's are below, see `mirror::Union`).
 const LAST: u64 = 1 << 62;
-const DIRECTORY: Kind = Kind::Directory { subdirectories: None };
+const DIRECTORY: NodeKind = NodeKind::Directory { subdirectories: None };
 
 pub struct Overlay {
     tree: Arc<dyn Tree>,
@@ -100,12 +101,18 @@ impl Overlay {
         Arc::new(Held::borrowed(&self.tree, dir))
     }
 
-    fn remember(&self, parent: &Parent, name: &[u8], of: Arc<Held>, what: What) -> (NodeId, Face) {
-        (self.nodes.remember(parent.clone(), name, of, what).id, Face::Data)
+    fn remember(
+        &self,
+        parent: &Parent,
+        name: &[u8],
+        of: Arc<Held>,
+        what: ViewNodeKind,
+    ) -> (NodeId, FileKind) {
+        (self.nodes.remember(parent.clone(), name, of, what).id, FileKind::Data)
     }
 
     /// In a directory of the tree.
-    fn look_up_in_tree(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn look_up_in_tree(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let parent = Parent::Tree(dir);
         if name == NAME && self.has_views(dir) && !self.tree.has_views_of_its_own(dir) {
             let own = Held::find(&self.tree, dir, name)?;
@@ -113,11 +120,11 @@ impl Overlay {
                 if !own.is_directory()? {
                     return Ok(Some((own.into_node(), face)));
                 }
-                let what = What::Views { own: Some(own) };
+                let what = ViewNodeKind::Views { own: Some(own) };
                 return Ok(Some(self.remember(&parent, name, self.borrowed(dir), what)));
             }
             let of = self.borrowed(dir);
-            return Ok(Some(self.remember(&parent, name, of, What::Views { own: None })));
+            return Ok(Some(self.remember(&parent, name, of, ViewNodeKind::Views { own: None })));
         }
         let Some(faces) = self.shown_in(dir) else {
             let found = self.tree.lookup(dir, name)?;
@@ -128,12 +135,12 @@ impl Overlay {
                 &parent,
                 name,
                 found,
-                What::Face { view: faces.view, part: None },
+                ViewNodeKind::Face { view: faces.view, part: None },
             )));
         }
         let of = self.borrowed(dir);
         if faces.beside(&of)?.iter().any(|own| own.as_bytes() == name) {
-            return Ok(Some(self.remember(&parent, name, of, What::Inside { view: faces.view })));
+            return Ok(Some(self.remember(&parent, name, of, ViewNodeKind::Inside { view: faces.view })));
         }
         if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
             return Ok(Some((found.into_node(), face)));
@@ -146,18 +153,20 @@ impl Overlay {
     }
 
     /// Parts and other faces of what the container has made of a dataset, and rows of its tables, beside those.
-    fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let parent = Parent::Tree(dir);
         match names::find_made(&self.tree, dir, self.views, name)? {
-            Some((view, found)) => Ok(self.found(&parent, name, found, |part| What::Face { view, part })),
+            Some((view, found)) => {
+                Ok(self.found(&parent, name, found, |part| ViewNodeKind::Face { view, part }))
+            }
             None => self.look_up_rows(dir, &parent, name),
         }
     }
 
     /// Rows of a table that the container has as a file in its own directory `own`: `records[2:5].csv`.
-    fn look_up_rows(&self, own: NodeId, parent: &Parent, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn look_up_rows(&self, own: NodeId, parent: &Parent, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let found = names::find_rows(&self.tree, own, name)?;
-        let what = |index: Option<_>| What::Rows { index: index.unwrap_or_default() };
+        let what = |index: Option<_>| ViewNodeKind::Rows { index: index.unwrap_or_default() };
         Ok(found.and_then(|found| self.found(parent, name, found, what)))
     }
 
@@ -166,8 +175,8 @@ impl Overlay {
         faces: &Faces<'_>,
         parent: &Parent,
         name: &[u8],
-    ) -> Result<Option<(NodeId, Face)>> {
-        let what = |part| What::Face { view: faces.view, part };
+    ) -> Result<Option<(NodeId, FileKind)>> {
+        let what = |part| ViewNodeKind::Face { view: faces.view, part };
         Ok(faces.find_part(name)?.and_then(|found| self.found(parent, name, found, what)))
     }
 
@@ -176,12 +185,12 @@ impl Overlay {
         &self,
         parent: &Parent,
         name: &[u8],
-        found: Found,
-        what: impl Fn(Option<Box<str>>) -> What,
-    ) -> Option<(NodeId, Face)> {
+        found: Match,
+        what: impl Fn(Option<Box<str>>) -> ViewNodeKind,
+    ) -> Option<(NodeId, FileKind)> {
         match found {
-            Found::There(found, index) => Some(self.remember(parent, name, found, what(index))),
-            Found::Wrong(error) => {
+            Match::There(found, index) => Some(self.remember(parent, name, found, what(index))),
+            Match::Wrong(error) => {
                 self.tell(&error);
                 None
             }
@@ -199,11 +208,11 @@ impl Overlay {
     }
 
     /// In a directory of a view.
-    fn look_up_in_view(&self, dir: &Arc<Node>, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn look_up_in_view(&self, dir: &Arc<Node>, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let parent = Parent::View(dir.clone());
         let of = &dir.of;
         match &dir.what {
-            What::Views { own } => {
+            ViewNodeKind::Views { own } => {
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
                 if let Some(own) = own
                     && let Some((found, face)) = Held::find(&self.tree, own.node(), name)?
@@ -212,26 +221,31 @@ impl Overlay {
                     return Ok(Some((found.into_node(), face)));
                 }
                 let Some(view) = view else { return Ok(self.look_up_derived_kind(dir, name)) };
-                Ok(Some(self.remember(&parent, name, of.clone(), What::Directory { view: *view })))
+                Ok(Some(self.remember(&parent, name, of.clone(), ViewNodeKind::Directory { view: *view })))
             }
-            What::Derived { kind } => self.look_up_in_derived(dir, kind, name),
-            What::Directory { view } => {
+            ViewNodeKind::Derived { kind } => self.look_up_in_derived(dir, kind, name),
+            ViewNodeKind::Directory { view } => {
                 let derived = self.derived(of.node(), view.kind())?;
                 if let Some(found) = self.find_beside(derived.as_ref(), of.node(), *view, name)? {
-                    return Ok(Some((found.into_node(), Face::Data)));
+                    return Ok(Some((found.into_node(), FileKind::Data)));
                 }
                 let beside = view.beside(&Directory::new(of.clone()));
                 if beside.iter().any(|own| own.as_bytes() == name) {
-                    return Ok(Some(self.remember(&parent, name, of.clone(), What::Inside { view: *view })));
+                    return Ok(Some(self.remember(
+                        &parent,
+                        name,
+                        of.clone(),
+                        ViewNodeKind::Inside { view: *view },
+                    )));
                 }
                 if let Some((found, _)) = find_other(&self.tree, of.node(), *view, name)?
                     && found.is_directory()?
                 {
-                    let what = What::Directory { view: *view };
+                    let what = ViewNodeKind::Directory { view: *view };
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
                 let faces = faces_of(&self.tree, of.node(), *view, beside);
-                let what = What::Face { view: *view, part: None };
+                let what = ViewNodeKind::Face { view: *view, part: None };
                 if let Some(found) = faces.find(name)? {
                     return Ok(Some(self.remember(&parent, name, found, what)));
                 }
@@ -240,12 +254,12 @@ impl Overlay {
                     (found, _) => Ok(found),
                 }
             }
-            What::Face { view, .. } => {
+            ViewNodeKind::Face { view, .. } => {
                 let found = self.folder(dir)?.find(name)?;
-                let what = What::Inside { view: *view };
+                let what = ViewNodeKind::Inside { view: *view };
                 Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
             }
-            What::Inside { .. } | What::Rows { .. } => Err(Error::NotADirectory),
+            ViewNodeKind::Inside { .. } | ViewNodeKind::Rows { .. } => Err(Error::NotADirectory),
         }
     }
 
@@ -255,24 +269,29 @@ impl Overlay {
             return Ok(made);
         }
         let made = match (&node.what, &node.parent) {
-            (What::Views { .. } | What::Directory { .. } | What::Derived { .. }, _) => {
+            (
+                ViewNodeKind::Views { .. } | ViewNodeKind::Directory { .. } | ViewNodeKind::Derived { .. },
+                _,
+            ) => {
                 return Err(Error::IsADirectory);
             }
-            (What::Face { view, .. }, _) => {
+            (ViewNodeKind::Face { view, .. }, _) => {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
                 dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
             }
-            (What::Rows { index }, _) => {
+            (ViewNodeKind::Rows { index }, _) => {
                 let rows = self.tree.rows(node.of.node(), index)?;
                 Made::File(rows.ok_or(Error::NotFound)?)
             }
-            (What::Inside { .. }, Parent::View(face)) if matches!(face.what, What::Face { .. }) => {
+            (ViewNodeKind::Inside { .. }, Parent::View(face))
+                if matches!(face.what, ViewNodeKind::Face { .. }) =>
+            {
                 match self.made(face)? {
                     Made::Directory(folder) => Made::File(folder.find(&node.name)?.ok_or(Error::NotFound)?),
                     Made::File(_) => return Err(Error::NotFound),
                 }
             }
-            (What::Inside { view }, _) => {
+            (ViewNodeKind::Inside { view }, _) => {
                 self.told_all(node, *view);
                 let directory = Directory::new(node.of.clone());
                 let store = view.store().ok_or(Error::NotFound)?;
@@ -329,7 +348,7 @@ impl Overlay {
 
     /// Of a node of a view: like what it is a face of.
     fn stat_of(&self, node: &Node) -> Result<Stat> {
-        let of = self.tree.stat(node.of.node(), Face::Data)?;
+        let of = self.tree.stat(node.of.node(), FileKind::Data)?;
         let size = match node.what.is_directory() {
             true => Size::NOTHING,
             false => {
@@ -337,7 +356,7 @@ impl Overlay {
                 Size { len, stored: of.size.stored.min(len.unwrap_or(u64::MAX)) }
             }
         };
-        let kind = if node.what.is_directory() { DIRECTORY } else { Kind::File };
+        let kind = if node.what.is_directory() { DIRECTORY } else { NodeKind::File };
         let stat = Stat::of(kind, size);
         // Files of a directory are as readable as that, directories of a file as open as that is readable.
         let permissions = of.permissions | (of.permissions & 0o444) >> 2;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::{Dataset, Directory, View};
 use crate::array::indexed;
-use crate::tree::{Description, Face, Held, NodeId, Tree};
+use crate::tree::{Description, FileKind, Held, NodeId, Tree};
 use crate::{Error, Result};
 
 /// What the files are called that a container makes.
@@ -23,7 +23,7 @@ pub struct Faces<'a> {
 }
 
 /// What a name means that may be that of a face or of a part of one: the dataset, and the index.
-pub enum Found {
+pub enum Match {
     There(Arc<Held>, Option<Box<str>>),
     /// The dataset has no such part, or one of them no such face.
     Wrong(Error),
@@ -59,7 +59,7 @@ impl Faces<'_> {
     }
 
     /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`. Or why what is called so is none.
-    pub fn find_part(&self, name: &[u8]) -> Result<Option<Found>> {
+    pub fn find_part(&self, name: &[u8]) -> Result<Option<Match>> {
         if self.view.makes_directories() {
             return Ok(None);
         }
@@ -99,7 +99,9 @@ impl Faces<'_> {
 
     /// The dataset of this file name. One of which nothing is known is an error.
     fn known(&self, file_name: &[u8]) -> Result<Option<(Arc<Held>, Dataset)>> {
-        let Some((held, Face::Data)) = Held::find(self.tree, self.dir, file_name)? else { return Ok(None) };
+        let Some((held, FileKind::Data)) = Held::find(self.tree, self.dir, file_name)? else {
+            return Ok(None);
+        };
         if held.is_directory()? {
             return Ok(None);
         }
@@ -122,27 +124,27 @@ impl Faces<'_> {
             return held.is_directory();
         }
         // A dataset that has a face is shown by that.
-        let shown_by_face = face == Face::Data && shows(self.view, &**self.tree, held.node())?;
+        let shown_by_face = face == FileKind::Data && shows(self.view, &**self.tree, held.node())?;
         Ok(!shown_by_face)
     }
 }
 
 /// The face of a dataset or of a part of it, or why there is none.
-fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str>) -> Found {
+fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str>) -> Match {
     let lacks = |what: &str, about: &Description| {
         let problem = view.refuses(about).map_or_else(String::new, |problem| format!(": {problem}"));
         format!("{what} has no face as {}{problem}", view.kind())
     };
     let problem = match index {
-        None if view.shows(dataset.about()) => return Found::There(held, None),
+        None if view.shows(dataset.about()) => return Match::There(held, None),
         None => lacks("it", dataset.about()),
         Some(index) => match dataset.part(index) {
-            Ok(part) if view.shows(part.about()) => return Found::There(held, Some(index.into())),
+            Ok(part) if view.shows(part.about()) => return Match::There(held, Some(index.into())),
             Ok(part) => format!("[{index}]: {}", lacks("such a part", part.about())),
             Err(problem) => format!("[{index}]: {problem}"),
         },
     };
-    Found::Wrong(dataset.wrong(&problem))
+    Match::Wrong(dataset.wrong(&problem))
 }
 
 /// What is called so beside a `.npy` file that a container has below its own `.views`: another face of its array, or one of
@@ -152,14 +154,14 @@ pub fn find_made(
     dir: NodeId,
     views: &[&'static dyn View],
     name: &[u8],
-) -> Result<Option<(&'static dyn View, Found)>> {
+) -> Result<Option<(&'static dyn View, Match)>> {
     for view in views.iter().filter(|view| !view.makes_directories() && !view.extension().is_empty()) {
         let Some(stem) = name.strip_suffix(view.extension().as_bytes()) else { continue };
         let whole = (stem, None);
         for (file_name, index) in
             [Some(whole), indexed(stem).map(|(name, index)| (name, Some(index)))].into_iter().flatten()
         {
-            let Some((held, Face::Data)) = Held::find(tree, dir, &[file_name, MADE].concat())? else {
+            let Some((held, FileKind::Data)) = Held::find(tree, dir, &[file_name, MADE].concat())? else {
                 continue;
             };
             let held = Arc::new(held);
@@ -172,16 +174,16 @@ pub fn find_made(
 }
 
 /// Rows of a table that a container has as a file in a directory of its own: `NAME[INDEX].EXT` where there is `NAME.EXT`.
-pub fn find_rows(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<Found>> {
+pub fn find_rows(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<Match>> {
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return Ok(None) };
     let (stem, extension) = name.split_at(dot);
     let Some((table, index)) = indexed(stem) else { return Ok(None) };
-    let Some((held, Face::Data)) = Held::find(tree, dir, &[table, extension].concat())? else {
+    let Some((held, FileKind::Data)) = Held::find(tree, dir, &[table, extension].concat())? else {
         return Ok(None);
     };
     match tree.rows(held.node(), index) {
-        Ok(rows) => Ok(rows.map(|_| Found::There(Arc::new(held), Some(index.into())))),
-        Err(error @ Error::Usage(_)) => Ok(Some(Found::Wrong(error))),
+        Ok(rows) => Ok(rows.map(|_| Match::There(Arc::new(held), Some(index.into())))),
+        Err(error @ Error::Usage(_)) => Ok(Some(Match::Wrong(error))),
         Err(error) => Err(error),
     }
 }
@@ -192,7 +194,7 @@ pub fn find_other(
     dir: NodeId,
     view: &dyn View,
     name: &[u8],
-) -> Result<Option<(Held, Face)>> {
+) -> Result<Option<(Held, FileKind)>> {
     let meant = view.meant(name);
     if *view.shown(&meant) == *name { Held::find(tree, dir, &meant) } else { Ok(None) }
 }

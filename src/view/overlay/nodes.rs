@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use super::super::{Face as Made, View};
+use super::super::{Representation as Made, View};
 use crate::tree::{Held, NodeId};
 
-/// What all numbers of views begin with, and no others (see `mirror::Union`).
+/// ViewNodeKind all numbers of views begin with, and no others (see `mirror::Union`).
 const FIRST: NodeId = 254 << BITS;
 const BITS: u32 = 55;
 /// Bytes of a path that the kernel takes.
@@ -21,7 +21,7 @@ pub fn is_view(id: NodeId) -> bool {
 }
 
 /// What a node of a view is.
-pub enum What {
+pub enum ViewNodeKind {
     /// `.views`, and the directory of that name that the tree itself has.
     Views { own: Option<Held> },
     /// A directory of datasets.
@@ -36,12 +36,14 @@ pub enum What {
     Inside { view: &'static dyn View },
 }
 
-impl What {
+impl ViewNodeKind {
     pub fn is_directory(&self) -> bool {
         match self {
-            What::Views { .. } | What::Directory { .. } | What::Derived { .. } => true,
-            What::Face { view, .. } => view.makes_directories(),
-            What::Inside { .. } | What::Rows { .. } => false,
+            ViewNodeKind::Views { .. } | ViewNodeKind::Directory { .. } | ViewNodeKind::Derived { .. } => {
+                true
+            }
+            ViewNodeKind::Face { view, .. } => view.makes_directories(),
+            ViewNodeKind::Inside { .. } | ViewNodeKind::Rows { .. } => false,
         }
     }
 }
@@ -67,7 +69,7 @@ pub struct Node {
     pub id: NodeId,
     pub parent: Parent,
     pub name: Box<[u8]>,
-    pub what: What,
+    pub what: ViewNodeKind,
     /// The dataset or directory that it is a face of.
     pub of: Arc<Held>,
     open: Mutex<Open>,
@@ -109,7 +111,7 @@ impl Nodes {
     }
 
     /// The node of what was found, once more remembered.
-    pub fn remember(&self, parent: Parent, name: &[u8], of: Arc<Held>, what: What) -> Arc<Node> {
+    pub fn remember(&self, parent: Parent, name: &[u8], of: Arc<Held>, what: ViewNodeKind) -> Arc<Node> {
         let mut id = id_of(parent.id(), name, of.node());
         let mut nodes = self.by_id.write();
         // Two nodes of one number are as good as impossible, and then the second takes the next one.

@@ -10,8 +10,8 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::Overlay;
-use super::nodes::{MAX_LEN, Node, What, is_view};
-use crate::tree::{Face, Kind, NodeId, ROOT, Tree};
+use super::nodes::{MAX_LEN, Node, ViewNodeKind, is_view};
+use crate::tree::{FileKind, NodeId, NodeKind, ROOT, Tree};
 use crate::view::directory::Child;
 use crate::view::{Directory, View};
 use crate::{Error, Result};
@@ -162,8 +162,8 @@ impl Overlay {
         dir: NodeId,
         node: Option<&Node>,
         name: &[u8],
-        found: Result<Option<(NodeId, Face)>>,
-    ) -> Result<Option<(NodeId, Face)>> {
+        found: Result<Option<(NodeId, FileKind)>>,
+    ) -> Result<Option<(NodeId, FileKind)>> {
         match &found {
             Ok(None) => self.missing(dir, node, name, false)?,
             Err(Error::NotFound | Error::NotADirectory) => self.missing(dir, node, name, true)?,
@@ -185,12 +185,12 @@ impl Overlay {
         node: Option<&Node>,
         name: &[u8],
         id: NodeId,
-        kind: Kind,
+        kind: NodeKind,
     ) -> Result<()> {
-        if node.is_some_and(|node| matches!(node.what, What::Face { .. })) {
+        if node.is_some_and(|node| matches!(node.what, ViewNodeKind::Face { .. })) {
             return Ok(());
         }
-        let is_directory = matches!(kind, Kind::Directory { .. });
+        let is_directory = matches!(kind, NodeKind::Directory { .. });
         let Some(path) = self.stores.path(dir, name) else { return Ok(()) };
         if is_directory {
             self.stores.entered(id, &path);
@@ -205,7 +205,8 @@ impl Overlay {
             return Err(self.gone(&path, REPLACED));
         }
         if is_directory {
-            let is_array = self.nodes.get(id).is_some_and(|node| matches!(node.what, What::Face { .. }));
+            let is_array =
+                self.nodes.get(id).is_some_and(|node| matches!(node.what, ViewNodeKind::Face { .. }));
             self.stores.know(&path, is_array);
         }
         Ok(())
@@ -244,8 +245,14 @@ impl Overlay {
     fn view_in(&self, node: Option<&Node>) -> Option<&'static dyn View> {
         match node.map(|node| &node.what) {
             None => self.shown,
-            Some(What::Views { .. } | What::Derived { .. } | What::Rows { .. }) => None,
-            Some(What::Directory { view } | What::Face { view, .. } | What::Inside { view }) => Some(*view),
+            Some(ViewNodeKind::Views { .. } | ViewNodeKind::Derived { .. } | ViewNodeKind::Rows { .. }) => {
+                None
+            }
+            Some(
+                ViewNodeKind::Directory { view }
+                | ViewNodeKind::Face { view, .. }
+                | ViewNodeKind::Inside { view },
+            ) => Some(*view),
         }
     }
 
@@ -259,7 +266,7 @@ impl Overlay {
     }
 
     fn why_gone(&self, id: NodeId) -> Option<Error> {
-        if matches!(self.tree.stat(ROOT, Face::Data), Err(Error::NotFound)) {
+        if matches!(self.tree.stat(ROOT, FileKind::Data), Err(Error::NotFound)) {
             return Some(self.gone(b"/", ROOT_GONE));
         }
         if !self.can_change || self.stores.is_empty() {
@@ -276,7 +283,7 @@ impl Overlay {
     /// There is nothing of that name; `is_gone` if the directory itself is not there any more.
     fn missing(&self, dir: NodeId, node: Option<&Node>, name: &[u8], is_gone: bool) -> Result<()> {
         let store = self.view_in(node).and_then(|view| view.store());
-        if let Some(node) = node.filter(|node| matches!(node.what, What::Face { .. })) {
+        if let Some(node) = node.filter(|node| matches!(node.what, ViewNodeKind::Face { .. })) {
             return match store.is_some_and(|store| store.is_piece(name)) {
                 true => Err(self.gone(&node.name, NO_PIECE)),
                 false => Ok(()),
@@ -303,7 +310,7 @@ impl Overlay {
             false => return self.shown.filter(|view| view.makes_directories()).map(|_| id),
         };
         match &node.what {
-            What::Directory { view } if view.makes_directories() => Some(node.of.node()),
+            ViewNodeKind::Directory { view } if view.makes_directories() => Some(node.of.node()),
             _ => None,
         }
     }
@@ -313,7 +320,9 @@ impl Overlay {
         match (answer, &node.what) {
             (
                 Err(Error::NotFound),
-                What::Face { view, .. } | What::Inside { view } | What::Directory { view },
+                ViewNodeKind::Face { view, .. }
+                | ViewNodeKind::Inside { view }
+                | ViewNodeKind::Directory { view },
             ) if view.makes_directories() => Err(self.gone(&node.name, GONE)),
             (answer, _) => answer,
         }

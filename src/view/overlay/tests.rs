@@ -162,7 +162,7 @@ fn go(tree: &Overlay, path: &str) -> Result<Option<NodeId>> {
 }
 
 fn bytes(tree: &Overlay, path: &str) -> Vec<u8> {
-    let content = tree.content(go(tree, path).unwrap().unwrap(), Face::Data).unwrap();
+    let content = tree.content(go(tree, path).unwrap().unwrap(), FileKind::Data).unwrap();
     content.read(0, 9999).unwrap().to_vec()
 }
 
@@ -176,11 +176,11 @@ fn listed(tree: &Overlay, path: &str) -> Vec<String> {
     })
     .unwrap();
     let mut all = Vec::new();
-    for (name, entry) in entries.into_iter().filter(|(_, entry)| entry.face == Face::Data) {
+    for (name, entry) in entries.into_iter().filter(|(_, entry)| entry.face == FileKind::Data) {
         assert_eq!(tree.lookup(dir, name.as_bytes()).unwrap(), Some((entry.node, entry.face)), "{name}");
         assert_eq!((tree.kind(entry.node).unwrap(), tree.parent(entry.node)), (entry.kind, dir), "{name}");
         let inner = if path.is_empty() { name } else { format!("{path}/{name}") };
-        if entry.kind != Kind::File {
+        if entry.kind != NodeKind::File {
             all.extend(listed(tree, &inner));
         }
         all.push(inner);
@@ -291,9 +291,9 @@ fn nodes_live_until_they_are_forgotten() {
     let node = go(&tree, ".views/npy/a.npy").unwrap().unwrap();
     assert_eq!(go(&tree, ".views/npy/a.npy").unwrap(), Some(node));
     tree.forget(node, 1);
-    assert!(tree.content(node, Face::Data).is_ok());
+    assert!(tree.content(node, FileKind::Data).is_ok());
     tree.forget(node, 1);
-    assert!(matches!(tree.content(node, Face::Data), Err(Error::NotFound)));
+    assert!(matches!(tree.content(node, FileKind::Data), Err(Error::NotFound)));
     // Its directories are still remembered, and its number is the same again.
     assert_eq!(go(&tree, ".views/npy/a.npy").unwrap(), Some(node));
 }
@@ -321,7 +321,7 @@ fn what_is_open_is_made_once() {
         COUNT.load(Ordering::Relaxed) - before
     };
     let read = |number| {
-        let content = tree.content(at(number), Face::Data).unwrap();
+        let content = tree.content(at(number), FileKind::Data).unwrap();
         assert_eq!(content.read(0, 9).unwrap().to_vec(), (number as u32).to_le_bytes());
     };
     let others = || (100..200).for_each(read);
@@ -331,7 +331,7 @@ fn what_is_open_is_made_once() {
     assert_eq!(made_by(&others), 100);
     tree.release(at(0));
     assert_eq!(made_by(&|| read(0)), 0, "it is open");
-    assert!(tree.content_at_once(at(0), Face::Data).unwrap().is_some() && tree.is_ready(at(0)));
+    assert!(tree.content_at_once(at(0), FileKind::Data).unwrap().is_some() && tree.is_ready(at(0)));
     tree.release(at(0));
     assert_eq!(made_by(&|| read(0)), 0, "it was open lately");
     assert_eq!(made_by(&others), 100, "each is kept until 64 others are");

@@ -2,12 +2,12 @@
 
 use super::nodes::Parent;
 use super::*;
-use crate::tree::{Found as Listed, Inner};
+use crate::tree::{FoundNode as Listed, Inner};
 
 impl Overlay {
     /// The dataset, or the part of one, that a node is the face of.
     pub(super) fn dataset(&self, node: &Node) -> Result<Option<Dataset>> {
-        let What::Face { part, .. } = &node.what else { return Ok(None) };
+        let ViewNodeKind::Face { part, .. } = &node.what else { return Ok(None) };
         let dataset = match Dataset::of(&node.of)? {
             None => Dataset::made(&node.of)?.ok_or(Error::NotFound)?,
             Some(dataset) => dataset,
@@ -19,14 +19,14 @@ impl Overlay {
     }
 
     fn is_directory(&self, id: NodeId) -> bool {
-        matches!(self.tree.kind(id), Ok(Kind::Directory { .. }))
+        matches!(self.tree.kind(id), Ok(NodeKind::Directory { .. }))
     }
 
     /// The dataset whose container has to stay open while this is read.
     fn held_for(&self, node: &Node) -> Option<NodeId> {
         match (&node.what, &node.parent) {
-            (What::Face { .. } | What::Rows { .. }, _) => Some(node.of.node()),
-            (What::Inside { .. }, Parent::View(parent)) => self.held_for(parent),
+            (ViewNodeKind::Face { .. } | ViewNodeKind::Rows { .. }, _) => Some(node.of.node()),
+            (ViewNodeKind::Inside { .. }, Parent::View(parent)) => self.held_for(parent),
             _ => None,
         }
     }
@@ -37,10 +37,10 @@ impl Tree for Overlay {
         Ok(self.node(id)?.is_none().then(|| (self.tree.clone(), id)))
     }
 
-    fn kind(&self, id: NodeId) -> Result<Kind> {
+    fn kind(&self, id: NodeId) -> Result<NodeKind> {
         match self.node(id)? {
             Some(node) if node.what.is_directory() => Ok(DIRECTORY),
-            Some(_) => Ok(Kind::File),
+            Some(_) => Ok(NodeKind::File),
             None => self.of_node(id, self.tree.kind(id)),
         }
     }
@@ -53,7 +53,7 @@ impl Tree for Overlay {
         }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let node = self.node(dir)?;
         let found = match &node {
             Some(node) => self.look_up_in_view(node, name),
@@ -90,7 +90,7 @@ impl Tree for Overlay {
         Ok(Some((node, face, stat)))
     }
 
-    fn stat(&self, id: NodeId, face: Face) -> Result<Stat> {
+    fn stat(&self, id: NodeId, face: FileKind) -> Result<Stat> {
         let stat = match self.node(id)? {
             Some(node) => self.of_store(&node, self.stat_of(&node)),
             None => self.tree.stat(id, face),
@@ -98,14 +98,14 @@ impl Tree for Overlay {
         self.of_node(id, stat)
     }
 
-    fn content(&self, id: NodeId, face: Face) -> Result<Content> {
+    fn content(&self, id: NodeId, face: FileKind) -> Result<Content> {
         match self.node(id)? {
             Some(node) => self.of_store(&node, self.content_of(&node)),
             None => self.tree.content(id, face),
         }
     }
 
-    fn content_at_once(&self, id: NodeId, face: Face) -> Result<Option<Content>> {
+    fn content_at_once(&self, id: NodeId, face: FileKind) -> Result<Option<Content>> {
         let Some(node) = self.node(id)? else { return self.tree.content_at_once(id, face) };
         match self.kept(&node) {
             Some(Made::File(content)) => Ok(Some(content)),
@@ -232,7 +232,8 @@ impl Tree for Overlay {
         let nodes = self.nodes.clone();
         self.tree.watch(Arc::new(move |dir, name| {
             let of_it = |node: &Node| {
-                matches!(node.what, What::Directory { .. } | What::Derived { .. }) && node.of.node() == dir
+                matches!(node.what, ViewNodeKind::Directory { .. } | ViewNodeKind::Derived { .. })
+                    && node.of.node() == dir
             };
             for node in nodes.filter(of_it) {
                 changed(node.id, name.clone());

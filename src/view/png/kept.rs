@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use lru::LruCache;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::plan::{Plan, What};
+use super::plan::{Picture, Plan};
 use super::signal::Signal;
 use super::{encode, image};
 use crate::array::Array;
@@ -60,8 +60,8 @@ impl Rendered {
     fn pixels(&self) -> Result<Vec<u8>> {
         let Rendered { array, elements, plan, .. } = self;
         match &plan.what {
-            What::Image(slab) => image::pixels(array, elements, slab, plan),
-            What::Signal { lead, channels, samples, layout } => {
+            Picture::Image(slab) => image::pixels(array, elements, slab, plan),
+            Picture::Signal { lead, channels, samples, layout } => {
                 let (channels, samples, layout) = (*channels, *samples, *layout);
                 Signal { array, elements, lead, channels, samples, layout }.pixels(plan)
             }

@@ -21,7 +21,7 @@ mod tests;
 
 use self::kept::Rendered;
 use self::plan::Plan;
-use super::{Dataset, Face, View};
+use super::{Dataset, Representation, View};
 use crate::Result;
 use crate::content::Content;
 use crate::tree::Description;
@@ -45,11 +45,11 @@ impl View for Png {
         about.array.as_ref().is_some_and(|array| Plan::of(array).is_some())
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
         let array = dataset.about().array.as_ref();
         let plan = array.and_then(|array| Some((array, Plan::of(array)?)));
         let (array, plan) = plan.ok_or(crate::Error::NotFound)?;
-        Ok(Face::File(match dataset.elements(array)? {
+        Ok(Representation::File(match dataset.elements(array)? {
             broken @ Content::Broken { .. } => broken,
             elements => Rendered::content(array.clone(), elements, plan),
         }))

@@ -17,10 +17,10 @@ pub struct Plan {
     pub height: u32,
     /// Bytes of a pixel.
     pub channels: u32,
-    pub what: What,
+    pub what: Picture,
 }
 
-pub enum What {
+pub enum Picture {
     /// The part of the array that is the picture; its last axis is the colours if there are any.
     Image(Slab),
     /// For each channel a strip. `lead` is what is before the last axes.
@@ -46,13 +46,16 @@ impl Plan {
             return None;
         }
         match *shape {
-            [] => {
-                Some(Plan { width: 1, height: 1, channels: 1, what: What::Image(Slab { axes: Vec::new() }) })
-            }
+            [] => Some(Plan {
+                width: 1,
+                height: 1,
+                channels: 1,
+                what: Picture::Image(Slab { axes: Vec::new() }),
+            }),
             [samples] => Some(signal(Vec::new(), 1, samples, Layout::Only)),
             [.., height, width, colours] if array.dtype.element == BYTE && matches!(colours, 3 | 4) => {
                 let mut plan = image(middle(shape, 3), height, width);
-                if let What::Image(slab) = &mut plan.what {
+                if let Picture::Image(slab) = &mut plan.what {
                     slab.axes.push(whole(colours, 1));
                 }
                 Some(Plan { channels: colours as u32, ..plan })
@@ -95,11 +98,11 @@ fn image(mut axes: Vec<Span>, height: u64, width: u64) -> Plan {
     let (rows, columns) = (whole(height, step(height)), whole(width, step(width)));
     let (height, width) = (rows.count as u32, columns.count as u32);
     axes.extend([rows, columns]);
-    Plan { width, height, channels: 1, what: What::Image(Slab { axes }) }
+    Plan { width, height, channels: 1, what: Picture::Image(Slab { axes }) }
 }
 
 fn signal(lead: Vec<Span>, channels: u64, samples: u64, layout: Layout) -> Plan {
     let strip = (MAX_PIXELS / channels).min(STRIP);
     let (width, height) = (MAX_PIXELS as u32, (channels * strip) as u32);
-    Plan { width, height, channels: 1, what: What::Signal { lead, channels, samples, layout } }
+    Plan { width, height, channels: 1, what: Picture::Signal { lead, channels, samples, layout } }
 }

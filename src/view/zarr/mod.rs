@@ -16,7 +16,7 @@ mod store;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Dataset, Directory, Face, View};
+use super::{Dataset, Directory, Representation, View};
 use crate::content::Content;
 use crate::tree::Description;
 use crate::{Error, Result};
@@ -65,8 +65,8 @@ impl View for Zarr {
         about.array.as_ref().is_some_and(description::can_hold)
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Face> {
-        Ok(Face::Directory(Arc::new(Store::with_random_access(dataset)?)))
+    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+        Ok(Representation::Directory(Arc::new(Store::with_random_access(dataset)?)))
     }
 
     fn store(&self) -> Option<&dyn super::Store> {

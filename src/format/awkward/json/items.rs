@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::super::read::array::{Array, BLOCK};
 use super::super::read::check;
-use super::super::read::graph::{Column, Edge, Ix, Kind, Lists, Scalar};
+use super::super::read::graph::{ArrayKind, Column, Edge, Ix, Lists, Scalar};
 use super::Json;
 use crate::array::json::float;
 use crate::{Error, Result};
@@ -102,7 +102,7 @@ impl<'a> Values<'a> {
         }
         let array = self.array;
         let node = array.sound(ix)?;
-        use Kind::{Flat, Jagged, Record, Strings, Table};
+        use ArrayKind::{Flat, Jagged, Record, Strings, Table};
         if !matches!(node.kind, Flat(_) | Jagged { .. } | Strings { .. } | Table { .. } | Record { .. }) {
             self.work += STEP;
         }
@@ -113,18 +113,18 @@ impl<'a> Values<'a> {
             return Err(self.refused(ix, problem));
         }
         match &node.kind {
-            Kind::Flat(flat) => {
+            ArrayKind::Flat(flat) => {
                 let size = flat.of.size();
                 out.room(size / MAX_EXPANSION)?;
                 let bytes = self.bytes(ix, k * size, size)?;
                 typed(&flat.of, &bytes, out)
             }
-            Kind::Jagged { lists, content } => self.nested(k, lists, out, &mut |values, list, out| {
+            ArrayKind::Jagged { lists, content } => self.nested(k, lists, out, &mut |values, list, out| {
                 let (start, stop) = values.list(ix, lists, list)?;
                 values.check_end(ix, list, start, stop, content.to)?;
                 sequence(start..stop, out, &mut |at, out| values.write(content.to, at, out, depth + 1))
             }),
-            Kind::Strings { lists, content, encoding } => {
+            ArrayKind::Strings { lists, content, encoding } => {
                 self.nested(k, lists, out, &mut |values, list, out| {
                     let (start, stop) = values.list(ix, lists, list)?;
                     values.check_end(ix, list, start, stop, content.to)?;
@@ -133,8 +133,10 @@ impl<'a> Values<'a> {
                     string(&bytes, encoding, out)
                 })
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => self.row(columns, k, out, depth),
-            Kind::View { rows, table } => {
+            ArrayKind::Table { columns } | ArrayKind::Record { columns, .. } => {
+                self.row(columns, k, out, depth)
+            }
+            ArrayKind::View { rows, table } => {
                 let block = kept(&mut self.ints, &mut self.work, (ix, k / BLOCK), || {
                     Ok(array.rows(ix, rows, k / BLOCK)?.into())
                 })?;
@@ -143,16 +145,16 @@ impl<'a> Values<'a> {
                 let row = self.place(ix, "row", k, row, have, true)?;
                 self.write(table.to, row, out, depth + 1)
             }
-            Kind::Masked { mask, content, masked_when } => {
+            ArrayKind::Masked { mask, content, masked_when } => {
                 let is_masked = (self.bytes(mask.to, k, 1)?.first() != Some(&0)) == *masked_when;
                 self.unless(is_masked, content, k, out, depth)
             }
-            Kind::BitMasked { mask, content, masked_when, is_lsb } => {
+            ArrayKind::BitMasked { mask, content, masked_when, is_lsb } => {
                 let byte = self.bytes(mask.to, k / 8, 1)?.first().copied().unwrap_or(0);
                 let bit = if *is_lsb { byte >> (k % 8) } else { byte >> (7 - k % 8) };
                 self.unless((bit & 1 == 1) == *masked_when, content, k, out, depth)
             }
-            Kind::IndexedMasked { mask, content, masked_when } => {
+            ArrayKind::IndexedMasked { mask, content, masked_when } => {
                 let at = self.number(mask.to, k)?;
                 if at == *masked_when {
                     out.null();
@@ -162,7 +164,7 @@ impl<'a> Values<'a> {
                 let at = self.place(ix, "index", k, at, have, false)?;
                 self.write(content.to, at, out, depth + 1)
             }
-            Kind::Union { tags, index, contents } => {
+            ArrayKind::Union { tags, index, contents } => {
                 let make = || Ok(array.members(ix, *tags, *index, contents.len(), k / BLOCK)?.into());
                 let block = kept(&mut self.members, &mut self.work, (ix, k / BLOCK), make)?;
                 let (content, at) = block.get((k % BLOCK) as usize).copied().unwrap_or((0, -1));
@@ -171,27 +173,29 @@ impl<'a> Values<'a> {
                 let at = self.place(ix, "index", k, at, have, false)?;
                 self.write(content.to, at, out, depth + 1)
             }
-            Kind::Chunked { chunks, .. } => {
+            ArrayKind::Chunked { chunks, .. } => {
                 let ends = array.chunk_ends(ix, chunks)?;
                 let number = ends.partition_point(|end| *end <= k);
                 let start = number.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
                 let (edge, _) = chunks.get(number).ok_or(Error::NotFound)?;
                 self.write(edge.to, k - start, out, depth + 1)
             }
-            Kind::Indexed { index, content } => {
+            ArrayKind::Indexed { index, content } => {
                 let at = self.number(index.to, k)?;
                 let have = array.node(content.to)?.len;
                 let at = self.place(ix, "index", k, at, have, false)?;
                 self.write(content.to, at, out, depth + 1)
             }
-            Kind::Sparse { length, index, content, default } => {
+            ArrayKind::Sparse { length, index, content, default } => {
                 check::in_order(array, ix, *index, *length)?;
                 match self.search(index.to, k)? {
                     Some(at) => self.write(content.to, at, out, depth + 1),
                     None => self.default(*content, default, out),
                 }
             }
-            Kind::Object { .. } | Kind::Refused { .. } => Err(self.refused(ix, "it is not read".into())),
+            ArrayKind::Object { .. } | ArrayKind::Refused { .. } => {
+                Err(self.refused(ix, "it is not read".into()))
+            }
         }
     }
 

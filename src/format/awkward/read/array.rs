@@ -13,8 +13,8 @@ use super::super::SCHEMA;
 use super::super::views::path::Way;
 use super::budget::Of;
 use super::document::{self, Document};
-use super::dtype::Cell;
-use super::graph::{Edge, Graph, Ix, Kind, Lists, Node, Rows};
+use super::dtype::ElementKind;
+use super::graph::{ArrayKind, Edge, Graph, Ix, Lists, Node, Rows};
 use super::schema;
 use super::store::Store;
 use crate::array::{Dtype, Element, Endian, int};
@@ -108,11 +108,11 @@ impl Array {
             return false;
         };
         match &node.kind {
-            Kind::Flat(_) => true,
-            Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. } => {
+            ArrayKind::Flat(_) => true,
+            ArrayKind::Jagged { lists, content } | ArrayKind::Strings { lists, content, .. } => {
                 self.lists(lists).is_ok_and(|(_, inner)| inner.is_empty()) && self.can_be_picked(*content)
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => {
+            ArrayKind::Table { columns } | ArrayKind::Record { columns, .. } => {
                 columns.iter().all(|column| self.can_be_picked(column.edge))
             }
             _ => false,
@@ -212,7 +212,7 @@ impl Array {
     pub fn ints(&self, ix: Ix, first: u64, count: u64) -> Result<Vec<i64>> {
         let node = self.sound(ix)?;
         let flat = node.flat().ok_or_else(|| self.damaged(ix, "it is no flat array of whole numbers"))?;
-        let Cell::Number(dtype) = flat.of.cell else {
+        let ElementKind::Number(dtype) = flat.of.cell else {
             return Err(self.damaged(ix, "it is no array of whole numbers"));
         };
         let count = count.min(self.numbers(ix)?.saturating_sub(first));

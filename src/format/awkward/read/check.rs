@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use parking_lot::Mutex;
 
 use super::array::{Array, BLOCK};
-use super::graph::{Edge, Ix, Kind, Lists};
+use super::graph::{ArrayKind, Edge, Ix, Lists};
 use crate::{Error, Result};
 
 /// Parts whose numbers were looked at, and are right as far as that can be told: by array and part.
@@ -40,18 +40,18 @@ impl Checked {
 pub fn check(array: &Array, ix: Ix) -> Result<()> {
     let node = array.sound(ix)?;
     match &node.kind {
-        Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. } => {
+        ArrayKind::Jagged { lists, content } | ArrayKind::Strings { lists, content, .. } => {
             self::lists(array, ix, lists, *content)
         }
-        Kind::View { rows: super::graph::Rows::Numbers(rows), table } => {
+        ArrayKind::View { rows: super::graph::Rows::Numbers(rows), table } => {
             numbers(array, ix, *rows, *table, "row", None, true)
         }
-        Kind::IndexedMasked { mask, content, masked_when } => {
+        ArrayKind::IndexedMasked { mask, content, masked_when } => {
             numbers(array, ix, *mask, *content, "index", Some(*masked_when), false)
         }
-        Kind::Indexed { index, content } => numbers(array, ix, *index, *content, "index", None, false),
-        Kind::Union { tags, index, contents } => union(array, ix, *tags, *index, contents),
-        Kind::Sparse { index, length, .. } => in_order(array, ix, *index, *length),
+        ArrayKind::Indexed { index, content } => numbers(array, ix, *index, *content, "index", None, false),
+        ArrayKind::Union { tags, index, contents } => union(array, ix, *tags, *index, contents),
+        ArrayKind::Sparse { index, length, .. } => in_order(array, ix, *index, *length),
         _ => Ok(()),
     }?;
     match node.unshown() {

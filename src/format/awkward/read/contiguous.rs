@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use super::super::views::computed;
 use super::array::{Array, BLOCK};
-use super::graph::{Ix, Kind, Lists};
+use super::graph::{ArrayKind, Ix, Lists};
 use crate::content::{Computed, Content};
 use crate::{Error, Result};
 
@@ -66,7 +66,8 @@ type Bounds = Arc<[(u64, u64)]>;
 impl Picked {
     /// Goes through the lengths of all lists once.
     fn new(array: &Arc<Array>, ix: Ix, outer: Option<Arc<Picked>>) -> Result<Picked> {
-        let (Kind::Jagged { lists, content } | Kind::Strings { lists, content, .. }) = &array.sound(ix)?.kind
+        let (ArrayKind::Jagged { lists, content } | ArrayKind::Strings { lists, content, .. }) =
+            &array.sound(ix)?.kind
         else {
             return Err(Error::NotFound);
         };

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
-    pub cell: Cell,
+    pub cell: ElementKind,
     /// Bytes of a cell.
     pub width: u64,
     /// Of the array that each element is; empty: it is a cell.
@@ -29,7 +29,7 @@ pub struct Type {
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum ElementKind {
     Number(Dtype),
     /// Bytes, filled up with NULs.
     Bytes,
@@ -116,7 +116,7 @@ fn structure(fields: &[Json], depth: usize) -> Result<Type, Fault> {
         found.push((name.clone(), width, of));
         width += size;
     }
-    Type { cell: Cell::Fields(found), width, shape: Vec::new() }.checked()
+    Type { cell: ElementKind::Fields(found), width, shape: Vec::new() }.checked()
 }
 
 fn simple(text: &str) -> Result<Type, Fault> {
@@ -129,7 +129,7 @@ fn simple(text: &str) -> Result<Type, Fault> {
     let of = |cell, width| Type { cell, width, shape: Vec::new() }.checked();
     let number = |element: Element| {
         let endian = if element.size == 1 { Endian::Little } else { endian };
-        of(Cell::Number(Dtype { element, endian }), element.size.into())
+        of(ElementKind::Number(Dtype { element, endian }), element.size.into())
     };
     if let Some(element) = Element::from_name(bare).filter(|_| bare.len() == text.len()) {
         return number(element);
@@ -141,7 +141,7 @@ fn simple(text: &str) -> Result<Type, Fault> {
         _ => None,
     };
     if let Some(kind) = generic {
-        return of(Cell::Raw(format!("{}{kind}", mark(endian)).into()), 8);
+        return of(ElementKind::Raw(format!("{}{kind}", mark(endian)).into()), 8);
     }
     let time = |bare: &str| {
         let long = bare.strip_prefix("datetime64[").or_else(|| bare.strip_prefix("timedelta64["));
@@ -156,7 +156,7 @@ fn simple(text: &str) -> Result<Type, Fault> {
     };
     if let Some(name) = time(bare) {
         return match Times::named(&name) {
-            Some(times) => of(Cell::Time(times, name), 8),
+            Some(times) => of(ElementKind::Time(times, name), 8),
             None => Err(unknown()),
         };
     }
@@ -168,14 +168,14 @@ fn simple(text: &str) -> Result<Type, Fault> {
     // Numbers of more bytes than are read, whose bytes are kept as they are.
     let long = |native: &str| if endian == Endian::Big { text.to_owned() } else { native.to_owned() };
     match kind {
-        _ if text == "float128" => of(Cell::Raw(text.into()), 16),
-        _ if text == "complex256" => of(Cell::Raw(text.into()), 32),
+        _ if text == "float128" => of(ElementKind::Raw(text.into()), 16),
+        _ if text == "complex256" => of(ElementKind::Raw(text.into()), 32),
         _ if !is_number => Err(unknown()),
-        "S" | "a" => of(Cell::Bytes, count),
-        "V" => of(Cell::Raw(format!("|V{count}").into()), count),
-        "U" => of(Cell::Unicode(endian), 4 * count),
-        "f" if count == 16 => of(Cell::Raw(long("float128").into()), 16),
-        "c" if count == 32 => of(Cell::Raw(long("complex256").into()), 32),
+        "S" | "a" => of(ElementKind::Bytes, count),
+        "V" => of(ElementKind::Raw(format!("|V{count}").into()), count),
+        "U" => of(ElementKind::Unicode(endian), 4 * count),
+        "f" if count == 16 => of(ElementKind::Raw(long("float128").into()), 16),
+        "c" if count == 32 => of(ElementKind::Raw(long("complex256").into()), 32),
         "b" => number(sized(Kind::Bool).ok_or_else(unknown)?),
         "i" => number(sized(Kind::Int).ok_or_else(unknown)?),
         "u" => number(sized(Kind::Uint).ok_or_else(unknown)?),
@@ -204,27 +204,30 @@ impl Type {
     /// The number that an element is.
     pub fn number(&self) -> Option<Dtype> {
         match self.cell {
-            Cell::Number(dtype) if self.shape.is_empty() => Some(dtype),
+            ElementKind::Number(dtype) if self.shape.is_empty() => Some(dtype),
             _ => None,
         }
     }
 
     /// A whole number, also of several dimensions.
     pub fn is_int(&self) -> bool {
-        matches!(self.cell, Cell::Number(Dtype { element: Element { kind: Kind::Int | Kind::Uint, .. }, .. }))
+        matches!(
+            self.cell,
+            ElementKind::Number(Dtype { element: Element { kind: Kind::Int | Kind::Uint, .. }, .. })
+        )
     }
 
     /// Without its shape as .npy files have it, and as Python writes it.
     pub fn descr(&self) -> String {
         match &self.cell {
-            Cell::Number(dtype) => dtype.to_string(),
-            Cell::Bytes => format!("|S{}", self.width),
-            Cell::Unicode(endian) => format!("{}U{}", mark(*endian), self.width / 4),
-            Cell::Time(_, name) => name.to_string(),
-            Cell::Raw(name) if name.starts_with(['|', '<', '>']) => name.to_string(),
-            Cell::Raw(_) if self.width == 32 => "<c32".into(),
-            Cell::Raw(_) => "<f16".into(),
-            Cell::Fields(fields) => {
+            ElementKind::Number(dtype) => dtype.to_string(),
+            ElementKind::Bytes => format!("|S{}", self.width),
+            ElementKind::Unicode(endian) => format!("{}U{}", mark(*endian), self.width / 4),
+            ElementKind::Time(_, name) => name.to_string(),
+            ElementKind::Raw(name) if name.starts_with(['|', '<', '>']) => name.to_string(),
+            ElementKind::Raw(_) if self.width == 32 => "<c32".into(),
+            ElementKind::Raw(_) => "<f16".into(),
+            ElementKind::Fields(fields) => {
                 let field = |(name, _, of): &(Box<str>, u64, Type)| {
                     let name = crate::array::numpy::python_literal(name);
                     let descr = of.descr();

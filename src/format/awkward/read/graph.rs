@@ -28,13 +28,13 @@ pub struct Edge {
 pub struct Node {
     /// What the schema calls it.
     pub id: Option<i64>,
-    pub kind: Kind,
+    pub kind: ArrayKind,
     pub len: u64,
     pub fault: Option<Fault>,
 }
 
 #[derive(Debug)]
-pub enum Kind {
+pub enum ArrayKind {
     Flat(Flat),
     Jagged {
         lists: Lists,
@@ -198,37 +198,37 @@ pub struct Graph {
 }
 
 impl Node {
-    pub fn new(id: Option<i64>, kind: Kind) -> Node {
+    pub fn new(id: Option<i64>, kind: ArrayKind) -> Node {
         Node { id, kind, len: 0, fault: None }
     }
 
     pub fn class(&self) -> &str {
         match &self.kind {
-            Kind::Flat(_) => "numpy.ndarray",
-            Kind::Jagged { .. } => "JaggedArray",
-            Kind::Strings { .. } => "StringArray",
-            Kind::Table { .. } | Kind::View { .. } => "Table",
-            Kind::Masked { .. } => "MaskedArray",
-            Kind::BitMasked { .. } => "BitMaskedArray",
-            Kind::IndexedMasked { .. } => "IndexedMaskedArray",
-            Kind::Union { .. } => "UnionArray",
-            Kind::Chunked { is_appendable: false, .. } => "ChunkedArray",
-            Kind::Chunked { .. } => "AppendableArray",
-            Kind::Indexed { .. } => "IndexedArray",
-            Kind::Sparse { .. } => "SparseArray",
-            Kind::Object { .. } => "ObjectArray",
-            Kind::Record { class, .. } => class,
-            Kind::Refused { what } => what,
+            ArrayKind::Flat(_) => "numpy.ndarray",
+            ArrayKind::Jagged { .. } => "JaggedArray",
+            ArrayKind::Strings { .. } => "StringArray",
+            ArrayKind::Table { .. } | ArrayKind::View { .. } => "Table",
+            ArrayKind::Masked { .. } => "MaskedArray",
+            ArrayKind::BitMasked { .. } => "BitMaskedArray",
+            ArrayKind::IndexedMasked { .. } => "IndexedMaskedArray",
+            ArrayKind::Union { .. } => "UnionArray",
+            ArrayKind::Chunked { is_appendable: false, .. } => "ChunkedArray",
+            ArrayKind::Chunked { .. } => "AppendableArray",
+            ArrayKind::Indexed { .. } => "IndexedArray",
+            ArrayKind::Sparse { .. } => "SparseArray",
+            ArrayKind::Object { .. } => "ObjectArray",
+            ArrayKind::Record { class, .. } => class,
+            ArrayKind::Refused { what } => what,
         }
     }
 
     /// Why its items are not shown, though all that they are made from is read.
     pub fn unshown(&self) -> Option<String> {
         match &self.kind {
-            Kind::Object { .. } => Some(
+            ArrayKind::Object { .. } => Some(
                 "its items are made by code, which is not run; what they are made from is readable".into(),
             ),
-            Kind::Strings { encoding: Encoding::Unknown(name), .. } => Some(format!(
+            ArrayKind::Strings { encoding: Encoding::Unknown(name), .. } => Some(format!(
                 "its strings are in the encoding {name:?}, which is not known; their bytes are readable"
             )),
             _ => None,
@@ -236,14 +236,14 @@ impl Node {
     }
 
     pub fn flat(&self) -> Option<&Flat> {
-        if let Kind::Flat(flat) = &self.kind { Some(flat) } else { None }
+        if let ArrayKind::Flat(flat) = &self.kind { Some(flat) } else { None }
     }
 }
 
 impl Graph {
     /// Of what is not read.
     pub fn refused(what: &str, fault: Fault) -> Graph {
-        let node = Node { fault: Some(fault), ..Node::new(None, Kind::Refused { what: what.into() }) };
+        let node = Node { fault: Some(fault), ..Node::new(None, ArrayKind::Refused { what: what.into() }) };
         let root = Edge { to: 0, is_ref: false };
         Graph { nodes: vec![node], root, warnings: Vec::new(), circles: Vec::new() }
     }

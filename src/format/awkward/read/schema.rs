@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::super::json::Json;
 use super::budget::{Budget, Of};
 use super::document::Document;
-use super::graph::{Column, Edge, Graph, Ix, Kind, Lists, Node, Rows};
+use super::graph::{ArrayKind, Column, Edge, Graph, Ix, Lists, Node, Rows};
 use crate::codec::zip::Fault;
 
 /// An array is no deeper inside others.
@@ -78,13 +78,13 @@ fn pending(id: i64) -> Edge {
     Edge { to: Ix::MAX - (id.unsigned_abs() as usize).min(Ix::MAX / 2), is_ref: true }
 }
 
-type Found<T> = Result<T, Fault>;
+type Parsed<T> = Result<T, Fault>;
 
-fn unsupported<T>(problem: impl Into<String>) -> Found<T> {
+fn unsupported<T>(problem: impl Into<String>) -> Parsed<T> {
     Err(Fault::unsupported(problem))
 }
 
-fn wrong<T>(problem: impl Into<String>) -> Found<T> {
+fn wrong<T>(problem: impl Into<String>) -> Parsed<T> {
     Err(problem.into().into())
 }
 
@@ -125,18 +125,18 @@ impl<'j> Reader<'j> {
     }
 
     fn refuse(&mut self, id: Option<i64>, what: &str, fault: Fault) -> Edge {
-        let kind = Kind::Refused { what: what.into() };
+        let kind = ArrayKind::Refused { what: what.into() };
         self.add(Node { fault: Some(fault), ..Node::new(id, kind) })
     }
 
-    fn take(&self, of: Of, count: usize) -> Found<()> {
+    fn take(&self, of: Of, count: usize) -> Parsed<()> {
         let taken = self.budget.take(of, count as u64);
         self.is_spent.set(self.is_spent.get() || taken.is_err());
         taken
     }
 
     /// The array that an expression stands for, or what was refused in its place. The error: the budget is spent.
-    fn array(&mut self, json: &'j Json, depth: usize) -> Found<Edge> {
+    fn array(&mut self, json: &'j Json, depth: usize) -> Parsed<Edge> {
         self.take(Of::Parts, 1)?;
         self.parts.set(self.parts.get() + 1);
         let id = id_of(json);
@@ -158,7 +158,7 @@ impl<'j> Reader<'j> {
         }
     }
 
-    fn reference(&mut self, value: &Json) -> Found<Edge> {
+    fn reference(&mut self, value: &Json) -> Parsed<Edge> {
         let mut id = value.as_int().ok_or("a \"ref\" is no whole number")?;
         for _ in 0..MAX_REFS {
             match self.ids.get(&id) {
@@ -211,11 +211,11 @@ impl<'j> Reader<'j> {
         }
     }
 
-    fn arrays(&mut self, items: &'j [Json], depth: usize) -> Found<Vec<Edge>> {
+    fn arrays(&mut self, items: &'j [Json], depth: usize) -> Parsed<Vec<Edge>> {
         items.iter().map(|item| self.array(item, depth + 1)).collect()
     }
 
-    fn lists(&mut self, first: &'j Json, second: Option<&'j Json>, depth: usize) -> Found<Lists> {
+    fn lists(&mut self, first: &'j Json, second: Option<&'j Json>, depth: usize) -> Parsed<Lists> {
         let first = self.array(first, depth + 1)?;
         Ok(match second {
             None => Lists::Counts(first),
@@ -223,7 +223,7 @@ impl<'j> Reader<'j> {
         })
     }
 
-    fn columns(&mut self, json: &'j Json, depth: usize) -> Found<Vec<Column>> {
+    fn columns(&mut self, json: &'j Json, depth: usize) -> Parsed<Vec<Column>> {
         let pairs = self.list(json, "pairs")?;
         let mut last = HashMap::new();
         for (at, pair) in pairs.iter().enumerate() {
@@ -244,7 +244,7 @@ impl<'j> Reader<'j> {
         Ok(columns)
     }
 
-    fn rows(&mut self, json: &'j Json, depth: usize) -> Found<Rows> {
+    fn rows(&mut self, json: &'j Json, depth: usize) -> Parsed<Rows> {
         let view = self.value(json)?;
         let Some(items) = view.get("tuple") else { return Ok(Rows::Numbers(self.array(json, depth + 1)?)) };
         let Some([start, step, length]) = items.as_list() else {
@@ -256,7 +256,7 @@ impl<'j> Reader<'j> {
 }
 
 /// The key that tells what an expression is, and its value.
-fn identified(json: &Json) -> Found<(&'static str, &Json)> {
+fn identified(json: &Json) -> Parsed<(&'static str, &Json)> {
     let Some(pairs) = json.as_map() else { return wrong("an expression is no JSON object") };
     if pairs.len() > MAX_KEYS {
         return unsupported(format!("an expression has {} keys, {MAX_KEYS} are the limit", pairs.len()));

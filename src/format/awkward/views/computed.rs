@@ -4,13 +4,13 @@
 use std::sync::{Arc, Once};
 
 use super::super::read::array::{Array, BLOCK};
-use super::super::read::graph::{Ix, Kind, Lists};
+use super::super::read::graph::{ArrayKind, Ix, Lists};
 use crate::codec::{from_blocks, in_pieces};
 use crate::content::{Computed, Content};
 use crate::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
+pub enum IndexKind {
     /// One number more than there are lists.
     Offsets,
     Starts,
@@ -20,37 +20,37 @@ pub enum Face {
     Index,
 }
 
-impl Face {
+impl IndexKind {
     pub fn name(self) -> &'static str {
         match self {
-            Face::Offsets => "offsets",
-            Face::Starts => "starts",
-            Face::Stops => "stops",
-            Face::Counts => "counts",
-            Face::Index => "index",
+            IndexKind::Offsets => "offsets",
+            IndexKind::Starts => "starts",
+            IndexKind::Stops => "stops",
+            IndexKind::Counts => "counts",
+            IndexKind::Index => "index",
         }
     }
 
     /// How it follows from what is stored.
     pub fn meaning(self) -> &'static str {
         match self {
-            Face::Offsets => "where each list begins in the content, and the end of the last",
-            Face::Starts => "where each list begins in the content",
-            Face::Stops => "where each list ends in the content",
-            Face::Counts => "how many items each list has",
-            Face::Index => "where each item is",
+            IndexKind::Offsets => "where each list begins in the content, and the end of the last",
+            IndexKind::Starts => "where each list begins in the content",
+            IndexKind::Stops => "where each list ends in the content",
+            IndexKind::Counts => "how many items each list has",
+            IndexKind::Index => "where each item is",
         }
     }
 }
 
 /// The shape of a face.
-pub fn shape(array: &Array, ix: Ix, face: Face) -> Result<Vec<u64>> {
+pub fn shape(array: &Array, ix: Ix, face: IndexKind) -> Result<Vec<u64>> {
     let node = array.node(ix)?;
     Ok(match &node.kind {
-        Kind::Jagged { lists, .. } | Kind::Strings { lists, .. } => {
+        ArrayKind::Jagged { lists, .. } | ArrayKind::Strings { lists, .. } => {
             let (count, inner) = array.lists(lists)?;
             match face {
-                Face::Offsets => vec![count.saturating_add(1)],
+                IndexKind::Offsets => vec![count.saturating_add(1)],
                 _ => [&[node.len], inner].concat(),
             }
         }
@@ -61,14 +61,14 @@ pub fn shape(array: &Array, ix: Ix, face: Face) -> Result<Vec<u64>> {
 pub struct Numbers {
     array: Arc<Array>,
     ix: Ix,
-    face: Face,
+    face: IndexKind,
     count: u64,
     /// What is wrong was said in the log.
     told: Once,
 }
 
 impl Numbers {
-    pub fn new(array: &Arc<Array>, ix: Ix, face: Face) -> Result<Numbers> {
+    pub fn new(array: &Arc<Array>, ix: Ix, face: IndexKind) -> Result<Numbers> {
         let count = shape(array, ix, face)?.iter().product();
         Ok(Numbers { array: array.clone(), ix, face, count, told: Once::new() })
     }
@@ -77,9 +77,9 @@ impl Numbers {
     fn block(&self, block: u64) -> Result<Vec<i64>> {
         let (array, ix) = (&*self.array, self.ix);
         match &array.sound(ix)?.kind {
-            Kind::Jagged { lists, .. } | Kind::Strings { lists, .. } => self.of_lists(lists, block),
-            Kind::View { rows, .. } => array.rows(ix, rows, block),
-            Kind::Union { tags, index, contents } => {
+            ArrayKind::Jagged { lists, .. } | ArrayKind::Strings { lists, .. } => self.of_lists(lists, block),
+            ArrayKind::View { rows, .. } => array.rows(ix, rows, block),
+            ArrayKind::Union { tags, index, contents } => {
                 let members = array.members(ix, *tags, *index, contents.len(), block)?;
                 Ok(members.into_iter().map(|(_, at)| at).collect())
             }
@@ -89,12 +89,12 @@ impl Numbers {
 
     fn of_lists(&self, lists: &Lists, block: u64) -> Result<Vec<i64>> {
         let number = |face, (start, stop): (u64, u64)| match face {
-            Face::Stops => stop as i64,
-            Face::Counts => (stop - start) as i64,
+            IndexKind::Stops => stop as i64,
+            IndexKind::Counts => (stop - start) as i64,
             _ => start as i64,
         };
         let mut bounds = self.array.bounds(self.ix, lists, block)?;
-        if self.face == Face::Offsets && (bounds.len() as u64) < BLOCK {
+        if self.face == IndexKind::Offsets && (bounds.len() as u64) < BLOCK {
             let end = match (bounds.last(), block.checked_sub(1)) {
                 (Some((_, end)), _) => *end,
                 (None, Some(before)) => {
@@ -138,7 +138,7 @@ pub struct Lines {
 impl Lines {
     /// Goes through the lengths of all strings once.
     pub fn new(array: &Arc<Array>, ix: Ix) -> Result<Lines> {
-        let Kind::Strings { lists, content, .. } = &array.sound(ix)?.kind else {
+        let ArrayKind::Strings { lists, content, .. } = &array.sound(ix)?.kind else {
             return Err(Error::NotFound);
         };
         let have = array.node(content.to)?.len;
@@ -162,7 +162,7 @@ impl Lines {
 
     /// The bytes of a block from `skip` on, as far as there is room.
     fn some(&self, block: usize, skip: u64, buf: &mut [u8]) -> Result<usize> {
-        let Kind::Strings { lists, .. } = &self.array.node(self.ix)?.kind else {
+        let ArrayKind::Strings { lists, .. } = &self.array.node(self.ix)?.kind else {
             return Err(Error::NotFound);
         };
         let (mut before, mut filled) = (0, 0);

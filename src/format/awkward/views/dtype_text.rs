@@ -1,6 +1,6 @@
 //! Element types as numpy's `str()` shows them, which is how the reference prints them.
 
-use super::super::read::dtype::{Cell, Type};
+use super::super::read::dtype::{ElementKind, Type};
 use crate::array::numpy::python_repr;
 use crate::array::{Dtype, Endian};
 
@@ -8,8 +8,10 @@ impl Type {
     /// Without its shape as people call it: `int64`, `>u2`, `datetime64[ns]`.
     pub fn name(&self) -> String {
         match &self.cell {
-            Cell::Number(Dtype { element, endian: Endian::Little }) => element.name().unwrap_or("?").into(),
-            Cell::Time(_, name) | Cell::Raw(name) => match name.split_at_checked(3) {
+            ElementKind::Number(Dtype { element, endian: Endian::Little }) => {
+                element.name().unwrap_or("?").into()
+            }
+            ElementKind::Time(_, name) | ElementKind::Raw(name) => match name.split_at_checked(3) {
                 Some(("<M8", unit)) => format!("datetime64{unit}"),
                 Some(("<m8", unit)) => format!("timedelta64{unit}"),
                 _ => name.to_string(),
@@ -21,7 +23,7 @@ impl Type {
     /// As the type of a field: `float64`, `('<f4', (2,))`, `[('a', '<i2'), ('b', '>i4')]`.
     pub fn of_field(&self) -> String {
         match (&self.cell, self.shape.as_slice()) {
-            (Cell::Fields(_), []) => self.brief(),
+            (ElementKind::Fields(_), []) => self.brief(),
             (_, []) => self.name(),
             (_, shape) => format!("({}, {})", self.brief(), tuple(shape)),
         }
@@ -29,7 +31,7 @@ impl Type {
 
     /// Without its shape, as within other types.
     fn brief(&self) -> String {
-        if let Cell::Fields(fields) = &self.cell {
+        if let ElementKind::Fields(fields) = &self.cell {
             let field = |(name, _, of): &(Box<str>, u64, Type)| {
                 let shape =
                     if of.shape.is_empty() { String::new() } else { format!(", {}", tuple(&of.shape)) };

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use super::super::read::array::Array;
 use super::super::read::budget::{Budget, Of};
 use super::super::read::contiguous::Pick;
-use super::super::read::graph::{Column, Edge, Ix, Kind, Lists, Rows};
-use super::computed::Face;
+use super::super::read::graph::{ArrayKind, Column, Edge, Ix, Lists, Rows};
+use super::computed::IndexKind;
 use super::index;
 use super::path::Way;
 use crate::codec::zip::Fault;
@@ -30,13 +30,13 @@ pub struct File {
     pub way: Way,
     pub array: usize,
     pub ix: Ix,
-    pub what: What,
+    pub what: FileContent,
 }
 
-pub enum What {
+pub enum FileContent {
     Meta,
     Data,
-    Face(Face),
+    Index(IndexKind),
     Text,
     /// Of lists that are picked: where each begins among their items.
     Offsets(Arc<Pick>),
@@ -200,7 +200,7 @@ impl Placing<'_> {
         self.fault.is_none()
     }
 
-    fn file(&mut self, ix: Ix, way: Way, what: What) {
+    fn file(&mut self, ix: Ix, way: Way, what: FileContent) {
         if self.has_room(&way) {
             self.placed.files.push(File { way, array: self.number, ix, what });
         }
@@ -222,7 +222,7 @@ impl Placing<'_> {
             (true, _) => self.placed.refs.push((edge, from, way, is_flat)),
             (false, true) => {
                 self.placed.places.insert(edge.to, (way.clone(), true));
-                self.file(edge.to, way, What::Data);
+                self.file(edge.to, way, FileContent::Data);
             }
             (false, false) => self.directory(edge, &way),
         }
@@ -234,69 +234,71 @@ impl Placing<'_> {
         let Some(node) = self.array.graph.nodes.get(ix).filter(|_| self.has_room(dir)) else { return };
         self.placed.places.insert(ix, (dir.clone(), false));
         self.placed.directories.push((dir.clone(), self.number, ix));
-        self.file(ix, dir.below(*b"meta.yaml"), What::Meta);
+        self.file(ix, dir.below(*b"meta.yaml"), FileContent::Meta);
         match &node.kind {
-            Kind::Flat(_) => self.file(ix, dir.below(*b"data"), What::Data),
-            Kind::Jagged { lists: Lists::Bounds { .. }, .. }
-            | Kind::Strings { lists: Lists::Bounds { .. }, .. }
+            ArrayKind::Flat(_) => self.file(ix, dir.below(*b"data"), FileContent::Data),
+            ArrayKind::Jagged { lists: Lists::Bounds { .. }, .. }
+            | ArrayKind::Strings { lists: Lists::Bounds { .. }, .. }
                 if self.is_plain && self.array.can_be_picked(edge) =>
             {
                 self.picked(ix, None, dir);
             }
-            Kind::Jagged { lists, content } => {
+            ArrayKind::Jagged { lists, content } => {
                 self.lists(ix, lists, dir);
                 self.part(ix, *content, dir.below(*b"content"));
             }
-            Kind::Strings { lists, content, encoding } => {
+            ArrayKind::Strings { lists, content, encoding } => {
                 self.lists(ix, lists, dir);
                 self.numbers(ix, *content, dir, "bytes");
                 if encoding.is_utf8() && node.fault.is_none() {
-                    self.file(ix, dir.below(*b"text"), What::Text);
+                    self.file(ix, dir.below(*b"text"), FileContent::Text);
                 }
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => self.columns(ix, columns, dir),
-            Kind::View { rows, table } => {
+            ArrayKind::Table { columns } | ArrayKind::Record { columns, .. } => {
+                self.columns(ix, columns, dir)
+            }
+            ArrayKind::View { rows, table } => {
                 match rows {
                     Rows::Numbers(rows) => self.numbers(ix, *rows, dir, "index"),
                     Rows::Steps { .. } if node.fault.is_none() => {
-                        self.file(ix, dir.below(*b"index"), What::Face(Face::Index))
+                        self.file(ix, dir.below(*b"index"), FileContent::Index(IndexKind::Index))
                     }
                     Rows::Steps { .. } => {}
                 }
                 match self.array.graph.node(*table).map(|node| &node.kind) {
-                    Some(Kind::Table { columns }) if !table.is_ref => {
+                    Some(ArrayKind::Table { columns }) if !table.is_ref => {
                         self.placed.places.insert(table.to, (dir.clone(), false));
                         self.columns(table.to, columns, dir);
                     }
                     _ => self.part(ix, *table, dir.below(*b"table")),
                 }
             }
-            Kind::Masked { mask, content, .. }
-            | Kind::BitMasked { mask, content, .. }
-            | Kind::IndexedMasked { mask, content, .. } => {
+            ArrayKind::Masked { mask, content, .. }
+            | ArrayKind::BitMasked { mask, content, .. }
+            | ArrayKind::IndexedMasked { mask, content, .. } => {
                 self.numbers(ix, *mask, dir, "mask");
                 self.part(ix, *content, dir.below(*b"content"));
             }
-            Kind::Union { tags, index, contents } => {
+            ArrayKind::Union { tags, index, contents } => {
                 self.numbers(ix, *tags, dir, "tags");
                 match index {
                     Some(index) => self.numbers(ix, *index, dir, "index"),
                     None if node.fault.is_none() => {
-                        self.file(ix, dir.below(*b"index"), What::Face(Face::Index))
+                        self.file(ix, dir.below(*b"index"), FileContent::Index(IndexKind::Index))
                     }
                     None => {}
                 }
                 self.numbered(ix, contents.iter().copied(), &dir.below(*b"contents"));
             }
-            Kind::Chunked { chunks, .. } => {
+            ArrayKind::Chunked { chunks, .. } => {
                 self.numbered(ix, chunks.iter().map(|(edge, _)| *edge), &dir.below(*b"chunks"));
             }
-            Kind::Indexed { index, content } | Kind::Sparse { index, content, .. } => {
+            ArrayKind::Indexed { index, content } | ArrayKind::Sparse { index, content, .. } => {
                 self.numbers(ix, *index, dir, "index");
                 self.part(ix, *content, dir.below(*b"content"));
             }
-            Kind::Object { content, .. } => self.part(ix, *content, dir.below(*b"content")),
-            Kind::Refused { .. } => {}
+            ArrayKind::Object { content, .. } => self.part(ix, *content, dir.below(*b"content")),
+            ArrayKind::Refused { .. } => {}
         }
     }
 
@@ -304,21 +306,21 @@ impl Placing<'_> {
     fn picked(&mut self, ix: Ix, of: Option<Arc<Pick>>, dir: &Way) {
         let Some(node) = self.array.graph.nodes.get(ix) else { return };
         match (&node.kind, of) {
-            (Kind::Flat(_), Some(of)) => self.file(ix, dir.below(*b"data"), What::Elements(of)),
-            (Kind::Jagged { content, .. }, of) => {
+            (ArrayKind::Flat(_), Some(of)) => self.file(ix, dir.below(*b"data"), FileContent::Elements(of)),
+            (ArrayKind::Jagged { content, .. }, of) => {
                 let own = Pick::new(ix, of);
-                self.file(ix, dir.below(*b"offsets"), What::Offsets(own.clone()));
+                self.file(ix, dir.below(*b"offsets"), FileContent::Offsets(own.clone()));
                 self.part_picked(*content, own, dir.below(*b"content"));
             }
-            (Kind::Strings { content, encoding, .. }, of) => {
+            (ArrayKind::Strings { content, encoding, .. }, of) => {
                 if of.is_none() && encoding.is_utf8() {
-                    self.file(ix, dir.below(*b"text"), What::Text);
+                    self.file(ix, dir.below(*b"text"), FileContent::Text);
                 }
                 let own = Pick::new(ix, of);
-                self.file(ix, dir.below(*b"offsets"), What::Offsets(own.clone()));
-                self.file(content.to, dir.below(*b"bytes"), What::Elements(own));
+                self.file(ix, dir.below(*b"offsets"), FileContent::Offsets(own.clone()));
+                self.file(content.to, dir.below(*b"bytes"), FileContent::Elements(own));
             }
-            (Kind::Table { columns } | Kind::Record { columns, .. }, Some(of)) => {
+            (ArrayKind::Table { columns } | ArrayKind::Record { columns, .. }, Some(of)) => {
                 for (column, way) in columns.iter().zip(ways(columns, dir)) {
                     self.part_picked(column.edge, of.clone(), way);
                 }
@@ -330,7 +332,7 @@ impl Placing<'_> {
     fn part_picked(&mut self, edge: Edge, of: Arc<Pick>, dir: Way) {
         if self.has_room(&dir) {
             self.placed.directories.push((dir.clone(), self.number, edge.to));
-            self.file(edge.to, dir.below(*b"meta.yaml"), What::Meta);
+            self.file(edge.to, dir.below(*b"meta.yaml"), FileContent::Meta);
             self.picked(edge.to, Some(of), &dir);
         }
     }
@@ -343,24 +345,24 @@ impl Placing<'_> {
 
     /// What is stored of the lists, and what follows from it.
     fn lists(&mut self, ix: Ix, lists: &Lists, dir: &Way) {
-        let follow: &[Face] = match lists {
+        let follow: &[IndexKind] = match lists {
             Lists::Counts(counts) => {
                 self.numbers(ix, *counts, dir, "counts");
-                &[Face::Offsets, Face::Starts, Face::Stops]
+                &[IndexKind::Offsets, IndexKind::Starts, IndexKind::Stops]
             }
             Lists::Bounds { starts, stops } => {
                 self.numbers(ix, *starts, dir, "starts");
                 self.numbers(ix, *stops, dir, "stops");
-                &[Face::Counts]
+                &[IndexKind::Counts]
             }
             Lists::Offsets(offsets) => {
                 self.numbers(ix, *offsets, dir, "offsets");
-                &[Face::Counts, Face::Starts, Face::Stops]
+                &[IndexKind::Counts, IndexKind::Starts, IndexKind::Stops]
             }
         };
         let is_sound = self.array.graph.nodes.get(ix).is_some_and(|node| node.fault.is_none());
         for face in follow.iter().filter(|_| is_sound) {
-            self.file(ix, dir.below(face.name().as_bytes()), What::Face(*face));
+            self.file(ix, dir.below(face.name().as_bytes()), FileContent::Index(*face));
         }
     }
 

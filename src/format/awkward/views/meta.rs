@@ -1,9 +1,9 @@
-//! What is said of arrays and of their files, as YAML: `meta.yaml`, and the sidecars.
+//! FileContent is said of arrays and of their files, as YAML: `meta.yaml`, and the sidecars.
 
 use super::super::read::array::Array;
-use super::super::read::graph::{Ix, Kind, Node as Part, Rows, Scalar};
+use super::super::read::graph::{ArrayKind, Ix, Node as Part, Rows, Scalar};
 use super::computed;
-use super::layout::{File, What};
+use super::layout::{File, FileContent};
 use super::type_text;
 use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
@@ -36,7 +36,7 @@ type Fields = Vec<(&'static str, Node)>;
 
 fn part(array: &Array, ix: Ix, node: &Part, fields: &mut Fields) {
     fields.push(("class", Node::text(node.class())));
-    let is_refused = matches!(node.kind, Kind::Refused { .. });
+    let is_refused = matches!(node.kind, ArrayKind::Refused { .. });
     if !is_refused {
         // Of what is refused with a part the length is not known.
         if node.fault.is_none() || node.flat().is_some() {
@@ -56,38 +56,38 @@ fn part(array: &Array, ix: Ix, node: &Part, fields: &mut Fields) {
 /// What a class has beside its parts.
 fn own(node: &Part, fields: &mut Fields) {
     match &node.kind {
-        Kind::Masked { masked_when, .. } => fields.push(("maskedWhen", Node::Bool(*masked_when))),
-        Kind::BitMasked { masked_when, is_lsb, .. } => {
+        ArrayKind::Masked { masked_when, .. } => fields.push(("maskedWhen", Node::Bool(*masked_when))),
+        ArrayKind::BitMasked { masked_when, is_lsb, .. } => {
             fields.push(("maskedWhen", Node::Bool(*masked_when)));
             let order = if *is_lsb { "least significant first" } else { "most significant first" };
             fields.push(("bits", Node::text(order)));
         }
-        Kind::IndexedMasked { masked_when, .. } => fields.push(("maskedWhen", Node::int(*masked_when))),
-        Kind::Strings { encoding, .. } => {
+        ArrayKind::IndexedMasked { masked_when, .. } => fields.push(("maskedWhen", Node::int(*masked_when))),
+        ArrayKind::Strings { encoding, .. } => {
             fields.extend(encoding.name().map(|name| ("encoding", Node::text(name))));
         }
-        Kind::View { rows: Rows::Steps { start, step, length }, .. } => {
+        ArrayKind::View { rows: Rows::Steps { start, step, length }, .. } => {
             let view = [("start", *start), ("step", *step), ("length", *length as i64)];
             fields.push(("view", Node::map(view.map(|(key, value)| (key, Node::int(value))))));
             fields.push(("note", Node::text("the columns are whole; index has the rows that count")));
         }
-        Kind::View { .. } => {
+        ArrayKind::View { .. } => {
             fields.push(("note", Node::text("the columns are whole; index has the rows that count")))
         }
-        Kind::Chunked { chunks, .. } => {
+        ArrayKind::Chunked { chunks, .. } => {
             let sizes: Option<Vec<u64>> = chunks.iter().map(|(_, size)| *size).collect();
             if let Some(sizes) = sizes {
                 fields.push(("sizes", Node::seq(sizes.into_iter().map(Node::int))));
             }
         }
-        Kind::Sparse { default, .. } => {
+        ArrayKind::Sparse { default, .. } => {
             let value = match default {
                 Scalar::Float(value) => Node::Float(*value),
                 Scalar::Json(json) => json.node(),
             };
             fields.push(("default", value));
         }
-        Kind::Object { generator, .. } => fields.push(("generator", Node::text(generator))),
+        ArrayKind::Object { generator, .. } => fields.push(("generator", Node::text(generator))),
         _ => {}
     }
 }
@@ -95,7 +95,7 @@ fn own(node: &Part, fields: &mut Fields) {
 /// What is said of an array as a whole.
 fn whole(array: &Array, fields: &mut Fields) {
     let refused = array.graph.nodes.iter().enumerate().filter(|(_, node)| {
-        matches!(node.kind, Kind::Refused { .. }) || node.fault.is_some() || node.unshown().is_some()
+        matches!(node.kind, ArrayKind::Refused { .. }) || node.fault.is_some() || node.unshown().is_some()
     });
     let refused: Vec<Node> = refused.take(MAX_NAMED).map(|(ix, node)| refusal(array, ix, node)).collect();
     if !refused.is_empty() {
@@ -151,7 +151,7 @@ pub fn codec(array: &Array, file: &File) -> Node {
     let Ok(node) = array.node(file.ix) else { return Node::Null };
     let id = node.id.map(|id| ("id", Node::int(id)));
     match (&file.what, node.flat()) {
-        (What::Data, Some(flat)) => {
+        (FileContent::Data, Some(flat)) => {
             let codec = flat.blob.codec.map_or(Node::Null, |codec| Node::text(codec.name()));
             let fixed = [
                 ("member", Node::text(&flat.blob.member)),
@@ -165,16 +165,16 @@ pub fn codec(array: &Array, file: &File) -> Node {
             let unused = is_longer.then(|| ("unusedBytes", Node::int(have - need)));
             Node::map(fixed.into_iter().chain(id).chain(unused))
         }
-        (What::Face(face), _) => {
+        (FileContent::Index(face), _) => {
             let fixed = [("computed", Node::Bool(true)), ("meaning", Node::text(face.meaning()))];
             Node::map(fixed)
         }
-        (What::Offsets(_) | What::Elements(_), _) => {
+        (FileContent::Offsets(_) | FileContent::Elements(_), _) => {
             let meaning =
                 "the lists one after the other, as their starts and stops had them anywhere in the content";
             Node::map([("computed", Node::Bool(true)), ("meaning", Node::text(meaning))])
         }
-        (What::Text, _) => {
+        (FileContent::Text, _) => {
             let meaning = "each string, then a line feed; one with a line feed in it is told by the offsets and bytes beside";
             Node::map([("computed", Node::Bool(true)), ("meaning", Node::text(meaning))])
         }
@@ -197,8 +197,8 @@ pub fn sidecar(array: &Array, file: &File, (number, name): (u32, &str), file_nam
 fn parts(array: &Array, file: &File) -> Option<Parts> {
     let node = array.node(file.ix).ok()?;
     let (descr, shape) = match (&file.what, node.flat()) {
-        (What::Data, Some(flat)) => (flat.of.descr(), [&[node.len], &*flat.of.shape].concat()),
-        (What::Face(face), _) => ("<i8".into(), computed::shape(array, file.ix, *face).ok()?),
+        (FileContent::Data, Some(flat)) => (flat.of.descr(), [&[node.len], &*flat.of.shape].concat()),
+        (FileContent::Index(face), _) => ("<i8".into(), computed::shape(array, file.ix, *face).ok()?),
         _ => return None,
     };
     Some(Parts::new(&descr, &shape, crate::array::Order::C, false))
@@ -207,7 +207,7 @@ fn parts(array: &Array, file: &File) -> Option<Parts> {
 /// Does anything in it keep its items from being shown?
 pub fn is_whole(array: &Array) -> bool {
     let is_readable = |node: &Part| match &node.kind {
-        Kind::Refused { .. } => false,
+        ArrayKind::Refused { .. } => false,
         _ if node.unshown().is_some() => false,
         _ => node.fault.as_ref().is_none_or(|fault| !fault.is_unsupported),
     };

@@ -2,9 +2,9 @@
 //! columns or possibilities.
 
 use super::super::read::array::Array;
-use super::super::read::dtype::{Cell, Type};
+use super::super::read::dtype::{ElementKind, Type};
 use super::super::read::encoding::Encoding;
-use super::super::read::graph::{Ix, Kind};
+use super::super::read::graph::{ArrayKind, Ix};
 use crate::array::numpy::python_repr;
 
 /// After so many parts the rest is left out: shared parts are shown wherever they are used.
@@ -90,28 +90,28 @@ impl Types<'_> {
         let array = self.array;
         let Ok(node) = array.node(ix) else { return Vec::new() };
         match &node.kind {
-            Kind::Flat(flat) => self.element(&flat.of),
-            Kind::Jagged { lists, content } => {
+            ArrayKind::Flat(flat) => self.element(&flat.of),
+            ArrayKind::Jagged { lists, content } => {
                 let inner = array.lists(lists).map_or(&[][..], |(_, inner)| inner);
                 let content = self.item(content.to);
                 self.after(&format!("{}[0, inf) -> ", dimensions(inner)), content)
             }
-            Kind::Strings { lists, encoding, .. } => {
+            ArrayKind::Strings { lists, encoding, .. } => {
                 let inner = array.lists(lists).map_or(&[][..], |(_, inner)| inner);
                 let class = if *encoding == Encoding::Bytes { "bytes" } else { "str" };
                 vec![format!("{}<class '{class}'>", dimensions(inner))]
             }
-            Kind::Table { columns } | Kind::Record { columns, .. } => {
+            ArrayKind::Table { columns } | ArrayKind::Record { columns, .. } => {
                 self.columns(columns, |column| &column.name, |types, column| types.item(column.edge.to))
             }
-            Kind::View { table, .. } => self.item(table.to),
-            Kind::Masked { content, .. }
-            | Kind::BitMasked { content, .. }
-            | Kind::IndexedMasked { content, .. } => {
+            ArrayKind::View { table, .. } => self.item(table.to),
+            ArrayKind::Masked { content, .. }
+            | ArrayKind::BitMasked { content, .. }
+            | ArrayKind::IndexedMasked { content, .. } => {
                 let content = self.item(content.to);
                 ending(self.after("?(", content), ")")
             }
-            Kind::Union { contents, .. } => {
+            ArrayKind::Union { contents, .. } => {
                 let mut blocks = Vec::new();
                 self.each(contents, |types, edge| {
                     blocks.push(types.item(edge.to));
@@ -119,12 +119,12 @@ impl Types<'_> {
                 });
                 self.one_of(blocks)
             }
-            Kind::Chunked { chunks, .. } => {
+            ArrayKind::Chunked { chunks, .. } => {
                 chunks.first().map_or_else(|| vec!["?".into()], |(edge, _)| self.item(edge.to))
             }
-            Kind::Indexed { content, .. } | Kind::Sparse { content, .. } => self.item(content.to),
-            Kind::Object { generator, .. } => vec![generator.to_string()],
-            Kind::Refused { .. } => vec!["?".into()],
+            ArrayKind::Indexed { content, .. } | ArrayKind::Sparse { content, .. } => self.item(content.to),
+            ArrayKind::Object { generator, .. } => vec![generator.to_string()],
+            ArrayKind::Refused { .. } => vec!["?".into()],
         }
     }
 
@@ -160,7 +160,7 @@ impl Types<'_> {
 
     fn element(&mut self, of: &Type) -> Block {
         let inner = match &of.cell {
-            Cell::Fields(fields) => {
+            ElementKind::Fields(fields) => {
                 self.columns(fields, |(name, ..)| name, |_, (_, _, of)| vec![of.of_field()])
             }
             _ => vec![of.name()],

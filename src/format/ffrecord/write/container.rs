@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Writer;
 use crate::Result;
 use crate::format::ffrecord::records::FOLDER;
-use crate::format::writer::{NewContainer, NewDataset, What};
+use crate::format::writer::{NewContainer, NewContent, NewDataset};
 use crate::yaml::Node;
 
 pub struct Container {
@@ -33,7 +33,7 @@ impl NewContainer for Container {
         let lost = [
             (!is_number(dataset.name.as_bytes(), number)).then_some(NAMES),
             (!is_empty(dataset.metadata)).then_some(METADATA),
-            (dataset.what != What::Bytes).then_some(TYPES),
+            (dataset.what != NewContent::Bytes).then_some(TYPES),
         ];
         let fresh = lost.into_iter().flatten().filter(|lost| !self.said.contains(lost));
         let fresh: Vec<_> = fresh.collect();
@@ -71,16 +71,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.ffr");
         let mut container = Container::create(&path, false).unwrap();
-        let mut add = |name: &str, metadata: &Node, what: What<'_>| {
+        let mut add = |name: &str, metadata: &Node, what: NewContent<'_>| {
             let name = &Text::from(name);
             let dataset = NewDataset { name, metadata, what, compression: None, origin: None, facts: None };
             container.add(&dataset, &mut &b"bytes"[..]).unwrap()
         };
         let some = Node::Map(vec![(Node::text("unit").into(), Node::text("mV").into())]);
-        assert!(add("records/0", &Node::Null, What::Bytes).is_empty());
-        assert_eq!(add("notes", &Node::Map(Vec::new()), What::Bytes), [NAMES]);
-        assert_eq!(add("more", &some, What::Text), [METADATA, TYPES]);
-        assert!(add("again", &some, What::Object).is_empty());
+        assert!(add("records/0", &Node::Null, NewContent::Bytes).is_empty());
+        assert_eq!(add("notes", &Node::Map(Vec::new()), NewContent::Bytes), [NAMES]);
+        assert_eq!(add("more", &some, NewContent::Text), [METADATA, TYPES]);
+        assert!(add("again", &some, NewContent::Object).is_empty());
         Box::new(container).finish().unwrap();
         assert_eq!(crate::ffrecord::Reader::open(&path).unwrap().get(3).unwrap(), b"bytes");
     }

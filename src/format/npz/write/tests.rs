@@ -8,7 +8,7 @@ use crate::yaml::{Node, Text};
 fn add(
     to: &mut dyn NewContainer,
     name: &str,
-    what: What<'_>,
+    what: NewContent<'_>,
     deflated: bool,
     data: &[u8],
 ) -> Result<Vec<String>> {
@@ -42,14 +42,14 @@ fn what_is_written_is_read() {
     let samples = array("int16", &[3, 40_000], Order::F);
     let mut writer = create(&path);
     for (name, deflated) in [("a/plain", false), ("é packed", true)] {
-        let left_out = add(&mut *writer, name, What::Array(&samples), deflated, &data).unwrap();
+        let left_out = add(&mut *writer, name, NewContent::Array(&samples), deflated, &data).unwrap();
         assert_eq!(left_out, ["its metadata is left out"]);
-        assert!(add(&mut *writer, name, What::Array(&samples), deflated, &data).is_err(), "twice");
-        assert!(add(&mut *writer, "short", What::Array(&samples), deflated, &data[1..]).is_err());
+        assert!(add(&mut *writer, name, NewContent::Array(&samples), deflated, &data).is_err(), "twice");
+        assert!(add(&mut *writer, "short", NewContent::Array(&samples), deflated, &data[1..]).is_err());
     }
-    add(&mut *writer, "text", What::Text, true, "é漢".as_bytes()).unwrap();
-    add(&mut *writer, "none", What::Bytes, false, b"").unwrap();
-    assert!(add(&mut *writer, "x.npy", What::Bytes, false, b"").is_err());
+    add(&mut *writer, "text", NewContent::Text, true, "é漢".as_bytes()).unwrap();
+    add(&mut *writer, "none", NewContent::Bytes, false, b"").unwrap();
+    assert!(add(&mut *writer, "x.npy", NewContent::Bytes, false, b"").is_err());
     assert!(!path.exists());
     writer.finish().unwrap();
 
@@ -81,7 +81,7 @@ fn what_compression_does_not_make_smaller_is_stored() {
     for (name, data) in [("noise", &noise), ("zeros", &zeros)] {
         let array = array("uint8", &[500_000], Order::C);
         let (name, compression) = (Text::from(name), Compression::ZlibIfSmaller(6));
-        let what = What::Array(&array);
+        let what = NewContent::Array(&array);
         let dataset = NewDataset {
             name: &name,
             metadata: &Node::Null,
@@ -116,10 +116,11 @@ fn tables_become_structures() {
     let columns = vec![column("n", Some("uint16"), 2, "int64"), column("label", None, 3, "text")];
     let mut table = Table { rows: 2, columns };
     let mut writer = create(&path);
-    let left_out = add(&mut *writer, "t", What::Table(&table), false, b"\x00\x01\x00\x02abcxy\0").unwrap();
+    let left_out =
+        add(&mut *writer, "t", NewContent::Table(&table), false, b"\x00\x01\x00\x02abcxy\0").unwrap();
     assert!(left_out[1].contains("\"n\" (int64)"), "{left_out:?}");
     table.columns[1].name = "n".into();
-    assert!(add(&mut *writer, "u", What::Table(&table), false, b"\x00\x01\x00\x02abcxy\0").is_err());
+    assert!(add(&mut *writer, "u", NewContent::Table(&table), false, b"\x00\x01\x00\x02abcxy\0").is_err());
     writer.finish().unwrap();
     let archive = Archive::open(&path).unwrap();
     let dataset = archive.dataset("t").unwrap();
@@ -147,12 +148,13 @@ fn numpy_opens_what_we_write() {
     for (name, order) in [("c", Order::C), ("f", Order::F)] {
         for deflated in [false, true] {
             let array = array("uint16", &[4, 12], order);
-            add(&mut *writer, &format!("{name}/é {deflated}"), What::Array(&array), deflated, &data).unwrap();
+            add(&mut *writer, &format!("{name}/é {deflated}"), NewContent::Array(&array), deflated, &data)
+                .unwrap();
         }
     }
-    add(&mut *writer, "scalar", What::Array(&array("int8", &[], Order::C)), false, b"\x07").unwrap();
-    add(&mut *writer, "empty", What::Array(&array("int8", &[0, 3], Order::C)), true, b"").unwrap();
-    add(&mut *writer, "notes", What::Text, true, b"text").unwrap();
+    add(&mut *writer, "scalar", NewContent::Array(&array("int8", &[], Order::C)), false, b"\x07").unwrap();
+    add(&mut *writer, "empty", NewContent::Array(&array("int8", &[0, 3], Order::C)), true, b"").unwrap();
+    add(&mut *writer, "notes", NewContent::Text, true, b"text").unwrap();
     let columns = vec![ColumnInfo {
         name: "q\"'é".into(),
         element: Element::from_name("float32"),
@@ -160,7 +162,7 @@ fn numpy_opens_what_we_write() {
         width: 4,
         original: "float32".into(),
     }];
-    add(&mut *writer, "table", What::Table(&Table { rows: 1, columns }), false, &1.5f32.to_le_bytes())
+    add(&mut *writer, "table", NewContent::Table(&Table { rows: 1, columns }), false, &1.5f32.to_le_bytes())
         .unwrap();
     writer.finish().unwrap();
     let script = r#"

@@ -7,7 +7,7 @@
 
 use memchr::memmem;
 
-use super::arrow::{Field, Kind, Problem, Schema};
+use super::arrow::{ArrowType, Field, Problem, Schema};
 use crate::error::shortened;
 
 pub const QUALIFIED: &str = "legolas_schema_qualified";
@@ -221,19 +221,19 @@ fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
 
 /// Are the columns of the types that are needed?
 fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
-    let is_text = |kind: &Kind| matches!(kind, Kind::Text { .. } | Kind::TextView);
+    let is_text = |kind: &ArrowType| matches!(kind, ArrowType::Text { .. } | ArrowType::TextView);
     if identity.sort == Sort::Other {
         return Ok(());
     }
     let is_signal = identity.sort != Sort::Annotations;
     let is_merged = identity.is_merged();
-    let is_bytes = |kind: &Kind| matches!(kind, Kind::Binary { .. } | Kind::BinaryView);
+    let is_bytes = |kind: &ArrowType| matches!(kind, ArrowType::Binary { .. } | ArrowType::BinaryView);
     for field in &schema.fields {
         let found = field.stored();
         let inner = found.children.iter().map(|child| &child.stored().kind).collect::<Vec<_>>();
         let needed = match (field.name.as_str(), is_signal) {
             ("recording", _) | ("id", false) => match &found.kind {
-                Kind::FixedBinary(16) => None,
+                ArrowType::FixedBinary(16) => None,
                 // As polars has it, which knows no bytes of a fixed number.
                 kind if is_bytes(kind) => {
                     identity.mended.push(format!(
@@ -263,14 +263,18 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 let part =
                     |name| found.children.iter().find(|child| child.name == name).map(|child| &child.kind);
                 match (&found.kind, part("start"), part("stop")) {
-                    (Kind::Struct, Some(Kind::Duration(start)), Some(Kind::Duration(stop))) => {
+                    (
+                        ArrowType::Struct,
+                        Some(ArrowType::Duration(start)),
+                        Some(ArrowType::Duration(stop)),
+                    ) => {
                         if (start.0, stop.0) != (1, 1) {
                             let unit = start.name();
                             identity.warnings.push(format!("column span: durations in {unit} where Onda has nanoseconds; they are converted"));
                         }
                         None
                     }
-                    (Kind::Struct, Some(Kind::Int(_)), Some(Kind::Int(_))) => {
+                    (ArrowType::Struct, Some(ArrowType::Int(_)), Some(ArrowType::Int(_))) => {
                         identity.warnings.push("column span: bare integers where Onda has durations; they are taken for nanoseconds".into());
                         None
                     }
@@ -278,7 +282,9 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 }
             }
             ("channels", true) => match (&found.kind, inner.as_slice()) {
-                (Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_), [item]) if is_text(item) => {
+                (ArrowType::List { .. } | ArrowType::ListView { .. } | ArrowType::FixedList(_), [item])
+                    if is_text(item) =>
+                {
                     None
                 }
                 _ => Some("a list of texts"),
@@ -298,8 +304,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
             }
             ("sample_resolution_in_unit" | "sample_offset_in_unit" | "sample_rate", true) => {
                 match &found.kind {
-                    Kind::Float(8) => None,
-                    Kind::Float(_) | Kind::Int(_) => {
+                    ArrowType::Float(8) => None,
+                    ArrowType::Float(_) | ArrowType::Int(_) => {
                         if identity.sort == (Sort::Signals { version: 2 }) {
                             identity.warnings.push(format!(
                                 "column {}: {} where Onda has float64",
@@ -328,8 +334,11 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
 
 pub fn is_list_of_ids(field: &Field) -> bool {
     let found = field.stored();
-    let is_list = matches!(found.kind, Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_));
-    let is_id = |kind: &Kind| matches!(kind, Kind::FixedBinary(16) | Kind::Binary { .. } | Kind::BinaryView);
+    let is_list =
+        matches!(found.kind, ArrowType::List { .. } | ArrowType::ListView { .. } | ArrowType::FixedList(_));
+    let is_id = |kind: &ArrowType| {
+        matches!(kind, ArrowType::FixedBinary(16) | ArrowType::Binary { .. } | ArrowType::BinaryView)
+    };
     is_list && matches!(found.children.as_slice(), [item] if is_id(&item.stored().kind))
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::arrow::{Budget, Kind};
+use super::arrow::{ArrowType, Budget};
 use super::decoded::DecodedFiles;
 use super::samples::{self, Data};
 use super::schema::Sort;
@@ -284,12 +284,12 @@ pub fn nests(table: &OndaTable) -> bool {
     table.arrow.schema.fields.iter().any(|field| {
         let is_nested = matches!(
             field.kind,
-            Kind::List { .. }
-                | Kind::ListView { .. }
-                | Kind::FixedList(_)
-                | Kind::Struct
-                | Kind::Map
-                | Kind::Union { .. }
+            ArrowType::List { .. }
+                | ArrowType::ListView { .. }
+                | ArrowType::FixedList(_)
+                | ArrowType::Struct
+                | ArrowType::Map
+                | ArrowType::Union { .. }
         );
         is_nested && !own.contains(&field.name.as_str())
     })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::arrow::{Budget, Column, Field, Items, Kind, Problem, Table, Value, hex, messages, uuid};
+use super::arrow::{ArrowType, Budget, Column, Field, Items, Problem, Table, Value, hex, messages, uuid};
 use super::schema::{Identity, Refusal, Sort, identify, is_list_of_ids, tells_of_onda};
 use crate::format::{HEAD, Options};
 use crate::source::Source;
@@ -205,7 +205,7 @@ impl OndaTable {
         let Some(value) = self.value("span", row)? else { return Ok(None) };
         let edge = |name| -> Result<Option<i128>, Problem> {
             let Some(edge) = value.child(name)? else { return Ok(None) };
-            let unit = if let Kind::Duration(unit) = edge.field.kind { unit.0.into() } else { 1 };
+            let unit = if let ArrowType::Duration(unit) = edge.field.kind { unit.0.into() } else { 1 };
             Ok(edge.int().map(|count| count * unit))
         };
         Ok(edge("start")?.zip(edge("stop")?).map(|(start, stop)| Span { start, stop }))
@@ -374,13 +374,15 @@ fn is_called_onda(source: &dyn Source) -> Result<bool> {
 
 /// Of a recording or an annotation.
 fn is_own_uuid(field: &Field) -> bool {
-    let is_bytes =
-        matches!(field.stored().kind, Kind::FixedBinary(16) | Kind::Binary { .. } | Kind::BinaryView);
+    let is_bytes = matches!(
+        field.stored().kind,
+        ArrowType::FixedBinary(16) | ArrowType::Binary { .. } | ArrowType::BinaryView
+    );
     is_bytes && matches!(field.name.as_str(), "recording" | "id")
 }
 
 fn is_uuid(field: &Field) -> bool {
-    is_own_uuid(field) || field.kind == Kind::FixedBinary(16)
+    is_own_uuid(field) || field.kind == ArrowType::FixedBinary(16)
 }
 
 fn in_row(row: usize, column: &str, problem: Problem) -> Problem {

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use arrow_schema::ArrowError;
 
-use super::super::read::arrow::{Budget, Column, Kind, Problem, gathered, new_field};
+use super::super::read::arrow::{ArrowType, Budget, Column, Problem, gathered, new_field};
 use super::super::read::rules;
 use super::super::read::samples::is_relative;
 use super::super::read::schema::{FORMAT_VERSION, QUALIFIED, Sort};
@@ -278,7 +278,7 @@ fn wrong(row: usize, problem: Problem) -> Problem {
 /// Integers of old tables are float64 now.
 fn exact(table: &OndaTable, row: usize) -> Result<(), Problem> {
     for name in ["sample_resolution_in_unit", "sample_offset_in_unit", "sample_rate"] {
-        let Some(column) = table.column(name).filter(|column| matches!(column.field.kind, Kind::Int(_)))
+        let Some(column) = table.column(name).filter(|column| matches!(column.field.kind, ArrowType::Int(_)))
         else {
             continue;
         };

@@ -33,7 +33,7 @@ pub enum Cells<'a> {
 }
 
 /// What the cells of a column may be: booleans, integers, `f32`, `f64` and texts.
-pub trait Cell: Sized {
+pub trait ColumnValue: Sized {
     const NAME: &'static str;
 
     #[doc(hidden)]
@@ -42,7 +42,7 @@ pub trait Cell: Sized {
 
 macro_rules! ints {
     ($($type:ident $name:literal)*) => {
-        $(impl Cell for $type {
+        $(impl ColumnValue for $type {
             const NAME: &'static str = $name;
 
             fn cells(all: &[$type]) -> Cells<'_> {
@@ -54,7 +54,7 @@ macro_rules! ints {
 
 macro_rules! plain {
     ($($type:ident $name:literal $stored:literal)*) => {
-        $(impl Cell for $type {
+        $(impl ColumnValue for $type {
             const NAME: &'static str = $name;
 
             fn cells(all: &[$type]) -> Cells<'_> {
@@ -66,7 +66,7 @@ macro_rules! plain {
 
 macro_rules! texts {
     ($($type:ty)*) => {
-        $(impl Cell for $type {
+        $(impl ColumnValue for $type {
             const NAME: &'static str = "text";
 
             fn cells(all: &[Self]) -> Cells<'_> {
@@ -81,7 +81,7 @@ plain!(bool "bool" "uint8" f32 "float32" "float32" f64 "float64" "float64");
 texts!(&str String);
 
 impl<'a> Column<'a> {
-    pub fn new<T: Cell>(key: impl Into<Text>, cells: &'a [T]) -> Column<'a> {
+    pub fn new<T: ColumnValue>(key: impl Into<Text>, cells: &'a [T]) -> Column<'a> {
         Column { key: key.into(), original: T::NAME, cells: T::cells(cells) }
     }
 

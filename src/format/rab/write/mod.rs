@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub use add::{Add, Compression};
 pub use array::Item;
-pub use dataframe::{Cell, Column};
+pub use dataframe::{Column, ColumnValue};
 use header::Header;
 pub(super) use header::{assemble, sorted};
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{Add, Writer};
 use crate::Result;
 use crate::error::shortened;
-use crate::format::writer::{NewContainer, NewDataset, What};
+use crate::format::writer::{NewContainer, NewContent, NewDataset};
 use crate::yaml::Value;
 
 impl NewContainer for Writer {
@@ -30,18 +30,18 @@ impl Add<'_> {
         let add = if metadata.is_null() { self } else { self.metadata(Value::from(metadata)) };
         let add = add.compression(compression.unwrap_or_default()).like(origin.cloned());
         match what {
-            What::Array(array) if array.dtype.element.name().is_none() => {
+            NewContent::Array(array) if array.dtype.element.name().is_none() => {
                 let (dtype, shape) = (shortened(&array.numpy_type()), &array.shape);
                 add.bytes(data)?;
                 return Ok(vec![format!(
                     "its type {dtype} is none that RAB has: it is written as bytes, and its shape {shape:?} is left out"
                 )]);
             }
-            What::Bytes => add.bytes(data),
-            What::Text => add.text_from(data),
-            What::Object => add.object_from(data),
-            What::Array(array) => add.array_from(array, data),
-            What::Table(table) => add.dataframe_from(table, data),
+            NewContent::Bytes => add.bytes(data),
+            NewContent::Text => add.text_from(data),
+            NewContent::Object => add.object_from(data),
+            NewContent::Array(array) => add.array_from(array, data),
+            NewContent::Table(table) => add.dataframe_from(table, data),
         }?;
         Ok(Vec::new())
     }

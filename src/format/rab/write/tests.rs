@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::super::super::Context;
-use super::super::archive::Archive;
+use super::super::datasets::RabDatasets;
 use super::super::header::{self, Header};
 use super::super::layout::Layout;
 use super::super::{entry, fast, records};
@@ -36,7 +36,7 @@ enum Data {
 
 /// What is read: name, metadata, array, bytes; of an object its value.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct ReadBack {
     name: Vec<u8>,
     metadata: String,
     array: Option<Array>,
@@ -76,7 +76,7 @@ fn write(path: &Path, datasets: &[Dataset]) {
     writer.finish().unwrap();
 }
 
-fn wanted(datasets: &[Dataset]) -> Vec<Found> {
+fn wanted(datasets: &[Dataset]) -> Vec<ReadBack> {
     let found = datasets.iter().map(|Dataset { name, metadata, data, .. }| {
         let (array, bytes, object) = match data {
             Data::Text(text) => (None, text.clone().into_bytes(), None),
@@ -85,19 +85,20 @@ fn wanted(datasets: &[Dataset]) -> Vec<Found> {
             Data::Array(array, bytes) => (Some(array.clone()), bytes.clone(), None),
         };
         let metadata = shown(&metadata.node().unwrap());
-        Found { name: name.as_bytes().to_vec(), metadata, array, bytes, object }
+        ReadBack { name: name.as_bytes().to_vec(), metadata, array, bytes, object }
     });
     found.collect()
 }
 
-fn read(path: &Path) -> Vec<Found> {
+fn read(path: &Path) -> Vec<ReadBack> {
     let source: Arc<dyn Source> = Arc::new(FileSource::open(path).unwrap());
     let layout = Layout::read(&*source).unwrap();
     let text = |records: &records::Records, number| records.text(number, &*source, layout).unwrap().node;
     let Header { names, records } = header::read(&*source, layout).unwrap();
     let nodes: Vec<Arc<Node>> = (0..records.len() as u32).map(|number| text(&records, number)).collect();
     let names: Vec<Vec<u8>> = names.iter().map(|name| name.to_vec()).collect();
-    let archive = Archive::new(Context::new(source.clone(), Arc::new(Engine::new(1 << 20))), layout, records);
+    let archive =
+        RabDatasets::new(Context::new(source.clone(), Arc::new(Engine::new(1 << 20))), layout, records);
     let found = (0..).zip(nodes.iter().zip(names)).map(|(number, (node, name))| {
         let content = archive.content(number).unwrap();
         let bytes = content.read(0, usize::MAX >> 1).unwrap().to_vec();
@@ -109,7 +110,7 @@ fn read(path: &Path) -> Vec<Found> {
         let object = is_object.then(|| shown(&parsed(&bytes)));
         let array = entry::entry(node, layout).unwrap().array;
         let bytes = if is_object { Vec::new() } else { bytes };
-        Found { name, metadata: shown(node.get("metadata").unwrap()), array, bytes, object }
+        ReadBack { name, metadata: shown(node.get("metadata").unwrap()), array, bytes, object }
     });
     found.collect()
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
 use crate::error::Place;
 use crate::format::writer::input::Exactly;
-use crate::format::writer::{NewContainer, NewDataset, Temporary, What};
+use crate::format::writer::{NewContainer, NewContent, NewDataset, Temporary};
 use crate::format::{Compression, rawarray::header};
 use crate::tree::naming;
 use crate::yaml::{Node, Text};
@@ -44,18 +44,18 @@ impl Writer {
     fn store(&self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let mut notes = Vec::new();
         match dataset.what {
-            What::Array(array) => {
+            NewContent::Array(array) => {
                 let words = Words::of(array, dataset.origin.or(dataset.facts), &mut notes)
                     .map_err(io::Error::other)?;
                 let mut data = Exactly::new(data, words.size);
                 self.write(|to| to.write_all(&words.header()))?;
                 self.write(|to| rows::write(array, words.swapped, &mut data, to, self.file.directory()))?;
             }
-            What::Bytes | What::Text => {
+            NewContent::Bytes | NewContent::Text => {
                 notes.push("it is written as an array of uint8".into());
                 self.store_bytes(data)?;
             }
-            What::Object | What::Table(_) => {
+            NewContent::Object | NewContent::Table(_) => {
                 let problem = "a RawArray file holds an array, and this is none: write it to a .rab file, or its \
                                values as an array";
                 return Err(io::Error::other(problem));
@@ -128,7 +128,7 @@ impl NewContainer for Writer {
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>> {
         let name = dataset.name;
         let trailer = self.array.as_ref().map(|array| [array.as_bytes(), b".trailer"].concat());
-        let is_trailer = dataset.what == What::Bytes
+        let is_trailer = dataset.what == NewContent::Bytes
             && !self.has_trailer
             && trailer.is_some_and(|trailer| trailer == name.as_bytes());
         if self.array.is_some() && !is_trailer {

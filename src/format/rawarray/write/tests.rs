@@ -12,7 +12,7 @@ fn array(kind: Kind, size: u32, endian: Endian, shape: &[u64], order: Order) -> 
     Array::new(Dtype { element: Element { kind, size }, endian }, shape, order)
 }
 
-fn dataset<'a>(name: &'a Text, what: What<'a>, metadata: &'a Node) -> NewDataset<'a> {
+fn dataset<'a>(name: &'a Text, what: NewContent<'a>, metadata: &'a Node) -> NewDataset<'a> {
     NewDataset { name, metadata, what, compression: None, origin: None, facts: None }
 }
 
@@ -27,7 +27,7 @@ impl Written {
     }
 }
 
-fn write(what: What<'_>, data: &[u8]) -> Result<Written> {
+fn write(what: NewContent<'_>, data: &[u8]) -> Result<Written> {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Box::new(Writer::create(&dir.path().join("x.ra"), true)?);
     let notes = writer.add(&dataset(&"x".into(), what, &Node::Null), &mut &*data)?;
@@ -55,7 +55,7 @@ fn words_of_every_type() {
     ] {
         let array = array(kind, size, Endian::Little, &[2, 3], Order::C);
         let data: Vec<u8> = (0..6 * size as u8).collect();
-        let written = write(What::Array(&array), &data).unwrap();
+        let written = write(NewContent::Array(&array), &data).unwrap();
         let bytes = written.bytes();
         assert_eq!(words(&bytes, 7), [0, eltype, size.into(), 6 * u64::from(size), 2, 3, 2]);
         assert_eq!(bytes[64..], data);
@@ -66,10 +66,10 @@ fn words_of_every_type() {
 #[test]
 fn scalars_and_arrays_without_elements() {
     let scalar = array(Kind::Float, 4, Endian::Little, &[], Order::C);
-    let bytes = write(What::Array(&scalar), b"1234").unwrap().bytes();
+    let bytes = write(NewContent::Array(&scalar), b"1234").unwrap().bytes();
     assert_eq!((words(&bytes, 5), &bytes[48..]), (vec![0, 3, 4, 4, 0], &b"1234"[..]));
     let empty = array(Kind::Float, 4, Endian::Big, &[3, 0], Order::F);
-    let bytes = write(What::Array(&empty), b"").unwrap().bytes();
+    let bytes = write(NewContent::Array(&empty), b"").unwrap().bytes();
     assert_eq!((words(&bytes, 7), bytes.len()), (vec![0, 3, 4, 0, 2, 0, 3], 64));
 }
 
@@ -80,12 +80,12 @@ fn bytes_are_turned_and_put_in_order() {
     // 1 3 5
     let data: Vec<u8> = (0..6u16).flat_map(u16::to_be_bytes).collect();
     let want = |values: [u16; 6]| values.into_iter().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    let bytes = write(What::Array(&big), &data).unwrap().bytes();
+    let bytes = write(NewContent::Array(&big), &data).unwrap().bytes();
     assert_eq!((words(&bytes, 7), &bytes[64..]), (vec![0, 1, 2, 12, 2, 3, 2], &*want([0, 2, 4, 1, 3, 5])));
     let of_c = Array { order: Order::C, ..big };
-    assert_eq!(write(What::Array(&of_c), &data).unwrap().bytes()[64..], want([0, 1, 2, 3, 4, 5]));
+    assert_eq!(write(NewContent::Array(&of_c), &data).unwrap().bytes()[64..], want([0, 1, 2, 3, 4, 5]));
     let complex = array(Kind::Complex, 8, Endian::Big, &[1], Order::C);
-    assert_eq!(write(What::Array(&complex), b"abcdefgh").unwrap().bytes()[56..], *b"dcbahgfe");
+    assert_eq!(write(NewContent::Array(&complex), b"abcdefgh").unwrap().bytes()[56..], *b"dcbahgfe");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn large_arrays_of_the_other_order() {
     let shape = [300, 40, 1000];
     let array = array(Kind::Uint, 4, Endian::Little, &shape, Order::F);
     let data: Vec<u8> = (0..12_000_000u32).flat_map(u32::to_le_bytes).collect();
-    let bytes = write(What::Array(&array), &data).unwrap().bytes();
+    let bytes = write(NewContent::Array(&array), &data).unwrap().bytes();
     for (i, j, k) in [(0, 0, 0), (1, 2, 3), (299, 39, 999), (210, 0, 777)] {
         let at = 72 + 4 * ((i * 40 + j) * 1000 + k);
         let found = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -103,14 +103,18 @@ fn large_arrays_of_the_other_order() {
 
 #[test]
 fn bytes_and_texts_are_arrays_of_uint8() {
-    for what in [What::Bytes, What::Text] {
+    for what in [NewContent::Bytes, NewContent::Text] {
         let written = write(what, b"some text").unwrap();
         let bytes = written.bytes();
         assert_eq!((words(&bytes, 6), &bytes[56..]), (vec![0, 2, 1, 9, 1, 9], &b"some text"[..]));
         assert_eq!(written.notes, ["it is written as an array of uint8"]);
     }
     assert!(
-        write(What::Object, b"{}").err().unwrap().to_string().contains("holds an array, and this is none")
+        write(NewContent::Object, b"{}")
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("holds an array, and this is none")
     );
 }
 
@@ -127,11 +131,11 @@ fn what_is_left_out_is_named() {
         ..self::array(Kind::Opaque, 8, Endian::Little, &[1], Order::C)
     };
     assert_eq!(
-        write(What::Array(&dates), &[1; 8]).unwrap().notes,
+        write(NewContent::Array(&dates), &[1; 8]).unwrap().notes,
         ["its type <M8[s] is left out: it is bytes"]
     );
     let metadata = Node::map([("a", Node::int(1))]);
-    let (name, what) = ("other".into(), What::Array(&array));
+    let (name, what) = ("other".into(), NewContent::Array(&array));
     let dataset = NewDataset { compression: Some(Compression::Zlib(6)), ..dataset(&name, what, &metadata) };
     let notes = writer.add(&dataset, &mut &b"ab"[..]).unwrap().join("; ");
     for part in
@@ -150,15 +154,18 @@ fn one_array_and_its_trailer() {
     let mut add = |name: &str, what, data: &[u8]| {
         writer.add(&dataset(&name.into(), what, &Node::Null), &mut &*data).map_err(|error| error.to_string())
     };
-    let short = add("x", What::Array(&array), b"abc").unwrap_err();
+    let short = add("x", NewContent::Array(&array), b"abc").unwrap_err();
     assert!(
         short.contains("dataset \"x\": cannot be written: it has 3 bytes, its description needs 4"),
         "{short}"
     );
-    add("x", What::Array(&array), b"abcd").unwrap();
-    assert!(add("y", What::Array(&array), b"abcd").unwrap_err().contains("holds one array"));
-    assert!(add("x.trailer", What::Bytes, b"more").unwrap()[0].contains("readers in Python and Rust refuse"));
-    assert!(add("x.trailer", What::Bytes, b"more").is_err());
+    add("x", NewContent::Array(&array), b"abcd").unwrap();
+    assert!(add("y", NewContent::Array(&array), b"abcd").unwrap_err().contains("holds one array"));
+    assert!(
+        add("x.trailer", NewContent::Bytes, b"more").unwrap()[0]
+            .contains("readers in Python and Rust refuse")
+    );
+    assert!(add("x.trailer", NewContent::Bytes, b"more").is_err());
     writer.finish().unwrap();
     assert_eq!(fs::read(path).unwrap()[56..], *b"abcdmore");
     let nothing = Box::new(Writer::create(&dir.path().join("y.ra"), true).unwrap()).finish().unwrap_err();
@@ -174,7 +181,8 @@ fn odd_numbers_keep_their_class() {
     let array = array(Kind::Opaque, 16, Endian::Little, &[1], Order::C);
     let origin = Node::map([("eltype", Node::int(3)), ("elbyte", Node::int(16))]);
     let name = "x".into();
-    let dataset = NewDataset { origin: Some(&origin), ..dataset(&name, What::Array(&array), &Node::Null) };
+    let dataset =
+        NewDataset { origin: Some(&origin), ..dataset(&name, NewContent::Array(&array), &Node::Null) };
     writer.add(&dataset, &mut &[7; 16][..]).unwrap();
     writer.finish().unwrap();
     assert_eq!(words(&fs::read(path).unwrap(), 3), [0, 3, 16]);

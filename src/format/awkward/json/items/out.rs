@@ -6,7 +6,7 @@ use super::MAX_LEN;
 use crate::array::json::{hex, scalar, time};
 use crate::array::{Endian, Scalar as Number};
 use crate::format::awkward::read::array::Array;
-use crate::format::awkward::read::dtype::{Cell, Type};
+use crate::format::awkward::read::dtype::{ElementKind, Type};
 use crate::format::awkward::read::encoding::Encoding;
 use crate::format::awkward::read::graph::Ix;
 use crate::{Error, Result};
@@ -88,18 +88,18 @@ pub fn typed(of: &Type, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
     })
 }
 
-fn cell(of: &Cell, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
+fn cell(of: &ElementKind, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
     let trimmed =
         || bytes.get(..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)).unwrap_or_default();
     match of {
-        Cell::Number(dtype) => match Number::from_bytes(bytes, *dtype) {
+        ElementKind::Number(dtype) => match Number::from_bytes(bytes, *dtype) {
             Some(number) => scalar(number, out.bytes),
             None => hex(bytes, out.bytes),
         },
-        Cell::Bytes => hex(trimmed(), out.bytes),
-        Cell::Raw(_) => hex(bytes, out.bytes),
-        Cell::Time(times, _) => time(*times, bytes, out.bytes),
-        Cell::Unicode(endian) => {
+        ElementKind::Bytes => hex(trimmed(), out.bytes),
+        ElementKind::Raw(_) => hex(bytes, out.bytes),
+        ElementKind::Time(times, _) => time(*times, bytes, out.bytes),
+        ElementKind::Unicode(endian) => {
             let unit = |item: &[u8]| {
                 let item = item.try_into().unwrap_or_default();
                 let code =
@@ -109,7 +109,7 @@ fn cell(of: &Cell, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
             let text: String = bytes.chunks_exact(4).map(unit).collect();
             return out.text(text.trim_end_matches('\0'));
         }
-        Cell::Fields(fields) => {
+        ElementKind::Fields(fields) => {
             out.bytes.extend(b"{\"__tuple__\":[");
             for (number, (_, offset, of)) in fields.iter().enumerate() {
                 out.room(1)?;

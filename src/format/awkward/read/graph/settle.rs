@@ -2,7 +2,7 @@
 //! refused has no length: what would get its own length from it is refused with it, and says of which part.
 
 use super::circles::{circles, order};
-use super::{Blob, Column, Edge, Flat, Graph, Ix, Kind, Lists, Node, Rows};
+use super::{ArrayKind, Blob, Column, Edge, Flat, Graph, Ix, Lists, Node, Rows};
 use crate::codec::zip::Fault;
 
 /// Numbers of eight bytes that a file can have.
@@ -55,9 +55,9 @@ impl Graph {
     fn measure(&self, ix: Ix, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) -> (u64, Option<Fault>) {
         let Some(node) = self.nodes.get(ix) else { return (0, None) };
         let found = match &node.kind {
-            Kind::Flat(flat) => return measure_flat(flat, blob_len),
-            Kind::Jagged { lists, .. } => self.measure_lists(lists),
-            Kind::Strings { lists, content, .. } => self.measure_lists(lists).and_then(|len| {
+            ArrayKind::Flat(flat) => return measure_flat(flat, blob_len),
+            ArrayKind::Jagged { lists, .. } => self.measure_lists(lists),
+            ArrayKind::Strings { lists, content, .. } => self.measure_lists(lists).and_then(|len| {
                 let is_empty = self.len_of(*content) == 0;
                 let content = self.node(*content).and_then(Node::flat);
                 // Without an element it is no bytes, whatever it is of: awkward0 writes an empty list as float64.
@@ -68,19 +68,21 @@ impl Graph {
                     Err("its content is no flat array of bytes".into())
                 }
             }),
-            Kind::Table { columns } | Kind::Record { columns, .. } => self.measure_columns(columns),
-            Kind::View { rows, table } => self.measure_view(rows, *table),
-            Kind::Masked { mask, content, .. } => self.mask(*mask).and_then(|()| self.fits(*mask, *content)),
-            Kind::BitMasked { mask, content, .. } => self.measure_bits(*mask, *content),
-            Kind::IndexedMasked { mask, .. } => self.numbers(*mask, "mask"),
-            Kind::Union { tags, index, contents } => self.measure_union(*tags, *index, contents),
-            Kind::Chunked { chunks, .. } => self.measure_chunks(chunks),
-            Kind::Indexed { index, .. } => self.numbers(*index, "index"),
-            Kind::Sparse { length, index, content, .. } => {
+            ArrayKind::Table { columns } | ArrayKind::Record { columns, .. } => self.measure_columns(columns),
+            ArrayKind::View { rows, table } => self.measure_view(rows, *table),
+            ArrayKind::Masked { mask, content, .. } => {
+                self.mask(*mask).and_then(|()| self.fits(*mask, *content))
+            }
+            ArrayKind::BitMasked { mask, content, .. } => self.measure_bits(*mask, *content),
+            ArrayKind::IndexedMasked { mask, .. } => self.numbers(*mask, "mask"),
+            ArrayKind::Union { tags, index, contents } => self.measure_union(*tags, *index, contents),
+            ArrayKind::Chunked { chunks, .. } => self.measure_chunks(chunks),
+            ArrayKind::Indexed { index, .. } => self.numbers(*index, "index"),
+            ArrayKind::Sparse { length, index, content, .. } => {
                 self.numbers(*index, "index").and_then(|_| self.fits(*index, *content)).map(|_| *length)
             }
-            Kind::Object { content, .. } => self.sound_len(*content, "content"),
-            Kind::Refused { .. } => Ok(0),
+            ArrayKind::Object { content, .. } => self.sound_len(*content, "content"),
+            ArrayKind::Refused { .. } => Ok(0),
         };
         match found.and_then(|len| self.has_files(node, len)) {
             Ok(len) => (len, None),
@@ -91,8 +93,8 @@ impl Graph {
     /// Files with a number for each item are no longer than files can be.
     fn has_files(&self, node: &Node, len: u64) -> Result<u64, Fault> {
         let inner = match &node.kind {
-            Kind::View { .. } | Kind::Union { .. } => 1,
-            Kind::Jagged { lists, .. } | Kind::Strings { lists, .. } => {
+            ArrayKind::View { .. } | ArrayKind::Union { .. } => 1,
+            ArrayKind::Jagged { lists, .. } | ArrayKind::Strings { lists, .. } => {
                 lists.edges().first().map_or(1, |edge| {
                     self.node(*edge).and_then(Node::flat).map_or(1, |flat| flat.of.shape.iter().product())
                 })
@@ -253,7 +255,7 @@ fn measure_flat(flat: &Flat, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) -> 
             Some(format!("{count} elements of {size} bytes need {need}, {member:?} has {have}").into()),
         ),
         // What the reference writes of a type with padding, and reads back as something else.
-        Some(need) if need != have && matches!(flat.of.cell, super::super::dtype::Cell::Fields(_)) => {
+        Some(need) if need != have && matches!(flat.of.cell, super::super::dtype::ElementKind::Fields(_)) => {
             let problem = format!(
                 "{count} structures of {size} bytes need {need}, {member:?} has {have}: the padding of their type was lost when they were saved"
             );

@@ -1,15 +1,15 @@
 //! The one table of calls that are known, and what each makes of its arguments. With any other name a call is refused,
 //! with another number of arguments it is wrong.
 
-use super::super::graph::{Column, Flat, Kind, Lists, Scalar};
+use super::super::graph::{ArrayKind, Column, Flat, Lists, Scalar};
 use super::super::pickle;
-use super::{Found, Reader, unsupported, what_of, wrong};
+use super::{Parsed, Reader, unsupported, what_of, wrong};
 use crate::codec::zip::Fault;
 use crate::format::awkward::json::Json;
 
 impl<'j> Reader<'j> {
     /// The one table of what is known.
-    pub(super) fn call(&mut self, json: &'j Json, spec: &Json, depth: usize) -> Found<Kind> {
+    pub(super) fn call(&mut self, json: &'j Json, spec: &Json, depth: usize) -> Parsed<ArrayKind> {
         let names = names(spec)?;
         let arguments = arguments(json)?;
         let is_virtual = matches!(names.as_slice(), ["awkward0" | "awkward", "VirtualArray"]);
@@ -32,7 +32,13 @@ impl<'j> Reader<'j> {
     }
 
     /// Calls of Awkward Array itself, without its module's name.
-    fn own(&mut self, names: &[&str], arguments: &'j [Json], json: &'j Json, depth: usize) -> Found<Kind> {
+    fn own(
+        &mut self,
+        names: &[&str],
+        arguments: &'j [Json],
+        json: &'j Json,
+        depth: usize,
+    ) -> Parsed<ArrayKind> {
         Ok(match (names, arguments) {
             (["numpy" | "util", "frombuffer"], [bytes, of, count]) => {
                 let (blob, of) = (self.bytes(bytes)?, self.dtype(of)?);
@@ -40,85 +46,85 @@ impl<'j> Reader<'j> {
                     -1 => None,
                     count => Some(u64::try_from(count).map_err(|_| Fault::from("its length is negative"))?),
                 };
-                Kind::Flat(Flat { blob, of, count })
+                ArrayKind::Flat(Flat { blob, of, count })
             }
             (["JaggedArray", "fromcounts"], [counts, content]) => {
                 let lists = self.lists(counts, None, depth)?;
-                Kind::Jagged { lists, content: self.array(content, depth + 1)? }
+                ArrayKind::Jagged { lists, content: self.array(content, depth + 1)? }
             }
             (["JaggedArray", "fromoffsets"], [offsets, content]) => {
                 let lists = Lists::Offsets(self.array(offsets, depth + 1)?);
-                Kind::Jagged { lists, content: self.array(content, depth + 1)? }
+                ArrayKind::Jagged { lists, content: self.array(content, depth + 1)? }
             }
             (["JaggedArray"], [starts, stops, content]) => {
                 let lists = self.lists(starts, Some(stops), depth)?;
-                Kind::Jagged { lists, content: self.array(content, depth + 1)? }
+                ArrayKind::Jagged { lists, content: self.array(content, depth + 1)? }
             }
             (["Table", "frompairs"], [pairs] | [pairs, _]) => {
-                Kind::Table { columns: self.columns(pairs, depth)? }
+                ArrayKind::Table { columns: self.columns(pairs, depth)? }
             }
             (["Table", "fromview"], [view, table]) => {
                 let rows = self.rows(view, depth)?;
-                Kind::View { rows, table: self.array(table, depth + 1)? }
+                ArrayKind::View { rows, table: self.array(table, depth + 1)? }
             }
             (["StringArray", "fromcounts"], [counts, content, encoding]) => {
                 let encoding = self.encoding(encoding)?;
                 let lists = self.lists(counts, None, depth)?;
-                Kind::Strings { lists, content: self.array(content, depth + 1)?, encoding }
+                ArrayKind::Strings { lists, content: self.array(content, depth + 1)?, encoding }
             }
             (["StringArray"], [starts, stops, content, encoding]) => {
                 let encoding = self.encoding(encoding)?;
                 let lists = self.lists(starts, Some(stops), depth)?;
-                Kind::Strings { lists, content: self.array(content, depth + 1)?, encoding }
+                ArrayKind::Strings { lists, content: self.array(content, depth + 1)?, encoding }
             }
             (["MaskedArray"], [mask, content, when]) => {
                 let masked_when = self.bool(when, "maskedwhen")?;
                 let mask = self.array(mask, depth + 1)?;
-                Kind::Masked { mask, content: self.array(content, depth + 1)?, masked_when }
+                ArrayKind::Masked { mask, content: self.array(content, depth + 1)?, masked_when }
             }
             (["BitMaskedArray"], [mask, content, when, lsb]) => {
                 let (masked_when, is_lsb) = (self.bool(when, "maskedwhen")?, self.bool(lsb, "lsborder")?);
                 let mask = self.array(mask, depth + 1)?;
-                Kind::BitMasked { mask, content: self.array(content, depth + 1)?, masked_when, is_lsb }
+                ArrayKind::BitMasked { mask, content: self.array(content, depth + 1)?, masked_when, is_lsb }
             }
             (["IndexedMaskedArray"], [mask, content, when]) => {
                 let masked_when = self.int(when, "maskedwhen")?;
                 let mask = self.array(mask, depth + 1)?;
-                Kind::IndexedMasked { mask, content: self.array(content, depth + 1)?, masked_when }
+                ArrayKind::IndexedMasked { mask, content: self.array(content, depth + 1)?, masked_when }
             }
             (["UnionArray", "fromtags"], [tags, contents]) => {
                 let tags = self.array(tags, depth + 1)?;
                 let contents = self.list(contents, "list")?;
-                Kind::Union { tags, index: None, contents: self.arrays(contents, depth)? }
+                ArrayKind::Union { tags, index: None, contents: self.arrays(contents, depth)? }
             }
             (["UnionArray"], [tags, index, contents]) => {
                 let (tags, index) = (self.array(tags, depth + 1)?, Some(self.array(index, depth + 1)?));
                 let contents = self.list(contents, "list")?;
-                Kind::Union { tags, index, contents: self.arrays(contents, depth)? }
+                ArrayKind::Union { tags, index, contents: self.arrays(contents, depth)? }
             }
             (["ChunkedArray"], [chunks, sizes]) => self.chunked(chunks, sizes, depth)?,
             (["AppendableArray"], [_, of, chunks]) => {
                 self.dtype(of)?;
                 let chunks = self.list(chunks, "list")?;
                 let chunks = self.arrays(chunks, depth)?.into_iter().map(|chunk| (chunk, None)).collect();
-                Kind::Chunked { chunks, is_appendable: true }
+                ArrayKind::Chunked { chunks, is_appendable: true }
             }
             (["IndexedArray"], [index, content]) => {
                 let index = self.array(index, depth + 1)?;
-                Kind::Indexed { index, content: self.array(content, depth + 1)? }
+                ArrayKind::Indexed { index, content: self.array(content, depth + 1)? }
             }
             (["SparseArray"], [length, index, content, default]) => {
                 let length = self.len(length, "length")?;
                 let default = self.default(default)?;
                 let index = self.array(index, depth + 1)?;
-                Kind::Sparse { length, index, content: self.array(content, depth + 1)?, default }
+                ArrayKind::Sparse { length, index, content: self.array(content, depth + 1)?, default }
             }
             (["ObjectArray"], [content, generator, _, _]) => {
                 let generator =
                     self.value(generator)?.get("function").ok_or("its generator is no function")?;
                 let names = generator.as_list().unwrap_or_default().iter().filter_map(Json::as_str);
                 let generator = names.collect::<Vec<_>>().join(".").into();
-                Kind::Object { content: self.array(content, depth + 1)?, generator }
+                ArrayKind::Object { content: self.array(content, depth + 1)?, generator }
             }
             (["VirtualArray"], _) => return unsupported("its values are made by code, which is not run"),
             (["persist", ..], _) => {
@@ -143,7 +149,7 @@ impl<'j> Reader<'j> {
         })
     }
 
-    fn chunked(&mut self, chunks: &'j Json, sizes: &'j Json, depth: usize) -> Found<Kind> {
+    fn chunked(&mut self, chunks: &'j Json, sizes: &'j Json, depth: usize) -> Parsed<ArrayKind> {
         let chunks = self.list(chunks, "list")?;
         let sizes = self.json(sizes)?.as_list().ok_or("its sizes are no list")?;
         if sizes.len() != chunks.len() {
@@ -156,10 +162,10 @@ impl<'j> Reader<'j> {
         };
         let sizes = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
         let chunks = self.arrays(chunks, depth)?.into_iter().zip(sizes.into_iter().map(Some)).collect();
-        Ok(Kind::Chunked { chunks, is_appendable: false })
+        Ok(ArrayKind::Chunked { chunks, is_appendable: false })
     }
 
-    fn default(&self, json: &'j Json) -> Found<Scalar> {
+    fn default(&self, json: &'j Json) -> Parsed<Scalar> {
         let found = self.value(json)?;
         if let Some(python) = found.get("python") {
             let float = python.as_str().and_then(pickle::float);
@@ -171,7 +177,7 @@ impl<'j> Reader<'j> {
     }
 
     /// An array of a class of uproot-methods: what it was made from.
-    fn record(&mut self, names: &[&str], arguments: &'j [Json], depth: usize) -> Found<Kind> {
+    fn record(&mut self, names: &[&str], arguments: &'j [Json], depth: usize) -> Parsed<ArrayKind> {
         let Some((_, [class, rest @ ..])) = names.split_first() else {
             return wrong("a class is needed here");
         };
@@ -185,12 +191,12 @@ impl<'j> Reader<'j> {
             let edge = self.array(argument, depth + 1)?;
             found.push(Column { name: column.into(), edge, is_hidden: false });
         }
-        Ok(Kind::Record { class: [&[*class], rest].concat().join(".").into(), columns: found })
+        Ok(ArrayKind::Record { class: [&[*class], rest].concat().join(".").into(), columns: found })
     }
 }
 
 /// What a call names: a module, and what leads from there to the function.
-pub(super) fn names(spec: &Json) -> Found<Vec<&str>> {
+pub(super) fn names(spec: &Json) -> Parsed<Vec<&str>> {
     let names = spec.as_list().map(|names| names.iter().map(Json::as_str).collect::<Option<Vec<_>>>());
     match names.flatten() {
         Some(names) if names.len() >= 2 => Ok(names),
@@ -201,7 +207,7 @@ pub(super) fn names(spec: &Json) -> Found<Vec<&str>> {
     }
 }
 
-pub(super) fn arguments(json: &Json) -> Found<&[Json]> {
+pub(super) fn arguments(json: &Json) -> Parsed<&[Json]> {
     match json.get("args") {
         None => Ok(&[]),
         Some(arguments) => arguments.as_list().ok_or_else(|| "the arguments of a call are no list".into()),

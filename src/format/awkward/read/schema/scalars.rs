@@ -5,12 +5,12 @@ use super::super::dtype;
 use super::super::encoding::Encoding;
 use super::super::graph::{Blob, Codec};
 use super::calls::{arguments, names};
-use super::{Found, MAX_REFS, Reader, identified, unsupported, what_of, wrong};
+use super::{MAX_REFS, Parsed, Reader, identified, unsupported, what_of, wrong};
 use crate::format::awkward::json::Json;
 
 impl<'j> Reader<'j> {
     /// What an expression is that has to be a value.
-    pub(super) fn value(&self, json: &'j Json) -> Found<&'j Json> {
+    pub(super) fn value(&self, json: &'j Json) -> Parsed<&'j Json> {
         let mut json = json;
         for _ in 0..MAX_REFS {
             let (key, value) = identified(json)?;
@@ -31,7 +31,7 @@ impl<'j> Reader<'j> {
     }
 
     /// A JSON value. Files of 0.5 have some without the expression around them.
-    pub(super) fn json(&self, json: &'j Json) -> Found<&'j Json> {
+    pub(super) fn json(&self, json: &'j Json) -> Parsed<&'j Json> {
         if !matches!(json, Json::Map(_)) {
             return Ok(json);
         }
@@ -41,32 +41,32 @@ impl<'j> Reader<'j> {
             .ok_or_else(|| format!("a value is needed here, and a {:?} was found", what_of(found)).into())
     }
 
-    pub(super) fn int(&self, json: &'j Json, what: &str) -> Found<i64> {
+    pub(super) fn int(&self, json: &'j Json, what: &str) -> Parsed<i64> {
         let value = self.json(json)?;
         value.as_int().ok_or_else(|| format!("its {what} is no whole number of 64 bits").into())
     }
 
-    pub(super) fn len(&self, json: &'j Json, what: &str) -> Found<u64> {
+    pub(super) fn len(&self, json: &'j Json, what: &str) -> Parsed<u64> {
         let value = self.int(json, what)?;
         u64::try_from(value).map_err(|_| format!("its {what} is negative").into())
     }
 
-    pub(super) fn bool(&self, json: &'j Json, what: &str) -> Found<bool> {
+    pub(super) fn bool(&self, json: &'j Json, what: &str) -> Parsed<bool> {
         self.json(json)?.as_bool().ok_or_else(|| format!("its {what} is neither true nor false").into())
     }
 
-    pub(super) fn list(&self, json: &'j Json, key: &str) -> Found<&'j [Json]> {
+    pub(super) fn list(&self, json: &'j Json, key: &str) -> Parsed<&'j [Json]> {
         let items = self.value(json)?.get(key).and_then(Json::as_list);
         items.ok_or_else(|| format!("a {key:?} is needed here").into())
     }
 
-    pub(super) fn dtype(&self, json: &'j Json) -> Found<dtype::Type> {
+    pub(super) fn dtype(&self, json: &'j Json) -> Parsed<dtype::Type> {
         let found = self.value(json)?.get("dtype").ok_or("an element type is needed here")?;
         dtype::parse(found)
     }
 
     /// Bytes: a member, maybe compressed.
-    pub(super) fn bytes(&self, json: &'j Json) -> Found<Blob> {
+    pub(super) fn bytes(&self, json: &'j Json) -> Parsed<Blob> {
         let json = self.value(json)?;
         let Some(spec) = json.get("call") else {
             return self.read(json).map(|member| Blob { member, codec: None });
@@ -86,7 +86,7 @@ impl<'j> Reader<'j> {
     }
 
     /// The name of a member.
-    pub(super) fn read(&self, json: &Json) -> Found<Box<str>> {
+    pub(super) fn read(&self, json: &Json) -> Parsed<Box<str>> {
         let name = json.get("read").ok_or("bytes are needed here")?;
         let name = name.as_str().ok_or("a \"read\" is no text")?;
         match json.get("absolute") {
@@ -99,7 +99,7 @@ impl<'j> Reader<'j> {
         }
     }
 
-    pub(super) fn encoding(&self, json: &'j Json) -> Found<Encoding> {
+    pub(super) fn encoding(&self, json: &'j Json) -> Parsed<Encoding> {
         match self.json(json)? {
             Json::Null => Ok(Encoding::Bytes),
             Json::Str(name) => Ok(Encoding::named(name)),

@@ -10,7 +10,7 @@ use arrow_ipc::{CompressionType, FieldNode, MetadataVersion, RecordBatch};
 use super::Problem;
 use super::buffer::{Budget, Buffer, decompressed};
 use super::dictionary::{Dictionaries, Values};
-use super::field::{Dictionary, Field, Int, Kind};
+use super::field::{ArrowType, Dictionary, Field, Int};
 
 /// Rows of a table, or values of a list column.
 pub const MAX_ROWS: usize = 1 << 31;
@@ -302,8 +302,8 @@ impl<'a> Loader<'a> {
         let is_encoded = field.dictionary.is_some();
         let has_validity = match field.kind {
             _ if is_encoded => true,
-            Kind::Null | Kind::RunEnds => false,
-            Kind::Union { .. } => self.has_old_unions,
+            ArrowType::Null | ArrowType::RunEnds => false,
+            ArrowType::Union { .. } => self.has_old_unions,
             _ => true,
         };
         let mut valid = None;
@@ -337,20 +337,20 @@ impl<'a> Loader<'a> {
     fn data(&mut self, len: usize, field: &Field) -> Result<Data, Problem> {
         let one = |width: usize, loader: &mut Self| Ok(Data::Fixed(width, loader.values(len, width)?));
         Ok(match &field.kind {
-            Kind::Null => Data::Null,
-            Kind::Bool => Data::Bits(self.values(len.div_ceil(8), 1)?),
-            Kind::Int(int) => one(int.bytes, self)?,
-            Kind::Float(bytes)
-            | Kind::Decimal { bytes, .. }
-            | Kind::Interval(bytes)
-            | Kind::Time { bytes, .. } => one(*bytes, self)?,
-            Kind::FixedBinary(size) => one(*size, self)?,
-            Kind::Date { wide } => one(if *wide { 8 } else { 4 }, self)?,
-            Kind::Timestamp { .. } | Kind::Duration(_) => one(8, self)?,
-            Kind::Text { wide } | Kind::Binary { wide } => {
+            ArrowType::Null => Data::Null,
+            ArrowType::Bool => Data::Bits(self.values(len.div_ceil(8), 1)?),
+            ArrowType::Int(int) => one(int.bytes, self)?,
+            ArrowType::Float(bytes)
+            | ArrowType::Decimal { bytes, .. }
+            | ArrowType::Interval(bytes)
+            | ArrowType::Time { bytes, .. } => one(*bytes, self)?,
+            ArrowType::FixedBinary(size) => one(*size, self)?,
+            ArrowType::Date { wide } => one(if *wide { 8 } else { 4 }, self)?,
+            ArrowType::Timestamp { .. } | ArrowType::Duration(_) => one(8, self)?,
+            ArrowType::Text { wide } | ArrowType::Binary { wide } => {
                 Data::Bytes { offsets: self.offsets(len, *wide)?, bytes: self.buffer()? }
             }
-            Kind::TextView | Kind::BinaryView => {
+            ArrowType::TextView | ArrowType::BinaryView => {
                 let views = self.values(len, 16)?;
                 let count = self.variadic.as_mut().and_then(|counts| counts.next()).unwrap_or(-1);
                 if count < 0 {
@@ -359,27 +359,27 @@ impl<'a> Loader<'a> {
                 let buffers = (0..count).map(|_| self.buffer()).collect::<Result<_, _>>()?;
                 Data::Views { views, buffers }
             }
-            Kind::List { wide } => {
+            ArrowType::List { wide } => {
                 let offsets = self.offsets(len, *wide)?;
                 Data::List { offsets, child: self.child(field)? }
             }
-            Kind::Map => {
+            ArrowType::Map => {
                 let offsets = self.offsets(len, false)?;
                 Data::List { offsets, child: self.child(field)? }
             }
-            Kind::ListView { wide } => {
+            ArrowType::ListView { wide } => {
                 let width = if *wide { 8 } else { 4 };
                 let (offsets, sizes) = (self.values(len, width)?, self.values(len, width)?);
                 Data::ListView { wide: *wide, offsets, sizes, child: self.child(field)? }
             }
-            Kind::FixedList(size) => Data::FixedList(*size, self.child(field)?),
-            Kind::Struct => Data::Struct(self.children(field, Some(len))?),
-            Kind::Union { is_dense, .. } => {
+            ArrowType::FixedList(size) => Data::FixedList(*size, self.child(field)?),
+            ArrowType::Struct => Data::Struct(self.children(field, Some(len))?),
+            ArrowType::Union { is_dense, .. } => {
                 let types = self.values(len, 1)?;
                 let offsets = if *is_dense { Some(self.values(len, 4)?) } else { None };
                 Data::Union { types, offsets, children: self.children(field, None)? }
             }
-            Kind::RunEnds => {
+            ArrowType::RunEnds => {
                 let [ends, values] = field.children.as_slice() else {
                     return Err(Problem::damaged("ends of runs and values were needed"));
                 };

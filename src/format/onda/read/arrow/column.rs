@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::array::{Array, Data, integer};
-use super::field::{Field, Int, Kind};
+use super::field::{ArrowType, Field, Int};
 use super::{Problem, Table};
 
 /// A column of a table.
@@ -52,10 +52,10 @@ impl<'t> Value<'t> {
     /// An integer, or the number of units of a time or duration.
     pub fn int(&self) -> Option<i128> {
         let kind = match &self.field.kind {
-            Kind::Int(int) => *int,
-            Kind::Date { wide } => Int { bytes: if *wide { 8 } else { 4 }, is_signed: true },
-            Kind::Time { bytes, .. } => Int { bytes: *bytes, is_signed: true },
-            Kind::Timestamp { .. } | Kind::Duration(_) => Int { bytes: 8, is_signed: true },
+            ArrowType::Int(int) => *int,
+            ArrowType::Date { wide } => Int { bytes: if *wide { 8 } else { 4 }, is_signed: true },
+            ArrowType::Time { bytes, .. } => Int { bytes: *bytes, is_signed: true },
+            ArrowType::Timestamp { .. } | ArrowType::Duration(_) => Int { bytes: 8, is_signed: true },
             _ => return None,
         };
         let Data::Fixed(_, buffer) = &self.array.data else { return None };
@@ -65,9 +65,11 @@ impl<'t> Value<'t> {
     pub fn float(&self) -> Option<f64> {
         let bytes = self.bytes().ok()?;
         match &self.field.kind {
-            Kind::Float(8) => bytes.try_into().ok().map(f64::from_le_bytes),
-            Kind::Float(4) => bytes.try_into().ok().map(|bytes| f32::from_le_bytes(bytes).into()),
-            Kind::Float(_) => bytes.try_into().ok().map(|bytes| half::f16::from_le_bytes(bytes).to_f64()),
+            ArrowType::Float(8) => bytes.try_into().ok().map(f64::from_le_bytes),
+            ArrowType::Float(4) => bytes.try_into().ok().map(|bytes| f32::from_le_bytes(bytes).into()),
+            ArrowType::Float(_) => {
+                bytes.try_into().ok().map(|bytes| half::f16::from_le_bytes(bytes).to_f64())
+            }
             _ => None,
         }
     }
@@ -102,7 +104,8 @@ impl<'t> Value<'t> {
     /// As `chosen`, behind the place of the child that holds it.
     pub fn chosen_at(&self) -> Result<(usize, Option<Value<'t>>), Problem> {
         let wrong = || Problem::damaged("a union does not say what it holds");
-        let (Kind::Union { ids, .. }, Data::Union { children, .. }) = (&self.field.kind, &self.array.data)
+        let (ArrowType::Union { ids, .. }, Data::Union { children, .. }) =
+            (&self.field.kind, &self.array.data)
         else {
             return Err(wrong());
         };

@@ -87,7 +87,7 @@ pub fn add_dictionary(
 #[cfg(test)]
 mod tests {
     use super::super::array::Data;
-    use super::super::field::{Dictionary, Int, Kind};
+    use super::super::field::{ArrowType, Dictionary, Int};
     use super::*;
 
     /// Each is within the one before it, which is of its own number.
@@ -103,7 +103,7 @@ mod tests {
             dictionary,
             metadata: Vec::new(),
         };
-        let list = plain(Kind::Struct, None, vec![plain(Kind::Null, dictionary, Vec::new())]);
+        let list = plain(ArrowType::Struct, None, vec![plain(ArrowType::Null, dictionary, Vec::new())]);
         for is_delta in [false, true] {
             let mut known = Dictionaries::new();
             let mut add = |is_delta| {

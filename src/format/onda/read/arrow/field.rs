@@ -18,7 +18,7 @@ pub struct Schema {
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ArrowType,
     pub nullable: bool,
     pub children: Vec<Field>,
     pub dictionary: Option<Dictionary>,
@@ -57,7 +57,7 @@ impl Unit {
 
 /// The types of Arrow, as far as they differ in how they are stored or shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArrowType {
     Null,
     Bool,
     Int(Int),
@@ -138,7 +138,7 @@ impl Field {
     /// Of runs the field of the values.
     pub fn stored(&self) -> &Field {
         match (&self.kind, self.children.as_slice()) {
-            (Kind::RunEnds, [_, values]) => values.stored(),
+            (ArrowType::RunEnds, [_, values]) => values.stored(),
             _ => self,
         }
     }
@@ -159,34 +159,34 @@ impl Field {
             self.children.iter().map(child).collect::<Vec<_>>().join(", ")
         };
         let stored = match &self.kind {
-            Kind::Null => "null".into(),
-            Kind::Bool => "bool".into(),
-            Kind::Int(Int { bytes, is_signed }) => {
+            ArrowType::Null => "null".into(),
+            ArrowType::Bool => "bool".into(),
+            ArrowType::Int(Int { bytes, is_signed }) => {
                 format!("{}int{}", if *is_signed { "" } else { "u" }, bits(*bytes))
             }
-            Kind::Float(bytes) => format!("float{}", bits(*bytes)),
-            Kind::Text { wide: false } => "utf8".into(),
-            Kind::Text { wide: true } => "large_utf8".into(),
-            Kind::Binary { wide: false } => "binary".into(),
-            Kind::Binary { wide: true } => "large_binary".into(),
-            Kind::TextView => "utf8_view".into(),
-            Kind::BinaryView => "binary_view".into(),
-            Kind::FixedBinary(size) => format!("fixed_size_binary[{size}]"),
-            Kind::Decimal { bytes, scale, .. } => format!("decimal{}[{scale}]", bits(*bytes)),
-            Kind::Date { wide } => if *wide { "date64" } else { "date32" }.into(),
-            Kind::Time { unit, .. } => format!("time[{}]", unit.name()),
-            Kind::Timestamp { unit, zone: None } => format!("timestamp[{}]", unit.name()),
-            Kind::Timestamp { unit, zone: Some(zone) } => format!("timestamp[{}, {zone}]", unit.name()),
-            Kind::Duration(unit) => format!("duration[{}]", unit.name()),
-            Kind::Interval(_) => "interval".into(),
-            Kind::List { wide: false } => format!("list<{}>", children("")),
-            Kind::List { wide: true } => format!("large_list<{}>", children("")),
-            Kind::ListView { .. } => format!("list_view<{}>", children("")),
-            Kind::FixedList(size) => format!("fixed_size_list<{}>[{size}]", children("")),
-            Kind::Struct => format!("struct<{}>", children(": ")),
-            Kind::Map => format!("map<{}>", children("")),
-            Kind::Union { .. } => format!("union<{}>", children(": ")),
-            Kind::RunEnds => format!("run_end_encoded<{}>", children("")),
+            ArrowType::Float(bytes) => format!("float{}", bits(*bytes)),
+            ArrowType::Text { wide: false } => "utf8".into(),
+            ArrowType::Text { wide: true } => "large_utf8".into(),
+            ArrowType::Binary { wide: false } => "binary".into(),
+            ArrowType::Binary { wide: true } => "large_binary".into(),
+            ArrowType::TextView => "utf8_view".into(),
+            ArrowType::BinaryView => "binary_view".into(),
+            ArrowType::FixedBinary(size) => format!("fixed_size_binary[{size}]"),
+            ArrowType::Decimal { bytes, scale, .. } => format!("decimal{}[{scale}]", bits(*bytes)),
+            ArrowType::Date { wide } => if *wide { "date64" } else { "date32" }.into(),
+            ArrowType::Time { unit, .. } => format!("time[{}]", unit.name()),
+            ArrowType::Timestamp { unit, zone: None } => format!("timestamp[{}]", unit.name()),
+            ArrowType::Timestamp { unit, zone: Some(zone) } => format!("timestamp[{}, {zone}]", unit.name()),
+            ArrowType::Duration(unit) => format!("duration[{}]", unit.name()),
+            ArrowType::Interval(_) => "interval".into(),
+            ArrowType::List { wide: false } => format!("list<{}>", children("")),
+            ArrowType::List { wide: true } => format!("large_list<{}>", children("")),
+            ArrowType::ListView { .. } => format!("list_view<{}>", children("")),
+            ArrowType::FixedList(size) => format!("fixed_size_list<{}>[{size}]", children("")),
+            ArrowType::Struct => format!("struct<{}>", children(": ")),
+            ArrowType::Map => format!("map<{}>", children("")),
+            ArrowType::Union { .. } => format!("union<{}>", children(": ")),
+            ArrowType::RunEnds => format!("run_end_encoded<{}>", children("")),
         };
         match self.dictionary {
             Some(_) => format!("dictionary<{stored}>"),
@@ -221,9 +221,12 @@ fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) ->
         let wrong = |problem: &str| Problem::damaged(format!("column {name:?}: {problem}"));
         let kind = kind(message).map_err(|problem| problem.within(format_args!("column {name:?}")))?;
         let needed = match kind {
-            Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) | Kind::Map => Some(1),
-            Kind::RunEnds => Some(2),
-            Kind::Struct | Kind::Union { .. } => None,
+            ArrowType::List { .. }
+            | ArrowType::ListView { .. }
+            | ArrowType::FixedList(_)
+            | ArrowType::Map => Some(1),
+            ArrowType::RunEnds => Some(2),
+            ArrowType::Struct | ArrowType::Union { .. } => None,
             _ => Some(0),
         };
         if needed.is_some_and(|needed| needed != children.len()) {
@@ -269,31 +272,31 @@ fn size(size: i32) -> Result<usize, Problem> {
     usize::try_from(size).map_err(|_| Problem::damaged(format!("its size is {size}")))
 }
 
-fn kind(field: Message<'_>) -> Result<Kind, Problem> {
+fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
     let none = || Problem::damaged("its type is not described");
     Ok(match field.type_type() {
-        Tag::Null => Kind::Null,
-        Tag::Bool => Kind::Bool,
-        Tag::Int => Kind::Int(int(field.type_as_int().ok_or_else(none)?)?),
+        Tag::Null => ArrowType::Null,
+        Tag::Bool => ArrowType::Bool,
+        Tag::Int => ArrowType::Int(int(field.type_as_int().ok_or_else(none)?)?),
         Tag::FloatingPoint => match field.type_as_floating_point().ok_or_else(none)?.precision() {
-            Precision::HALF => Kind::Float(2),
-            Precision::SINGLE => Kind::Float(4),
-            Precision::DOUBLE => Kind::Float(8),
+            Precision::HALF => ArrowType::Float(2),
+            Precision::SINGLE => ArrowType::Float(4),
+            Precision::DOUBLE => ArrowType::Float(8),
             _ => return Err(Problem::damaged("its precision is none")),
         },
-        Tag::Utf8 => Kind::Text { wide: false },
-        Tag::LargeUtf8 => Kind::Text { wide: true },
-        Tag::Binary => Kind::Binary { wide: false },
-        Tag::LargeBinary => Kind::Binary { wide: true },
-        Tag::Utf8View => Kind::TextView,
-        Tag::BinaryView => Kind::BinaryView,
+        Tag::Utf8 => ArrowType::Text { wide: false },
+        Tag::LargeUtf8 => ArrowType::Text { wide: true },
+        Tag::Binary => ArrowType::Binary { wide: false },
+        Tag::LargeBinary => ArrowType::Binary { wide: true },
+        Tag::Utf8View => ArrowType::TextView,
+        Tag::BinaryView => ArrowType::BinaryView,
         Tag::FixedSizeBinary => {
-            Kind::FixedBinary(size(field.type_as_fixed_size_binary().ok_or_else(none)?.byteWidth())?)
+            ArrowType::FixedBinary(size(field.type_as_fixed_size_binary().ok_or_else(none)?.byteWidth())?)
         }
         Tag::Decimal => {
             let decimal = field.type_as_decimal().ok_or_else(none)?;
             match decimal.bitWidth() {
-                bits @ (32 | 64 | 128 | 256) => Kind::Decimal {
+                bits @ (32 | 64 | 128 | 256) => ArrowType::Decimal {
                     bytes: bits as usize / 8,
                     precision: decimal.precision(),
                     scale: decimal.scale(),
@@ -302,33 +305,33 @@ fn kind(field: Message<'_>) -> Result<Kind, Problem> {
             }
         }
         Tag::Date => {
-            Kind::Date { wide: field.type_as_date().ok_or_else(none)?.unit() == DateUnit::MILLISECOND }
+            ArrowType::Date { wide: field.type_as_date().ok_or_else(none)?.unit() == DateUnit::MILLISECOND }
         }
         Tag::Time => {
             let time = field.type_as_time().ok_or_else(none)?;
             let bytes = if time.bitWidth() == 64 { 8 } else { 4 };
-            Kind::Time { bytes, unit: unit(time.unit())? }
+            ArrowType::Time { bytes, unit: unit(time.unit())? }
         }
         Tag::Timestamp => {
             let time = field.type_as_timestamp().ok_or_else(none)?;
-            Kind::Timestamp { unit: unit(time.unit())?, zone: time.timezone().map(str::to_owned) }
+            ArrowType::Timestamp { unit: unit(time.unit())?, zone: time.timezone().map(str::to_owned) }
         }
-        Tag::Duration => Kind::Duration(unit(field.type_as_duration().ok_or_else(none)?.unit())?),
+        Tag::Duration => ArrowType::Duration(unit(field.type_as_duration().ok_or_else(none)?.unit())?),
         Tag::Interval => match field.type_as_interval().ok_or_else(none)?.unit() {
-            arrow_ipc::IntervalUnit::YEAR_MONTH => Kind::Interval(4),
-            arrow_ipc::IntervalUnit::DAY_TIME => Kind::Interval(8),
-            arrow_ipc::IntervalUnit::MONTH_DAY_NANO => Kind::Interval(16),
+            arrow_ipc::IntervalUnit::YEAR_MONTH => ArrowType::Interval(4),
+            arrow_ipc::IntervalUnit::DAY_TIME => ArrowType::Interval(8),
+            arrow_ipc::IntervalUnit::MONTH_DAY_NANO => ArrowType::Interval(16),
             _ => return Err(Problem::damaged("its unit of time is none")),
         },
-        Tag::List => Kind::List { wide: false },
-        Tag::LargeList => Kind::List { wide: true },
-        Tag::ListView => Kind::ListView { wide: false },
-        Tag::LargeListView => Kind::ListView { wide: true },
+        Tag::List => ArrowType::List { wide: false },
+        Tag::LargeList => ArrowType::List { wide: true },
+        Tag::ListView => ArrowType::ListView { wide: false },
+        Tag::LargeListView => ArrowType::ListView { wide: true },
         Tag::FixedSizeList => {
-            Kind::FixedList(size(field.type_as_fixed_size_list().ok_or_else(none)?.listSize())?)
+            ArrowType::FixedList(size(field.type_as_fixed_size_list().ok_or_else(none)?.listSize())?)
         }
-        Tag::Struct_ => Kind::Struct,
-        Tag::Map => Kind::Map,
+        Tag::Struct_ => ArrowType::Struct,
+        Tag::Map => ArrowType::Map,
         Tag::Union => {
             let union = field.type_as_union().ok_or_else(none)?;
             let children = field.children().map_or(0, |children| children.len());
@@ -336,9 +339,9 @@ fn kind(field: Message<'_>) -> Result<Kind, Problem> {
                 Some(ids) => ids.iter().collect(),
                 None => (0..children as i32).collect(),
             };
-            Kind::Union { is_dense: union.mode() == UnionMode::Dense, ids }
+            ArrowType::Union { is_dense: union.mode() == UnionMode::Dense, ids }
         }
-        Tag::RunEndEncoded => Kind::RunEnds,
+        Tag::RunEndEncoded => ArrowType::RunEnds,
         _ => return Err(Problem::unsupported("its type is not known")),
     })
 }

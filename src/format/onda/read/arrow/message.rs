@@ -86,7 +86,7 @@ struct Reader<'a> {
     source: &'a dyn Source,
 }
 
-type Found<T> = Result<Result<T, (u64, Problem)>>;
+type Parsed<T> = Result<Result<T, (u64, Problem)>>;
 
 /// Returns from a function with what is wrong.
 macro_rules! right {
@@ -98,12 +98,12 @@ macro_rules! right {
     };
 }
 
-fn wrong<T>(at: u64, problem: impl Into<String>) -> Found<T> {
+fn wrong<T>(at: u64, problem: impl Into<String>) -> Parsed<T> {
     Ok(Err((at, Problem::damaged(problem))))
 }
 
 impl Reader<'_> {
-    fn file(&self) -> Found<Messages> {
+    fn file(&self) -> Parsed<Messages> {
         let len = self.source.len();
         let Some(end) = len.checked_sub(10).filter(|end| *end >= 8) else {
             return wrong(0, format!("an Arrow file has a footer, and this one has {len} bytes in all"));
@@ -177,7 +177,7 @@ impl Reader<'_> {
     }
 
     /// The message of which a footer says where it is.
-    fn block(&self, at: u64, from: u64, to: u64) -> Found<Message> {
+    fn block(&self, at: u64, from: u64, to: u64) -> Parsed<Message> {
         let head = self.source.read_range(at..at + 8)?;
         // Files from before 2019 have the length alone.
         let skip = if head.starts_with(&CONTINUATION) { 8 } else { 4 };
@@ -197,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    fn stream(&self) -> Found<Messages> {
+    fn stream(&self) -> Parsed<Messages> {
         let len = self.source.len();
         let (mut at, mut schema, mut batches) = (0, None, Vec::new());
         while at < len {

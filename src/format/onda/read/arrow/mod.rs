@@ -41,7 +41,7 @@ use crate::{Error, Result};
 
 pub use buffer::Budget;
 pub use column::{Column, Items, Value};
-pub use field::{Field, Kind, Schema, Unit};
+pub use field::{ArrowType, Field, Schema, Unit};
 pub use file::file;
 pub use gather::gathered;
 pub use message::{CONTINUATION, MAGIC};

@@ -4,7 +4,7 @@
 use super::Problem;
 use super::buffer::Budget;
 use super::column::{Items, Value};
-use super::field::{Kind, Unit};
+use super::field::{ArrowType, Unit};
 use crate::array::times;
 use crate::error::shortened;
 use crate::yaml::Node;
@@ -36,41 +36,43 @@ impl Value<'_> {
         let wrong = || Problem::damaged(format!("a {} was needed", shortened(&self.field.type_name())));
         let int = || self.int().ok_or_else(wrong);
         Ok(match &self.field.kind {
-            Kind::Null => Node::Null,
-            Kind::Bool => Node::Bool(self.bool().ok_or_else(wrong)?),
-            Kind::Int(_) => Node::int(int()?),
-            Kind::Float(_) => Node::Float(self.float().ok_or_else(wrong)?),
-            Kind::Text { .. } | Kind::TextView => Node::text(self.text()?),
-            Kind::Binary { .. } | Kind::BinaryView => Node::Binary(self.bytes()?.into()),
-            Kind::FixedBinary(_) => Node::text(&match self.field.extension() {
+            ArrowType::Null => Node::Null,
+            ArrowType::Bool => Node::Bool(self.bool().ok_or_else(wrong)?),
+            ArrowType::Int(_) => Node::int(int()?),
+            ArrowType::Float(_) => Node::Float(self.float().ok_or_else(wrong)?),
+            ArrowType::Text { .. } | ArrowType::TextView => Node::text(self.text()?),
+            ArrowType::Binary { .. } | ArrowType::BinaryView => Node::Binary(self.bytes()?.into()),
+            ArrowType::FixedBinary(_) => Node::text(&match self.field.extension() {
                 Some("JuliaLang.UUID") => uuid(reversed(self.bytes()?)),
                 Some("arrow.uuid") => uuid(self.bytes()?.iter().copied()),
                 _ => hex(self.bytes()?.iter().copied()),
             }),
-            Kind::Decimal { scale, .. } => Node::text(&decimal(self.bytes()?, *scale)),
-            Kind::Date { wide } => {
+            ArrowType::Decimal { scale, .. } => Node::text(&decimal(self.bytes()?, *scale)),
+            ArrowType::Date { wide } => {
                 let days = if *wide { int()?.div_euclid(86_400_000) } else { int()? };
                 Node::text(&times::day(days))
             }
-            Kind::Time { unit, .. } => Node::text(&time_of_day(nanoseconds(int()?, *unit), *unit)),
-            Kind::Timestamp { unit, zone } => {
+            ArrowType::Time { unit, .. } => Node::text(&time_of_day(nanoseconds(int()?, *unit), *unit)),
+            ArrowType::Timestamp { unit, zone } => {
                 let instant = nanoseconds(int()?, *unit);
                 let (days, rest) = (instant.div_euclid(DAY), instant.rem_euclid(DAY));
                 let utc = if zone.is_some() { "Z" } else { "" };
                 Node::text(&format!("{}T{}{utc}", times::day(days), time_of_day(rest, *unit)))
             }
-            Kind::Duration(unit) => Node::int(nanoseconds(int()?, *unit)),
-            Kind::Interval(_) => interval(self.bytes()?),
-            Kind::List { .. } | Kind::ListView { .. } | Kind::FixedList(_) => list(&self.list()?, room)?,
-            Kind::Map => map(&self.list()?, room)?,
-            Kind::Struct => {
+            ArrowType::Duration(unit) => Node::int(nanoseconds(int()?, *unit)),
+            ArrowType::Interval(_) => interval(self.bytes()?),
+            ArrowType::List { .. } | ArrowType::ListView { .. } | ArrowType::FixedList(_) => {
+                list(&self.list()?, room)?
+            }
+            ArrowType::Map => map(&self.list()?, room)?,
+            ArrowType::Struct => {
                 let names = self.field.children.iter().map(|child| child.name.as_str());
                 let values = (0..self.field.children.len()).map(|at| maybe(self.nth(at)?, room));
                 let values = values.collect::<Result<Vec<_>, Problem>>()?;
                 mapping(names.zip(values).collect())
             }
-            Kind::Union { .. } => maybe(self.chosen()?, room)?,
-            Kind::RunEnds => return Err(wrong()),
+            ArrowType::Union { .. } => maybe(self.chosen()?, room)?,
+            ArrowType::RunEnds => return Err(wrong()),
         })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field as NewField, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 
 use super::Problem;
-use super::field::{Field, Int, Kind, Unit};
+use super::field::{ArrowType, Field, Int, Unit};
 use crate::error::shortened;
 
 /// A column of the same name, type and metadata.
@@ -20,21 +20,21 @@ fn data_type(field: &Field) -> Result<DataType, Problem> {
     let refused = || Err(Problem::unsupported(format!("{} is not written", shortened(&field.type_name()))));
     let size = |size: usize| i32::try_from(size).ok().filter(|size| *size > 0);
     Ok(match (&field.kind, field.children.as_slice()) {
-        (Kind::Null, _) => DataType::Null,
-        (Kind::Bool, _) => DataType::Boolean,
-        (Kind::Int(int), _) => integer(*int),
-        (Kind::Float(2), _) => DataType::Float16,
-        (Kind::Float(4), _) => DataType::Float32,
-        (Kind::Float(_), _) => DataType::Float64,
-        (Kind::Text { wide: true }, _) => DataType::LargeUtf8,
-        (Kind::Text { .. } | Kind::TextView, _) => DataType::Utf8,
-        (Kind::Binary { wide: true }, _) => DataType::LargeBinary,
-        (Kind::Binary { .. } | Kind::BinaryView, _) => DataType::Binary,
-        (Kind::FixedBinary(bytes), _) => match size(*bytes) {
+        (ArrowType::Null, _) => DataType::Null,
+        (ArrowType::Bool, _) => DataType::Boolean,
+        (ArrowType::Int(int), _) => integer(*int),
+        (ArrowType::Float(2), _) => DataType::Float16,
+        (ArrowType::Float(4), _) => DataType::Float32,
+        (ArrowType::Float(_), _) => DataType::Float64,
+        (ArrowType::Text { wide: true }, _) => DataType::LargeUtf8,
+        (ArrowType::Text { .. } | ArrowType::TextView, _) => DataType::Utf8,
+        (ArrowType::Binary { wide: true }, _) => DataType::LargeBinary,
+        (ArrowType::Binary { .. } | ArrowType::BinaryView, _) => DataType::Binary,
+        (ArrowType::FixedBinary(bytes), _) => match size(*bytes) {
             Some(size) => DataType::FixedSizeBinary(size),
             None => return refused(),
         },
-        (Kind::Decimal { bytes, precision, scale }, _) => {
+        (ArrowType::Decimal { bytes, precision, scale }, _) => {
             match (bytes, u8::try_from(*precision), i8::try_from(*scale)) {
                 (4, Ok(precision), Ok(scale)) => DataType::Decimal32(precision, scale),
                 (8, Ok(precision), Ok(scale)) => DataType::Decimal64(precision, scale),
@@ -43,35 +43,37 @@ fn data_type(field: &Field) -> Result<DataType, Problem> {
                 _ => return refused(),
             }
         }
-        (Kind::Date { wide: false }, _) => DataType::Date32,
-        (Kind::Date { wide: true }, _) => DataType::Date64,
-        (Kind::Time { bytes, unit }, _) => match (bytes, TimeUnit::from(*unit)) {
+        (ArrowType::Date { wide: false }, _) => DataType::Date32,
+        (ArrowType::Date { wide: true }, _) => DataType::Date64,
+        (ArrowType::Time { bytes, unit }, _) => match (bytes, TimeUnit::from(*unit)) {
             (4, unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => DataType::Time32(unit),
             (8, unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => DataType::Time64(unit),
             _ => return refused(),
         },
-        (Kind::Timestamp { unit, zone }, _) => {
+        (ArrowType::Timestamp { unit, zone }, _) => {
             DataType::Timestamp((*unit).into(), zone.as_deref().map(Arc::from))
         }
-        (Kind::Duration(unit), _) => DataType::Duration((*unit).into()),
-        (Kind::Interval(4), _) => DataType::Interval(IntervalUnit::YearMonth),
-        (Kind::Interval(8), _) => DataType::Interval(IntervalUnit::DayTime),
-        (Kind::Interval(_), _) => DataType::Interval(IntervalUnit::MonthDayNano),
-        (Kind::List { wide: true } | Kind::ListView { wide: true }, [child]) => {
+        (ArrowType::Duration(unit), _) => DataType::Duration((*unit).into()),
+        (ArrowType::Interval(4), _) => DataType::Interval(IntervalUnit::YearMonth),
+        (ArrowType::Interval(8), _) => DataType::Interval(IntervalUnit::DayTime),
+        (ArrowType::Interval(_), _) => DataType::Interval(IntervalUnit::MonthDayNano),
+        (ArrowType::List { wide: true } | ArrowType::ListView { wide: true }, [child]) => {
             DataType::LargeList(Arc::new(new_field(child)?))
         }
-        (Kind::List { .. } | Kind::ListView { .. }, [child]) => DataType::List(Arc::new(new_field(child)?)),
-        (Kind::FixedList(items), [child]) => match size(*items) {
+        (ArrowType::List { .. } | ArrowType::ListView { .. }, [child]) => {
+            DataType::List(Arc::new(new_field(child)?))
+        }
+        (ArrowType::FixedList(items), [child]) => match size(*items) {
             Some(size) => DataType::FixedSizeList(Arc::new(new_field(child)?), size),
             None => return refused(),
         },
-        (Kind::Map, [entries]) if entries.kind == Kind::Struct && entries.children.len() == 2 => {
+        (ArrowType::Map, [entries]) if entries.kind == ArrowType::Struct && entries.children.len() == 2 => {
             DataType::Map(Arc::new(new_field(entries)?), false)
         }
-        (Kind::Struct, children) if !children.is_empty() => {
+        (ArrowType::Struct, children) if !children.is_empty() => {
             DataType::Struct(children.iter().map(new_field).collect::<Result<Vec<_>, _>>()?.into())
         }
-        (Kind::Union { ids, .. }, children) => {
+        (ArrowType::Union { ids, .. }, children) => {
             let ids = ids.iter().map(|id| i8::try_from(*id)).collect::<Result<Vec<_>, _>>();
             let fields = children.iter().map(new_field).collect::<Result<Vec<_>, _>>()?;
             match ids.ok().map(|ids| UnionFields::try_new(ids, fields)) {
@@ -79,7 +81,7 @@ fn data_type(field: &Field) -> Result<DataType, Problem> {
                 _ => return refused(),
             }
         }
-        (Kind::RunEnds, [_, values]) => data_type(values)?,
+        (ArrowType::RunEnds, [_, values]) => data_type(values)?,
         _ => return refused(),
     })
 }

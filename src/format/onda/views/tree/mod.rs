@@ -22,10 +22,10 @@ use std::sync::Arc;
 
 use super::super::read::set::Set;
 use crate::content::Content;
-use crate::tree::{Arena, Description, Entry, Face, Kind, NodeId, ROOT, Size, Tree};
+use crate::tree::{Arena, Description, Entry, FileKind, NodeId, NodeKind, ROOT, Size, Tree};
 use crate::{Error, Result};
 use annotated::Annotated;
-use places::{Place, Places};
+use places::{Places, ViewNode};
 use spans::SpanNames;
 
 pub struct OndaTree {
@@ -47,41 +47,41 @@ impl OndaTree {
 }
 
 impl Tree for OndaTree {
-    fn kind(&self, node: NodeId) -> Result<Kind> {
+    fn kind(&self, node: NodeId) -> Result<NodeKind> {
         self.kind_of(self.places.of(node).ok_or(Error::NotFound)?)
     }
 
     fn parent(&self, node: NodeId) -> NodeId {
         let Some(place) = self.places.of(node) else { return ROOT };
         match place {
-            Place::Root | Place::View(_) => ROOT,
-            Place::Channels(node) => self.places.node(Place::Channels(self.arena.parent(node))),
-            Place::Decoded(node) => self.places.node(Place::Decoded(self.arena.parent(node))),
-            Place::Channel(signal, _) => {
-                self.arena.node_of(signal).map_or(ROOT, |node| self.places.node(Place::Channels(node)))
+            ViewNode::Root | ViewNode::View(_) => ROOT,
+            ViewNode::Channels(node) => self.places.node(ViewNode::Channels(self.arena.parent(node))),
+            ViewNode::Decoded(node) => self.places.node(ViewNode::Decoded(self.arena.parent(node))),
+            ViewNode::Channel(signal, _) => {
+                self.arena.node_of(signal).map_or(ROOT, |node| self.places.node(ViewNode::Channels(node)))
             }
-            Place::Annotation(_) => self.places.node(Place::View(2)),
-            Place::Span(annotation, _) => self.places.node(Place::Annotation(annotation)),
+            ViewNode::Annotation(_) => self.places.node(ViewNode::View(2)),
+            ViewNode::Span(annotation, _) => self.places.node(ViewNode::Annotation(annotation)),
         }
     }
 
-    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, Face)>> {
+    fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let found = self.places.of(dir).and_then(|place| self.find(place, name));
-        Ok(found.map(|place| (self.places.node(place), Face::Data)))
+        Ok(found.map(|place| (self.places.node(place), FileKind::Data)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         self.places.of(dir).map_or(Ok(()), |place| self.list_view(place, cursor, each))
     }
 
-    fn size(&self, node: NodeId, _: Face) -> Result<Size> {
+    fn size(&self, node: NodeId, _: FileKind) -> Result<Size> {
         match self.places.of(node) {
             // Of compressed samples the length may have to be found first.
-            Some(Place::Channel(signal, _)) => self.face_size(signal, node),
-            Some(Place::Decoded(own)) if self.signal(own).is_some() => {
+            Some(ViewNode::Channel(signal, _)) => self.face_size(signal, node),
+            Some(ViewNode::Decoded(own)) if self.signal(own).is_some() => {
                 self.face_size(self.signal(own).unwrap_or_default(), node)
             }
-            Some(Place::Span(annotation, at)) => {
+            Some(ViewNode::Span(annotation, at)) => {
                 let signal = self.signals_of(annotation).get(at as usize).copied().ok_or(Error::NotFound)?;
                 self.face_size(signal, node)
             }
@@ -90,11 +90,11 @@ impl Tree for OndaTree {
         }
     }
 
-    fn content(&self, node: NodeId, _: Face) -> Result<Content> {
+    fn content(&self, node: NodeId, _: FileKind) -> Result<Content> {
         self.face(self.places.of(node).ok_or(Error::NotFound)?)
     }
 
-    fn content_at_once(&self, _: NodeId, _: Face) -> Result<Option<Content>> {
+    fn content_at_once(&self, _: NodeId, _: FileKind) -> Result<Option<Content>> {
         Ok(None)
     }
 
@@ -119,7 +119,7 @@ impl OndaTree {
     fn face_size(&self, signal: u32, node: NodeId) -> Result<Size> {
         let Some(data) = self.data(signal) else { return Err(Error::NotFound) };
         let len = match data.known_len() {
-            Some(_) => self.content(node, Face::Data)?.known_len(),
+            Some(_) => self.content(node, FileKind::Data)?.known_len(),
             None => None,
         };
         Ok(Size { len, stored: 0 })

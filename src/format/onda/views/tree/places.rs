@@ -11,7 +11,7 @@ const MAX_NODES: u64 = 1 << 32;
 
 /// What a node number means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum ViewNode {
     Root,
     /// One of [`NAMES`].
     View(usize),
@@ -87,43 +87,43 @@ impl Places {
     }
 
     /// What a number means.
-    pub fn of(&self, node: NodeId) -> Option<Place> {
+    pub fn of(&self, node: NodeId) -> Option<ViewNode> {
         let after = |part| node.checked_sub(self.first(part));
         if let Some(at) = after(4) {
             let (annotation, signal) = within(&self.spans, at)?;
-            return Some(Place::Span(annotation, signal as u32));
+            return Some(ViewNode::Span(annotation, signal as u32));
         }
         if let Some(at) = after(3) {
-            return Some(Place::Annotation(at as u32));
+            return Some(ViewNode::Annotation(at as u32));
         }
         if let Some(at) = after(2) {
             let (signal, channel) = within(&self.channels, at)?;
-            return Some(Place::Channel(signal, channel));
+            return Some(ViewNode::Channel(signal, channel));
         }
         if let Some(at) = after(1) {
-            return Some(Place::Decoded(at));
+            return Some(ViewNode::Decoded(at));
         }
         if let Some(at) = after(0) {
-            return Some(Place::Channels(at));
+            return Some(ViewNode::Channels(at));
         }
         Some(match node {
-            ROOT => Place::Root,
-            view => Place::View(view as usize - 1),
+            ROOT => ViewNode::Root,
+            view => ViewNode::View(view as usize - 1),
         })
     }
 
-    pub fn node(&self, place: Place) -> NodeId {
+    pub fn node(&self, place: ViewNode) -> NodeId {
         let before = |list: &[u64], at: u32| list.get(at as usize).copied().unwrap_or(0);
         match place {
-            Place::Root => ROOT,
-            Place::View(view) => 1 + view as u64,
-            Place::Channels(ROOT) => self.node(Place::View(0)),
-            Place::Decoded(ROOT) => self.node(Place::View(1)),
-            Place::Channels(node) => self.first(0) + node,
-            Place::Decoded(node) => self.first(1) + node,
-            Place::Channel(signal, channel) => self.first(2) + before(&self.channels, signal) + channel,
-            Place::Annotation(at) => self.first(3) + u64::from(at),
-            Place::Span(at, signal) => self.first(4) + before(&self.spans, at) + u64::from(signal),
+            ViewNode::Root => ROOT,
+            ViewNode::View(view) => 1 + view as u64,
+            ViewNode::Channels(ROOT) => self.node(ViewNode::View(0)),
+            ViewNode::Decoded(ROOT) => self.node(ViewNode::View(1)),
+            ViewNode::Channels(node) => self.first(0) + node,
+            ViewNode::Decoded(node) => self.first(1) + node,
+            ViewNode::Channel(signal, channel) => self.first(2) + before(&self.channels, signal) + channel,
+            ViewNode::Annotation(at) => self.first(3) + u64::from(at),
+            ViewNode::Span(at, signal) => self.first(4) + before(&self.spans, at) + u64::from(signal),
         }
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::super::computed;
 use super::super::sidecar;
 use super::OndaTree;
-use super::places::{NAMES, Place};
+use super::places::{NAMES, ViewNode};
 use super::spans::SpanNames;
 use crate::content::Content;
 use crate::format::onda::read::samples::{Data, Encoding, Layout};
 use crate::format::onda::read::spans::samples_of;
-use crate::tree::{Description, Entry, Face, Kind, NodeId, ROOT, Tree, naming};
+use crate::tree::{Description, Entry, FileKind, NodeId, NodeKind, ROOT, Tree, naming};
 use crate::{Error, Result};
 
 pub const NPY: &[u8] = b".npy";
@@ -21,10 +21,10 @@ const MAX_LEN: usize = 4096;
 
 impl OndaTree {
     /// The node of the arena that a directory of a view stands for.
-    fn behind(&self, place: Place) -> Option<NodeId> {
+    fn behind(&self, place: ViewNode) -> Option<NodeId> {
         match place {
-            Place::View(0 | 1) => Some(ROOT),
-            Place::Channels(node) | Place::Decoded(node) => Some(node),
+            ViewNode::View(0 | 1) => Some(ROOT),
+            ViewNode::Channels(node) | ViewNode::Decoded(node) => Some(node),
             _ => None,
         }
     }
@@ -50,7 +50,7 @@ impl OndaTree {
         let mut found = false;
         self.arena.each(node, 0, &mut |_, entry| {
             found = match entry.kind {
-                Kind::Directory { .. } => self.is_viewed(entry.node),
+                NodeKind::Directory { .. } => self.is_viewed(entry.node),
                 _ => self.signal(entry.node).is_some(),
             };
             !found
@@ -87,42 +87,42 @@ impl OndaTree {
         Some((data, layout, wanted))
     }
 
-    pub fn find(&self, dir: Place, name: &[u8]) -> Option<Place> {
+    pub fn find(&self, dir: ViewNode, name: &[u8]) -> Option<ViewNode> {
         let without = || name.strip_suffix(NPY);
         let own = |dir, name| match self.arena.find(dir, name) {
-            Some((node, Face::Data)) => Some(node),
+            Some((node, FileKind::Data)) => Some(node),
             _ => None,
         };
         match dir {
-            Place::Root => NAMES.iter().position(|view| *view == name).map(Place::View),
-            Place::View(2) => {
+            ViewNode::Root => NAMES.iter().position(|view| *view == name).map(ViewNode::View),
+            ViewNode::View(2) => {
                 let found = self.annotated.find(&self.set, name);
-                found.filter(|at| u64::from(*at) < self.places.annotations()).map(Place::Annotation)
+                found.filter(|at| u64::from(*at) < self.places.annotations()).map(ViewNode::Annotation)
             }
-            Place::Annotation(at) => {
+            ViewNode::Annotation(at) => {
                 let recording = self.set.annotations.get(at as usize)?.recording;
                 let place = self.span_names.find(&self.set, recording, name)?;
                 self.span(at, *self.signals_of(at).get(place)?)?;
-                Some(Place::Span(at, place as u32))
+                Some(ViewNode::Span(at, place as u32))
             }
-            Place::Channels(node) if self.signal(node).is_some() => {
+            ViewNode::Channels(node) if self.signal(node).is_some() => {
                 let signal = self.signal(node)?;
                 self.layout(signal)?;
                 let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 let channel = std::str::from_utf8(name.get(..digits)?).ok()?.parse().ok()?;
                 let is_one =
                     channel < self.places.channels_of(signal) && self.channel_name(signal, channel) == name;
-                is_one.then_some(Place::Channel(signal, channel))
+                is_one.then_some(ViewNode::Channel(signal, channel))
             }
-            Place::View(0) | Place::Channels(_) => {
+            ViewNode::View(0) | ViewNode::Channels(_) => {
                 let node = own(self.behind(dir)?, name)?;
                 let is_shown = match self.signal(node) {
                     Some(signal) => self.layout(signal).is_some(),
                     None => self.arena.dataset_of(node).is_none() && self.is_viewed(node),
                 };
-                is_shown.then_some(Place::Channels(node))
+                is_shown.then_some(ViewNode::Channels(node))
             }
-            Place::View(1) | Place::Decoded(_) => {
+            ViewNode::View(1) | ViewNode::Decoded(_) => {
                 let dir = self.behind(dir)?;
                 let file = without()
                     .and_then(|name| own(dir, name))
@@ -131,7 +131,7 @@ impl OndaTree {
                     own(dir, name)
                         .filter(|node| self.arena.dataset_of(*node).is_none() && self.is_viewed(*node))
                 };
-                file.or_else(directory).map(Place::Decoded)
+                file.or_else(directory).map(ViewNode::Decoded)
             }
             _ => None,
         }
@@ -141,25 +141,25 @@ impl OndaTree {
         self.layout(signal).is_some() && self.set.row(signal).is_ok_and(|row| row.scale().is_some())
     }
 
-    pub fn kind_of(&self, place: Place) -> Result<Kind> {
+    pub fn kind_of(&self, place: ViewNode) -> Result<NodeKind> {
         Ok(match place {
-            Place::Decoded(node) if self.signal(node).is_some() => Kind::File,
-            Place::Channel(..) | Place::Span(..) => Kind::File,
-            Place::Annotation(_) => Kind::Directory { subdirectories: Some(0) },
-            Place::Root | Place::View(_) | Place::Channels(_) | Place::Decoded(_) => {
-                Kind::Directory { subdirectories: None }
+            ViewNode::Decoded(node) if self.signal(node).is_some() => NodeKind::File,
+            ViewNode::Channel(..) | ViewNode::Span(..) => NodeKind::File,
+            ViewNode::Annotation(_) => NodeKind::Directory { subdirectories: Some(0) },
+            ViewNode::Root | ViewNode::View(_) | ViewNode::Channels(_) | ViewNode::Decoded(_) => {
+                NodeKind::Directory { subdirectories: None }
             }
         })
     }
 
     /// The bytes of a file of a view.
-    pub fn face(&self, place: Place) -> Result<Content> {
+    pub fn face(&self, place: ViewNode) -> Result<Content> {
         match place {
-            Place::Channel(signal, channel) => {
+            ViewNode::Channel(signal, channel) => {
                 let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
                 right(data.content()?, |samples| computed::channel(samples, layout, channel))
             }
-            Place::Decoded(node) => {
+            ViewNode::Decoded(node) => {
                 let signal = self.signal(node).ok_or(Error::IsADirectory)?;
                 let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
                 let scale = self.set.row(signal)?.scale().ok_or(Error::NotFound)?;
@@ -168,7 +168,7 @@ impl OndaTree {
                     Ok(computed::with_header(&array, elements))
                 })
             }
-            Place::Span(annotation, at) => {
+            ViewNode::Span(annotation, at) => {
                 let signal = self.signals_of(annotation).get(at as usize).copied().ok_or(Error::NotFound)?;
                 let (data, layout, range) = self.span(annotation, signal).ok_or(Error::NotFound)?;
                 right(data.content()?, |samples| {
@@ -183,11 +183,11 @@ impl OndaTree {
 
     /// What the array is that a file of a view has: said of it is what is said of the signal, but for where the bytes are,
     /// and of decoded values that they are decoded.
-    pub fn describe_face(&self, place: Place) -> Result<Option<Description>> {
+    pub fn describe_face(&self, place: ViewNode) -> Result<Option<Description>> {
         let signal = match place {
-            Place::Channel(signal, _) => Some(signal),
-            Place::Decoded(node) => self.signal(node),
-            Place::Span(annotation, at) => self.signals_of(annotation).get(at as usize).copied(),
+            ViewNode::Channel(signal, _) => Some(signal),
+            ViewNode::Decoded(node) => self.signal(node),
+            ViewNode::Span(annotation, at) => self.signals_of(annotation).get(at as usize).copied(),
             _ => None,
         };
         let Some(signal) = signal else { return Ok(None) };
@@ -198,16 +198,16 @@ impl OndaTree {
             |view: usize, rest: &[u8]| [NAMES.get(view).copied().unwrap_or_default(), b"/", rest].concat();
         let shown = self.set.shown_name(signal);
         let (name, array) = match place {
-            Place::Channel(_, channel) => {
+            ViewNode::Channel(_, channel) => {
                 let file = self.channel_name(signal, channel);
                 let own = [shown.as_bytes(), b"/", file.strip_suffix(NPY).unwrap_or(&file)].concat();
                 (name(0, &own), computed::channel_array(layout, count))
             }
-            Place::Decoded(_) => {
+            ViewNode::Decoded(_) => {
                 let Some(scale) = self.set.row(signal)?.scale() else { return Ok(None) };
                 (name(1, shown.as_bytes()), computed::decoded_array(layout, scale, count))
             }
-            Place::Span(annotation, _) => {
+            ViewNode::Span(annotation, _) => {
                 let Some((.., range)) = self.span(annotation, signal) else { return Ok(None) };
                 let own = [&*self.annotated.name(&self.set, annotation), b"/", shown.as_bytes()].concat();
                 (name(2, &own), layout.array(range.end.min(count) - range.start.min(count)))
@@ -217,7 +217,7 @@ impl OndaTree {
         let node = self.arena.node_of(signal).ok_or(Error::NotFound)?;
         let Some(about) = self.arena.describe(node)? else { return Ok(None) };
         let about = match place {
-            Place::Decoded(_) => sidecar::of_decoded(about, array),
+            ViewNode::Decoded(_) => sidecar::of_decoded(about, array),
             _ => sidecar::made(about, array),
         };
         let name = String::from_utf8_lossy(&name).as_ref().into();
@@ -230,12 +230,12 @@ impl OndaTree {
         cursor: u64,
         count: u64,
         each: &mut dyn FnMut(&[u8], Entry) -> bool,
-        entry: &dyn Fn(u64) -> Option<(Vec<u8>, Place)>,
+        entry: &dyn Fn(u64) -> Option<(Vec<u8>, ViewNode)>,
     ) -> Result<()> {
         for at in cursor..count {
             let Some((name, place)) = entry(at) else { continue };
             let kind = self.kind_of(place)?;
-            let entry = Entry { node: self.places.node(place), face: Face::Data, kind, cursor: at + 1 };
+            let entry = Entry { node: self.places.node(place), face: FileKind::Data, kind, cursor: at + 1 };
             if !each(&name, entry) {
                 break;
             }
@@ -245,46 +245,53 @@ impl OndaTree {
 
     pub fn list_view(
         &self,
-        dir: Place,
+        dir: ViewNode,
         cursor: u64,
         each: &mut dyn FnMut(&[u8], Entry) -> bool,
     ) -> Result<()> {
         match dir {
-            Place::Root => self.list_some(cursor, NAMES.len() as u64, each, &|at| {
-                Some((NAMES.get(at as usize)?.to_vec(), Place::View(at as usize)))
+            ViewNode::Root => self.list_some(cursor, NAMES.len() as u64, each, &|at| {
+                Some((NAMES.get(at as usize)?.to_vec(), ViewNode::View(at as usize)))
             }),
-            Place::View(2) => self.list_some(cursor, self.places.annotations(), each, &|at| {
-                Some((self.annotated.name(&self.set, at as u32), Place::Annotation(at as u32)))
+            ViewNode::View(2) => self.list_some(cursor, self.places.annotations(), each, &|at| {
+                Some((self.annotated.name(&self.set, at as u32), ViewNode::Annotation(at as u32)))
             }),
-            Place::Annotation(annotation) => {
+            ViewNode::Annotation(annotation) => {
                 let signals = self.signals_of(annotation);
                 self.list_some(cursor, signals.len() as u64, each, &|at| {
                     let signal = *signals.get(at as usize)?;
                     self.span(annotation, signal)?;
-                    Some((SpanNames::name(&self.set, signal), Place::Span(annotation, at as u32)))
+                    Some((SpanNames::name(&self.set, signal), ViewNode::Span(annotation, at as u32)))
                 })
             }
-            Place::Channels(node) if self.signal(node).is_some() => {
+            ViewNode::Channels(node) if self.signal(node).is_some() => {
                 let signal = self.signal(node).ok_or(Error::NotFound)?;
                 self.list_some(cursor, self.places.channels_of(signal), each, &|at| {
-                    Some((self.channel_name(signal, at), Place::Channel(signal, at)))
+                    Some((self.channel_name(signal, at), ViewNode::Channel(signal, at)))
                 })
             }
-            Place::View(_) | Place::Channels(_) | Place::Decoded(_) => self.list_like(dir, cursor, each),
+            ViewNode::View(_) | ViewNode::Channels(_) | ViewNode::Decoded(_) => {
+                self.list_like(dir, cursor, each)
+            }
             _ => Err(Error::NotADirectory),
         }
     }
 
     /// A directory of a view that has what the arena's has.
-    fn list_like(&self, dir: Place, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
+    fn list_like(
+        &self,
+        dir: ViewNode,
+        cursor: u64,
+        each: &mut dyn FnMut(&[u8], Entry) -> bool,
+    ) -> Result<()> {
         let node = self.behind(dir).ok_or(Error::NotADirectory)?;
-        let is_decoded = matches!(dir, Place::View(1) | Place::Decoded(_));
+        let is_decoded = matches!(dir, ViewNode::View(1) | ViewNode::Decoded(_));
         let mut failed = Ok(());
         self.arena.each(node, cursor, &mut |name, entry| {
-            if entry.face == Face::Sidecar {
+            if entry.face == FileKind::Sidecar {
                 return true;
             }
-            let is_file = entry.kind == Kind::File;
+            let is_file = entry.kind == NodeKind::File;
             let name = if is_decoded && is_file { [name, NPY].concat() } else { name.to_vec() };
             let Some(place) = self.find(dir, &name) else { return true };
             match self.kind_of(place) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::folder::{Folder, What};
+use super::folder::{Folder, FolderEntry};
 use super::records::{FOLDER, Records};
 use crate::content::Content;
 use crate::source::Source;
@@ -12,14 +12,14 @@ use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
 #[derive(Clone)]
-pub struct Archive {
+pub struct FFRecordDatasets {
     records: Arc<Records>,
     folder: Option<Arc<Folder>>,
 }
 
-impl Archive {
-    pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> Archive {
-        Archive { records, folder }
+impl FFRecordDatasets {
+    pub fn new(records: Arc<Records>, folder: Option<Arc<Folder>>) -> FFRecordDatasets {
+        FFRecordDatasets { records, folder }
     }
 
     fn datasets(&self) -> u32 {
@@ -35,7 +35,7 @@ impl Archive {
     }
 }
 
-impl Names for Archive {
+impl Names for FFRecordDatasets {
     fn len(&self) -> usize {
         self.datasets() as usize
     }
@@ -51,8 +51,8 @@ impl Names for Archive {
     fn find(&self, name: &[u8]) -> Option<Option<usize>> {
         let found = match &self.folder {
             Some(folder) => folder.at_path(name).and_then(|node| match folder.what(node)? {
-                What::File { file, .. } => Some(*file),
-                What::Directory { .. } => None,
+                FolderEntry::File { file, .. } => Some(*file),
+                FolderEntry::Directory { .. } => None,
             }),
             None => {
                 let file_name = name.strip_prefix(FOLDER.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
@@ -63,7 +63,7 @@ impl Names for Archive {
     }
 }
 
-impl Datasets for Archive {
+impl Datasets for FFRecordDatasets {
     fn count(&self) -> u64 {
         self.datasets().into()
     }
@@ -124,7 +124,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Placement for Archive {
+impl Placement for FFRecordDatasets {
     /// Names of a packed folder are file names already.
     fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
         let (_, path) = self.folder.as_ref()?.file(dataset)?;
@@ -140,7 +140,7 @@ impl Placement for Archive {
     }
 }
 
-impl Provenance for Archive {
+impl Provenance for FFRecordDatasets {
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         let (shard, _) = self.records.shard(self.record(dataset).ok()?)?;
         Some(shard.source.clone())

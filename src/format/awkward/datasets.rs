@@ -14,7 +14,7 @@ use super::read::store::Store;
 use super::read::{check, contiguous};
 use super::views::computed::{self, Lines, Numbers};
 use super::views::index::Index;
-use super::views::layout::{self, File, Layout, What};
+use super::views::layout::{self, File, FileContent, Layout};
 use super::views::meta;
 use super::write::rewrite;
 use crate::array::{self, Dtype, Element, Endian, Order};
@@ -26,7 +26,7 @@ use crate::tree::{
 };
 use crate::{Error, Result};
 
-pub struct Archive {
+pub struct AwkwardDatasets {
     store: Arc<Store>,
     arrays: Vec<Arc<Array>>,
     layout: Layout,
@@ -41,13 +41,13 @@ pub struct Archive {
 /// Bytes of memory, roughly: a part of an array, a member or a file, with its name.
 const PART: u64 = 512;
 
-impl Archive {
-    pub fn new(store: Arc<Store>, arrays: Vec<Arc<Array>>, layout: Layout) -> Archive {
+impl AwkwardDatasets {
+    pub fn new(store: Arc<Store>, arrays: Vec<Arc<Array>>, layout: Layout) -> AwkwardDatasets {
         let names = Arc::new(Index::new(&arrays, &layout));
         let made = layout.files.iter().map(|_| OnceLock::new()).collect();
         let nodes: usize = arrays.iter().map(|array| array.graph.nodes.len()).sum();
         let described = PART * (nodes + store.count() + layout.files.len()) as u64;
-        Archive { store, arrays, layout, names, made, checked: check::Checked::default(), described }
+        AwkwardDatasets { store, arrays, layout, names, made, checked: check::Checked::default(), described }
     }
 
     pub fn names(&self) -> Arc<Index> {
@@ -72,17 +72,17 @@ impl Archive {
     fn make(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
         let made = match &file.what {
-            What::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
-            What::Data => return array.content(file.ix),
-            What::Face(face) => {
+            FileContent::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
+            FileContent::Data => return array.content(file.ix),
+            FileContent::Index(face) => {
                 Numbers::new(array, file.ix, *face).map(|face| Content::Computed(Arc::new(face)))
             }
-            What::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
-            What::Offsets(pick) => {
+            FileContent::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
+            FileContent::Offsets(pick) => {
                 pick.picked(array).map(|picked| Content::Computed(Arc::new(contiguous::Offsets(picked))))
             }
             // All are looked at: what is wrong may be known only from those that no list has.
-            What::Elements(pick) => array
+            FileContent::Elements(pick) => array
                 .verify(file.ix)
                 .and_then(|()| pick.picked(array))
                 .and_then(|picked| contiguous::Elements::new(picked, file.ix))
@@ -133,7 +133,7 @@ fn whole_numbers(described: &mut Description, shape: Vec<u64>) {
     described.array = Some(array::Array::new(INT64, shape, Order::C));
 }
 
-impl Datasets for Archive {
+impl Datasets for AwkwardDatasets {
     fn count(&self) -> u64 {
         self.layout.files.len() as u64
     }
@@ -141,18 +141,18 @@ impl Datasets for Archive {
     fn size(&self, number: u32) -> Size {
         let Ok((file, array)) = self.file(number) else { return Size { len: None, stored: 0 } };
         match &file.what {
-            What::Data => {
+            FileContent::Data => {
                 let flat = array.node(file.ix).ok().and_then(|node| node.flat());
                 let member = flat.and_then(|flat| self.store.find(&flat.blob.member));
                 let stored = member.map_or(0, |member| self.store.size(member).stored);
                 Size { len: Some(array.claimed(file.ix)), stored }
             }
-            What::Face(face) => {
+            FileContent::Index(face) => {
                 let shape = computed::shape(array, file.ix, *face);
                 let len = shape.ok().and_then(|shape| array::byte_len(INT64.element, &shape));
                 Size { len, stored: 0 }
             }
-            What::Meta | What::Text | What::Offsets(_) | What::Elements(_) => {
+            FileContent::Meta | FileContent::Text | FileContent::Offsets(_) | FileContent::Elements(_) => {
                 let made = self.made.get(number as usize).and_then(OnceLock::get);
                 Size { len: made.and_then(Content::known_len), stored: 0 }
             }
@@ -168,7 +168,7 @@ impl Datasets for Archive {
         let made = self.make(number)?;
         // Small texts are made anew, flat parts are kept where they are.
         match &self.file(number)?.0.what {
-            What::Meta | What::Data => Ok(made),
+            FileContent::Meta | FileContent::Data => Ok(made),
             _ => Ok(kept.get_or_init(|| made).clone()),
         }
     }
@@ -188,21 +188,23 @@ impl Datasets for Archive {
             ..Description::of(&*self.name(number), "object")
         };
         match (&file.what, node.flat()) {
-            (What::Data, Some(flat)) => {
+            (FileContent::Data, Some(flat)) => {
                 elements(&mut described, flat, node.len);
                 described.decoded_len = node.fault.is_none().then(|| array.claimed(file.ix));
                 self.stored(file, array, &mut described)?;
             }
-            (What::Face(face), _) => whole_numbers(&mut described, computed::shape(array, file.ix, *face)?),
-            (What::Offsets(pick), _) => {
+            (FileContent::Index(face), _) => {
+                whole_numbers(&mut described, computed::shape(array, file.ix, *face)?)
+            }
+            (FileContent::Offsets(pick), _) => {
                 whole_numbers(&mut described, vec![pick.picked(array)?.offsets()]);
             }
-            (What::Elements(pick), Some(flat)) => {
+            (FileContent::Elements(pick), Some(flat)) => {
                 let items = pick.picked(array)?.items();
                 elements(&mut described, flat, items);
                 described.decoded_len = items.checked_mul(flat.of.size());
             }
-            (What::Text, _) => described.kind = "text".into(),
+            (FileContent::Text, _) => described.kind = "text".into(),
             _ if node.flat().is_some() => described.fault = None,
             _ => {}
         }
@@ -216,7 +218,7 @@ impl Datasets for Archive {
     fn remains(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
         match (&file.what, array.node(file.ix)?.flat()) {
-            (What::Data, Some(flat)) => match self.store.find(&flat.blob.member) {
+            (FileContent::Data, Some(flat)) => match self.store.find(&flat.blob.member) {
                 Some(member) => self.store.content(member),
                 None => Ok(Content::Inline(Arc::default())),
             },
@@ -237,9 +239,9 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for AwkwardDatasets {
     fn has_sidecar(&self, number: u32) -> bool {
-        self.file(number).is_ok_and(|(file, _)| !matches!(file.what, What::Meta))
+        self.file(number).is_ok_and(|(file, _)| !matches!(file.what, FileContent::Meta))
     }
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
@@ -254,7 +256,7 @@ impl Sidecars for Archive {
     }
 }
 
-impl Placement for Archive {
+impl Placement for AwkwardDatasets {
     fn place(&self, number: u32) -> Option<Vec<Vec<u8>>> {
         self.file(number).ok().map(|(file, _)| file.way.parts())
     }
@@ -264,38 +266,39 @@ impl Placement for Archive {
     }
 }
 
-impl Provenance for Archive {
+impl Provenance for AwkwardDatasets {
     fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
-        let (_, array) = Archive::file(self, number).ok()?;
+        let (_, array) = AwkwardDatasets::file(self, number).ok()?;
         self.store.file(&array.schema()).cloned()
     }
 }
 
-impl Validate for Archive {
+impl Validate for AwkwardDatasets {
     fn check(&self, number: u32) -> Result<()> {
         let (file, array) = self.file(number)?;
         let is_flat = array.node(file.ix)?.flat().is_some();
         match &file.what {
-            What::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
-            What::Face(_) | What::Text => self.checked.follows(file.array, array, file.ix),
-            What::Data => array.sound(file.ix).map(drop),
+            FileContent::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
+            FileContent::Index(_) | FileContent::Text => self.checked.follows(file.array, array, file.ix),
+            FileContent::Data => array.sound(file.ix).map(drop),
             _ => Ok(()),
         }
     }
 
     fn follows(&self, number: u32) -> bool {
-        self.file(number).is_ok_and(|(file, _)| matches!(file.what, What::Face(_) | What::Text))
+        self.file(number)
+            .is_ok_and(|(file, _)| matches!(file.what, FileContent::Index(_) | FileContent::Text))
     }
 
     fn identity(&self, number: u32) -> Option<Identity> {
         let (file, array) = self.file(number).ok()?;
-        if matches!(file.what, What::Data) { array.identity(file.ix) } else { None }
+        if matches!(file.what, FileContent::Data) { array.identity(file.ix) } else { None }
     }
 
     /// What contradicts itself is said of the array as a whole.
     fn violations(&self, number: u32) -> Result<Vec<String>> {
         Ok(match self.file(number) {
-            Ok((file, array)) if matches!(file.what, What::Meta) && file.ix == array.graph.root.to => {
+            Ok((file, array)) if matches!(file.what, FileContent::Meta) && file.ix == array.graph.root.to => {
                 meta::warnings(array).collect()
             }
             _ => Vec::new(),
@@ -303,19 +306,19 @@ impl Validate for Archive {
     }
 }
 
-impl Nested for Archive {
+impl Nested for AwkwardDatasets {
     fn items(&self, number: u32) -> Option<Box<dyn Items>> {
         let (file, array) = self.file(number).ok()?;
-        let is_one = matches!(file.what, What::Meta | What::Data) && array.document.is_ok();
+        let is_one = matches!(file.what, FileContent::Meta | FileContent::Data) && array.document.is_ok();
         is_one.then(|| Box::new(Part { array: array.clone(), ix: file.ix }) as Box<dyn Items>)
     }
 }
 
-impl Rewrite for Archive {
+impl Rewrite for AwkwardDatasets {
     fn plain(&self) -> Result<Option<Plain>> {
         let place = || self.store.source().place();
         let layout = layout::plain(&self.arrays).map_err(|fault| fault.error(place()))?;
-        let plain = Archive::new(self.store.clone(), self.arrays.clone(), layout);
+        let plain = AwkwardDatasets::new(self.store.clone(), self.arrays.clone(), layout);
         Ok(Some((plain.names(), Arc::new(plain))))
     }
 

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// Bytes of memory that a dataset takes, roughly.
 const RECORD: u64 = 64;
 
-pub struct Archive {
+pub struct RabDatasets {
     source: Arc<dyn Source>,
     engine: Arc<Engine>,
     layout: Layout,
@@ -29,12 +29,12 @@ pub struct Archive {
     sidecars: u64,
 }
 
-impl Archive {
-    pub fn new(context: Context, layout: Layout, records: Records) -> Archive {
+impl RabDatasets {
+    pub fn new(context: Context, layout: Layout, records: Records) -> RabDatasets {
         let Context { source, engine, .. } = context;
         let sidecars = engine.cache.new_stream();
         let streams = Streams::new(engine.clone(), source.clone(), 0..layout.data);
-        Archive { source, engine, layout, records, streams, sidecars }
+        RabDatasets { source, engine, layout, records, streams, sidecars }
     }
 
     /// The header's text as it stands.
@@ -73,7 +73,7 @@ impl Archive {
     }
 }
 
-impl Datasets for Archive {
+impl Datasets for RabDatasets {
     fn count(&self) -> u64 {
         self.records.len() as u64
     }
@@ -142,7 +142,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for RabDatasets {
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
         let parts = self.records.sidecar_len(number);
         let name = if parts.description > 0 { numpy::literal_len(file_name) } else { 0 };

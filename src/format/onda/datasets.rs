@@ -25,11 +25,11 @@ use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
 #[derive(Clone)]
-pub struct Archive {
+pub struct OndaDatasets {
     pub set: Arc<Set>,
 }
 
-impl Archive {
+impl OndaDatasets {
     fn text(&self, of: TextOf) -> Result<Vec<u8>> {
         match of {
             TextOf::Annotations { recording, nested } => {
@@ -74,7 +74,7 @@ impl Archive {
     }
 }
 
-impl Names for Archive {
+impl Names for OndaDatasets {
     fn len(&self) -> usize {
         self.set.len()
     }
@@ -84,7 +84,7 @@ impl Names for Archive {
     }
 }
 
-impl Datasets for Archive {
+impl Datasets for OndaDatasets {
     fn count(&self) -> u64 {
         self.set.len() as u64
     }
@@ -151,7 +151,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for OndaDatasets {
     fn has_sidecar(&self, number: u32) -> bool {
         self.set.text(number).is_none()
     }
@@ -165,13 +165,13 @@ impl Sidecars for Archive {
     }
 }
 
-impl Placement for Archive {
+impl Placement for OndaDatasets {
     fn is_there(&self, number: u32) -> bool {
         self.set.text(number).is_some() || self.set.data(number).is_ok()
     }
 }
 
-impl Provenance for Archive {
+impl Provenance for OndaDatasets {
     fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
         match self.set.text(number) {
             Some(_) => None,
@@ -184,7 +184,7 @@ impl Provenance for Archive {
     }
 }
 
-impl Validate for Archive {
+impl Validate for OndaDatasets {
     fn identity(&self, number: u32) -> Option<Identity> {
         let data = if self.set.text(number).is_none() { self.set.data(number).ok()? } else { return None };
         data.number.map(|number| [number, 0, 0])
@@ -211,7 +211,7 @@ impl Validate for Archive {
     }
 }
 
-impl Sampled for Archive {
+impl Sampled for OndaDatasets {
     fn sampling(&self, number: u32) -> Option<Sampling> {
         let (table, row) = self.set.signal(number)?;
         Some(Sampling { rate: table.signal(row).ok()?.rate?, channels: table.channel_names(row).ok()? })
@@ -233,7 +233,7 @@ impl Sampled for Archive {
     }
 }
 
-impl Rewrite for Archive {
+impl Rewrite for OndaDatasets {
     fn rewrite(
         &self,
         path: &Path,
@@ -269,7 +269,7 @@ fn one_by_one(tables: &[OndaTable]) -> String {
     )
 }
 
-impl Archive {
+impl OndaDatasets {
     /// The rows that datasets are made of, in their order.
     pub fn rows(&self, numbers: &[usize]) -> Vec<u32> {
         let of_annotations = |recording: u32| {

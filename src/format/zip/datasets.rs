@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// Bytes of memory that a member takes, roughly.
 const MEMBER: u64 = 128;
 
-pub struct Archive {
+pub struct ZipDatasets {
     source: Arc<dyn Source>,
     names: Arc<NameList>,
     members: Vec<Member>,
@@ -32,15 +32,21 @@ struct Member {
     start: OnceLock<u64>,
 }
 
-impl Archive {
-    pub fn open(context: Context) -> Result<Archive> {
+impl ZipDatasets {
+    pub fn open(context: Context) -> Result<ZipDatasets> {
         let Context { source, engine, .. } = context;
         let mut names = NameList::default();
         let directory = zip::read(&*source, &mut |name| names.push(name.as_bytes()))?;
         let streams = Streams::new(engine, source.clone(), directory.start..source.len());
         let member = |record| Member { record, start: OnceLock::new() };
         let members = directory.records.into_iter().map(member).collect();
-        Ok(Archive { source, names: Arc::new(names), members, directories: directory.directories, streams })
+        Ok(ZipDatasets {
+            source,
+            names: Arc::new(names),
+            members,
+            directories: directory.directories,
+            streams,
+        })
     }
 
     pub fn names(&self) -> Arc<NameList> {
@@ -73,7 +79,7 @@ impl Archive {
         }))
     }
 
-    /// As [`Archive::find`], of a member that can be read.
+    /// As [`ZipDatasets::find`], of a member that can be read.
     fn readable(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
         let judged = self.member(number)?.record.judge();
         Ok(self.find(number)?.and_then(|stored| judged.map(|()| stored)))
@@ -88,7 +94,7 @@ impl Archive {
     }
 }
 
-impl Datasets for Archive {
+impl Datasets for ZipDatasets {
     fn count(&self) -> u64 {
         self.members.len() as u64
     }
@@ -161,7 +167,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Placement for Archive {
+impl Placement for ZipDatasets {
     fn empty_directories(&self) -> Vec<Vec<Vec<u8>>> {
         let names = self.directories.iter().map(|name| name.trim_end_matches('/').as_bytes());
         names.map(|name| naming::components(name, &[])).collect()

@@ -12,7 +12,7 @@ use crate::tree::{Abilities, Datasets, Description, NameList, Provenance, Sideca
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
-pub struct Archive {
+pub struct SafetensorsDatasets {
     model: Model,
 }
 
@@ -22,9 +22,9 @@ enum Entry<'m> {
     Metadata(&'m str, &'m Arc<[u8]>),
 }
 
-impl Archive {
-    pub fn new(model: Model) -> Archive {
-        Archive { model }
+impl SafetensorsDatasets {
+    pub fn new(model: Model) -> SafetensorsDatasets {
+        SafetensorsDatasets { model }
     }
 
     pub fn names(&self) -> Arc<NameList> {
@@ -86,7 +86,7 @@ fn array(tensor: &Tensor) -> Option<Array> {
     Some(Array::new(dtype, tensor.shape.clone(), Order::C))
 }
 
-impl Datasets for Archive {
+impl Datasets for SafetensorsDatasets {
     fn count(&self) -> u64 {
         (self.model.tensors.len() + self.model.metadata.len()) as u64
     }
@@ -143,7 +143,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for SafetensorsDatasets {
     fn has_sidecar(&self, number: u32) -> bool {
         (number as usize) < self.model.tensors.len()
     }
@@ -158,7 +158,7 @@ impl Sidecars for Archive {
     }
 }
 
-impl Provenance for Archive {
+impl Provenance for SafetensorsDatasets {
     fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
         match self.entry(number) {
             Ok(Entry::Tensor(located)) if self.is_elsewhere(located) => Some(located.file.clone()),

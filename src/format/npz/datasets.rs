@@ -26,7 +26,7 @@ const RECORD: u64 = 128;
 const MEMBER: u64 = 512;
 const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
-pub struct Archive {
+pub struct NpzDatasets {
     source: Arc<dyn Source>,
     engine: Arc<Engine>,
     names: Arc<NameList>,
@@ -45,15 +45,15 @@ struct Lengths {
     has_name: bool,
 }
 
-impl Archive {
+impl NpzDatasets {
     /// `start` is where the directory begins.
-    pub fn new(context: Context, names: Arc<NameList>, records: Vec<Record>, start: u64) -> Archive {
+    pub fn new(context: Context, names: Arc<NameList>, records: Vec<Record>, start: u64) -> NpzDatasets {
         let Context { source, engine, .. } = context;
         let header = start..source.len();
         let streams = Streams::new(engine.clone(), source.clone(), header);
         let lengths = (0..records.len()).map(|_| OnceLock::new()).collect();
         let recent = Mutex::new(LruCache::sparse(RECENT));
-        Archive { source, engine, names, records, streams, recent, lengths }
+        NpzDatasets { source, engine, names, records, streams, recent, lengths }
     }
 
     fn record(&self, number: u32) -> Result<&Record> {
@@ -134,7 +134,7 @@ impl Archive {
     }
 }
 
-impl Datasets for Archive {
+impl Datasets for NpzDatasets {
     fn count(&self) -> u64 {
         self.records.len() as u64
     }
@@ -215,7 +215,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for NpzDatasets {
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {
         let len = self.lengths(number).map(|Lengths { sidecar, has_name, .. }| {
             u64::from(sidecar) + if has_name { numpy::literal_len(file_name) as u64 } else { 0 }

@@ -12,15 +12,15 @@ use crate::tree::{Abilities, Datasets, Description, NameList, Sidecars, Size};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
-pub struct Archive {
+pub struct NpyDatasets {
     source: Arc<dyn Source>,
     /// What the file is called, without its extension.
     stem: String,
     header: Header,
 }
 
-impl Archive {
-    pub fn open(source: Arc<dyn Source>) -> Result<Archive> {
+impl NpyDatasets {
+    pub fn open(source: Arc<dyn Source>) -> Result<NpyDatasets> {
         let header = read(&*source)?;
         // A pickle has a length of its own.
         if !header.descr.has_objects {
@@ -28,7 +28,7 @@ impl Archive {
             header.fits(have).map_err(|problem| Error::damaged(source.place().at(header.len), problem))?;
         }
         let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Archive { source, stem, header })
+        Ok(NpyDatasets { source, stem, header })
     }
 
     pub fn names(&self) -> NameList {
@@ -74,7 +74,7 @@ fn read(source: &dyn Source) -> Result<Header> {
     }
 }
 
-impl Datasets for Archive {
+impl Datasets for NpyDatasets {
     fn count(&self) -> u64 {
         1
     }
@@ -119,7 +119,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for NpyDatasets {
     fn sidecar_size(&self, _: u32, file_name: &[u8]) -> Size {
         let len = self.sidecar_text(file_name).len() as u64;
         Size { len: Some(len), stored: len }

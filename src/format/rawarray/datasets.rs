@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// The array's number; the trailer has the next one.
 const ARRAY: u32 = 0;
 
-pub struct Archive {
+pub struct RawArrayDatasets {
     source: Arc<dyn Source>,
     header: Header,
     /// What the file is called, without its extension.
@@ -37,8 +37,8 @@ struct Data {
     trailer: Range<u64>,
 }
 
-impl Archive {
-    pub fn open(context: Context) -> Result<Archive> {
+impl RawArrayDatasets {
+    pub fn open(context: Context) -> Result<RawArrayDatasets> {
         let header = Header::read(&*context.source)?;
         let stem = context.source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let unknown = header.unknown_flags();
@@ -48,7 +48,7 @@ impl Archive {
                 Err(format!("flags have bits that are not known ({unknown:#x}): who knows what the data is"))
             }
         };
-        Ok(Archive { source: context.source, header, stem, data })
+        Ok(RawArrayDatasets { source: context.source, header, stem, data })
     }
 
     pub fn names(&self) -> NameList {
@@ -183,7 +183,7 @@ fn told(array: Array, dtype: &str, elbyte: u64, source: &Arc<dyn Source>) -> Res
     Ok(Array { dtype, record: Some(Arc::new(record)), ..array })
 }
 
-impl Datasets for Archive {
+impl Datasets for RawArrayDatasets {
     fn count(&self) -> u64 {
         if self.trailer().is_some() { 2 } else { 1 }
     }
@@ -253,7 +253,7 @@ impl Datasets for Archive {
     }
 }
 
-impl Sidecars for Archive {
+impl Sidecars for RawArrayDatasets {
     fn sidecar_size(&self, dataset: u32, file_name: &[u8]) -> Size {
         let len = self.sidecar_text(dataset, file_name).len() as u64;
         Size { len: Some(len), stored: len }
