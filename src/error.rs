@@ -80,7 +80,7 @@ pub enum Error {
     Usage(String),
     /// The container cannot be opened or is not a file.
     Open { file: PathBuf, cause: Arc<io::Error> },
-    /// The first bytes are of no format that we know.
+    /// The first bytes are of no format that we know; what was found, and what to do then.
     NotAContainer { file: PathBuf, found: String },
     /// Bytes that contradict the format or each other.
     Damaged { place: Place, problem: String },
@@ -176,7 +176,7 @@ impl fmt::Display for Error {
             Error::Usage(what) | Error::Fuse(what) | Error::Other(what) => f.write_str(what),
             Error::Open { file, cause } => write!(f, "{}: cannot be opened: {cause}", file.display()),
             Error::NotAContainer { file, found } => {
-                write!(f, "{}: not a container of a known format: {found}", file.display())
+                write!(f, "{}: {found}", file.display())
             }
             Error::Damaged { place, problem } | Error::Unsupported { place, problem } => {
                 write!(f, "{place}: {problem}")

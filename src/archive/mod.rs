@@ -26,7 +26,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::codec::Engine;
 use crate::content::Content;
 use crate::error::Place;
-use crate::format::{self, Container, Context, FORMATS, Options, Parts};
+use crate::format::{self, Container, Context, Options, Parts};
 use crate::source::{FileSource, Source};
 use crate::tree::{
     Abilities, Arena, Builder, Datasets, Derived, Description, Link, Names, Rewrite, naming, nearest,
@@ -100,12 +100,9 @@ impl Archive {
         }
         let Parts { files, other } = format::parts(path, &options)?;
         if files.is_empty() {
-            let known = FORMATS.iter().filter(|format| format.multi_file().is_some());
-            let known = known.map(|format| format.name()).collect::<Vec<_>>().join(", ");
-            let problem = format!(
-                "it is a directory, and no files are in it that make one container, as those of some formats do: {known}"
-            );
-            return Err(Error::open(path, std::io::Error::other(problem)));
+            let problem = "is a directory: name a file in it, mount it, or let ls, info or verify look below it with -r";
+            let directory = || Error::open(path, std::io::Error::other(problem));
+            return Err(format::foreign_store(path).unwrap_or_else(directory));
         }
         let archive = Archive { path: path.to_owned(), ..Archive::open_files(&files, options)? };
         Ok(Archive { note: other.map(|other| archive.beside(&other)), ..archive })

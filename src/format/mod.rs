@@ -6,6 +6,7 @@ mod abilities;
 mod awkward;
 mod container;
 pub mod ffrecord;
+mod foreign;
 mod npy;
 mod npz;
 mod onda;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 
 pub use abilities::{Marks, MultiFile, Salvage, WriteFormat};
 pub use container::Container;
+use foreign::not_a_container;
+pub use foreign::store as foreign_store;
 /// Sidecars speak RAB's language.
 pub use rab::described;
 pub use rab::{Add, Column, ColumnValue, Compression, Editor, Item, Writer};
@@ -205,69 +208,5 @@ pub fn known() -> String {
 /// A format by what users call it.
 pub fn named(name: &str) -> Result<&'static dyn Format> {
     let found = FORMATS.iter().find(|format| format.name().eq_ignore_ascii_case(name)).copied();
-    found.ok_or_else(|| Error::Usage(format!("{name:?} is no format that is known: {}", known())))
-}
-
-fn not_a_container(path: &Path, head: &[u8]) -> Error {
-    let head = &head[..head.len().min(16)];
-    let known = known();
-    let found = if head.is_empty() {
-        format!("it is empty (known are: {known})")
-    } else {
-        let shown = &head[..head.len().min(8)];
-        let hex = shown.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
-        let like = looks_like(head).map_or(String::new(), |what| format!(", like {what}"));
-        format!("it begins with {hex} (\"{}\"){like} (known are: {known})", shown.escape_ascii())
-    };
-    Error::NotAContainer { file: path.to_owned(), found }
-}
-
-/// What other files begin with, for the message only.
-fn looks_like(head: &[u8]) -> Option<&'static str> {
-    const SIGNATURES: &[(&[u8], &str)] = &[
-        (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-        (b"PK\x03\x04", "a ZIP file (--format zip reads its members)"),
-        (b"PK\x05\x06", "an empty ZIP file"),
-        (b"\x1f\x8b", "a gzip file"),
-        (b"\x28\xb5\x2f\xfd", "a zstd file"),
-        (b"BZh", "a bzip2 file"),
-        (b"\xfd7zXZ\0", "an xz file"),
-        (b"ARROW1", "an Arrow file"),
-        (b"PAR1", "a Parquet file"),
-        (b"CDF\x01", "a NetCDF file"),
-        (b"CDF\x02", "a NetCDF file"),
-        (b"CDF\x05", "a NetCDF file"),
-        (b"SIMPLE  =", "a FITS file"),
-        (b"MATLAB 5.0", "a MATLAB file"),
-        (b"\x89PNG", "a PNG image"),
-        (b"\xff\xd8\xff", "a JPEG image"),
-        (b"II*\0", "a TIFF image"),
-        (b"MM\0*", "a TIFF image"),
-        (b"%PDF", "a PDF document"),
-        (b"\x7fELF", "a program"),
-        (b"#!", "a script"),
-        (b"SQLite format 3", "an SQLite database"),
-    ];
-    let known = SIGNATURES.iter().find(|(first, _)| head.starts_with(first)).map(|(_, what)| *what);
-    let zeros = head.iter().all(|b| *b == 0).then_some("a file of zeros");
-    let text = head.iter().all(|b| matches!(b, 9..=13 | 32..=126)).then_some("a text file");
-    known.or(zeros).or(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(head: &[u8]) -> String {
-        not_a_container(Path::new("x"), head).to_string()
-    }
-
-    #[test]
-    fn the_message_says_what_the_first_bytes_look_like() {
-        assert!(said(b"").contains("it is empty"));
-        let hdf = said(b"\x89HDF\r\n\x1a\n\0\0\0\0");
-        assert!(hdf.contains(r#"89 48 44 46 0d 0a 1a 0a ("\x89HDF\r\n\x1a\n"), like an HDF5 file"#), "{hdf}");
-        assert!(said(b"hello world").contains("like a text file"));
-        assert!(said(&[0xfe, 0xed, 0xfa, 0xce]).contains("fe ed fa ce"));
-    }
+    found.ok_or_else(|| Error::Usage(format!("{name:?} is not a known format: choose one of {}", known())))
 }

@@ -212,7 +212,7 @@ fn what_is_shown_can_be_chosen() {
     );
     assert!(shown(&["--format", "rab"]).contains("d run.rab"));
     let said = run(program().args(["--format", "nonsense"]).arg(dir.path()));
-    assert!(said.code == 2 && said.err.contains("\"nonsense\" is no format that is known: "), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("\"nonsense\" is not a known format: "), "{said:?}");
     let said = run(program().args(["--include", "[a"]).arg(dir.path()));
     assert!(said.code == 2 && said.err.contains("[a"), "{said:?}");
 }

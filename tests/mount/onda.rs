@@ -298,7 +298,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("missing_column_recording", 12, "the column recording is needed"),
     ("missing_column_sample_rate", 12, "the column sample_rate is needed"),
     ("missing_column_span", 12, "the column span is needed"),
-    ("not_arrow", 11, "like a ZIP file"),
+    ("not_arrow", 11, "is a ZIP file"),
     ("recording_width15", 12, "found is fixed_size_binary[15]"),
     ("schema_garbage", 12, "is no name with a version"),
     ("schema_other", 11, "none of Onda's"),

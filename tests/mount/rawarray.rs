@@ -285,7 +285,7 @@ assert a["f0"][0] == b"rec0" and a["f1"][0] == 100, a
     for (options, fragment) in [
         (["--dtype", "S12,u4"], "that takes 16 bytes, an element has 80 (elbyte)"),
         (["--dtype", "nonsense"], "\"nonsense\" is no type that is understood"),
-        (["--format", "tar"], "\"tar\" is no format that is known: "),
+        (["--format", "tar"], "\"tar\" is not a known format: "),
     ] {
         let said = run(program().args(options).arg(&file).arg(scratch().path().join("mnt")));
         assert!(said.code == 2 && said.err.contains(fragment), "{said:?}");

@@ -155,5 +155,5 @@ fn lengths_of_headers_are_believed_only_so_far() {
         12,
         "said to end at byte 100000007, the file has 10",
     );
-    refused(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 11, "git lfs pull fetches that");
+    refused(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 11, "with git lfs pull");
 }

@@ -65,7 +65,7 @@ fn other_formats_are_told_first() {
     std::fs::copy(sample("plain.zip"), dir.path().join("x.docx")).unwrap();
     let said = run(program().arg(dir.path().join("x.docx")).arg(dir.path().join("mnt")));
     assert!(
-        said.code == 11 && said.err.contains("like a ZIP file (--format zip reads its members)"),
+        said.code == 11 && said.err.contains("is a ZIP file: --format zip shows its members"),
         "{said:?}"
     );
     let mount = Mount::with(&dir.path().join("x.docx"), &["--format", "zip"]);

@@ -1085,7 +1085,7 @@ write('/x.onda.annotation.arrow', {}, footer)
     for (name, code) in [("footer", 11), ("batch", 11), ("cut", 11), ("own", 12), ("x.onda.annotation", 12)] {
         let said = rab(&[&"verify", &dir.path().join(format!("{name}.arrow"))]);
         assert!(said.code == code, "{name}: {said:?}");
-        assert_eq!(said.err.contains("an Arrow file without an Onda table: "), code == 11, "{said:?}");
+        assert_eq!(said.err.contains("is an Arrow file, but not an Onda table: "), code == 11, "{said:?}");
     }
 }
 

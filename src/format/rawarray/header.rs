@@ -53,7 +53,10 @@ impl Header {
         let magic = first.first_chunk().copied().unwrap_or_default();
         let is_turned = magic == *BACKWARDS;
         if magic != *MAGIC && !is_turned {
-            let found = format!("it does not begin with \"rawarray\" but with \"{}\"", magic.escape_ascii());
+            let found = format!(
+                "is not a RawArray file: it begins with \"{}\", not with \"rawarray\"",
+                magic.escape_ascii()
+            );
             return Err(Error::NotAContainer { file: source.path().to_owned(), found });
         }
         if end < DIMS {

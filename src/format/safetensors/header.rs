@@ -69,7 +69,7 @@ fn text(source: &dyn Source) -> Result<(Vec<u8>, u64)> {
     let len = source.len();
     let head = source.read_range(0..len.min(POINTER.len() as u64))?;
     if head == POINTER {
-        let found = "it is a pointer of Git LFS, and not the file: git lfs pull fetches that".into();
+        let found = "is a pointer of Git LFS: fetch the file itself with git lfs pull".into();
         return Err(Error::NotAContainer { file: source.path().to_owned(), found });
     }
     let damaged = |at, problem: String| Err(Error::damaged(source.place().at(at), problem));

@@ -56,7 +56,8 @@ pub type Channels = Vec<Option<String>>;
 impl OndaTable {
     pub fn open(source: Arc<dyn Source>, options: &Options) -> Result<OndaTable> {
         let foreign = |problem: &str| {
-            let found = format!("an Arrow file without an Onda table: {problem}");
+            let found =
+                format!("is an Arrow file, but not an Onda table: {problem}: use pyarrow, polars or duckdb");
             Error::NotAContainer { file: source.path().to_owned(), found }
         };
         let messages = match messages(&*source) {
