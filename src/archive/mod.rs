@@ -15,8 +15,11 @@ mod table;
 mod verify;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::hash::BuildHasher;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
@@ -74,6 +77,8 @@ pub struct Archive {
     note: Option<String>,
     /// Made when a dataset is first looked for by its name.
     index: OnceLock<HashTable<u32>>,
+    /// Made when a file is first looked for among its own.
+    file_ids: OnceLock<HashSet<(u64, u64)>>,
     hasher: DefaultHashBuilder,
 }
 
@@ -146,6 +151,7 @@ impl Archive {
             known,
             note,
             index,
+            file_ids: OnceLock::new(),
             hasher,
         })
     }
@@ -362,9 +368,17 @@ impl Archive {
         self.sources().map(|source| source.modified()).max().unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// Is a file one of its own?
+    /// Is this file one of those that the container consists of?
     pub(crate) fn has_file(&self, device: u64, inode: u64) -> bool {
-        self.sources().any(|source| source.file_id() == (device, inode))
+        self.file_ids.get_or_init(|| self.file_ids()).contains(&(device, inode))
+    }
+
+    /// Device and inode number of the files that it was opened by and of those that these name.
+    fn file_ids(&self) -> HashSet<(u64, u64)> {
+        let named = self.abilities().provenance.map_or(Vec::new(), |provenance| provenance.files());
+        let there = named.iter().filter_map(|path| fs::metadata(path).ok());
+        let opened = self.sources().map(|source| source.file_id());
+        opened.chain(there.map(|meta| (meta.dev(), meta.ino()))).collect()
     }
 
     /// The same container as formats other than its own can hold it.

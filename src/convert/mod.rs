@@ -70,7 +70,7 @@ pub fn convert(
         rewrite(archive, rewriter, (!is_whole).then_some(numbers), out, options, watch)?;
         return wrong(archive, &rewriter.kept(numbers), watch);
     }
-    let mut new = create(out, options, &|device, inode| archive.has_file(device, inode))?;
+    let mut new = create(archive, out, options)?;
     let (order, mut left_out) = (writer::order_of(out), 0);
     for number in numbers {
         let dataset = archive.dataset_at(*number)?;
@@ -157,7 +157,7 @@ fn rewrite(
     options: &Options,
     watch: &Watch<'_>,
 ) -> Result<()> {
-    may_create(out, options, &|device, inode| archive.has_file(device, inode))?;
+    may_create(archive, out, options)?;
     let failed = |cause| Error::write(Place::file(out), cause);
     let new = Temporary::create(out, options.force).map_err(failed)?;
     let mut step = |count| {
@@ -190,24 +190,22 @@ fn what(described: &Description) -> NewContent<'_> {
     }
 }
 
-/// `is_input` tells by device and inode number.
-fn create(
-    out: &Path,
-    options: &Options,
-    is_input: &dyn Fn(u64, u64) -> bool,
-) -> Result<Box<dyn NewContainer>> {
-    may_create(out, options, is_input)?;
+fn create(archive: &Archive, out: &Path, options: &Options) -> Result<Box<dyn NewContainer>> {
+    may_create(archive, out, options)?;
     writer::create(out, &WriteOptions { jobs: options.jobs, force: options.force })
 }
 
-fn may_create(out: &Path, options: &Options, is_input: &dyn Fn(u64, u64) -> bool) -> Result<()> {
+/// Fails if something is at `out` that must stay.
+fn may_create(archive: &Archive, out: &Path, options: &Options) -> Result<()> {
     let refused = |problem: &str| format!("{}: {problem}", out.display());
     if let Ok(there) = fs::metadata(out) {
-        if is_input(there.dev(), there.ino()) {
-            return Err(Error::Usage(refused("it is the input itself")));
+        if archive.has_file(there.dev(), there.ino()) {
+            let input = archive.path().display();
+            let problem = format!("is part of the input {input}: give the output another name");
+            return Err(Error::Usage(refused(&problem)));
         }
         if !options.force && there.is_file() {
-            return Err(Error::Other(refused("it is there already, and is replaced only with --force")));
+            return Err(Error::Other(refused("exists: --force replaces it")));
         }
     }
     Ok(())

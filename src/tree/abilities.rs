@@ -1,7 +1,7 @@
 //! What the datasets of some formats can do and those of others cannot: a small trait each.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Datasets, Description, Items, Names, Sampling, Size};
@@ -79,6 +79,9 @@ pub struct Link {
 pub trait Provenance {
     /// The file with its stored bytes, if that is another one.
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>>;
+
+    /// All files that the container consists of beside those that it was opened by, whether or not they are there.
+    fn files(&self) -> Vec<PathBuf>;
 
     /// The row that describes it.
     fn row(&self, dataset: u32) -> Option<Row> {

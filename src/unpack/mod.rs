@@ -186,9 +186,9 @@ impl Unpacking<'_> {
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
             Some("a directory is in its place")
         } else if self.archive.has_file(stat.st_dev, stat.st_ino) {
-            Some("it is the container itself; choose another directory")
+            Some("it is part of the container that is being unpacked: choose another directory")
         } else if !self.options.force {
-            Some("it is there already, and is replaced only with --force")
+            Some("it exists: --force replaces it")
         } else {
             None
         }

@@ -143,15 +143,36 @@ fn what_cannot_be_is_said_before_anything_is_written() {
         let said = rab(&arguments);
         assert!(said.code == code && said.err.contains(fragment), "{said:?}");
     };
-    refused("in.rab", &["-f"], 2, "it is the input itself");
+    refused("in.rab", &["-f"], 2, "is part of the input");
     fs::hard_link(at("in.rab"), at("link.rab")).unwrap();
-    refused("link.rab", &["-f"], 2, "it is the input itself");
+    refused("link.rab", &["-f"], 2, "is part of the input");
     fs::write(at("there.rab"), "mine").unwrap();
-    refused("there.rab", &[], 1, "only with --force");
+    refused("there.rab", &[], 1, "--force replaces it");
     assert_eq!(fs::read(at("there.rab")).unwrap(), b"mine");
     refused("x.unknown", &[], 2, "its extension tells no format");
     refused("x.rab", &["--name", "a"], 2, "--name is for");
     assert_eq!(names(dir.path()), ["in.rab", "link.rab", "there.rab"]);
+}
+
+/// Files that the opened one only names are the input too: shards of a model, and samples of a table.
+#[test]
+fn no_file_of_the_input_is_replaced() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    sh(
+        r#"cp -r "$2"/safetensors/sharded "$2"/onda/samples "$2"/onda/test.onda.signal.arrow "$1"; ln -s int8.lpcm "$1"/samples/x.rab"#,
+        &[&dir.path(), &tests],
+    );
+    let refused = |input: &str, out: &str| {
+        let before = fs::read(at(out)).unwrap();
+        let said = rab(&[&"convert", &"-f", &at(input), &at(out)]);
+        assert!(said.code == 2 && said.err.contains(&format!("{out}: is part of the input")), "{said:?}");
+        assert!(fs::read(at(out)).unwrap() == before, "{out}");
+    };
+    refused("sharded/model.safetensors.index.json", "sharded/model-00002-of-00002.safetensors");
+    refused("sharded", "sharded/model-00001-of-00002.safetensors");
+    refused("test.onda.signal.arrow", "samples/x.rab");
 }
 
 #[test]

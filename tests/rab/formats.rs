@@ -116,7 +116,11 @@ fn records_are_packed() {
     assert_eq!(names(&in_dir("shards")), ["PART_00000.ffr", "PART_00001.ffr"]);
     for (words, arguments) in [
         ("exists", &[&in_dir("x.ffr") as &dyn AsRef<std::ffi::OsStr>, &inputs[0]][..]),
-        ("is among what is packed", &[&"-f", &in_dir("x.ffr"), &in_dir("x.ffr")]),
+        ("would be replaced by the output", &[&"-f", &in_dir("x.ffr"), &in_dir("x.ffr")]),
+        (
+            "would be replaced by the output",
+            &[&"-f", &"--lines", &"--shards=2", &in_dir("shards"), &in_dir("shards/PART_00000.ffr")],
+        ),
         ("--packed-folder packs it", &[&in_dir("y.ffr"), &in_dir("in")]),
         ("--packed-folder takes", &[&"--packed-folder", &in_dir("y.ffr"), &inputs[0]]),
         ("without names or types", &[&"--text", &in_dir("y.ffr"), &inputs[0]]),

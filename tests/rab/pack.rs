@@ -671,7 +671,7 @@ fn targets() {
     good(&[&"pack", &out, &x]);
     let before = fs::read(&out).unwrap();
     fails(1, "out.rab: exists: --force replaces it", &[&"pack", &out, &dir.path().join("in")]);
-    fails(2, "out.rab: is to be written, and is among what is packed", &[&"pack", &"-f", &out, &dir.path()]);
+    fails(2, "out.rab: is both an input and the output", &[&"pack", &"-f", &out, &dir.path()]);
     let folder = dir.path().join("dir.rab");
     fs::create_dir(&folder).unwrap();
     fails(1, "dir.rab: cannot be written: is a directory", &[&"pack", &"-f", &folder, &x]);

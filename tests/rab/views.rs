@@ -140,7 +140,7 @@ fn unpack_writes_zarr_stores() {
     assert_eq!(python(&[&"zarr_stores.py", &"listed", &store, &raw]).trim(), "5");
     let said = rab(&[&"unpack", &file, &store, &"dir/*", &"--as", &"zarr"]);
     assert!(
-        said.code == 1 && said.err.contains("some/.zgroup: cannot be written: it is there already"),
+        said.code == 1 && said.err.contains("some/.zgroup: cannot be written: it exists: --force"),
         "{said:?}"
     );
     for verb in ["cat", "get"] {

@@ -106,7 +106,9 @@ impl Inputs {
             None => Ok(plan),
             Some(input) => {
                 let shown = input.display();
-                Err(Error::Usage(format!("{shown}: is to be written, and is among what is packed")))
+                Err(Error::Usage(format!(
+                    "{shown}: is both an input and the output: give the output another name"
+                )))
             }
         }
     }

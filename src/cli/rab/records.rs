@@ -2,6 +2,7 @@
 //! several.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -109,12 +110,20 @@ impl Records {
             (false, true) => return refused("is no directory, which --packed-folder takes"),
             _ => {}
         }
-        let is_input = |out: PathBuf| input.canonicalize().is_ok_and(|input| input == out);
-        match out.canonicalize().is_ok_and(is_input) {
-            true => refused("is to be written, and is among what is packed"),
+        match replaces(out, input) {
+            true => {
+                refused(&format!("would be replaced by the output {}: give that another name", out.display()))
+            }
             false => Ok(meta.len()),
         }
     }
+}
+
+/// Is `input` the file `out`, or in the directory `out`?
+fn replaces(out: &Path, input: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let is_inside = |out: PathBuf| input.canonicalize().is_ok_and(|input| input.starts_with(out));
+    id(out).is_some_and(|out| id(input) == Some(out)) || out.canonicalize().is_ok_and(is_inside)
 }
 
 fn is_stdin(input: &Path) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File as OnDisk;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::json::items::Values;
@@ -270,6 +270,11 @@ impl Provenance for AwkwardDatasets {
     fn file(&self, number: u32) -> Option<Arc<dyn Source>> {
         let (_, array) = AwkwardDatasets::file(self, number).ok()?;
         self.store.file(&array.schema()).cloned()
+    }
+
+    /// The members, where those are files.
+    fn files(&self) -> Vec<PathBuf> {
+        self.store.names().filter_map(|name| Some(self.store.file(name)?.path().to_owned())).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Records as datasets: of a plain file `records/000000 ...`, of a packed folder by their paths.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::folder::{Folder, FolderEntry};
@@ -144,6 +145,11 @@ impl Provenance for FFRecordDatasets {
     fn file(&self, dataset: u32) -> Option<Arc<dyn Source>> {
         let (shard, _) = self.records.shard(self.record(dataset).ok()?)?;
         Some(shard.source.clone())
+    }
+
+    /// Every shard is opened by its own path.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 }
 

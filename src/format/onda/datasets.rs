@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::read::arrow::Problem;
@@ -177,6 +177,11 @@ impl Provenance for OndaDatasets {
             Some(_) => None,
             None => self.set.data(number).ok().map(|data| data.source.clone()),
         }
+    }
+
+    /// The sample files that the tables name.
+    fn files(&self) -> Vec<PathBuf> {
+        (0..self.set.signals.len() as u32).filter_map(|number| self.set.path(number)).collect()
     }
 
     fn row(&self, number: u32) -> Option<Row> {

@@ -1,5 +1,6 @@
 //! The tensors of an opened model by number, and behind them its metadata.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::FACTS;
@@ -164,5 +165,13 @@ impl Provenance for SafetensorsDatasets {
             Ok(Entry::Tensor(located)) if self.is_elsewhere(located) => Some(located.file.clone()),
             _ => None,
         }
+    }
+
+    /// The shards that an index names.
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> =
+            self.model.tensors.iter().map(|located| located.file.path().to_owned()).collect();
+        files.dedup();
+        files
     }
 }
