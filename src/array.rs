@@ -144,6 +144,15 @@ impl Element {
             _ => return None,
         })
     }
+
+    /// What the package ml_dtypes calls it, of types that numpy does not have.
+    pub fn ml_name(self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Bfloat => Some("bfloat16"),
+            Kind::Float8(of) => Some(of.name()),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

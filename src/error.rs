@@ -73,6 +73,19 @@ pub(crate) fn shortened(name: &str) -> String {
     }
 }
 
+/// A number of things, in the singular or plural: `1 byte`.
+pub(crate) fn counted(count: impl fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
+/// Has a path a scheme, as in `https://host/x` or, once it is absolute, `/work/https:/host/x`?
+fn is_url(path: &Path) -> bool {
+    let schemes = ["http:", "https:", "s3:", "gs:", "ftp:", "sftp:", "file:"];
+    path.components().any(|part| schemes.iter().any(|scheme| part.as_os_str() == *scheme))
+}
+
 /// Cheap to clone: a damaged dataset keeps its error and hands it to every reader.
 #[derive(Clone, Debug)]
 pub enum Error {
@@ -174,6 +187,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Usage(what) | Error::Fuse(what) | Error::Other(what) => f.write_str(what),
+            Error::Open { file, .. } if is_url(file) => write!(
+                f,
+                "{}: URLs cannot be opened: download the file, or mount the remote directory first (rclone mount, s3fs)",
+                file.display()
+            ),
             Error::Open { file, cause } => write!(f, "{}: cannot be opened: {cause}", file.display()),
             Error::NotAContainer { file, found } => {
                 write!(f, "{}: {found}", file.display())

@@ -21,7 +21,7 @@ impl Dataset<'_> {
         let other = || {
             let note = self.description().codec.get("note").and_then(Node::as_str);
             let why = note.map_or(String::new(), |note| format!(": {note}"));
-            self.other(&format!("is {}, not an array of a known layout{why}", self.kind()))
+            self.other(&format!("is {}, not an array{why}", self.kind()))
         };
         self.description().array.as_ref().ok_or_else(|| self.no_array().unwrap_or_else(other))
     }

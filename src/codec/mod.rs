@@ -64,7 +64,7 @@ pub use fill::{Units, from_blocks, in_pieces};
 pub use index_store::IndexStore;
 pub use leb128::Leb128;
 pub use lz4::Lz4;
-pub use piped::Piped;
+pub use piped::{INTERRUPTED, Piped};
 pub use prefix::prefix;
 pub use scratch::Scratch;
 pub use stream::{Pass, Stream};

@@ -7,7 +7,9 @@
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,10 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
+/// Set when the whole process is to end, which no program may hold up.
+pub static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// How often that is looked at.
+const WATCHED: Duration = Duration::from_millis(50);
 /// So long a program may take for one file.
 pub const MAX_DURATION: Duration = Duration::from_secs(600);
 
@@ -133,11 +139,15 @@ impl Piped {
             // What the program does not take it does not want: it tells by its exit code whether that is wrong.
             let feed = thread::Builder::new().spawn_scoped(scope, move || feed(&*self.source, &mut input));
             let watch = thread::Builder::new().spawn_scoped(scope, move || {
-                let left = end.saturating_duration_since(Instant::now());
-                // Also after a panic: the program may wait for somebody to read what it writes.
-                if finished.recv_timeout(left).is_err() {
-                    kill(group);
+                while !is_over(end) {
+                    match finished.recv_timeout(WATCHED) {
+                        Ok(()) => return,
+                        Err(RecvTimeoutError::Timeout) => {}
+                        // After a panic the program may wait for somebody to read what it writes.
+                        Err(RecvTimeoutError::Disconnected) => break,
+                    }
                 }
+                kill(group);
             });
             let passed = match (&feed, &watch) {
                 (Ok(_), Ok(_)) => pass(),
@@ -155,6 +165,7 @@ impl Piped {
         });
         passed?;
         match child.end(end) {
+            _ if INTERRUPTED.load(Ordering::Relaxed) => Err(Error::Other("interrupted".into()).into()),
             _ if Instant::now() >= end => {
                 let problem = format!(
                     "the decoder {:?} took longer than {} s, which is the most: decode the file beforehand",
@@ -194,7 +205,7 @@ impl Group {
 
     /// Waits until it ends, or ends it.
     fn end(&mut self, end: Instant) -> std::io::Result<ExitStatus> {
-        while Instant::now() < end {
+        while !is_over(end) {
             if let Some(status) = self.0.try_wait()? {
                 return Ok(status);
             }
@@ -213,6 +224,11 @@ impl Drop for Group {
             let _ = self.0.wait();
         }
     }
+}
+
+/// Is a program to be ended that may run until `end`?
+fn is_over(end: Instant) -> bool {
+    Instant::now() >= end || INTERRUPTED.load(Ordering::Relaxed)
 }
 
 fn kill(group: u32) {

@@ -73,6 +73,7 @@ pub fn convert(
     let mut new = create(archive, out, options)?;
     let (order, mut left_out) = (writer::order_of(out), 0);
     for number in numbers {
+        go_on(watch)?;
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
         // Or damage would get a checksum of its own, and be right from then on.
@@ -94,10 +95,10 @@ pub fn convert(
         let ordered = described.array.as_ref().map(|array| in_order(array, order));
         let what = ordered.as_ref().map_or(what(described), NewContent::Array);
         let turned = described.array.as_ref().and_then(|array| transpose::needed(array, order?));
-        if what == NewContent::Bytes && described.kind != "bytes" {
+        if what == NewContent::Bytes && described.kind != "bytes" && !is_same_format {
             let place = Place::file(archive.path()).dataset(&described.printed_name());
             (watch.noted)(&format!(
-                "{place}: its type {:?} is not known, its bytes are kept",
+                "{place}: is written as plain bytes: its type {:?} is not kept",
                 described.kind
             ));
         }
@@ -162,10 +163,7 @@ fn rewrite(
     let new = Temporary::create(out, options.force).map_err(failed)?;
     let mut step = |count| {
         (watch.passed)(count);
-        match watch.stop.load(Ordering::Relaxed) {
-            true => Err(Error::Other("interrupted".into())),
-            false => Ok(()),
-        }
+        go_on(watch)
     };
     let mut notes = rewriter.rewrite(out, &new.file, only, &mut step)?;
     match options.compression {
@@ -178,6 +176,14 @@ fn rewrite(
     new.finish().map_err(failed)?;
     notes.iter().for_each(|note| (watch.noted)(&format!("{}: {note}", out.display())));
     Ok(())
+}
+
+/// Fails once all is to end.
+fn go_on(watch: &Watch<'_>) -> Result<()> {
+    match watch.stop.load(Ordering::Relaxed) {
+        true => Err(Error::Other("interrupted".into())),
+        false => Ok(()),
+    }
 }
 
 fn what(described: &Description) -> NewContent<'_> {

@@ -20,6 +20,8 @@ pub struct Marks {
     pub views: &'static [&'static str],
     /// Files of other programs have its extension too, so one that is none of its containers need not be damaged.
     pub shares_extension: bool,
+    /// Further extensions of its containers, beside those that are written.
+    pub old_extensions: &'static [&'static str],
 }
 
 /// Several files can make one container, in their order.

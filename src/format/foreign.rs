@@ -89,7 +89,7 @@ pub fn not_a_container(path: &Path, head: &[u8]) -> Error {
 
 /// The error for a directory of chunks that other programs read as one store.
 pub fn store(directory: &Path) -> Option<Error> {
-    let is_store = |name: &&str| directory.join(name).is_file();
+    let is_store = |name: &&&str| directory.join(name).is_file();
     [".zarray", ".zgroup", ".zmetadata", "zarr.json"].iter().find(is_store)?;
     let found = not_read("a Zarr store", "use zarr or xarray");
     Some(Error::NotAContainer { file: directory.to_owned(), found })

@@ -181,7 +181,11 @@ pub fn met(source: &dyn Source, options: &Options) -> Result<Option<&'static dyn
     if let Some(found) = detect(&candidate) {
         return Ok(Some(found).filter(is_wanted));
     }
-    let Some(claimed) = writer::named_by(path).filter(is_wanted) else { return Ok(None) };
+    let is_old = |format: &&dyn Format| {
+        format.marks().old_extensions.iter().any(|extension| candidate.has_extension(extension))
+    };
+    let claimed = writer::named_by(path).or_else(|| FORMATS.iter().copied().find(is_old));
+    let Some(claimed) = claimed.filter(is_wanted) else { return Ok(None) };
     // macOS keeps attributes of `x.rab` in `._x.rab`.
     if path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b".")) {
         return Ok(None);

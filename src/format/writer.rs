@@ -127,8 +127,12 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
             let known =
                 FORMATS.iter().filter_map(|format| format.write()).flat_map(|write| write.extensions());
             let known = known.map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ");
-            let shown = path.display();
-            Err(Error::Usage(format!("{shown}: its extension tells no format that can be written: {known}")))
+            let (shown, extension) = (path.display(), path.extension().unwrap_or_default().display());
+            let problem = match path.extension() {
+                Some(_) => format!("cannot write .{extension} files"),
+                None => "the name needs an extension that tells the format".into(),
+            };
+            Err(Error::Usage(format!("{shown}: {problem}: choose one of {known}")))
         }
     }
 }

@@ -113,11 +113,11 @@ fn announce(summary: &str, place: &Mountpoint, config: &Config) {
     }
     let shown = place.shown.display().to_string();
     let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &shown };
-    let faces = match &config.showing.kind {
-        Some(kind) => format!("listed as {kind} where they have that face"),
-        None => format!("other faces under {shown}/.views/npy/NAME.npy, or mount with --as npy"),
+    let views = match &config.showing.kind {
+        Some(kind) => format!("arrays and tables are listed as {kind} where that is possible"),
+        None => format!("arrays as .npy files under {shown}/.views/npy/, or mount with --as npy"),
     };
-    let line = format!("{summary} at {shown}/ ; {faces} ; unmount with rab-mount -u {shown}\n");
+    let line = format!("{summary} at {shown}/ ; {views} ; unmount with rab-mount -u {shown}\n");
     let _ = io::stderr().write_all(line.as_bytes());
 }
 

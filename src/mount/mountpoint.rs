@@ -78,11 +78,9 @@ fn derived(source: &Path) -> Result<PathBuf> {
     let name = name.map(PathBuf::from).unwrap_or_default();
     let is_source = std::path::absolute(&name).is_ok_and(|path| path == source);
     if name.as_os_str().is_empty() || is_source {
-        return Err(Error::mountpoint(
-            &name,
-            "is the container itself (or the directory to be mounted), as its name has no extension to leave out: \
-             give a mountpoint as the last argument",
-        ));
+        let named = source.file_name().map_or(source, Path::new);
+        let problem = format!("is the source itself: give a mountpoint: rab-mount {} DIR", named.display());
+        return Err(Error::mountpoint(named, problem));
     }
     Ok(name)
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 
 const DEVICE: &str = "/dev/fuse";
+const WITHOUT_FUSE: &str = "rab get and rab unpack read the same data without FUSE";
 const IN_DOCKER: &str = "in Docker, run the container with --device /dev/fuse --cap-add SYS_ADMIN";
 
 pub fn check(config: &Config) -> Result<()> {
@@ -18,7 +19,7 @@ pub fn check(config: &Config) -> Result<()> {
     if (!root || config.auto_unmount) && fusermount().is_none() {
         let who = if root { "auto_unmount needs" } else { "users other than root need" };
         return Err(Error::Fuse(format!(
-            "fusermount3 is not found, which {who} to mount: install the package fuse3"
+            "fusermount3 is not found, which {who} to mount: install the package fuse3; {WITHOUT_FUSE}"
         )));
     }
     Ok(())
@@ -34,7 +35,9 @@ fn device_error(cause: io::Error) -> Error {
         }
         _ => IN_DOCKER.to_owned(),
     };
-    Error::Fuse(format!("FUSE is not available: {DEVICE} cannot be opened: {cause}; {advice}"))
+    Error::Fuse(format!(
+        "FUSE is not available: {DEVICE} cannot be opened: {cause}; {advice}; {WITHOUT_FUSE}"
+    ))
 }
 
 /// The set-uid program that mounts and unmounts for users other than root.

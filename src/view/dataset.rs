@@ -121,7 +121,7 @@ impl Dataset {
                 Part::Rows(table.clone(), columns, rows)
             }
             (None, None) => {
-                return Err(format!("it is {}, not an array of a known layout", self.about.kind));
+                return Err(format!("it is {}, not an array", self.about.kind));
             }
         };
         Ok(self.narrowed(part))

@@ -152,7 +152,11 @@ fn the_default_mountpoint_is_named_after_the_file() {
         assert!(!site.join(directory).exists());
     }
     let said = try_sh(r#"cd "$1/data" && "$2" 'a b'"#, &[&site.path, &PROGRAM]);
-    assert_eq!((said.code, said.err.contains("is the container itself")), (20, true), "{said:?}");
+    assert_eq!(
+        (said.code, said.err.contains("is the source itself: give a mountpoint: rab-mount ")),
+        (20, true),
+        "{said:?}"
+    );
     nothing_is_left(&site);
 }
 

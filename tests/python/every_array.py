@@ -230,7 +230,7 @@ def pack_safetensors():
         files = [f"{SAVED}/{name}.npy" for name in names]
         for words in ("pack", "-f", out, *files), ("convert", "-f", f"{WORK}/all.npz", out, *names):
             if not is_number(ALL[names[0]]) or EVERY[number].itemsize == 16:
-                refused("is none that safetensors has", *words)
+                refused("safetensors has no type", *words)
                 continue
             good(*words)
             same_safetensors(out, names)

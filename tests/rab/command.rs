@@ -73,3 +73,11 @@ fn mount_is_rab_mount() {
     };
     assert_eq!(options(RAB.as_ref(), &["mount"]), options(crate::kit::PROGRAM.as_ref(), &[]));
 }
+
+#[test]
+fn a_url_is_said_to_be_one() {
+    for url in ["https://host/x.npz", "s3://bucket/x.rab"] {
+        let said = rab(&[&"ls", &url]);
+        assert!(said.code == 10 && said.err.contains("URLs cannot be opened: download the file"), "{said:?}");
+    }
+}

@@ -54,6 +54,16 @@ fn verbs_options_and_files_in_bash() {
 }
 
 #[test]
+fn tables_of_the_container_are_offered_where_they_can_be_read() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord/text_lines.ffr");
+    let offered = |verb: &str| bash(&format!("rab {verb} {} rec", file.display()), "rec");
+    for verb in ["cat", "get"] {
+        assert!(offered(verb).contains(&"records".into()), "{:?}", offered(verb));
+    }
+    assert!(!offered("ls").contains(&"records".into()));
+}
+
+#[test]
 fn names_of_datasets_in_bash() {
     let mine = ["my first array", "my second array", "my big-endian array"];
     for verb in ["ls -l", "info", "cat", "get"] {

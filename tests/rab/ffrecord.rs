@@ -73,6 +73,8 @@ fn verbs() {
     assert_eq!(good(&[&"cat", &file, &"records/3"]), "line 3: café");
     assert_eq!(good(&[&"cat", &file, &"records/[12]"]), "line 1: caféline 2: café");
     assert_eq!(rab(&[&"cat", &file, &"records/10"]).code, 3);
+    let said = rab(&[&"cat", &file, &"records"]);
+    assert!(said.code == 3 && said.err.contains(" records --as csv prints it\n"), "{said:?}");
     assert!(good(&[&"info", &file]).contains("format: FFRecord\n"));
     assert!(good(&[&"info", &file, &"records/3"]).contains("crc32: c7299d0b"));
     for kind in ["csv", "jsonl"] {
@@ -681,9 +683,9 @@ fn records_that_are_not_all_there_are_not_packed_under_other_numbers() {
     };
     good(&[&"unpack", &sample("text_lines.ffr"), &files]);
     std::fs::remove_file(files.join("records/9")).unwrap();
-    refused(1, "has 9 records, and number 9 is not among them");
+    refused(1, "record 9 is missing: unpack all records again");
     std::fs::remove_file(files.join("records/3")).unwrap();
-    refused(1, "has 8 records, and number 3 is not among them");
+    refused(1, "record 3 is missing: unpack all records again");
     std::fs::write(files.join("records/note.txt"), "").unwrap();
     refused(2, "a directory is no record");
 }

@@ -66,7 +66,7 @@ fn what_a_format_cannot_hold_is_refused_or_named() {
     let out = dir.path().join("x.rab");
     let whole = sample("rawarray/c/c_i16_1d_7.ra");
     let said = rab(&[&"convert", &whole, &out]);
-    let note = "dataset \"c_i16_1d_7\": its type |V16 is none that RAB has: it is written as bytes, and its shape [7]";
+    let note = "dataset \"c_i16_1d_7\": RAB has no type |V16: it is written as bytes, and its shape [7]";
     assert!(said.code == 0 && said.err.contains(note), "{said:?}");
     let raw = |file: &Path| fs::read(file).unwrap();
     good(&[&"unpack", &"--no-meta", &out, &dir.path().join("raw")]);

@@ -185,7 +185,7 @@ fn what_cannot_be_is_said() {
     fails("my first array[0,0,0]", 2, "the index has 3 axes, the array 2");
     fails("my first array[x]", 2, "is not an index");
     fails("my *array", 2, "matches 3 datasets");
-    fails("Some text", 1, "is text, not an array");
+    fails("Some text", 1, "is text, not an array: rab cat prints its bytes");
     fails("nothing[1]", 3, "has no dataset \"nothing\"");
 }
 

@@ -100,6 +100,28 @@ open(sys.argv[2] + '/x.gz', 'wb').write(gzip.compress(bytes(range(12))))
     assert!(said.code == 12 && said.out == "01234", "{said:?}");
 }
 
+/// One Ctrl-C is enough, whatever the program waits for.
+#[test]
+fn a_silent_decoder_does_not_hold_up_the_end() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::ExitStatusExt;
+    let dir = scratch();
+    let to = |name: &str| dir.path().join(name);
+    of_rows(&to("x.onda.signal.arrow"), "{'file_path': ['x'], 'file_format': ['gz']}");
+    std::fs::write(to("x"), [7; 12]).unwrap();
+    let script = format!("#!/bin/sh\n: > {}\nexec sleep 1000\n", to("started").display());
+    std::fs::write(to("decode"), script).unwrap();
+    std::fs::set_permissions(to("decode"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut convert = std::process::Command::new(RAB);
+    convert.arg("convert").arg("--decoder").arg(format!("gz={}", to("decode").display()));
+    let mut child = convert.arg(to("x.onda.signal.arrow")).arg(to("out.rab")).spawn().unwrap();
+    crate::kit::eventually("the decoder runs", || to("started").exists());
+    let id = nix::unistd::Pid::from_raw(child.id() as i32);
+    crate::kit::kill(id, crate::kit::Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert!(!to("out.rab").exists());
+}
+
 /// A table of the first signal's row, as often as there are values, with these in some columns, or in columns behind the others.
 fn of_rows(table: &Path, columns: &str) {
     let script = "

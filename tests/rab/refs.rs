@@ -56,15 +56,19 @@ fn what_is_compressed_twice_is_left_out() {
     assert!(ranges(&rab(&[&"refs", &once]).out) > 0);
     let said = rab(&[&"refs", &twice]);
     assert_eq!((said.code, ranges(&said.out)), (1, 0), "{}", said.out);
-    assert!(said.err.contains("compressed inside the Awkward: references cannot point"), "{}", said.err);
+    assert!(
+        said.err.contains("is compressed in the Awkward file, so references cannot point"),
+        "{}",
+        said.err
+    );
     // The file is named once.
     let npz = dir.path().join("x.npz");
     python(&[&"-c", &"import sys, numpy as np; np.savez_compressed(sys.argv[1], a=np.arange(9))", &npz]);
     let said = rab(&[&"refs", &npz]);
     let file = npz.display();
     let want = format!(
-        "rab: {file}: dataset \"a\": compressed inside the NPZ: references cannot point into it; \
-         mount it or convert it\nrab: {file}: nothing in it can be referred to\n"
+        "rab: {file}: dataset \"a\": is compressed in the NPZ file, so references cannot point into it: \
+         mount it, or convert it to an uncompressed file\nrab: {file}: nothing in it can be referred to\n"
     );
     assert_eq!((said.code, said.err), (1, want));
 }
@@ -83,7 +87,7 @@ fn arrays_are_read_by_their_references() {
         let lines = left_out.len() + usize::from(count == 0);
         assert_eq!((found, said.lines().count()), (count, lines), "{name}: {said}");
         for dataset in left_out {
-            assert!(said.contains(&format!("{name}: dataset {dataset:?}: compressed inside the")), "{said}");
+            assert!(said.contains(&format!("{name}: dataset {dataset:?}: is compressed in the")), "{said}");
         }
     }
     for (sample, least) in
@@ -110,7 +114,7 @@ fn a_directory_of_containers() {
     }
     let refs = raw.path().join("refs.json");
     let said = rab(&[&"refs", &dir.path()]);
-    let others = "x y.rab: left out, as these datasets are no arrays: \"Some text\", \"an object\", ";
+    let others = "x y.rab: these datasets are not arrays, so there are no references to them: \"Some text\", \"an object\", ";
     assert!(said.code == 0 && said.err.lines().count() == 1, "{}", said.err);
     assert!(said.err.contains(others) && said.err.ends_with(" and 1 more\n"), "{}", said.err);
     let text = said.out;

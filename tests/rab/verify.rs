@@ -218,6 +218,7 @@ fn files_of_a_directory_that_should_be_containers() {
         ("empty.npz", b""),
         ("zeros.ffr", &[0; 5000]),
         ("empty.arrow", b""),
+        ("empty.akd", b""),
         // Those are no containers, and nothing is wrong with them.
         ("notes.txt", b""),
         ("foreign.arrow", b"ARROW1\0\0 of another program"),
@@ -228,12 +229,13 @@ fn files_of_a_directory_that_should_be_containers() {
     std::fs::copy(data("readme.rab"), at("good.rab")).unwrap();
     for verb in ["verify", "ls", "info"] {
         let said = rab(&[&verb, &"-r", &dir.path()]);
-        assert_eq!((said.code, said.err.lines().count()), (12, 4), "{verb}: {said:?}");
+        assert_eq!((said.code, said.err.lines().count()), (12, 5), "{verb}: {said:?}");
         for (file, problem) in [
             ("sub/zeros.rab", "not a container of a known format: it begins with 00"),
             ("empty.npz", "not a container of a known format: it is empty"),
             ("zeros.ffr", ""),
             ("empty.arrow", "not a container of a known format: it is empty"),
+            ("empty.akd", "not a container of a known format: it is empty"),
         ] {
             let start = format!("rab: {}: ", at(file).display());
             let is_said = |line: &str| line.starts_with(&start) && line.contains(problem);

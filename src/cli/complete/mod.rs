@@ -22,7 +22,7 @@ use clap_complete::engine::{self, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, EnvCompleter, Shells};
 
 use line::Line;
-pub use names::{dataset_names, files_and_dataset_names, metadata_keys};
+pub use names::{dataset_and_table_names, dataset_names, files_and_dataset_names, metadata_keys};
 
 /// Answers a shell and ends the process, if it is one that asks.
 pub fn answer<C: CommandFactory>() {

@@ -1,6 +1,7 @@
 //! Names of datasets at the cursor: of the container that the line names before it. They are as many as can be looked
 //! at; of more, how they go on.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -26,6 +27,17 @@ pub fn files_and_dataset_names() -> ArgValueCompleter {
         let mut found = of_datasets(current);
         found.extend(PathCompleter::any().complete(current));
         found
+    })
+}
+
+/// For an argument that names a dataset, or a table of the whole container.
+pub fn dataset_and_table_names() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let named = |archive: &Archive| {
+            let tables = archive.tables().map(Cow::Borrowed);
+            completions(tables.chain(archive.raw_names()), current.as_bytes())
+        };
+        candidates(container(before()).as_ref().map_or_else(Vec::new, named))
     })
 }
 

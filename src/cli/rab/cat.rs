@@ -13,7 +13,7 @@ use super::framed::{self, Framed};
 use super::output::{Done, Output};
 use super::{face, select};
 use crate::cli::reading::Opening;
-use crate::cli::{complete::dataset_names, values};
+use crate::cli::{complete::dataset_and_table_names, values};
 use crate::tree::naming;
 use crate::{Archive, Dataset, Error, Result, view};
 
@@ -30,7 +30,7 @@ pub struct Cat {
 
     /// A dataset's name, or a glob: those that match one after the other; with --as it may be left out where the
     /// container itself has one such form, as its header, and with --records all are meant without it
-    #[arg(add = dataset_names(), required_unless_present_any = ["kind", "records"])]
+    #[arg(add = dataset_and_table_names(), required_unless_present_any = ["kind", "records"])]
     name: Option<OsString>,
 
     /// Begin at this byte (suffixes K, M, G and T are understood)
@@ -85,7 +85,12 @@ impl Cat {
             let what = format!("{}.{kind}", naming::printed(name.as_bytes()));
             return self.print((&what, derived.known_len()), |each| derived.pass(each), out);
         }
-        for number in select::select_linked(&archive, &name)? {
+        let numbers = select::select_linked(&archive, &name);
+        if numbers.is_err() && archive.tables().any(|table| table == name.as_bytes()) {
+            let (file, name) = (self.file.display(), name.display());
+            super::note(&format!("{name} is a table: rab cat {file} {name} --as csv prints it"));
+        }
+        for number in numbers? {
             let dataset = archive.dataset_at(number)?;
             let len = match &self.kind {
                 Some(_) => None,

@@ -52,10 +52,16 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// Why a dataset cannot be printed as an array, with the kinds of faces that it has as a table if it is one.
+/// Why a dataset cannot be printed as an array, and how it can be printed: the views that it has as a table, or its bytes.
 pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     let about = dataset.description();
-    let (Some(_), None, Error::Other(_)) = (&about.table, &about.array, &error) else { return error };
+    match (&about.table, &about.array, &error) {
+        (Some(_), None, Error::Other(_)) => {}
+        (None, None, Error::Other(problem)) => {
+            return Error::Other(format!("{problem}: rab cat prints its bytes"));
+        }
+        _ => return error,
+    }
     let other = Description { table: None, ..about.clone() };
     let shown = view::VIEWS.iter().filter(|view| view.shows(about) && !view.shows(&other));
     let kinds = shown.map(|view| view.kind()).filter(|kind| of_files(kind).is_ok());

@@ -14,7 +14,7 @@ use super::binary::Guarded;
 use super::output::{Done, Failure, Output};
 use super::{face, items, numbers, opaque, print, select};
 use crate::array::{self, Meaning, Slab};
-use crate::cli::complete::dataset_names;
+use crate::cli::complete::dataset_and_table_names;
 use crate::cli::reading::Opening;
 use crate::content::Content;
 use crate::tree::{Items, naming};
@@ -39,7 +39,7 @@ pub struct Get {
     file: PathBuf,
 
     /// A dataset's name, maybe followed by an index in brackets
-    #[arg(value_name = "NAME[INDEX]", add = dataset_names())]
+    #[arg(value_name = "NAME[INDEX]", add = dataset_and_table_names())]
     what: OsString,
 
     /// What to print: text, the bare elements in C order and the dataset's byte order (raw), or a file as a mount

@@ -84,6 +84,10 @@ fn glob(pattern: &OsStr) -> Result<GlobMatcher> {
     let text = pattern.to_string_lossy();
     let glob = GlobBuilder::new(&text).backslash_escape(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|problem| {
-        Error::Usage(format!("{text:?} is no name of a dataset, and as a pattern: {problem}"))
+        let why = problem.kind();
+        Error::Usage(format!(
+            "there is no dataset {text:?}, and it is not a valid pattern either ({why}): a backslash before *, ?, [ or {{ \
+             takes that as it is"
+        ))
     })
 }

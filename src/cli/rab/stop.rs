@@ -8,6 +8,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 use super::output::Done;
+use crate::codec::INTERRUPTED;
 use crate::{Error, Result};
 
 pub struct Stop {
@@ -34,6 +35,7 @@ impl Stop {
             // SAFETY: storing a number is all that it does.
             let _ = unsafe { low_level::register(number, move || signal.store(number, Ordering::Relaxed)) };
             let _ = flag::register(number, stop.asked.clone());
+            let _ = flag::register(number, INTERRUPTED.clone());
         }
         stop
     }

@@ -39,7 +39,7 @@ pub fn stored(value: &Value, typed: &str) -> String {
         _ if typed == shown && value != &Value::Null => format!("{kind} {shown}"),
         "" => format!("{kind} (the value is empty; --key-str keeps an empty text)"),
         _ => format!(
-            "{kind}{separator}{shown} (YAML 1.1 reads {} so; --key-str keeps the text)",
+            "{kind}{separator}{shown} (the meaning of {} in YAML 1.1; --key-str keeps the text)",
             typed.escape_debug()
         ),
     }
@@ -53,9 +53,9 @@ mod tests {
     #[test]
     fn what_yaml_makes_of_texts() {
         for (typed, want) in [
-            ("12:30:00", "integer 45000 (YAML 1.1 reads 12:30:00 so; --key-str keeps the text)"),
-            ("yes", "boolean true (YAML 1.1 reads yes so; --key-str keeps the text)"),
-            ("~", "null (YAML 1.1 reads ~ so; --key-str keeps the text)"),
+            ("12:30:00", "integer 45000 (the meaning of 12:30:00 in YAML 1.1; --key-str keeps the text)"),
+            ("yes", "boolean true (the meaning of yes in YAML 1.1; --key-str keeps the text)"),
+            ("~", "null (the meaning of ~ in YAML 1.1; --key-str keeps the text)"),
             ("", "null (the value is empty; --key-str keeps an empty text)"),
             ("true", "boolean true"),
             ("7", "integer 7"),

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::stop::Stop;
 use super::told::Told;
 use super::{complain, face, select, warning};
-use crate::cli::complete::dataset_names;
+use crate::cli::complete::dataset_and_table_names;
 use crate::cli::reading::Opening;
 use crate::cli::values;
 use crate::unpack::{self, Choice, Options, Watch};
@@ -31,7 +31,7 @@ pub struct Unpack {
     dir: PathBuf,
 
     /// Names of datasets, or globs [default: all]
-    #[arg(add = dataset_names())]
+    #[arg(add = dataset_and_table_names())]
     glob: Vec<OsString>,
 
     /// Write the datasets that have this face as that, as NAME.npy

@@ -78,7 +78,7 @@ impl Format for Awkward {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some("awkward"), views: &["blobs"], ..Marks::default() }
+        Marks { facts: Some("awkward"), views: &["blobs"], old_extensions: &["akd"], ..Marks::default() }
     }
 
     fn multi_file(&self) -> Option<&'static dyn MultiFile> {

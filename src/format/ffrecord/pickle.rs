@@ -7,6 +7,8 @@ mod escaped;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::error::counted;
+
 /// A directory of the index; the first one is the root.
 pub type Directory = Vec<(Name, Item)>;
 
@@ -120,7 +122,7 @@ impl Machine {
 
     fn finish(self) -> Step<Index> {
         if self.at != self.end {
-            return Err(format!("{} bytes follow the end of the pickle", self.end - self.at));
+            return Err(format!("the pickle is followed by {}", counted(self.end - self.at, "byte")));
         }
         match self.stack.as_slice() {
             [Value::Directory(root)] => {

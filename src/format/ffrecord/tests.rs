@@ -375,7 +375,7 @@ fn pickles_that_are_refused() {
     refused(b"cos\nsystem\n.", "it names os.system; only collections.OrderedDict is let in");
     refused(b"\x8c\x02os\x8c\x06system\x93.", "it names os.system");
     refused(&with(b""), "does not end with STOP");
-    refused(&with(b".."), "1 bytes follow");
+    refused(&with(b".."), "followed by 1 byte");
     refused(&with(b"b."), "opcode 0x62 has no place");
     refused(&with(b"\x81."), "opcode 0x81 has no place");
     refused(&with(b"\x8c\x01aK\x02s."), "record 2; files are in records below 2");

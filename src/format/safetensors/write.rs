@@ -138,7 +138,7 @@ impl Form {
         let said = || said.filter(|_| is_bytes).and_then(Form::said).filter(same).map(|form| form.of);
         let of = Type::of(element).or_else(said).ok_or_else(|| {
             let shown = element.name().map_or_else(|| array.numpy_type(), str::to_owned);
-            format!("its type {shown} is none that safetensors has: convert it first, as with a.astype(\"float32\")")
+            format!("safetensors has no type {shown}: convert it first, as with a.astype(\"float32\")")
         })?;
         let is_big = array.dtype.endian == Endian::Big;
         let swapped = if is_big { element.swapped() as usize } else { 0 };

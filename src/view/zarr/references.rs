@@ -58,7 +58,16 @@ pub struct Others {
 const NAMED: usize = 3;
 
 impl Others {
+    /// What a container says of itself in its header is no data that could be missed.
     fn add(&mut self, dataset: &Dataset) {
+        let about = dataset.about();
+        if about.stored.is_none()
+            && about.kind == "object"
+            && about.metadata.is_null()
+            && about.codec.is_null()
+        {
+            return;
+        }
         self.count += 1;
         if self.first.len() < NAMED {
             self.first.push(format!("{:?}", dataset.about().printed_name()));
@@ -70,7 +79,9 @@ impl Others {
         let more = self.count.checked_sub(self.first.len() as u64).filter(|more| *more > 0);
         let more = more.map_or(String::new(), |more| format!(" and {more} more"));
         let names = self.first.join(", ");
-        (self.count > 0).then(|| format!("left out, as these datasets are no arrays: {names}{more}"))
+        (self.count > 0).then(|| {
+            format!("these datasets are not arrays, so there are no references to them: {names}{more}")
+        })
     }
 }
 
@@ -167,9 +178,10 @@ impl Chunks {
                 }
                 _ => {
                     let is_compressed = dataset.about().compression.is_some();
-                    let how = if is_compressed { "compressed inside" } else { "not stored as it is in" };
-                    let advice = "references cannot point into it; mount it or convert it";
-                    Err(dataset.wrong(&format!("{how} the {format}: {advice}")))
+                    let how = if is_compressed { "compressed" } else { "not stored as a plain array" };
+                    let advice =
+                        "references cannot point into it: mount it, or convert it to an uncompressed file";
+                    Err(dataset.wrong(&format!("is {how} in the {format} file, so {advice}")))
                 }
             },
         }

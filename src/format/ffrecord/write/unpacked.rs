@@ -31,10 +31,8 @@ pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
     match (0..count).find(|number| !is_there(number)) {
         None => Ok(Some(found.into_iter().map(|(_, path)| path).collect())),
         Some(missing) => Err(Error::Other(format!(
-            "{}: has {} records, and number {missing} is not among them: unpack all of them, or name the files that are \
-             to become records",
-            folder.display(),
-            found.len()
+            "{}: record {missing} is missing: unpack all records again, or name the files to be packed",
+            folder.display()
         ))),
     }
 }

@@ -41,8 +41,7 @@ pub fn left_out(table: &Table) -> Option<String> {
     let lost: Vec<_> = table.columns.iter().filter(|column| !is_told(column)).collect();
     let names = lost.iter().map(|column| format!("{:?} ({})", column.name, column.original));
     let names = names.collect::<Vec<_>>().join(", ");
-    (!lost.is_empty())
-        .then(|| format!("the types that columns had before they were stored are left out: {names}"))
+    (!lost.is_empty()).then(|| format!("original column types are not kept: {names}"))
 }
 
 /// Reads row after row out of columns that were put into a temporary file first.

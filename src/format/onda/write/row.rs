@@ -114,7 +114,12 @@ impl<'a> Said<'a> {
         let label = label.unwrap_or_else(|| last.to_owned());
         let recording = text("recording")?.unwrap_or_else(|| directory.to_owned());
         let recording = parsed(&recording)
-            .ok_or_else(|| format!("its recording is {recording:?}, and has to be a UUID"))?;
+            .ok_or_else(|| {
+            format!(
+                "its recording is {recording:?}, not a UUID (a .arrow file is an Onda table here: for other Arrow files \
+                 use rab cat --as arrow)"
+            )
+        })?;
         let is_encoded = match self.option("encoded") {
             None => self.origin != Origin::User,
             Some(Node::Bool(is_encoded)) => *is_encoded,

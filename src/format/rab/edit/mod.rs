@@ -126,7 +126,9 @@ impl Editor {
         let format = super::super::shown(&source)?.name();
         if format != "RAB" {
             let shown = path.display();
-            return Err(Error::Usage(format!("{shown}: is a {format} file, and editing is for RAB files")));
+            return Err(Error::Usage(format!(
+                "{shown}: only RAB files can be edited, not {format}: convert it first (rab convert)"
+            )));
         }
         let mut writer = Writer::create(path)?;
         lock(&source)?;

@@ -31,10 +31,14 @@ impl Add<'_> {
         let add = add.compression(compression.unwrap_or_default()).like(origin.cloned());
         match what {
             NewContent::Array(array) if array.dtype.element.name().is_none() => {
-                let (dtype, shape) = (shortened(&array.numpy_type()), &array.shape);
+                let (element, shape) = (array.dtype.element, &array.shape);
+                let dtype = element.ml_name().map_or_else(|| array.numpy_type(), str::to_owned);
+                let advice =
+                    if element.kind.is_float() { " (to keep it an array, store it as float32)" } else { "" };
                 add.bytes(data)?;
                 return Ok(vec![format!(
-                    "its type {dtype} is none that RAB has: it is written as bytes, and its shape {shape:?} is left out"
+                    "RAB has no type {}: it is written as bytes, and its shape {shape:?} is not kept{advice}",
+                    shortened(&dtype)
                 )]);
             }
             NewContent::Bytes => add.bytes(data),
