@@ -203,7 +203,8 @@ impl fmt::Display for Error {
             Error::Write { place, cause } => write!(f, "{place}: cannot be written: {cause}"),
             Error::Changed { file } => write!(
                 f,
-                "{}: changed on disk since it was opened: nothing more is read from it; open it anew (a mount: unmount, then mount again)",
+                "{}: changed on disk since it was opened: nothing more is read from it; reopen it (for a \
+                 mount, unmount and mount again)",
                 file.display()
             ),
             Error::NoDataset { file, name, near } => {

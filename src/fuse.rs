@@ -156,7 +156,7 @@ impl Filesystem for Fuse {
         self.opendirs_are_free &= wanted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         config
             .add_capabilities(wanted)
-            .map_err(|missing| io::Error::other(format!("the kernel takes back {missing:?}")))
+            .map_err(|missing| io::Error::other(format!("the kernel does not support {missing:?}")))
     }
 
     fn destroy(&mut self) {

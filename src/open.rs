@@ -183,7 +183,8 @@ fn affordable(most: usize) -> usize {
     let affordable = current.saturating_sub(OTHER_DESCRIPTORS).max(current / 4).max(1);
     if affordable < most as u64 {
         log::warn!(
-            "{affordable} files are open at a time, not {most}: the limit of descriptors is {current}"
+            "at most {affordable} files are kept open, not {most}: the limit on file descriptors is \
+             {current}"
         );
     }
     most.min(affordable as usize)

@@ -316,7 +316,7 @@ fn every_odd_text_as_a_name() {
     }
     let twice = writer.add("yes").text("x").unwrap_err().to_string();
     assert!(
-        twice.ends_with("x.rab: dataset \"yes\": cannot be written: there is a dataset of this name already"),
+        twice.ends_with("x.rab: dataset \"yes\": cannot be written: there is already a dataset of this name"),
         "{twice}"
     );
     writer.finish().unwrap();
@@ -521,7 +521,10 @@ fn a_dataset_that_fails_leaves_no_trace() {
     let refused = [
         (said(writer.add("a").bytes(large().chain(Torn))), "torn"),
         (said(writer.add("a").text_from(&b"a\xff"[..])), "its text is not UTF-8 at byte 1"),
-        (said(writer.add("a").array_from(&array, &[0; 7][..])), "it has 7 bytes, its description needs 8"),
+        (
+            said(writer.add("a").array_from(&array, &[0; 7][..])),
+            "it has 7 bytes, but its description needs 8",
+        ),
         (
             said(writer.add("a").array_from(&array, &[0; 9][..])),
             "it has more than the 8 bytes of its description",

@@ -132,7 +132,8 @@ impl<'a> Dataset<'a> {
         match end {
             Some(end) if end <= len => content.fill(buf, offset),
             _ => {
-                Err(self.other(&format!("has {len} bytes, {} from byte {offset} on were wanted", buf.len())))
+                Err(self
+                    .other(&format!("has {len} bytes, {} from byte {offset} on were asked for", buf.len())))
             }
         }
     }

@@ -118,8 +118,8 @@ impl Archive {
         let (path, format, files) = (self.path.display(), self.format, self.files());
         let files = if files == 1 { "1 file is".into() } else { format!("{files} files together are") };
         format!(
-            "{path}: has {} too; its {files} read as {format}, and rab-mount shows the directory as it is \
-             (--format {format} says what it is, to both)",
+            "{path}: also holds {}; its {files} read as {format} here, while rab-mount shows the directory \
+             as it is (with --format {format} both read it so)",
             other.display()
         )
     }

@@ -96,8 +96,7 @@ impl Dataset<'_> {
     /// A part of the array, whose elements are what `array` says: one of the same shape, order and size of elements.
     pub(crate) fn part_as(&self, array: &Array, slab: &Slab) -> Result<AnyArray> {
         if !slab.fits(&array.shape) {
-            let problem =
-                format!("has the shape {:?}, and the part that is wanted lies outside", array.shape);
+            let problem = format!("has the shape {:?}, and the requested part lies outside it", array.shape);
             return Err(Error::Usage(format!("{}: {problem}", self.place())));
         }
         // Before room is made for what it claims to hold.

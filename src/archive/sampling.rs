@@ -121,7 +121,7 @@ fn other_meaning(term: &str, is_time: bool, sampling: &Sampling) -> Option<Strin
 }
 
 fn no_channel(term: &str, sampling: &Sampling) -> String {
-    format!("{term:?} is no channel, time or index; its channels are {}", channels(sampling))
+    format!("{term:?} is not a channel, time or index; its channels are {}", channels(sampling))
 }
 
 /// The names of all, or of the first.
@@ -215,7 +215,9 @@ fn times(term: &str) -> Result<Option<Times>, String> {
                         "{term:?} ends before it begins: the times are the wrong way around"
                     ));
                 }
-                _ => return Err(format!("{term:?} is no range of time such as 10s:12.5s, 10s: or :500ms")),
+                _ => {
+                    return Err(format!("{term:?} is not a range of time such as 10s:12.5s, 10s: or :500ms"));
+                }
             }
         }
     };
@@ -241,7 +243,7 @@ fn nanoseconds(text: &str) -> Result<Option<i128>, String> {
         Some(number) if rest.bytes().all(|byte| byte == b'0') && number <= i64::MAX.into() => {
             Ok(Some(number))
         }
-        _ => Err(format!("{text:?} is no whole number of nanoseconds below 2^63")),
+        _ => Err(format!("{text:?} is not a whole number of nanoseconds below 2^63")),
     }
 }
 
@@ -311,9 +313,10 @@ mod tests {
         let said = |term| numbers(term).unwrap_err();
         assert_eq!(
             said("nope, 3"),
-            "\"nope\" is no channel, time or index; its channels are c3, m1-c4, (a+b)/2, 7, 10s, it's, -, a,b"
+            "\"nope\" is not a channel, time or index; its channels are c3, m1-c4, (a+b)/2, 7, 10s, it's, \
+             -, a,b"
         );
-        assert!(said("C3").contains("its channels are c3") && said("c3:c4").contains("is no channel"));
+        assert!(said("C3").contains("its channels are c3") && said("c3:c4").contains("is not a channel"));
         for plain in ["-1, ::2", "None", "+3", ""] {
             assert_eq!(numbers(plain).as_deref(), Ok(plain));
         }

@@ -198,14 +198,16 @@ impl Dataset<'_> {
         if found.eq_ignore_ascii_case(value) {
             return Ok(());
         }
-        Err(self.wrong(format!("the {algorithm} of its stored bytes is {found}, recorded is {value}")))
+        Err(self.wrong(format!("the {algorithm} of its stored bytes is {found}, but {value} is recorded")))
     }
 
     fn expect_len(&self, found: u64) -> Result<()> {
         let described = self.description();
         for needed in [described.recorded_len, described.decoded_len].into_iter().flatten() {
             if needed != found {
-                return Err(self.wrong(format!("decodes to {found} bytes, its description needs {needed}")));
+                return Err(
+                    self.wrong(format!("decodes to {found} bytes, but its description needs {needed}"))
+                );
             }
         }
         Ok(())

@@ -237,7 +237,7 @@ fn all(size: u64) -> Span {
 fn items(expression: &str) -> Result<Vec<Item>, String> {
     let expression = expression.trim();
     if expression.contains(['[', ']']) {
-        return Err("lists of positions are not understood: numbers, start:stop:step and ... are".into());
+        return Err("lists of positions cannot be used: use numbers, start:stop:step or ...".into());
     }
     let tuple = expression.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
     if tuple == Some("") {
@@ -255,7 +255,7 @@ fn item(text: &str) -> Result<Item, String> {
     let parts: Vec<&str> = text.split(':').map(str::trim).collect();
     let optional = |part: &str| if part.is_empty() { Ok(None) } else { bound(part).map(Some) };
     match *parts.as_slice() {
-        [""] => Err("an index is empty: numbers, start:stop:step and ... are understood".into()),
+        [""] => Err("an index is empty: use numbers, start:stop:step or ...".into()),
         [at] => Ok(Item::At(number(at)?)),
         [start, stop] => Ok(Item::Slice(optional(start)?, optional(stop)?, 1)),
         [start, stop, step] => match optional(step)? {
@@ -294,7 +294,7 @@ fn number(text: &str) -> Result<i64, String> {
             "{text} adds an axis, which a part of an array cannot have: reshape it afterwards"
         ));
     }
-    let problem = || format!("{text:?} is not an index: numbers, start:stop:step and ... are understood");
+    let problem = || format!("{text:?} is not an index: use numbers, start:stop:step or ...");
     text.parse().map_err(|_| problem())
 }
 
@@ -451,7 +451,7 @@ mod tests {
         assert_eq!(problem("4"), "index 4 is out of bounds (0 to 4) for axis 0");
         assert_eq!(problem("0, -6"), "index -6 is out of bounds (0 to 5) for axis 1");
         assert_eq!(problem("1,2,3"), "the index has 3 axes, the array 2");
-        assert!(problem("[0, 1], 2").contains("lists of positions are not understood"));
+        assert!(problem("[0, 1], 2").contains("lists of positions cannot be used"));
         assert!(problem("").contains("is empty") && problem("1,,2").contains("is empty"));
         assert!(problem("::0").contains("is 0") && problem("...,...").contains("only once"));
         assert!(problem("None, 1").contains("None adds an axis") && problem("newaxis").contains("reshape"));

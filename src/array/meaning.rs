@@ -148,7 +148,7 @@ fn part(field: &Literal, offset: u64) -> Result<Part, String> {
             [Literal::Str(title), Literal::Str(name)] => (Some(title.clone()), name),
             _ => return Err("its name is other than a title and a name".into()),
         },
-        _ => return Err("its name is not a text".into()),
+        _ => return Err("its name is not a string".into()),
     };
     Ok(Part { name: name.clone(), title, offset, size, of })
 }

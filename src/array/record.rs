@@ -81,7 +81,7 @@ impl Record {
         let mut offset = 0;
         for item in items.split(',') {
             if record.fields.len() == MAX_FIELDS {
-                return Err(format!("{MAX_FIELDS} fields are the most that are understood"));
+                return Err(format!("the limit is {MAX_FIELDS} fields"));
             }
             let (cell, repeat) = cell(item.trim(), endian)?;
             let field = Field { name: format!("f{}", record.fields.len()), cell, repeat, offset };
@@ -192,7 +192,8 @@ fn quoted(name: &str) -> String {
 fn cell(text: &str, default: Endian) -> Result<(Cell, Option<u64>), String> {
     let unknown = || {
         format!(
-            "{text:?} is no type that is understood: numpy's are, as in 'S12,u4,8f8' (types b1, i1 to i8, u1 to u8, f2 to f8, c8, c16, S, U and V)"
+            "{text:?} is not a type that is understood: use numpy's, as in 'S12,u4,8f8' (types b1, i1 to \
+             i8, u1 to u8, f2 to f8, c8, c16, S, U and V)"
         )
     };
     let (first, rest) = order(text);

@@ -143,7 +143,7 @@ impl Kept {
         if known.is_none() {
             let (file, Range { start, end }) = (self.source.path().display(), &self.stored);
             log::info!(
-                "{file}: what is kept of the stream in bytes {start}..{end} is of another one: ignored"
+                "{file}: the index of the stream in bytes {start}..{end} belongs to another stream: ignored"
             );
         }
         known

@@ -86,7 +86,7 @@ impl Decoder for Leb128 {
             true => Ok(()),
             false if self.is_open => {
                 let place = source.place().at(self.input.offset());
-                log::warn!("{place}: bytes follow the last LEB128 number, and are left out");
+                log::warn!("{place}: bytes follow the last LEB128 number, and are ignored");
                 Ok(())
             }
             false => Err(Fault::Data("bytes follow the last LEB128 number".into(), self.input.offset())),

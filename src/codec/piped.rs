@@ -98,7 +98,8 @@ impl Piped {
     fn too_large(&self, limit: u64) -> Error {
         let program = self.program();
         self.unsupported(format!(
-            "the decoder {program:?} writes more than {limit} bytes, which is what may be used on disk for that: {ADVICE}"
+            "the decoder {program:?} writes more than {limit} bytes, which is all that may be used on disk: \
+             {ADVICE}"
         ))
     }
 
@@ -168,7 +169,7 @@ impl Piped {
             _ if INTERRUPTED.load(Ordering::Relaxed) => Err(Error::Other("interrupted".into()).into()),
             _ if Instant::now() >= end => {
                 let problem = format!(
-                    "the decoder {:?} took longer than {} s, which is the most: decode the file beforehand",
+                    "the decoder {:?} took longer than {} s, which is the limit: decode the file beforehand",
                     self.program(),
                     self.longest.as_secs()
                 );

@@ -61,7 +61,7 @@ fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), St
     let descriptor = input.0;
     let (flags, _) = (input.byte()?, input.byte()?);
     if flags >> 6 != 1 {
-        return Err(format!("the LZ4 frame is of version {}, 1 is known", flags >> 6));
+        return Err(format!("the LZ4 frame is of version {}; only 1 is supported", flags >> 6));
     }
     let extra = if flags & 8 != 0 { 8 } else { 0 } + if flags & 1 != 0 { 4 } else { 0 };
     input.take(extra)?;
@@ -70,7 +70,7 @@ fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), St
     }
     let described = descriptor.get(..2 + extra).unwrap_or_default();
     if input.byte()? != (xxh32(described, 0) >> 8) as u8 {
-        return Err("the check value of the LZ4 frame's header is wrong".into());
+        return Err("the checksum of the LZ4 frame's header is wrong".into());
     }
     let start = out.len();
     loop {
@@ -80,7 +80,7 @@ fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), St
         }
         let block = input.take((size & 0x7fff_ffff) as usize)?;
         if flags & 0x10 != 0 && input.u32()? != xxh32(block, 0) {
-            return Err("the check value of an LZ4 block is wrong".into());
+            return Err("the checksum of an LZ4 block is wrong".into());
         }
         let is_linked = flags & 0x20 == 0;
         let from = if is_linked { start } else { out.len() };
@@ -91,7 +91,7 @@ fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), St
         }
     }
     if flags & 4 != 0 && input.u32()? != xxh32(out.get(start..).unwrap_or_default(), 0) {
-        return Err("the check value of the LZ4 frame is wrong".into());
+        return Err("the checksum of the LZ4 frame is wrong".into());
     }
     Ok(())
 }

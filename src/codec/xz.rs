@@ -146,7 +146,7 @@ impl Xz {
             return Ok(());
         }
         let found = if total > self.len { "more".into() } else { total.to_string() };
-        Err(self.wrong(self.stored.start, &format!("decodes to {found} bytes, {} are needed", self.len)))
+        Err(self.wrong(self.stored.start, &format!("decodes to {found} bytes, but {} are needed", self.len)))
     }
 
     /// As `run`, of whatever length it is: stops where there is more than was said.

@@ -124,12 +124,12 @@ pub fn convert(
         }
     }
     if left_out > 0 && left_out == numbers.len() {
-        (watch.noted)(&format!("{}: is not written, as nothing is left for it", out.display()));
+        (watch.noted)(&format!("{}: is not written: nothing is left to write", out.display()));
         return Ok(());
     }
     for (name, target) in archive.links() {
         let path = archive.path().display();
-        (watch.noted)(&format!("{path}: {name:?} is {target:?} once more, and is left out"));
+        (watch.noted)(&format!("{path}: {name:?} is a link to {target:?}, and is not copied"));
     }
     wrong(archive, numbers, watch)?;
     new.finish()
@@ -168,7 +168,9 @@ fn rewrite(
     let mut notes = rewriter.rewrite(out, &new.file, only, &mut step)?;
     match options.compression {
         Some(_) if rewriter.keeps_compression() => notes.push(
-            "--compress changes nothing here: what is compressed stays so, and what is not stays so".into(),
+            "--compress has no effect here: what is compressed stays compressed, and the rest stays as it \
+             is"
+            .into(),
         ),
         Some(Compression::None) | None => {}
         Some(_) => notes.push("it is not compressed".into()),

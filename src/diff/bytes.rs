@@ -44,7 +44,8 @@ impl Both<'_> {
         let name = self.a.description().printed_name();
         let problem = || {
             format!(
-                "dataset {name:?}: its elements have {size} bytes each, up to {MAX_ELEMENT_LEN} can be compared"
+                "dataset {name:?}: its elements have {size} bytes each, and at most {MAX_ELEMENT_LEN} can be \
+                compared"
             )
         };
         if size > MAX_ELEMENT_LEN { Err(Error::Other(problem())) } else { Ok(()) }

@@ -77,7 +77,8 @@ impl Both<'_> {
         if widest > MAX_PIECE {
             let name = self.a.description().printed_name();
             return Err(Error::Other(format!(
-                "dataset {name:?}: column {:?} has cells of {widest} bytes, up to {MAX_PIECE} can be compared",
+                "dataset {name:?}: column {:?} has cells of {widest} bytes, and at most {MAX_PIECE} can be \
+                 compared",
                 a.0.name
             )));
         }

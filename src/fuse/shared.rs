@@ -123,7 +123,7 @@ impl Shared {
         let listed = self.listed.clone();
         let work = move || listed.work(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)));
         if let Err(cause) = std::thread::Builder::new().name("rab-refresh".into()).spawn(work) {
-            log::warn!("files that become containers may be listed as files for long: {cause}");
+            log::warn!("files that become containers may be listed as files for a while: {cause}");
         }
     }
 

@@ -51,7 +51,7 @@ impl Union {
     pub fn new(trees: Vec<(PathBuf, Arc<dyn Tree>)>) -> Result<Union> {
         if trees.len() > MAX_TREES {
             return Err(Error::Usage(format!(
-                "{} sources given, {MAX_TREES} are the most for --union",
+                "{} sources given, and the limit is {MAX_TREES} for --union",
                 trees.len()
             )));
         }

@@ -50,13 +50,13 @@ impl Watch {
     pub fn start(&self, changed: Changed) {
         let inotify = match Inotify::init(InitFlags::IN_CLOEXEC) {
             Ok(inotify) => inotify,
-            Err(cause) => return log::info!("changes on disk show after a while, as inotify fails: {cause}"),
+            Err(cause) => return log::info!("changes on disk show with a delay, as inotify fails: {cause}"),
         };
         let shared = Arc::new(Shared { inotify, watched: Mutex::default() });
         *self.shared.lock() = Some(shared.clone());
         let work = move || shared.work(&*changed);
         if let Err(cause) = thread::Builder::new().name("rab-watch".into()).spawn(work) {
-            log::info!("changes on disk show after a while, as a thread cannot be started: {cause}");
+            log::info!("changes on disk show with a delay, as a thread cannot be started: {cause}");
         }
     }
 
@@ -99,7 +99,7 @@ impl Shared {
             let events = match self.inotify.read_events() {
                 Ok(events) => events,
                 Err(nix::errno::Errno::EINTR) => continue,
-                Err(cause) => return log::info!("changes on disk show after a while: inotify: {cause}"),
+                Err(cause) => return log::info!("changes on disk show with a delay: inotify: {cause}"),
             };
             let told: HashSet<_> = {
                 let watched = self.watched.lock();

@@ -121,6 +121,6 @@ fn how_it_ended(child: Pid) -> String {
     match waitpid(child, None) {
         Ok(WaitStatus::Signaled(_, signal, _)) => format!("killed by {signal}"),
         Ok(WaitStatus::Exited(_, code)) => format!("exit code {code}"),
-        _ => "nobody knows why".into(),
+        _ => "for an unknown reason".into(),
     }
 }

@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-const NOT_IN_A_DIRECTORY: &str = "what it is in is not a directory: choose another place";
+const NOT_IN_A_DIRECTORY: &str = "its parent is not a directory: choose another place";
 
 #[derive(Clone, Debug)]
 pub struct Mountpoint {
@@ -53,8 +53,8 @@ pub fn choose(config: &Config) -> Result<Mountpoint> {
     if !exists && config.by_mount {
         return Err(Error::mountpoint(
             &shown,
-            "does not exist, and by mount(8), which passes such arguments, none is created: create it first, or mount with \
-             -o X-mount.mkdir (without mount(8): put -o before the source)",
+            "does not exist, and is not created for mount(8): create it first, or mount with -o \
+             X-mount.mkdir (without mount(8): put -o before the source)",
         ));
     }
     Ok(Mountpoint { path, shown, exists })
@@ -66,7 +66,7 @@ pub fn outside_of_sources(config: &Config, path: &Path) -> Result<()> {
     match config.sources.iter().find(|source| source.is_dir() && path.starts_with(real(source))) {
         Some(source) => Err(Error::mountpoint(
             path,
-            format!("lies in {}, which is to be mounted: choose a directory outside of it", source.display()),
+            format!("lies inside {}, the source: choose a directory outside of it", source.display()),
         )),
         None => Ok(()),
     }
@@ -89,13 +89,12 @@ fn derived(source: &Path) -> Result<PathBuf> {
 pub fn locate(path: &Path) -> Result<PathBuf> {
     let fail = |cause: io::Error| match cause.kind() {
         io::ErrorKind::NotFound => {
-            Error::mountpoint(path, "the directory that it is in does not exist: create that first")
+            Error::mountpoint(path, "its parent directory does not exist: create that first")
         }
         io::ErrorKind::NotADirectory => Error::mountpoint(path, NOT_IN_A_DIRECTORY),
-        io::ErrorKind::PermissionDenied => Error::mountpoint(
-            path,
-            "no permission to look into the directory that it is in: choose another place",
-        ),
+        io::ErrorKind::PermissionDenied => {
+            Error::mountpoint(path, "no permission to search its parent directory: choose another place")
+        }
         _ => Error::mountpoint(path, cause.to_string()),
     };
     let absolute = std::path::absolute(path).map_err(fail)?;
@@ -162,7 +161,7 @@ fn check(shown: &Path, path: &Path, nonempty: bool) -> Result<bool> {
         Err(cause) => return fail(&format!("cannot be listed ({cause}): choose a directory of your own")),
     };
     if !nonempty && entries.next().is_some() {
-        return fail("is not empty: choose an empty directory, or hide its content with --nonempty");
+        return fail("is not empty: choose an empty directory, or mount over its content with --nonempty");
     }
     Ok(true)
 }

@@ -24,7 +24,8 @@ pub fn until_end(mut mounted: Mounted) -> ExitCode {
         match next(&mounted, state) {
             None => {
                 log::warn!(
-                    "{}: unmounted, but another mount namespace still holds it: served on; a signal ends at once",
+                    "{}: unmounted, but still served, as another mount namespace holds it; a further signal \
+                     ends this at once",
                     mounted.place.path.display()
                 );
                 state = State::InUse;
@@ -66,7 +67,8 @@ fn unmounted_on_signal(mounted: &mut Mounted) -> State {
     match unmount(&mounted.entry, true) {
         Ok(()) => {
             log::warn!(
-                "{path}: in use: detached, and served on until the last file is closed; a second signal ends at once"
+                "{path}: in use: detached, and served until the last file is closed; a second signal ends \
+                 this at once"
             );
             mounted.remove_directory();
             State::InUse
@@ -78,11 +80,12 @@ fn unmounted_on_signal(mounted: &mut Mounted) -> State {
 fn keep_serving(path: &str, refusal: Refusal) -> State {
     match refusal {
         Refusal::Covered(what) => log::warn!(
-            "{path}: not unmounted, as something else is mounted on it or inside it: unmount {what} first, then \
-             this with 'rab-mount -u {path}'; a second signal ends at once and leaves a dead mount"
+            "{path}: not unmounted, as something else is mounted on it or inside it: unmount {what} first, \
+             then this with 'rab-mount -u {path}'; a second signal ends this at once and leaves a dead \
+             mount"
         ),
-        Refusal::Busy => log::warn!("{path}: in use, and cannot be detached: served on"),
-        Refusal::Other(why) => log::warn!("{path}: cannot be unmounted, and is served on: {why}"),
+        Refusal::Busy => log::warn!("{path}: in use, and cannot be detached: it stays mounted"),
+        Refusal::Other(why) => log::warn!("{path}: cannot be unmounted and stays mounted: {why}"),
     }
     State::InUse
 }

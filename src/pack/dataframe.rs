@@ -40,7 +40,7 @@ pub fn infer(path: &Path) -> Result<Table> {
             if cell.ends_with('\0') {
                 let name = names.get(number).map_or("", String::as_str);
                 return Err(lines.wrong(&format!(
-                    "its column {name:?} has a text that ends in a NUL, which would be lost"
+                    "its column {name:?} has a string that ends in a NUL, which would be lost"
                 )));
             }
         }

@@ -93,7 +93,7 @@ fn groups(paths: &[PathBuf], options: &Options, notes: &mut Vec<String>) -> Resu
         }
         let meta = fs::metadata(path).map_err(|cause| Error::open(path, cause))?;
         if options.name.is_some() && (paths.len() > 1 || meta.is_dir()) {
-            return Err(Error::Usage("--name is for a single input that is no directory".into()));
+            return Err(Error::Usage("--name is for a single input that is not a directory".into()));
         }
         if meta.is_dir() {
             groups.push(Group::Files(walk::walk(path, notes)?));

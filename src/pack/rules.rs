@@ -10,7 +10,7 @@ use super::plan::Planned;
 use super::walk::InputFile;
 use super::{Options, dataframe, npz};
 use crate::array::npy::{self, Refused};
-use crate::error::Place;
+use crate::error::{Place, counted};
 use crate::format::writer::Described;
 use crate::yaml::{self, Text};
 use crate::{Error, Result};
@@ -106,8 +106,8 @@ pub fn check_len(path: &Path, member: Option<&str>, what: &Described, have: u64)
         format!("is cut short: it has {have} bytes of elements, its .npy header needs {need}")
     } else if have > need {
         format!(
-            "has {} bytes after its array (several arrays in one file?): save each by itself",
-            have - need
+            "has {} after its array (several arrays in one file?): save each to a file of its own",
+            counted(have - need, "byte")
         )
     } else {
         return Ok(());
@@ -121,7 +121,7 @@ fn object(path: &Path, is_json: bool) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(|cause| Error::open(path, cause))?;
     file.read_to_end(&mut bytes).map_err(|cause| Error::read(Place::file(path), cause))?;
-    let refused = |problem: String| Error::Other(format!("{}: is no object: {problem}", path.display()));
+    let refused = |problem: String| Error::Other(format!("{}: is not an object: {problem}", path.display()));
     let text = std::str::from_utf8(&bytes)
         .map_err(|bad| refused(format!("its text is not UTF-8 at byte {}", bad.valid_up_to())))?;
     if is_json {

@@ -111,12 +111,12 @@ pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> 
             continue;
         };
         *role = Role::Sidecar;
-        notes.push(format!("{}: it is left out: it says something of what is not here", file.path.display()));
+        notes.push(format!("{}: skipped: it describes something that is not here", file.path.display()));
     }
     let orphans = orphans.into_iter().filter(|number| matches!(roles.get(*number), Some(Role::Plain)));
     for file in orphans.filter_map(|number| files.get(number)) {
         let shown = file.path.display();
-        notes.push(format!("{shown}: is the sidecar of a file that is not there, and describes nothing"));
+        notes.push(format!("{shown}: is the sidecar of a file that is missing, and is ignored"));
     }
     Ok(roles)
 }
@@ -151,7 +151,7 @@ fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Judged> {
     if name.as_bytes() != &*other.relative && !naming::can_become(name.as_bytes(), &other.relative) {
         let shown = naming::printed(&other.relative);
         let why = format!(
-            "looks like a sidecar, but of {:?}, which is not called {shown:?} as a file",
+            "looks like the sidecar of {:?}, whose file is not called {shown:?}",
             naming::printed(name.as_bytes())
         );
         return Ok(Judged::Odd(why));
@@ -200,15 +200,15 @@ fn name(node: &Node) -> Option<Text> {
 /// The array that the mapping `numpy` of a sidecar describes; None if no container holds such elements.
 pub fn array(described: &Node) -> Result<Option<Array>, String> {
     let item = |key| described.get(key).ok_or_else(|| format!("it has no {key}"));
-    let dtype = item("dtype")?.as_str().ok_or("its dtype is no text")?;
+    let dtype = item("dtype")?.as_str().ok_or("its dtype is not a string")?;
     let order = match item("order")?.as_str() {
         Some("C") => Order::C,
         Some("F") => Order::F,
         _ => return Err("its order is neither C nor F".into()),
     };
-    let Node::Seq(sizes) = item("shape")? else { return Err("its shape is no list".into()) };
+    let Node::Seq(sizes) = item("shape")? else { return Err("its shape is not a list".into()) };
     let sizes: Option<Vec<u64>> = sizes.iter().map(|size| size.as_u64()).collect();
-    let shape = sizes.ok_or("its shape has a size that is no number from 0 to 2^64 - 1")?;
+    let shape = sizes.ok_or("its shape has a size that is not a number from 0 to 2^64 - 1")?;
     let array = numpy::array(dtype, &shape, order)?;
     match &array {
         Some(array) if byte_len(array.dtype.element, &shape).is_none() => {
@@ -296,8 +296,8 @@ mod tests {
             .collect();
         assert_eq!(shown, ["3", "2", "sidecar", "sidecar", "plain", "plain", "plain", "plain", "plain"]);
         assert_eq!(notes.len(), 2);
-        assert!(notes[0].contains(r#"b.meta.yaml: looks like a sidecar, but of "c""#), "{notes:?}");
-        let orphan = "c.meta.yaml: is the sidecar of a file that is not there, and describes nothing";
+        assert!(notes[0].contains(r#"b.meta.yaml: looks like the sidecar of "c""#), "{notes:?}");
+        let orphan = "c.meta.yaml: is the sidecar of a file that is missing, and is ignored";
         assert!(notes[1].ends_with(orphan), "{notes:?}");
     }
 }

@@ -35,11 +35,11 @@ pub fn walk(root: &Path, notes: &mut Vec<String>) -> Result<Vec<InputFile>> {
             } else if kind.is_symlink() {
                 match followed(&next.path, &real_root) {
                     Ok(()) => found.push(next),
-                    Err(why) => notes.push(format!("{}: {why}: it is left out", next.path.display())),
+                    Err(why) => notes.push(format!("{}: {why}: skipped", next.path.display())),
                 }
             } else {
                 let shown = next.path.display();
-                notes.push(format!("{shown}: is neither a file nor a directory: it is left out"));
+                notes.push(format!("{shown}: is neither a file nor a directory: skipped"));
             }
         }
     }
@@ -58,7 +58,12 @@ fn followed(link: &Path, root: &Path) -> Result<(), &'static str> {
     if !target.starts_with(root) {
         return Err("is a symbolic link that leads out of the directory");
     }
-    if meta.is_file() { Ok(()) } else { Err("is a symbolic link that leads to no regular file") }
+    if meta.is_file() {
+        Ok(())
+    } else {
+        Err("is a symbolic link that leads to something that is not a \
+        regular file")
+    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -
         match found.has(&key) {
             true => {
                 let shown = path.display();
-                left_out(&Error::Other(format!("{shown}: something else has its key, {key:?}")));
+                left_out(&Error::Other(format!("{shown}: another file already has its key {key:?}")));
             }
             false => found.add(path, key),
         }

@@ -56,7 +56,7 @@ pub fn write(
         failed: None,
     };
     let done = if is_directory && !request.and.is_empty() {
-        Err(Error::Usage("of a directory each container is by itself: name the files of one".into()))
+        Err(Error::Usage("--and is for a single container, not a directory: name the files of one".into()))
     } else if is_directory {
         directory(request, &mut writer, left_out)
     } else {

@@ -34,7 +34,8 @@ impl<'a> Urls<'a> {
         let below = below(file, folder).ok_or_else(|| {
             let (file, folder) = (file.display(), folder.display());
             Error::Usage(format!(
-                "{file}: what it is called below {url} is not known, as it is not in {folder}, or no Unicode"
+                "{file}: its address below {url} is unknown, as it is not in {folder} or its path is not \
+                 Unicode"
             ))
         })?;
         // Of addresses only those of the web are percent-encoded.
@@ -60,7 +61,7 @@ fn absolute(file: &Path) -> Result<String> {
     text.ok_or_else(|| {
         let shown = path.display();
         Error::Usage(format!(
-            "{shown}: its path is no Unicode, which references need: name an address with --url"
+            "{shown}: its path is not Unicode, which references need: name an address with --url"
         ))
     })
 }

@@ -217,7 +217,7 @@ impl Unpacking<'_> {
                 };
                 let started = thread::Builder::new().name("rab-unpack".into()).spawn_scoped(scope, work);
                 if let Err(cause) = started {
-                    log::warn!("a thread cannot be started, the others go on: {cause}");
+                    log::warn!("a thread cannot be started, so fewer are used: {cause}");
                 }
             }
             // Once all threads are gone nobody waits for a job.
@@ -302,7 +302,7 @@ impl Unpacking<'_> {
         }
         self.are_whole.store(false, Ordering::Relaxed);
         let name = naming::printed(&job.name);
-        let problem = format!("{}: it is not whole, so it gets no {name}", job.path.display());
+        let problem = format!("{}: is incomplete, so {name} is not written", job.path.display());
         (self.watch.failed)(&Error::Other(problem));
         Ok(())
     }

@@ -124,7 +124,7 @@ impl Walk<'_> {
         let mut dir = steps.get(open).and_then(|step| step.fd.clone()).ok_or(Error::NotFound)?;
         for step in steps.iter_mut().skip(open + 1) {
             let fd = enter(&dir, &step.name, &step.path, false)?;
-            let gone = || Error::write(Place::file(&step.path), io::Error::other("it went away meanwhile"));
+            let gone = || Error::write(Place::file(&step.path), io::Error::other("it disappeared meanwhile"));
             dir = Arc::new(fd.ok_or_else(gone)?);
             step.fd = Some(dir.clone());
         }

@@ -111,7 +111,7 @@ impl Dataset {
     /// says what is wrong with that.
     pub fn part(&self, expression: &str) -> Result<Dataset, String> {
         if self.part.is_some() {
-            return Err("it is a part already".into());
+            return Err("it is already a part".into());
         }
         let part = match (&self.about.array, &self.about.table) {
             (Some(array), _) => Part::Elements(array.clone(), Slab::parse(expression, &array.shape)?),
@@ -172,7 +172,7 @@ impl Dataset {
         let picked = picked.iter().filter_map(|column| places.get(*column));
         for (range, width) in picked.filter(|(_, width)| *width > 0) {
             let size = u32::try_from(*width);
-            let size = size.map_err(|_| self.wrong("a column of it is too wide for parts of it"))?;
+            let size = size.map_err(|_| self.wrong("one of its columns is too wide for parts"))?;
             let dtype = Dtype { element: Element { kind: Kind::Opaque, size }, endian: Endian::Little };
             let cells = Array::new(dtype, [table.rows], Order::C);
             columns.push(hyperslab(whole.part(range.clone()), &cells, slab)?);

@@ -178,11 +178,11 @@ fn all() -> impl Iterator<Item = &'static dyn View> {
 pub fn named(kind: &str) -> Result<&'static dyn View> {
     let found = all().find(|view| view.kind() == kind);
     let unknown =
-        || Error::Usage(format!("{kind:?} is no kind of view that is known: {}", kinds().join(", ")));
+        || Error::Usage(format!("{kind:?} is not a known view: choose one of {}", kinds().join(", ")));
     found.ok_or_else(unknown)
 }
 
 /// The error that a container derives nothing of a view that only containers have.
 pub fn missing(view: &dyn View, file: &Path, format: &str) -> Error {
-    Error::Usage(format!("{}: {format} has no {} to be shown", file.display(), view.kind()))
+    Error::Usage(format!("{}: {format} has no {} to show", file.display(), view.kind()))
 }

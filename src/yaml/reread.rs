@@ -26,7 +26,7 @@ pub fn reread(text: &str, form: Form, anchors: &Anchors<'_>) -> Result<Arc<Node>
         Form::Json => json_items(&format!("[{text}]"), &mut keep),
     };
     match read {
-        Ok(()) => found.ok_or_else(|| Problem::new(0, "has no item any more")),
+        Ok(()) => found.ok_or_else(|| Problem::new(0, "has no item left")),
         Err(Stop::Problem(problem)) => Err(problem),
         Err(Stop::Caller(error)) => Err(Problem::new(0, error.to_string())),
     }

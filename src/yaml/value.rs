@@ -84,16 +84,13 @@ fn big(digits: &str) -> Result<Node, String> {
         return Err(format!("{digits:?} are not the digits of a number"));
     }
     if bare.len() > MAX_DIGITS {
-        return Err(format!(
-            "a number has {} digits, {MAX_DIGITS} are the most that Python reads",
-            bare.len()
-        ));
+        return Err(format!("a number has {} digits, and Python reads at most {MAX_DIGITS}", bare.len()));
     }
     Ok(Node::Int(digits.into()))
 }
 
 fn timestamp(time: &str) -> Result<Node, String> {
-    let canonical = resolve::timestamp(time).ok_or_else(|| format!("{time:?} is no date or time"))?;
+    let canonical = resolve::timestamp(time).ok_or_else(|| format!("{time:?} is not a date or time"))?;
     Ok(Node::Timestamp(canonical))
 }
 
@@ -168,7 +165,7 @@ mod tests {
         assert!(said(Value::Set(vec!["a".into(), "a".into()])).contains("twice"));
         let collection = Value::Map(vec![(vec![].into(), Value::Null)]);
         assert!(said(vec![collection].into()).contains("itself a list"));
-        assert!(said(Value::Timestamp("2020-13-01".into())).contains("no date"));
+        assert!(said(Value::Timestamp("2020-13-01".into())).contains("not a date"));
         for digits in ["", "-", "-0", "007", "1e3", "x", "1\n2"] {
             assert!(said(Value::BigInt(digits.into())).contains("not the digits"), "{digits}");
         }

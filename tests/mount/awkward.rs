@@ -225,7 +225,7 @@ fn what_asks_for_too_much_is_refused_and_nothing_is_empty_instead() {
     assert!(meta.contains("bytes of paths of its parts, which is the limit"), "{meta:.1000}");
     let mount = Mount::new(&dir.path().join("column.awkd"));
     let meta = String::from_utf8(mount.read("meta.yaml").unwrap()).unwrap();
-    assert!(meta.contains("its column \"b\": system is a call that is not known"), "{meta}");
+    assert!(meta.contains("its column \"b\": system is an unknown call"), "{meta}");
     assert!(!meta.contains("length: 0"), "{meta}");
     assert_eq!(mount.read("columns/a/data").unwrap(), [0; 8]);
 }
@@ -268,7 +268,7 @@ fn json_lines_of_what_is_damaged_are_an_error() {
     let error = mount.read(".views/jsonl/.jsonl").unwrap_err();
     assert_eq!(error.raw_os_error(), Some(5));
     assert!(
-        mount.log().contains("list 300000 ends at 300002, its content has 300001 items; reads"),
+        mount.log().contains("list 300000 ends at 300002, but its content has 300001 items; reads"),
         "{}",
         mount.log()
     );

@@ -36,7 +36,7 @@ fn refused_header(fragments: &[&str], header: &str) {
 #[test]
 fn files_that_are_not_containers() {
     refused_with(11, &["it is empty"], |file| std::fs::write(file, b"").unwrap());
-    refused_with(11, &["like an HDF5 file"], |file| std::fs::write(file, b"\x89HDF\r\n\x1a\n0000").unwrap());
+    refused_with(11, &["is an HDF5 file"], |file| std::fs::write(file, b"\x89HDF\r\n\x1a\n0000").unwrap());
     refused_with(11, &["like a text file"], |file| std::fs::write(file, b"ra").unwrap());
     refused_with(11, &["ff 00 12"], |file| std::fs::write(file, b"\xff\x00\x12").unwrap());
 }
@@ -54,11 +54,11 @@ fn files_that_cannot_be_opened() {
 
 #[test]
 fn lengths_that_do_not_fit_the_file() {
-    refused_with(12, &["the header's length ends at byte 7, the file has 3"], |f| {
+    refused_with(12, &["the header's length ends at byte 7, but the file has 3"], |f| {
         std::fs::write(f, b"rab").unwrap()
     });
-    refused_with(12, &["ends at byte 7, the file has 6"], |f| std::fs::write(f, b"rab\x01\0\0").unwrap());
-    refused_with(12, &["the header ends at byte 4294967302, the file has 9"], |file| {
+    refused_with(12, &["ends at byte 7, but the file has 6"], |f| std::fs::write(f, b"rab\x01\0\0").unwrap());
+    refused_with(12, &["the header ends at byte 4294967302, but the file has 9"], |file| {
         write_raw(file, &[0xff; 4], b"[]", b"");
     });
     // A sparse file that claims a header of 4 GiB: nothing of that size is read or allocated.
@@ -66,11 +66,11 @@ fn lengths_that_do_not_fit_the_file() {
         write_raw(file, &[0xff, 0xff, 0xff, 0x3f], b"", b"");
         std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(5 << 30).unwrap();
     });
-    refused_with(12, &["not of the usual layout", "1 GiB is the limit"], |file| {
+    refused_with(12, &["not of the usual layout", "the limit is 1 GiB"], |file| {
         write_raw(file, &[0xff; 4], b"", b"");
         std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(5 << 30).unwrap();
     });
-    refused_with(12, &["the header ends at byte 12, the file has 9"], |file| {
+    refused_with(12, &["the header ends at byte 12, but the file has 9"], |file| {
         write_raw(file, &[5, 0, 0, 0], b"[]", b"");
     });
 }

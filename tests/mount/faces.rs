@@ -114,12 +114,12 @@ fn a_text_that_cannot_be_is_no_file_and_said_in_the_log() {
         "as text its 1000000 rows have more than 1073741824 bytes around their values, which is the limit";
     for (name, kind, problem) in [
         ("wide", "csv", "a row can be more than 1048576 bytes of text, which is the limit"),
-        ("empty", "csv", "as text it is longer than files can be"),
+        ("empty", "csv", "as text it would be longer than a file can be"),
         ("keys", "jsonl", around),
     ] {
         let missing = std::fs::metadata(mount.join(format!(".views/{kind}/{name}.{kind}"))).unwrap_err();
         assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
-        let said = format!("dataset {name:?}: it has no face as {kind}: {problem}");
+        let said = format!("dataset {name:?}: it cannot be shown as {kind}: {problem}");
         assert_eq!(mount.log().matches(&said).count(), 1, "{}", mount.log());
     }
     assert!(mount.read(".views/csv/wide[:, :1000].csv").unwrap().starts_with(b"#0,1,2,"));
@@ -127,7 +127,7 @@ fn a_text_that_cannot_be_is_no_file_and_said_in_the_log() {
     assert_eq!(names(&mount.join(".views/jsonl")), [""; 0]);
     assert_eq!(mount.read(".views/jsonl/keys[:2].jsonl").unwrap().len(), 2 * (2000 + 7));
     assert!(std::fs::metadata(mount.join(".views/csv/wide[:, 1:290000].csv")).is_err());
-    assert!(mount.log().contains("such a part has no face as csv: a row"), "{}", mount.log());
+    assert!(mount.log().contains("such a part cannot be shown as csv: a row"), "{}", mount.log());
 }
 
 #[test]

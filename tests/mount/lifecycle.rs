@@ -255,7 +255,7 @@ fn a_busy_mount_is_detached_and_served_until_its_last_file_is_closed() {
         eventually("it is detached", || !is_mounted(&site));
         eventually("the directory is removed", || !site.join("mnt").exists());
         let pid = site.daemon();
-        assert!(log(&site).contains("mnt: in use: detached, and served on until the last file is closed"));
+        assert!(log(&site).contains("mnt: in use: detached, and served until the last file is closed"));
         assert!(is_read_to_its_end(file.try_clone().unwrap()));
         assert_eq!(site.daemon(), pid);
         drop(file);
@@ -329,7 +329,7 @@ fn what_is_no_mount_of_ours_is_not_unmounted() {
         ("plain", "plain: is not a rab-mount mount: 'rab-mount --list' and 'findmnt -t fuse.rab-mount' list"),
         ("missing", "missing: is not a rab-mount mount"),
         ("file", "file: is not a rab-mount mount"),
-        ("no/such", "no/such: the directory that it is in does not exist"),
+        ("no/such", "no/such: its parent directory does not exist"),
         ("/", "/: is not a rab-mount mount but"),
     ] {
         site.exits(20, &["-u", name], &[why]);

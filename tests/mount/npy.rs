@@ -48,11 +48,11 @@ fn damaged_files_are_refused() {
     let file = dir.path().join("x.npy");
     let whole = std::fs::read(sample("big_f.npy")).unwrap();
     for (bytes, fragment) in [
-        (&whole[..10], "its header needs 12 bytes, the file has 10"),
-        (&whole[..100], "its header needs 128 bytes, the file has 100"),
-        (&whole[..200], "it has 72 bytes of elements, its description needs 96"),
-        (&[&whole[..], b"\0"].concat(), "it has 97 bytes of elements, its description needs 96"),
-        (&[b"\x93NUMPY\x02\0\xff\xff\xff\xff", &whole[12..]].concat(), "1 MiB are the limit"),
+        (&whole[..10], "its header needs 12 bytes, but the file has 10"),
+        (&whole[..100], "its header needs 128 bytes, but the file has 100"),
+        (&whole[..200], "it has 72 bytes of elements, but its description needs 96"),
+        (&[&whole[..], b"\0"].concat(), "it has 97 bytes of elements, but its description needs 96"),
+        (&[b"\x93NUMPY\x02\0\xff\xff\xff\xff", &whole[12..]].concat(), "and the limit is 1 MiB"),
     ] {
         std::fs::write(&file, bytes).unwrap();
         let said = run(program().arg(&file).arg(dir.path().join("mnt")));

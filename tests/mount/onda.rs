@@ -196,10 +196,10 @@ for name, table in [("more", more), ("wrong", wrong)]:
     }
     let mount = Mount::new(&dir.path().join("wrong.onda.signal.arrow"));
     let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
-    let warned = "  warnings:\n  - 'row 0, column wrong: a text is not UTF-8'\n";
+    let warned = "  warnings:\n  - 'row 0, column wrong: a string is not UTF-8'\n";
     assert!(said.contains(warned) && !said.contains("\n  wrong: "), "{said}");
     assert!(mount.read(".views/jsonl/tables/wrong.onda.signal.jsonl").is_err());
-    assert!(mount.log().contains("row 0, column wrong: a text is not UTF-8"), "{}", mount.log());
+    assert!(mount.log().contains("row 0, column wrong: a string is not UTF-8"), "{}", mount.log());
 }
 
 #[test]
@@ -292,16 +292,16 @@ fn spans_are_the_samples_of_annotations() {
 /// Tables that are refused, with the exit code and what is said.
 const REFUSED: &[(&str, i32, &str)] = &[
     ("empty_file", 11, "it is empty"),
-    ("footer_length_huge", 12, "is said to have 2147483647 bytes"),
+    ("footer_length_huge", 12, "claims to have 2147483647 bytes"),
     ("magic_only", 12, "this one has 8 bytes in all"),
-    ("missing_column_channels", 12, "the column channels is needed"),
-    ("missing_column_recording", 12, "the column recording is needed"),
-    ("missing_column_sample_rate", 12, "the column sample_rate is needed"),
-    ("missing_column_span", 12, "the column span is needed"),
+    ("missing_column_channels", 12, "the column channels is missing"),
+    ("missing_column_recording", 12, "the column recording is missing"),
+    ("missing_column_sample_rate", 12, "the column sample_rate is missing"),
+    ("missing_column_span", 12, "the column span is missing"),
     ("not_arrow", 11, "is a ZIP file"),
-    ("recording_width15", 12, "found is fixed_size_binary[15]"),
-    ("schema_garbage", 12, "is no name with a version"),
-    ("schema_other", 11, "none of Onda's"),
+    ("recording_width15", 12, "found fixed_size_binary[15]"),
+    ("schema_garbage", 12, "is not a name with a version"),
+    ("schema_other", 11, "not one of Onda's"),
     ("schema_v3", 1, "onda.signal@3, which is not known"),
     ("truncated_half", 12, "does not end with ARROW1"),
 ];
@@ -326,7 +326,7 @@ const READ: &[(&str, &str)] = &[
     ("channels_null_item", "channel 1 has no name"),
     ("channels_slash_dotdot", ""),
     ("channels_uppercase", "names have small letters"),
-    ("duplicate_file_path", "is that of row 0 too"),
+    ("duplicate_file_path", "is the same as in row 0"),
     ("format_empty", "file_format is empty"),
     ("label_uppercase", "names have small letters"),
     ("lpcm_fewer_than_span", "the data has 2 samples"),
@@ -581,9 +581,11 @@ fn formats_that_are_not_known_and_programs_for_them() {
     drop(mount);
 
     // No whole samples, a program that fails, and one that is not there.
-    for (command, said) in
-        [("head -c 7", "no whole samples"), ("false", "ended with"), ("no-such-program", "cannot be started")]
-    {
+    for (command, said) in [
+        ("head -c 7", "not a whole number of samples"),
+        ("false", "ended with"),
+        ("no-such-program", "cannot be started"),
+    ] {
         let mount = Mount::with(&table, &["-o", &format!("decoder=xyzz={command}")]);
         assert!(mount.read(&data).is_err() && mount.read(&face).is_err(), "{command}");
         assert!(text(&mount, &sidecar).contains(said), "{command}: {}", text(&mount, &sidecar));

@@ -27,8 +27,11 @@ fn wrong_usage_is_told_what_is_wrong() {
         (&["-o", "noexec=1", "run.rab", "mnt"], &["noexec", "takes no value"]),
         (&["-o", "uid", "run.rab", "mnt"], &["-o uid needs a value"]),
         (&["--no-index", "--index-dir", "x", "run.rab", "mnt"], &["--no-index", "--index-dir"]),
-        (&["-o", "no_index,index_dir=x", "run.rab", "mnt"], &["no_index and index_dir exclude"]),
-        (&["-o", "no_index", "--index-dir", "x", "run.rab", "mnt"], &["no_index and index_dir exclude"]),
+        (&["-o", "no_index,index_dir=x", "run.rab", "mnt"], &["no_index and index_dir cannot be used"]),
+        (
+            &["-o", "no_index", "--index-dir", "x", "run.rab", "mnt"],
+            &["no_index and index_dir cannot be used"],
+        ),
         (&["-o", "verify_first=1", "run.rab", "mnt"], &["verify_first", "takes no value"]),
         (&["-o", "fsname=", "run.rab", "mnt"], &["-o fsname needs a value"]),
         (&["--rw", "run.rab", "mnt"], &["--rw", "never written", "would mean to rewrite the file"]),
@@ -38,8 +41,11 @@ fn wrong_usage_is_told_what_is_wrong() {
         (&["-u", "-f", "mnt"], &["--unmount", "--foreground"]),
         (&["-u", "mnt", "--", "true"], &["--unmount"]),
         (&["--allow-other", "--allow-root", "run.rab", "mnt"], &["--allow-other", "--allow-root"]),
-        (&["-o", "allow_other,allow_root", "run.rab", "mnt"], &["allow_other and allow_root exclude"]),
-        (&["-o", "allow_other", "--allow-root", "run.rab", "mnt"], &["allow_other and allow_root exclude"]),
+        (&["-o", "allow_other,allow_root", "run.rab", "mnt"], &["allow_other and allow_root cannot be used"]),
+        (
+            &["-o", "allow_other", "--allow-root", "run.rab", "mnt"],
+            &["allow_other and allow_root cannot be used"],
+        ),
     ] {
         site.sh("touch file other.rab");
         site.exits(2, arguments, fragments);
@@ -285,8 +291,8 @@ fn a_mountpoint_that_cannot_be_used_is_said_why() {
         (&["run.rab", "full"][..], "full: is not empty"),
         (&["run.rab", "pipe"], "pipe: is not a directory"),
         (&["data/stem.rab"], "stem: is not a directory"),
-        (&["run.rab", "no/mnt"], "no/mnt: the directory that it is in does not exist"),
-        (&["run.rab", "file/mnt"], "file/mnt: what it is in is not a directory"),
+        (&["run.rab", "no/mnt"], "no/mnt: its parent directory does not exist"),
+        (&["run.rab", "file/mnt"], "file/mnt: its parent is not a directory"),
         (&["run.rab", "dangling"], "dangling: is a symbolic link that leads nowhere"),
         (&["run.rab", "/"], "/: is not empty"),
         (&["run.rab", "/proc/mnt"], "/proc/mnt: "),

@@ -77,13 +77,13 @@ fn damaged_files_are_refused_with_the_field_and_its_offset() {
     for (file, code, fragments) in [
         ("corrupt/dims_overflow", 12, &["at byte 48: dims [9223372036854775808, 3, 4]", "do not fit"][..]),
         ("corrupt/elbyte0", 12, &["at byte 24: elbyte is 0"]),
-        ("corrupt/eltype9", 12, &["at byte 16: eltype is 9, known are 0 to 5"]),
+        ("corrupt/eltype9", 12, &["at byte 16: eltype is 9; only 0 to 5 are supported"]),
         ("corrupt/empty", 11, &["it is empty"]),
         ("corrupt/magic", 11, &["begins with"]),
         ("corrupt/ndims_2p61", 12, &["at byte 40: ndims is 2305843009213693952", "the file has 168"]),
         ("corrupt/ndims_2p63", 12, &["at byte 40: ndims is 9223372036854775808", "the file has 168"]),
         ("corrupt/size_small", 12, &["at byte 32: size is 9", "take 96 bytes"]),
-        ("corrupt/trunc20", 12, &["at byte 20: the header has 48 bytes at least, the file has 20"]),
+        ("corrupt/trunc20", 12, &["at byte 20: the header has 48 bytes at least, but the file has 20"]),
         (
             "quirks/octave_logical_header_only_truncated",
             12,
@@ -92,7 +92,7 @@ fn damaged_files_are_refused_with_the_field_and_its_offset() {
         (
             "quirks/rs_reshape_2x2_ndims1_bug",
             12,
-            &["at byte 32: size is 8, dims [2] of uint16 (elbyte 2) take 4"],
+            &["at byte 32: size is 8, but dims [2] of uint16 (elbyte 2) take 4"],
         ),
     ] {
         let said = refused(&rawarray(&format!("{file}.ra")));
@@ -121,7 +121,7 @@ fn arrays_without_elements_that_only_a_lenient_reader_takes() {
             "shape: [3, 0]",
             "elbyte is 0 in an array without elements: 8 is assumed",
         ),
-        ("rs_new_ndims0_size0", "shape: [0]", "ndims and size are 0: taken as an array without elements"),
+        ("rs_new_ndims0_size0", "shape: [0]", "ndims and size are 0: read as an array without elements"),
     ] {
         let mount = Mount::new(&rawarray(&format!("quirks/{name}.ra")));
         assert_eq!(mount.read(name).unwrap(), b"");
@@ -143,14 +143,14 @@ fn contradictions_are_refused() {
     let dir = scratch();
     let file = dir.path().join("bad.ra");
     for (words, data, fragment) in [
-        (&[4, 2, 8, 8, 1, 3][..], 8, "at byte 8: flags say bits (4), of which eltype is 5"),
-        (&[6, 5, 8, 16, 1, 3], 16, "at byte 32: size is 16, dims [3] of bits in words of 8 bytes take 8"),
-        (&[0, 5, 8, 8, 1, 1], 8, "at byte 24: elbyte is 8: of eltype 5"),
+        (&[4, 2, 8, 8, 1, 3][..], 8, "at byte 8: flags say bits (4), for which eltype must be 5"),
+        (&[6, 5, 8, 16, 1, 3], 16, "at byte 32: size is 16, but dims [3] of bits in words of 8 bytes take 8"),
+        (&[0, 5, 8, 8, 1, 1], 8, "at byte 24: elbyte is 8: for eltype 5"),
         (&[0, 5, 4, 4, 1, 1], 4, "at byte 24: elbyte is 4"),
         (&[0, 3, 3, 3, 1, 1], 3, "at byte 24: elbyte is 3: floats (eltype 3) have"),
         (&[0, 4, 5, 5, 1, 1], 5, "at byte 24: elbyte is 5: complex numbers (eltype 4) have two halves"),
-        (&[0, 2, 4, 16, 1, 3], 16, "at byte 32: size is 16, dims [3]"),
-        (&[0, 2, 4, 0, 1, 3], 0, "at byte 32: size is 0, dims [3]"),
+        (&[0, 2, 4, 16, 1, 3], 16, "at byte 32: size is 16, but dims [3]"),
+        (&[0, 2, 4, 0, 1, 3], 0, "at byte 32: size is 0, but dims [3]"),
         (&[0, 2, 4, 0, 2, 1 << 62, 8], 0, "at byte 48: dims [4611686018427387904, 8]"),
         (&[0, 2, 1, 1 << 63, 1, 1 << 63], 0, "at byte 48: dims [9223372036854775808]"),
         (
@@ -159,9 +159,9 @@ fn contradictions_are_refused() {
             "at byte 32: size is 5: LZ4 data of that length decodes to 1291 bytes at most",
         ),
         (&[2, 2, 1, 5, 1, 0], 5, "at byte 32: size is 5"),
-        (&[2, 1, 8, 32, 1, 4], 3, "at byte 32: size is 32: the data ends at byte 88, the file has 59"),
-        (&[2, 3, 4, 8, 1, 2], 9, "at byte 8: flags say that the data is compressed, and it decodes neither"),
-        (&[0, 2, 1, 0, 2000], 16_000, "at byte 40: ndims is 2000, at most 1024 are read"),
+        (&[2, 1, 8, 32, 1, 4], 3, "at byte 32: size is 32: the data ends at byte 88, but the file has 59"),
+        (&[2, 3, 4, 8, 1, 2], 9, "at byte 8: flags say that the data is compressed, but it decodes neither"),
+        (&[0, 2, 1, 0, 2000], 16_000, "at byte 40: ndims is 2000, and the limit is 1024"),
     ] {
         write_ra(&file, words, &vec![0xff; data]);
         let said = refused(&file);
@@ -283,8 +283,8 @@ assert a["f0"][0] == b"rec0" and a["f1"][0] == 100, a
     let listed = Mount::with(&file, &["-o", r"dtype=S12\,u4\,8f8,format=RawArray"]);
     python(&[&"-c", &script, &listed.path]);
     for (options, fragment) in [
-        (["--dtype", "S12,u4"], "that takes 16 bytes, an element has 80 (elbyte)"),
-        (["--dtype", "nonsense"], "\"nonsense\" is no type that is understood"),
+        (["--dtype", "S12,u4"], "that takes 16 bytes, but an element has 80 (elbyte)"),
+        (["--dtype", "nonsense"], "\"nonsense\" is not a type that is understood"),
         (["--format", "tar"], "\"tar\" is not a known format: "),
     ] {
         let said = run(program().args(options).arg(&file).arg(scratch().path().join("mnt")));

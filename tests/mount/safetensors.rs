@@ -107,8 +107,8 @@ fn damaged_files_are_refused() {
         one(&format!(",\"b\":{{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[{begin},{}]}}", begin + 3))
     };
     for (header, data, fragment) in [
-        (one(""), 7, "the data ends at byte 70, the file before: it is cut short"),
-        (one(""), 9, "at byte 70: the data ends here, and 1 bytes follow that no tensor has"),
+        (one(""), 7, "the data ends at byte 70, but the file ends before: it is cut short"),
+        (one(""), 9, "at byte 70: the data ends here, followed by 1 byte outside any tensor"),
         (second(7), 10, "and overlaps what is before it"),
         (second(9), 12, "and has a gap before it"),
         (one("").replace("[2]", "[3]"), 8, "its shape [3] of F32 takes 12 bytes"),
@@ -118,7 +118,7 @@ fn damaged_files_are_refused() {
         (
             one(",\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[8,8]}"),
             8,
-            "the key \"a\" is there twice",
+            "the key \"a\" appears twice",
         ),
         (one(",\"__metadata__\":{\"k\":1}"), 8, "expected a string"),
         (format!("[{}]", one("")), 8, "the header begins with \"[{\\\"a\\\":{\\\"\", not with {"),
@@ -149,11 +149,11 @@ fn lengths_of_headers_are_believed_only_so_far() {
     };
     refused(b"", 11, "it is empty");
     refused(b"1234567", 12, "the file has 7 bytes, and 8 for the length");
-    refused(&[0xff; 64], 12, "18446744073709551615 bytes, 100000000 (100 MB) are the limit");
+    refused(&[0xff; 64], 12, "18446744073709551615 bytes, and the limit is 100000000 (100 MB)");
     refused(
         &[&99_999_999u64.to_le_bytes()[..], b"{}"].concat(),
         12,
-        "said to end at byte 100000007, the file has 10",
+        "claims to end at byte 100000007, but the file has 10",
     );
     refused(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 11, "with git lfs pull");
 }

@@ -176,11 +176,7 @@ fn what_a_user_may_not_do_is_said() {
         (20, "$M run.rab roots/mnt", "roots/mnt: no permission to create it"),
         (20, "$M run.rab closed", "closed: "),
         (20, "$M run.rab closed/dir", "closed/dir: no permission to use it"),
-        (
-            20,
-            "$M run.rab closed/dir/mnt",
-            "closed/dir/mnt: no permission to look into the directory that it is in",
-        ),
+        (20, "$M run.rab closed/dir/mnt", "closed/dir/mnt: no permission to search its parent directory"),
     ] {
         for mode in ["", "-f"] {
             let said = as_user(&site, NOBODY, &script.replace("$M", &format!("$M {mode}")));
@@ -337,7 +333,7 @@ fn allow_other_lets_everybody_in_and_warns_if_the_container_is_closed() {
             site.ok(&["-u", "mnt"]);
         }
         let said = site.ok(&["--allow-root", "run.rab", "mnt"]);
-        assert_eq!(said.err, "", "nobody else is let in");
+        assert_eq!(said.err, "", "nobody else is allowed");
         site.ok(&["-u", "mnt"]);
     }
 }

@@ -357,7 +357,7 @@ fn an_index_that_is_wrong_is_no_file_and_said_in_the_log() {
     // Some parts have faces that the whole has not, and the other way round.
     assert!(mount.join(".views/csv/my second array[1:2].csv").is_file());
     assert!(!mount.join(".views/csv/my second array[1, 2].csv").exists());
-    assert!(mount.log().contains("[1, 2]: such a part has no face as csv"), "{}", mount.log());
+    assert!(mount.log().contains("[1, 2]: such a part cannot be shown as csv"), "{}", mount.log());
     let types = Mount::new(&data("types.rab"));
     assert!(!types.join(".views/csv/bool gzip.csv").exists());
     assert!(types.join(".views/csv/bool gzip[0].csv").is_file());

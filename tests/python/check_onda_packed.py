@@ -90,7 +90,7 @@ for array, meta, said in [
     (ints, {"channels": ["a", "a", "b"]}, 'is called "a"'), (ints, {"sample_rate": 0}, "64 bits"),
     (ints, {"sample_resolution_in_unit": 0}, "not 0"), (ints, {"sample_type": "int24"}, "int24"),
     (ints, {"sensor_label": "EEG"}, "small letters"), (ints, {"encoded": True, "sample_type": "int8"}, "encoded"),
-    (ints.astype(bool), {}, "integers or floats"), (ints, {"sample_rate": -1}, "more than 0"), (ints, {"sample_unit": 3}, "text"),
+    (ints.astype(bool), {}, "integers or floats"), (ints, {"sample_rate": -1}, "more than 0"), (ints, {"sample_unit": 3}, "string"),
     (ints, {"file_format": "flac"}, "flac"), (ints, {"start": 2**63 - 1}, "64 bits"), ]:
     complaint = pack("bad.arrow", array, code=1, **meta)
     assert said in complaint, (meta, complaint)
@@ -102,7 +102,7 @@ assert pack("s.arrow", ints, subject="s1", age=7, score=0.5, left=True, nothing=
 found = row("s.arrow")
 assert [found[key] for key in ("subject", "age", "score", "left")] == ["s1", 7, 0.5, True] and "nothing" not in found, found
 assert [str(field.type) for field in ipc.open_file(path("s.arrow")).schema][-4:] == ["string", "int64", "double", "bool"]
-assert "notes of its metadata is left out" in pack("t.arrow", ints, subject="s1", notes=["a"])
+assert "notes of its metadata is not kept" in pack("t.arrow", ints, subject="s1", notes=["a"])
 
 # A table with columns of its own comes back from its files.
 if len(sys.argv) > 3:

@@ -19,7 +19,7 @@ fn datasets_are_added_behind_and_replaced_in_place() {
     let bytes = fs::read(&file).unwrap();
     let said = rab(&[&"add", &file, &other, &text]);
     assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("x.rab: has a dataset \"Some text\" already: --force replaces it"), "{said:?}");
+    assert!(said.err.contains("x.rab: already has a dataset \"Some text\": --force replaces it"), "{said:?}");
     assert_eq!(fs::read(&file).unwrap(), bytes);
 
     good(&[&"add", &file, &other, &text, &"--force", &"--text", &"--compress"]);

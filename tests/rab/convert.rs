@@ -75,7 +75,7 @@ fn npy_there_and_back() {
     let said = rab(&[&"convert", &at("o.npy"), &at("o.rab")]);
     assert!(
         said.code == 1
-            && said.err.contains("it holds Python objects (a pickle), which are not read: ")
+            && said.err.contains("it holds Python objects (a pickle), which are not read here: ")
             && !at("o.rab").exists(),
         "{said:?}"
     );
@@ -94,7 +94,7 @@ fn a_npy_file_holds_one_array() {
     assert!(said.code == 2 && said.err.contains("holds one array"), "{said:?}");
     let said = rab(&[&"convert", &data("readme.rab"), &out, &"my second array"]);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.starts_with("note: ") && said.err.contains("its metadata is left out"), "{said:?}");
+    assert!(said.err.starts_with("note: ") && said.err.contains("its metadata is not kept"), "{said:?}");
     fs::remove_file(&out).unwrap();
     let said = rab(&[&"convert", &data("readme.rab"), &out, &"Some text"]);
     assert!(said.code == 1 && said.err.contains("holds an array"), "{said:?}");

@@ -173,7 +173,7 @@ fn several_files_are_one() {
     assert_eq!(reader.checksums(1).unwrap()[0], 541839333);
     let empty = scratch();
     let said = Reader::open(empty.path()).err().unwrap().to_string();
-    assert!(said.contains("no .ffr file is in it"), "{said}");
+    assert!(said.contains("it has no .ffr files"), "{said}");
     assert!(Reader::open_files::<&str>(&[]).is_err());
     let missing = empty.path().join("no.ffr");
     let said = Reader::open_files(&[&parts[0], &missing]).err().unwrap().to_string();
@@ -215,7 +215,10 @@ fn shards_through_every_verb() {
     let parts: Vec<PathBuf> = files("multi");
     // With other files beside them a word is said of what a mount shows.
     let said = rab(&[&"ls", &sample("multi")]);
-    assert!(said.code == 0 && said.err.contains("PART_00000.json too; its 3 files together"), "{said:?}");
+    assert!(
+        said.code == 0 && said.err.contains("also holds PART_00000.json; its 3 files together"),
+        "{said:?}"
+    );
     let shards = dir.path().join("shards");
     sh(r#"mkdir "$2" && cp "$1"/*.ffr "$2""#, &[&sample("multi"), &shards]);
     let [a, b, c] = parts.as_slice() else { panic!("three files") };
@@ -283,7 +286,7 @@ fn shards_are_replaced_only_with_force() {
     assert_eq!(names(&out), ["PART_00000.ffr"]);
     std::fs::write(out.join("notes.txt"), "mine").unwrap();
     let said = pack(&["--force"]);
-    assert!(said.code == 1 && said.err.contains("notes.txt, which is no .ffr file"), "{said:?}");
+    assert!(said.code == 1 && said.err.contains("notes.txt, which is not a .ffr file"), "{said:?}");
     assert_eq!(names(&out), ["PART_00000.ffr", "notes.txt"]);
     std::fs::remove_dir_all(&out).unwrap();
     std::fs::write(&out, "a file").unwrap();
@@ -397,7 +400,7 @@ fn a_pipe_that_ends_within_a_record_leaves_nothing() {
         (
             "a line\n",
             "length32",
-            "before each record its length is expected, as a 32-bit little-endian integer",
+            "each record must be preceded by its length, a 32-bit little-endian integer",
         ),
     ] {
         let pipe = r#"printf "$3" | "$1" pack "$2" - --records="$4""#;
@@ -406,7 +409,7 @@ fn a_pipe_that_ends_within_a_record_leaves_nothing() {
         assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
     }
     let said = try_sh(r#"printf a | "$1" pack "$2" - --lines --shards 2"#, &[&RAB, &out]);
-    assert!(said.code == 2 && said.err.contains("save it in one"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("save the input to a file first"), "{said:?}");
     assert!(names(dir.path()).is_empty());
 }
 
@@ -476,7 +479,9 @@ fn what_fails_leaves_nothing() {
     assert!(pack_files(&out, &[dir.path().to_owned()], &Packing::default(), &mut |_| Ok(())).is_err());
     let inside = pack_folder(&out, dir.path(), true, &mut |_| Ok(())).unwrap_err();
     assert!(inside.exit_code() == 2 && inside.to_string().contains("lies inside"), "{inside}");
-    assert!(Writer::create(dir.path().join("out.bin")).err().unwrap().to_string().contains("ends in .ffr"));
+    assert!(
+        Writer::create(dir.path().join("out.bin")).err().unwrap().to_string().contains("must end in .ffr")
+    );
     let mut writer = Writer::create_for(&out, 2).unwrap();
     writer.add(b"one").unwrap();
     assert!(writer.finish().unwrap_err().to_string().contains("2 records were announced, 1 were added"));
@@ -548,7 +553,7 @@ fn unpacked_records_are_packed_without_what_is_said_of_them() {
     let to = |name: &str| dir.path().join(name);
     good(&[&"unpack", &sample("text_lines.ffr"), &to("files")]);
     let said = rab(&[&"pack", &to("new.rab"), &to("files")]);
-    assert!(said.code == 0 && said.err.contains("records.meta.yaml: it is left out"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("records.meta.yaml: skipped"), "{said:?}");
     good(&[&"diff", &sample("text_lines.ffr"), &to("new.rab")]);
     // A user's file of that name stays.
     std::fs::write(to("files/records.meta.yaml"), "records: 7\n").unwrap();
@@ -656,7 +661,7 @@ fn unpacked_records_are_packed_in_their_order() {
         good(&[&"unpack", &"--no-meta", source, &bare]);
         if bare.join("records").is_dir() {
             let said = rab(&[&"pack", &again, &bare.join("records")]);
-            let hint = format!("give {}, the directory above", bare.canonicalize().unwrap().display());
+            let hint = format!("give the directory above it, {}", bare.canonicalize().unwrap().display());
             assert!(said.code == 2 && said.err.contains(&hint), "{said:?}");
         }
         let want = Reader::open(source).unwrap();
@@ -687,5 +692,5 @@ fn records_that_are_not_all_there_are_not_packed_under_other_numbers() {
     std::fs::remove_file(files.join("records/3")).unwrap();
     refused(1, "record 3 is missing: unpack all records again");
     std::fs::write(files.join("records/note.txt"), "").unwrap();
-    refused(2, "a directory is no record");
+    refused(2, "is a directory, and not one that rab unpack");
 }

@@ -36,7 +36,7 @@ fn arrays_go_from_each_format_to_each() {
         // RawArray files have no byte order; what they do not keep is noted.
         let convert = |from: &Path, to: &Path| {
             let said = rab(&[&"convert", &from, &to]);
-            let is_noted = said.err.contains("its big-endian byte order is left out");
+            let is_noted = said.err.contains("its big-endian byte order is not kept");
             assert!(said.code == 0 && (is_noted || said.err.is_empty()), "{said:?}");
             is_noted
         };
@@ -74,7 +74,7 @@ fn what_a_format_cannot_hold_is_refused_or_named() {
     let said = rab(&[&"convert", &sample("rab/readme.rab"), &dir.path().join("x.ra")]);
     assert!(said.code != 0 && said.err.contains("a RawArray file holds"), "{said:?}");
     let said = rab(&[&"convert", &sample("rab/metadata.rab"), &dir.path().join("x.npz")]);
-    assert!(said.code == 0 && said.err.contains("its metadata is left out"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("its metadata is not kept"), "{said:?}");
 }
 
 #[test]
@@ -122,11 +122,11 @@ fn records_are_packed() {
             &[&"-f", &"--lines", &"--shards=2", &in_dir("shards"), &in_dir("shards/PART_00000.ffr")],
         ),
         ("--packed-folder packs it", &[&in_dir("y.ffr"), &in_dir("in")]),
-        ("--packed-folder takes", &[&"--packed-folder", &in_dir("y.ffr"), &inputs[0]]),
+        ("--packed-folder needs", &[&"--packed-folder", &in_dir("y.ffr"), &inputs[0]]),
         ("without names or types", &[&"--text", &in_dir("y.ffr"), &inputs[0]]),
-        ("--records tells how standard input", &[&in_dir("y.ffr"), &"-"]),
+        ("say with --records how standard input", &[&in_dir("y.ffr"), &"-"]),
         ("is named twice", &[&"--lines", &in_dir("y.ffr"), &"-", &"-"]),
-        ("ends in .ffr", &[&"--lines", &in_dir("y.rab"), &inputs[0]]),
+        ("must end in .ffr", &[&"--lines", &in_dir("y.rab"), &inputs[0]]),
     ] {
         let said = rab(&[&[&"pack" as &dyn AsRef<std::ffi::OsStr>][..], arguments].concat());
         assert!(said.code != 0 && said.err.contains(words), "{words}: {said:?}");

@@ -23,7 +23,7 @@ fn a_name_that_is_taken() {
     let said = rab(&[&"mv", &file, &"a", &"c"]);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(
-        said.err.ends_with("dataset \"c\": cannot be written: there is a dataset of this name already\n"),
+        said.err.ends_with("dataset \"c\": cannot be written: there is already a dataset of this name\n"),
         "{said:?}"
     );
     good(&[&"mv", &file, &"a", &"a"]);
@@ -39,5 +39,5 @@ fn a_name_that_is_no_unicode() {
     use std::os::unix::ffi::OsStrExt;
     let (_dir, file) = write(&three(), b"012");
     let said = rab(&[&"mv", &file, &"a", &std::ffi::OsStr::from_bytes(b"\xff")]);
-    assert!(said.code == 2 && said.err.contains("is not Unicode"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("must be Unicode"), "{said:?}");
 }

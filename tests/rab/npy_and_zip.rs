@@ -48,7 +48,7 @@ fn npy_files_are_written() {
         assert_eq!(good(&[&"diff", &file, &out]), "");
     }
     let said = rab(&[&"pack", &at("two.npy"), &sample("npy/scalar.npy"), &sample("npy/empty.npy")]);
-    assert!(said.code == 1 && said.err.contains("holds one array, and it has one already"), "{said:?}");
+    assert!(said.code == 1 && said.err.contains("holds one array, and it already has one"), "{said:?}");
     assert!(!at("two.npy").exists());
     let said = rab(&[&"convert", &sample("npz/small.npz"), &at("two.npy")]);
     assert!(said.code == 2 && said.err.contains("a .npy file holds one array, and"), "{said:?}");
@@ -68,7 +68,7 @@ fn verbs_on_zip() {
     assert!(said.code == 1 && said.err.contains("its compression is bzip2"), "{said:?}");
     assert_eq!(names(&dir.path().join("out")), ["%2E%2E", "d", "empty", "none", "stored.txt"]);
     let said = rab(&[&"pack", &dir.path().join("x.zip"), &file]);
-    assert!(said.code == 2 && said.err.contains("tells no format that can be written"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("cannot write ."), "{said:?}");
     // What can be read of it goes into other formats.
     let (out, deflated) = (dir.path().join("x.rab"), "d/deflated.txt");
     good(&[&"convert", &file, &out, &deflated, &"stored.txt"]);

@@ -90,7 +90,7 @@ open(sys.argv[2] + '/x.gz', 'wb').write(gzip.compress(bytes(range(12))))
     for (decoder, code, why) in [
         ("other=cat", 1, "(--decoder names a program for it)"),
         ("gz=false", 12, "the decoder \"false\" ended with exit status: 1"),
-        ("gz=head -c5", 12, "its data has 5 bytes, which are no whole samples"),
+        ("gz=head -c5", 12, "its data has 5 bytes, not a whole number of samples"),
     ] {
         let said = with("get", decoder);
         assert!(said.code == code && said.err.contains(why), "{decoder}: {said:?}");
@@ -157,7 +157,7 @@ fn a_file_of_several_rows_is_decoded_once() {
     let decoder = format!("gz={}", to("decode").display());
     let said = rab(&[&"verify", &"--decoder", &decoder, &to("x.onda.signal.arrow")]);
     // Nothing is wrong but what the rows have in common.
-    assert!(said.code == 12 && said.out.contains("is that of row 0 too"), "{said:?}");
+    assert!(said.code == 12 && said.out.contains("is the same as in row 0"), "{said:?}");
     assert!(!said.out.contains("the data has"), "{said:?}");
     assert_eq!(std::fs::read_to_string(to("runs")).unwrap(), "run\nrun\n");
 }
@@ -240,7 +240,7 @@ fn rules_by_row() {
     for (name, code, fragment) in [
         ("rate_zero", 12, "row 0: sample_rate is 0"),
         ("channels_duplicate", 12, "row 0: channel 1 is called \"a\""),
-        ("duplicate_file_path", 12, "row 1: file_path \"samples/ok.lpcm\" is that of row 0 too"),
+        ("duplicate_file_path", 12, "row 1: file_path \"samples/ok.lpcm\" is the same as in row 0"),
         ("span_overflow", 12, "row 0: span starts at -9223372036854775808 ns"),
         ("lpcm_fewer_than_span", 12, "row 0: the data has 2 samples"),
         ("lpcm_not_multiple", 12, "its data has 14 bytes"),
@@ -248,7 +248,7 @@ fn rules_by_row() {
         ("span_milliseconds", 12, "they are converted"),
         ("path_is_dir", 10, "it is a directory"),
         ("schema_v3", 1, "onda.signal@3"),
-        ("schema_other", 11, "none of Onda's"),
+        ("schema_other", 11, "not one of Onda's"),
         ("channels_dot", 0, "ok"),
     ] {
         let said = rab(&[&"verify", &sample(&format!("bad/{name}.onda.signal.arrow"))]);
@@ -401,7 +401,7 @@ fn what_is_there_is_converted_and_the_rest_named() {
     }
     for out in ["none.rab", "none.npy"] {
         let said = rab(&[&"convert", &table(), &to(out), &"*/web"]);
-        assert!(said.code == 10 && said.err.contains("nothing is left for it"), "{said:?}");
+        assert!(said.code == 10 && said.err.contains("nothing is left to write"), "{said:?}");
         assert!(!to(out).exists());
     }
     // Damage ends it, as it does of every container.
@@ -457,7 +457,7 @@ fn several_tables_and_directories() {
     std::fs::write(dir.path().join("README.txt"), "x").unwrap();
     let said = rab(&[&"ls", &dir.path()]);
     assert!(said.code == 0 && said.out == listed, "{said:?}");
-    let note = "has README.txt too; its 2 files together are read as Onda, and rab-mount shows the directory as it is";
+    let note = "also holds README.txt; its 2 files together are read as Onda here, while rab-mount shows the directory as it is";
     assert!(said.err.starts_with("note: ") && said.err.contains(note), "{said:?}");
     let asked = rab(&[&"ls", &"--format", &"onda", &dir.path()]);
     assert!(asked.code == 0 && asked.out == listed && asked.err.is_empty(), "{asked:?}");
@@ -480,7 +480,7 @@ fn directories_of_before_arrow_say_what_upgrades_them() {
     // As any other directory without containers.
     std::fs::remove_file(dir.path().join("recordings.msgpack.zst")).unwrap();
     let said = rab(&[&"ls", &dir.path()]);
-    assert!(said.code == 10 && said.err.contains("as those of some formats do"), "{said:?}");
+    assert!(said.code == 10 && said.err.contains("name a file in it, mount it"), "{said:?}");
 }
 
 const REWRITTEN: [&str; 14] = [
@@ -695,7 +695,7 @@ fn arrays_become_signals() {
     python(&[&"check_onda_packed.py", &RAB, &dir.path(), &sample("v2_extended.mylab.eeg-signal.arrow")]);
     let table = dir.path().join("none.arrow");
     let said = rab(&[&"pack", &table, &sample("samples.expected.json")]);
-    assert!(said.code == 1 && said.err.contains("the dataset is none") && !table.exists(), "{said:?}");
+    assert!(said.code == 1 && said.err.contains("this dataset is not one") && !table.exists(), "{said:?}");
 }
 
 /// What a table stores is not encoded a second time.
@@ -838,11 +838,9 @@ fn several_unpacked_tables_become_one() {
     let new = to("new.onda.signal.arrow");
     let said = rab(&[&"pack", &new, &to("files")]);
     assert_eq!(said.code, 0, "{said:?}");
-    let told = said
-        .err
-        .lines()
-        .filter(|line| line.contains("annotations.csv: it is left out, as are all annotations"));
-    assert!(told.count() == 1 && said.err.contains("rab convert writes it anew"), "{said:?}");
+    let told =
+        said.err.lines().filter(|line| line.contains("annotations.csv: skipped, like all annotations"));
+    assert!(told.count() == 1 && said.err.contains("rab convert rewrites it"), "{said:?}");
     assert_eq!(said.err.lines().filter(|line| line.contains("/tables/")).count(), 3, "{said:?}");
     assert_eq!(said.err.lines().count(), 4, "{said:?}");
     let script = "
@@ -895,7 +893,7 @@ fn limits_are_no_damage() {
         let said = rab(words);
         let is_told = [said.out.as_str(), &said.err]
             .concat()
-            .contains("268435456 bytes of memory (its window), 134217728 is the most");
+            .contains("268435456 bytes of memory (its window), and the limit is 134217728");
         assert!(said.code == 1 && is_told, "{} {said:?}", words[0].as_ref().display());
     }
 }
@@ -935,7 +933,7 @@ fn rows_are_compressed_where_that_is_asked_for() {
     ]);
     let said = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress"]);
     assert!(
-        said.code == 0 && said.err.contains("it is not compressed: its metadata say file_format: lpcm"),
+        said.code == 0 && said.err.contains("it is not compressed: its metadata says file_format: lpcm"),
         "{said:?}"
     );
     assert_eq!(formats("w.arrow").trim(), "lpcm");
@@ -967,7 +965,7 @@ fn samples_of_rows_are_stored_as_it_is_asked_for() {
     std::fs::write(to("meta.yaml"), meta).unwrap();
     python(&[&"-c", &"import sys, numpy as np; np.save(sys.argv[1], np.arange(6))", &to("n.npy")]);
     let said = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress=none"]);
-    let note = "it is compressed: its metadata say file_format: lpcm.zst";
+    let note = "it is compressed: its metadata says file_format: lpcm.zst";
     assert!(said.code == 0 && said.err.contains(note), "{said:?}");
 }
 
@@ -987,16 +985,16 @@ fn a_row_keeps_its_span() {
     let stops = [("12000000000", ""), ("12500000000", "640"), ("9223372036854775807", "2361183238874")];
     for (stop, samples) in stops {
         let said = packed(stop);
-        let note = "the data has 512 samples, its span and sample_rate say ";
+        let note = "the data has 512 samples, but its span and sample_rate say ";
         assert_eq!(said.err.contains(&format!("{note}{samples}: the span stays")), !samples.is_empty());
         assert!(said.code == 0 && said.err.contains(note) != samples.is_empty(), "{said:?}");
         assert!(good(&[&"info", &to("x.arrow"), &EEG]).contains(&format!("    stop: {stop}\n")));
     }
     for (stop, why) in [
         ("-5", "span stops at -5 ns, and starts at 10000000000 ns"),
-        ("9223372036854775808", "its span has to have start and stop"),
-        ("soon", "its span has to have start and stop"),
-        ("null", "its span has to have start and stop"),
+        ("9223372036854775808", "its span must have start and stop"),
+        ("soon", "its span must have start and stop"),
+        ("null", "its span must have start and stop"),
     ] {
         let said = packed(stop);
         assert!(said.code == 1 && said.err.contains(why), "{said:?}");
@@ -1034,7 +1032,7 @@ fn sidecars_of_samples_that_are_missing_are_left_out() {
     assert_eq!(rab(&[&"unpack", &table(), &to("files"), &EEG, &"*/missing_file"]).code, 10);
     let said = rab(&[&"pack", &to("x.arrow"), &to("files")]);
     let lines: Vec<_> = said.err.lines().filter(|line| line.contains("missing_file")).collect();
-    assert!(said.code == 0 && lines.iter().any(|line| line.contains("it is left out")), "{said:?}");
+    assert!(said.code == 0 && lines.iter().any(|line| line.contains("skipped")), "{said:?}");
     assert!(!said.err.contains("taken for a file"), "{said:?}");
 }
 
@@ -1065,7 +1063,7 @@ fn old_rows_with_columns_that_are_called_as_new_ones_are_refused() {
         "channels": ["a"], "sample_unit": "uv", "sample_rate": 1}"#;
     std::fs::write(&row, said).unwrap();
     let said = rab(&[&"pack", &dir.path().join("x.arrow"), &samples, &"--meta", &row]);
-    let why = "its sensor_label is in the way of that which its kind becomes: rename it";
+    let why = "its sensor_label clashes with the column that its kind becomes: rename it";
     assert!(said.code == 1 && said.err.contains(why), "{said:?}");
 }
 
@@ -1128,7 +1126,7 @@ open(sys.argv[2], 'wb').write(raw.replace(b'mangled', b'm\\xffngled'))
 ";
     python(&[&"-c", &script, &sample("test.onda.annotation.arrow"), &file]);
     let said = rab(&[&"verify", &file]);
-    assert!(said.code == 12 && said.out.contains("row 1, column remark: a text is not UTF-8"), "{said:?}");
+    assert!(said.code == 12 && said.out.contains("row 1, column remark: a string is not UTF-8"), "{said:?}");
     let lines: Vec<_> = texts_of(&file).into_iter().map(|name| rab(&[&"cat", &file, &name])).collect();
     assert_eq!(lines.iter().filter(|said| said.err.contains("row 1, column remark")).count(), 1, "{lines:?}");
     assert!(lines.iter().all(|said| !said.out.contains("cannot be read")), "{lines:?}");

@@ -183,7 +183,7 @@ fn sidecars_that_fit_nothing_or_contradict() {
     let said = rab(&[&"pack", &out, &dir.path()]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(
-        said.err.contains("y.meta.yaml: looks like a sidecar, but of \"x\", which is not called \"y\""),
+        said.err.contains("y.meta.yaml: looks like the sidecar of \"x\", whose file is not called \"y\""),
         "{said:?}"
     );
     assert_eq!(
@@ -339,7 +339,7 @@ fn objects_texts_and_bytes() {
     }
     fs::remove_file(&out).unwrap();
     fs::write(dir.path().join("s.yaml"), "a: [1").unwrap();
-    refused(1, &["s.yaml: is no object: "], &[&dir.path(), &"--objects"]);
+    refused(1, &["s.yaml: is not an object: "], &[&dir.path(), &"--objects"]);
 }
 
 #[test]
@@ -569,9 +569,9 @@ save("cut", np.arange(100))
         &[&at("cut")],
     );
     fs::write(at("cut"), [&whole[..], b"x"].concat()).unwrap();
-    refused(12, &["cut.npy: has 1 bytes after its array"], &[&at("cut")]);
+    refused(12, &["cut.npy: has 1 byte after its array"], &[&at("cut")]);
     fs::write(at("cut"), "hello, world").unwrap();
-    refused(1, &["cut.npy: is no .npy file"], &[&at("cut")]);
+    refused(1, &["cut.npy: is not a .npy file"], &[&at("cut")]);
     // One bad file among good ones.
     refused(1, &["cut.npy"], &[&data("readme.rab"), &at("cut")]);
 }
@@ -651,10 +651,8 @@ fn inputs_that_are_no_files() {
     let said = rab(&[&"pack", &out, &dir.path()]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.err.lines().count(), 2, "{said:?}");
-    assert!(
-        said.err.contains("out-link: is a symbolic link that leads out of the directory: it is left out")
-    );
-    assert!(said.err.contains("fifo: is neither a file nor a directory: it is left out"));
+    assert!(said.err.contains("out-link: is a symbolic link that leads out of the directory: skipped"));
+    assert!(said.err.contains("fifo: is neither a file nor a directory: skipped"));
     let found: Vec<_> = types(&out).into_iter().map(|(name, _)| name).collect();
     assert_eq!(found, ["d/x", "link"], "not the container itself");
 }
@@ -786,7 +784,7 @@ fn messages_name_datasets_as_they_can_be_typed() {
     assert_eq!(good(&[&"ls", &file]), format!("{printed}\n"));
     let said = rab(&[&"convert", &file, &to("x.ra")]);
     assert!(
-        said.code == 0 && said.err.contains(&format!("dataset {printed:?}: its name is left out")),
+        said.code == 0 && said.err.contains(&format!("dataset {printed:?}: its name is not kept")),
         "{said:?}"
     );
     for tree in ["one", "two"] {
@@ -795,11 +793,11 @@ fn messages_name_datasets_as_they_can_be_typed() {
     let said = rab(&[&"pack", &to("new.rab"), &to("one"), &to("two")]);
     assert!(said.err.contains(&format!("would both become the dataset {printed:?}")), "{said:?}");
     let said = rab(&[&"add", &file, &to("one")]);
-    assert!(said.err.contains(&format!("has a dataset {printed:?} already")), "{said:?}");
+    assert!(said.err.contains(&format!("already has a dataset {printed:?}")), "{said:?}");
     // A sidecar of another file.
     let data = names(&to("one")).into_iter().find(|name| !name.ends_with(".meta.yaml")).unwrap();
     fs::rename(to("one").join(&data), to("one/other")).unwrap();
     fs::rename(to("one").join(format!("{data}.meta.yaml")), to("one/other.meta.yaml")).unwrap();
     let said = rab(&[&"pack", &to("new.rab"), &to("one")]);
-    assert!(said.err.contains(&format!("looks like a sidecar, but of {printed:?}")), "{said:?}");
+    assert!(said.err.contains(&format!("looks like the sidecar of {printed:?}")), "{said:?}");
 }

@@ -171,7 +171,7 @@ fn user_structs() {
     let shown = good(&[&"get", &bools, &"numpy_bool_1d_10_eltype0[:3]", &"--dtype=?"]);
     assert_eq!(shown, "[ True False False]\n");
     let said = rab(&[&"ls", &file, &"--dtype", &"u4"]);
-    assert!(said.code == 2 && said.err.contains("takes 4 bytes, an element has 80"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("takes 4 bytes, but an element has 80"), "{said:?}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_byte_order_that_is_not_kept() {
     let at = |name: &str| dir.path().join(name);
     let make = "import sys, numpy as np; np.save(sys.argv[1], np.arange(3, dtype='>i4')); np.save(sys.argv[2], np.arange(3, dtype='<i4'))";
     python(&[&"-c", &make, &at("big.npy"), &at("little.npy")]);
-    let note = "its big-endian byte order is left out: its elements are written little-endian";
+    let note = "its big-endian byte order is not kept: its elements are written little-endian";
     for (name, is_noted) in [("big", true), ("little", false)] {
         let [npy, npz] = ["npy", "npz"].map(|extension| at(&format!("{name}.{extension}")));
         let packed = rab(&[&"pack", &at(&format!("{name}.ra")), &npy]);

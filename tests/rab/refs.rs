@@ -68,7 +68,8 @@ fn what_is_compressed_twice_is_left_out() {
     let file = npz.display();
     let want = format!(
         "rab: {file}: dataset \"a\": is compressed in the NPZ file, so references cannot point into it: \
-         mount it, or convert it to an uncompressed file\nrab: {file}: nothing in it can be referred to\n"
+         mount it, or convert it to an uncompressed file\nrab: {file}: has no array that references can \
+         point to\n"
     );
     assert_eq!((said.code, said.err), (1, want));
 }
@@ -171,7 +172,7 @@ fn what_has_no_address_is_left_out() {
     let said = rab(&[&"refs", &table, &"--follow-outside", &"--url", &"https://h/t"]);
     let refs: Value = serde_json::from_str(&said.out).unwrap();
     let mut keys = refs["refs"].as_object().unwrap().keys();
-    assert!(said.code == 2 && said.err.contains("is not known, as it is not in"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("is unknown, as it is not in"), "{said:?}");
     assert!(keys.all(|key| !key.ends_with(".zarray") && !key.ends_with("/0.0")), "{said:?}");
 }
 
@@ -212,7 +213,7 @@ fn no_key_is_there_twice() {
     assert_eq!(keys.len(), all);
     let containers = keys.iter().filter(|key| key.ends_with(".rab/.zmetadata")).count();
     assert_eq!((containers, said.err.lines().count()), (2, 2), "{}", said.err);
-    assert_eq!(said.err.matches("something else has its key, \"a%FFb").count(), 2, "{}", said.err);
+    assert_eq!(said.err.matches("another file already has its key \"a%FFb").count(), 2, "{}", said.err);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn what_cannot_be_metadata() {
         let said = rab(&[&"set", &file, &"b", &"--meta", &meta]);
         assert!(said.code == code && said.err.contains(problem), "{said:?}");
     };
-    refused(b"[1, 2]", 2, "holds no mapping, which metadata have to be");
+    refused(b"[1, 2]", 2, "is not a mapping (key: value), as metadata must be");
     refused(b"{a: [", 2, "cannot be read as YAML or JSON");
     refused(of_many_aliases().as_bytes(), 2, "takes more than 64 MiB once its aliases are written out");
     refused(b"a: \xff", 10, "cannot be opened: stream did not contain valid UTF-8");
@@ -88,7 +88,7 @@ fn what_cannot_be_metadata() {
     assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x=["]).code, 2);
     assert_eq!(rab(&[&"set", &file, &"none", &"--key", &"x=1"]).code, 3);
     let said = rab(&[&"set", &file, &"a", &"--key", &"x=1"]);
-    assert!(said.code == 2 && said.err.contains("its metadata is no mapping with keys"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("its metadata is not a mapping with keys"), "{said:?}");
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -106,8 +106,8 @@ fn types_are_printed_and_texts_kept() {
         &"--key-str",
         &"u=12:30:00",
     ]);
-    let want = "note: t: integer 45000 (YAML 1.1 reads 12:30:00 so; --key-str keeps the text)\n\
-                note: note: boolean true (YAML 1.1 reads yes so; --key-str keeps the text)\n\
+    let want = "note: t: integer 45000 (the meaning of 12:30:00 in YAML 1.1; --key-str keeps the text)\n\
+                note: note: boolean true (the meaning of yes in YAML 1.1; --key-str keeps the text)\n\
                 note: u: text \"12:30:00\"\n";
     assert_eq!((said.code, said.err.as_str()), (0, want));
     assert_eq!(metadata(&file, "a"), json!({ "t": 45000, "note": true, "u": "12:30:00" }));
@@ -138,9 +138,9 @@ fn keys_within_mappings() {
     assert_eq!(rab(&[&"set", &file, &"a", &"--unset", &"who.none.x"]).code, 2);
     for (assignment, problem) in [
         ("=5", "with a key before the ="),
-        ("who.=1", "\"who.\" ends behind its dot: name a key of the mapping \"who\""),
+        ("who.=1", "\"who.\" ends after its dot: name a key of the mapping \"who\""),
         ("who.first.=1", "name a key of the mapping \"who.first\""),
-        ("who.new.x=1", "\"who.new\" is no mapping, so it has no keys (its type is integer)"),
+        ("who.new.x=1", "\"who.new\" is not a mapping, so it has no keys (its type is integer)"),
     ] {
         for option in ["--key", "--key-str"] {
             let said = rab(&[&"set", &file, &"a", &option, &assignment]);
@@ -149,7 +149,7 @@ fn keys_within_mappings() {
     }
     assert_eq!(metadata(&file, "a"), want);
     let said = rab(&[&"set", &file, &"b", &"--key", &"n=5", &"--key", &"n.x=1"]);
-    let note = "note: n.x: is a key of its own, as \"n\" is no mapping (its type is integer)\n";
+    let note = "note: n.x: is a key of its own, as \"n\" is not a mapping (its type is integer)\n";
     assert!(said.code == 0 && said.err.starts_with(note), "{said:?}");
     assert_eq!(metadata(&file, "b"), json!({ "n": 5, "n.x": 1, "old": 1, "unit": "mV" }));
 }

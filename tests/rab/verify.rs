@@ -301,5 +301,5 @@ fn links_in_a_directory_that_is_searched() {
 #[test]
 fn checksums_are_not_left_out() {
     let said = rab(&[&"verify", &"--no-verify", &data("readme.rab")]);
-    assert!(said.code == 2 && said.err.contains("--no-verify is not for it"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("--no-verify cannot be used with it"), "{said:?}");
 }

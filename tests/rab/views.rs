@@ -37,7 +37,7 @@ assert np.array_equal(load("get", path, "my second array[::-2, 1]"), whole[::-2,
 fn what_has_no_such_face_is_said() {
     let file = data("readme.rab");
     let said = refused(&[&"cat", &file, &"Some text", &"--as", &"npy"]);
-    assert!(said.contains("is text, which has no face as npy"), "{said}");
+    assert!(said.contains("is text, which cannot be shown as npy"), "{said}");
     let said = refused(&[&"get", &file, &"my second array[9]", &"--as", &"npy"]);
     assert!(said.contains("index 9 is out of bounds"), "{said}");
     let said = refused(&[&"cat", &file, &"Some text", &"--as", &"tiff"]);
@@ -73,7 +73,7 @@ fn what_has_no_such_face_is_said() {
         ("k", "jsonl", around),
     ] {
         let said = rab(&[&"get", &wide, &what, &"--as", &kind]);
-        let want = format!("which has no face as {kind}: {problem}");
+        let want = format!("which cannot be shown as {kind}: {problem}");
         assert!(said.code == 1 && said.out.is_empty() && said.err.contains(&want), "{said:?}");
     }
     good(&[&"get", &wide, &"w[:, :1000]", &"--as", &"csv"]);
@@ -209,9 +209,7 @@ for path, data in (sys.argv[1], packed), (sys.argv[2], packed[:5 << 20] + bytes(
         let code = if is_whole { 0 } else { 12 };
         assert!(said.code == code && there("dir/good/.zarray") && there("dir/bad/0"), "{said:?}");
         assert_eq!((there("dir/bad/.zarray"), there(".zmetadata")), (is_whole, is_whole), "{said:?}");
-        for name in
-            ["store/dir/bad: it is not whole, so it gets no .zarray", "dataset \"dir/bad\"", "no .zmetadata"]
-        {
+        for name in ["store/dir/bad: is incomplete, so .zarray", "dataset \"dir/bad\"", "no .zmetadata"] {
             // Whatever the number of chunks that cannot be read.
             assert_eq!(said.err.matches(name).count(), usize::from(!is_whole), "{said:?}");
         }
@@ -323,7 +321,7 @@ fn interrupted_it_announces_no_array() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(2));
     let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("store/big: it is not whole, so it gets no .zarray"), "{said}");
+    assert!(said.contains("store/big: is incomplete, so .zarray"), "{said}");
     let there = |name: &str| store.join(name).exists();
     assert!(there("a/.zarray") && there("big/.zattrs") && !there("big/.zarray") && !there(".zmetadata"));
 }
@@ -347,7 +345,7 @@ fn what_is_damaged_is_not_taken_for_something_else() {
         words.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
         let said = rab(&words);
         assert!(
-            said.code == 12 && said.err.contains("NPY header makes no sense"),
+            said.code == 12 && said.err.contains("NPY header is invalid"),
             "{verb} {options:?}: {said:?}"
         );
     }
@@ -387,7 +385,7 @@ fn cat_prints_faces_that_only_a_format_has() {
     let none = cat("awkward/table.awkd", "nope", "jsonl");
     assert!(none.code == 3 && none.err.contains("has no dataset \"nope\""), "{none:?}");
     let other = cat("awkward/named_single.awkd", "only/data", "jsonl");
-    assert!(other.code == 2 && other.err.contains("which has no face as jsonl"), "{other:?}");
+    assert!(other.code == 2 && other.err.contains("which cannot be shown as jsonl"), "{other:?}");
 }
 
 fn sample(name: &str) -> std::path::PathBuf {
@@ -460,7 +458,7 @@ fn the_header_is_a_face_of_containers_that_have_one() {
         assert!(said.contains("small.npz: NPZ has no header to be shown"), "{said}");
     }
     let said = refused(&[&"cat", &data("readme.rab"), &"my first array", &"--as", &"header"]);
-    assert!(said.contains("which has no face as header"), "{said}");
+    assert!(said.contains("which cannot be shown as header"), "{said}");
     let said = refused(&[&"cat", &data("readme.rab"), &"--as", &"npy"]);
     assert!(said.contains("the name of a dataset is needed"), "{said}");
 }

@@ -61,7 +61,7 @@ pub fn descr(literal: &Literal) -> Result<Descr, String> {
             }
             _ => Err("a type is a tuple of other than two items".into()),
         },
-        _ => Err("its descr is neither a text nor a list of fields".into()),
+        _ => Err("its descr is neither a string nor a list of fields".into()),
     }
 }
 
@@ -153,7 +153,7 @@ fn field(field: &Literal) -> Result<Parts, String> {
     match name {
         name if is_text(name) => {}
         Literal::Tuple(names) if names.iter().all(is_text) => {}
-        _ => return Err("its name is not a text".into()),
+        _ => return Err("its name is not a string".into()),
     }
     let inner = descr(of)?;
     let size = sizes.map_or(Ok(inner.size), |sizes| times(inner.size, sizes))?;

@@ -116,7 +116,7 @@ impl Parser<'_> {
                         let digits: String = chars.by_ref().take(count).map(|(_, c)| c).collect();
                         let code = u32::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == count);
                         let found = code.and_then(char::from_u32);
-                        text.push(found.ok_or_else(|| format!("\\{kind}{digits} is no character"))?);
+                        text.push(found.ok_or_else(|| format!("\\{kind}{digits} is not a character"))?);
                     }
                     _ => return Err("it has an escape that is not known".into()),
                 },

@@ -24,7 +24,7 @@ pub fn parse(input: &mut dyn Read) -> Result<(Array, u64), Refused> {
             Ok(header) => break header,
             _ if !MAGIC.starts_with(&first) && !first.starts_with(MAGIC) => {
                 let shown = first.get(..MAGIC.len()).unwrap_or(&first).escape_ascii();
-                return Err(Refused::Unsuitable(format!("is no .npy file: it begins with \"{shown}\"")));
+                return Err(Refused::Unsuitable(format!("is not a .npy file: it begins with \"{shown}\"")));
             }
             Err(Problem::Short(_)) if first.len() < wanted => {
                 return Err(Refused::Damaged("ends within the header of a .npy file".into()));
@@ -123,7 +123,7 @@ mod tests {
         assert!(said(b"\x93NUMPY\x01\0\x50\0{").contains("ends within"));
         assert!(said(b"\x93NUMPY\x02\0\xff\xff\xff\xff").contains("limit"));
         assert!(said(b"\x93NUMPY\x04\0abcd").contains("version 4"));
-        assert!(said(b"PK\x03\x04....").contains("is no .npy file"));
-        assert!(said(b"PK").contains("is no .npy file"));
+        assert!(said(b"PK\x03\x04....").contains("is not a .npy file"));
+        assert!(said(b"PK").contains("is not a .npy file"));
     }
 }

@@ -16,8 +16,8 @@ pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// So much is needed to tell how long the header is.
 pub const FIXED: usize = 12;
 /// Why nothing is read of objects.
-pub const OBJECTS: &str = "it holds Python objects (a pickle), which are not read: np.load(..., allow_pickle=True) \
-    reads them, and runs whatever code they bring";
+pub const OBJECTS: &str = "it holds Python objects (a pickle), which are not read here: np.load(..., \
+    allow_pickle=True) reads them, and runs whatever code they bring";
 /// The longest text of a header that is read.
 const MAX_LEN: usize = 1 << 20;
 
@@ -56,7 +56,7 @@ impl Header {
         if len > MAX_LEN {
             let limit = MAX_LEN >> 20;
             return Err(Problem::Wrong(format!(
-                "its NPY header takes {len} bytes, {limit} MiB are the limit"
+                "its NPY header takes {len} bytes, and the limit is {limit} MiB"
             )));
         }
         let text = bytes.get(start..start + len).ok_or(Problem::Short(start + len))?;
@@ -66,7 +66,7 @@ impl Header {
             _ => text.iter().map(|byte| char::from(*byte)).collect(),
         };
         let (descr, order, shape) = meaning(&text)
-            .map_err(|problem| Problem::Wrong(format!("its NPY header makes no sense: {problem}")))?;
+            .map_err(|problem| Problem::Wrong(format!("its NPY header is invalid: {problem}")))?;
         Ok(Header { version: [major, minor], len: (start + len) as u64, descr, order, shape })
     }
 
@@ -96,7 +96,7 @@ impl Header {
     pub fn fits(&self, have: u64) -> Result<(), String> {
         match self.byte_len() {
             Some(need) if need == have => Ok(()),
-            Some(need) => Err(format!("it has {have} bytes of elements, its description needs {need}")),
+            Some(need) => Err(format!("it has {have} bytes of elements, but its description needs {need}")),
             None => Err("its shape does not fit into 64 bits".into()),
         }
     }
@@ -133,7 +133,7 @@ fn meaning(text: &str) -> Result<(Descr, Order, Box<[u64]>), String> {
         .iter()
         .map(size)
         .collect::<Option<_>>()
-        .ok_or("its shape has a size that is no number from 0 to 2^64 - 1")?;
+        .ok_or("its shape has a size that is not a number from 0 to 2^64 - 1")?;
     let descr = descr(find("descr")?)?;
     match pairs.len() {
         3 => Ok((descr, order, shape)),

@@ -27,9 +27,7 @@ pub fn rab_mount() -> ExitCode {
 pub fn run(options: Options) -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     if options.command.is_empty() && arguments.iter().any(|argument| argument == "--") {
-        return mount::fail(&Error::Usage(
-            "after -- a command was needed: rab-mount SOURCE -- COMMAND".into(),
-        ));
+        return mount::fail(&Error::Usage("a command must follow --: rab-mount SOURCE -- COMMAND".into()));
     }
     match resolve::resolve(options) {
         Ok(config) => {

@@ -76,10 +76,12 @@ fn merged(long: Settings, list: Settings) -> Settings {
 
 fn with_settings(s: Settings) -> Result<Config> {
     if s.allow_other && s.allow_root {
-        return Err(Error::Usage("allow_other and allow_root exclude each other: give one of them".into()));
+        return Err(Error::Usage(
+            "allow_other and allow_root cannot be used together: give one of them".into(),
+        ));
     }
     if s.no_index && s.index_dir.is_some() {
-        return Err(Error::Usage("no_index and index_dir exclude each other: give one of them".into()));
+        return Err(Error::Usage("no_index and index_dir cannot be used together: give one of them".into()));
     }
     let index_dir =
         if s.no_index { None } else { Some(index_directory(s.index_dir, |name| std::env::var_os(name))?) };
@@ -192,7 +194,10 @@ mod tests {
         assert_eq!((c.index_dir, c.index_memory, c.verify_first), (None, 1 << 20, false));
         for both in [&["--no-index", "-o", "index_dir=/i"][..], &["-o", "no_index,index_dir=/i"]] {
             let error = config(&[&["a.rab"], both].concat()).unwrap_err();
-            assert!(error.exit_code() == 2 && error.to_string().contains("exclude each other"), "{error}");
+            assert!(
+                error.exit_code() == 2 && error.to_string().contains("cannot be used together"),
+                "{error}"
+            );
         }
     }
 

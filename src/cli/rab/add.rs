@@ -44,7 +44,7 @@ impl Add {
         match datasets.find(|dataset| editor.has(dataset.name.as_bytes())) {
             None => Ok(()),
             Some(dataset) => Err(Error::Other(format!(
-                "{}: has a dataset {:?} already: --force replaces it",
+                "{}: already has a dataset {:?}: --force replaces it",
                 self.file.display(),
                 naming::printed(dataset.name.as_bytes())
             ))),

@@ -64,7 +64,7 @@ impl Convert {
             globs => select::select_each(&archive, globs)?,
         };
         if self.name.is_some() && numbers.len() != 1 {
-            let problem = format!("--name is for one dataset, and these are {}", numbers.len());
+            let problem = format!("--name is for one dataset, and {} are selected", numbers.len());
             return Err(Error::Usage(problem).into());
         }
         let options = Options {
@@ -113,7 +113,7 @@ fn only_array(archive: &Archive, out: &Path) -> Result<Vec<usize>> {
     match arrays.len() {
         1 => Ok(arrays),
         count => Err(Error::Usage(format!(
-            "{}: a .npy file holds one array, and {} has {count}: name one behind it",
+            "{}: a .npy file holds one array, and {} has {count}: name one after the output",
             out.display(),
             archive.path().display()
         ))),

@@ -40,7 +40,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     if !view.shows(seen.about()) {
         let array = seen.about().array.as_ref();
         let shape = array.map_or_else(String::new, |array| format!(" of shape {:?}", array.shape));
-        let lacks = format!("is {}{shape}, which has no face as {kind}", dataset.kind());
+        let lacks = format!("is {}{shape}, which cannot be shown as {kind}", dataset.kind());
         return Err(match view.refuses(seen.about()) {
             Some(problem) => Error::Other(format!("{place}: {lacks}: {problem}")),
             None => wrong(lacks),

@@ -186,7 +186,7 @@ impl Get {
 fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {
     let [number] = numbers else {
         let (name, count) = (naming::printed(name), numbers.len());
-        return Err(Error::Usage(format!("{name:?} matches {count} datasets, one was needed")));
+        return Err(Error::Usage(format!("{name:?} matches {count} datasets: name one")));
     };
     Ok(*number)
 }

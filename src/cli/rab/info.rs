@@ -89,7 +89,7 @@ impl Info {
         }
         if self.stats && is_any && arrays == 0 {
             let names = chosen.names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-            let problem = format!("--stats is for arrays of numbers of up to 64 bits, and {names} is none");
+            let problem = format!("--stats is for arrays of numbers of up to 64 bits, which {names} is not");
             return Err(Error::Usage(problem).into());
         }
         Ok(())

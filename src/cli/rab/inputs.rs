@@ -91,8 +91,8 @@ impl Inputs {
             self.name.is_some() || self.text || self.objects || self.dataframe || self.meta.is_some();
         if is_said || self.compression().is_some() || self.order.is_some() {
             return Err(Error::Usage(
-                "an FFRecord file has bytes without names or types, not compressed: only --records, --lines, \
-                 --packed-folder, --shards and --force can be said of it"
+                "FFRecord records are bytes without names or types, and not compressed: only --records, \
+                 --lines, --packed-folder, --shards and --force apply"
                     .into(),
             ));
         }
@@ -116,7 +116,7 @@ impl Inputs {
     fn planned(&self, target: &Path) -> Result<pack::Plan> {
         let name = self.name.as_ref().map(|name| match name.to_str() {
             Some(name) => Ok(Text::from(name)),
-            None => Err(Error::Usage("the name of a dataset is UTF-8".into())),
+            None => Err(Error::Usage("a dataset's name must be UTF-8".into())),
         });
         let options = pack::Options {
             name: name.transpose()?,
@@ -165,6 +165,6 @@ fn metadata(file: &Path) -> Result<Arc<Node>> {
         .map_err(|problem| Error::damaged(Place::file(file), problem.to_string()))?;
     match *node {
         Node::Map(_) | Node::Null => Ok(node),
-        _ => Err(refused("is not a mapping, which metadata is".into())),
+        _ => Err(refused("is not a mapping (key: value), as metadata must be".into())),
     }
 }

@@ -35,7 +35,7 @@ pub struct Mv {
 impl Mv {
     pub fn run(&self) -> Done {
         let new = Text::from_wtf8(self.new.as_bytes())
-            .ok_or_else(|| Error::Usage(format!("{:?}: is not Unicode, and names are", self.new)))?;
+            .ok_or_else(|| Error::Usage(format!("{:?}: the name of a dataset must be Unicode", self.new)))?;
         let mut editor = Editor::open(&self.file)?;
         let old = self.old.as_bytes();
         let meant = naming::unescaped(old).filter(|meant| !editor.has(old) && editor.has(meant));

@@ -50,7 +50,7 @@ impl Records {
 
     pub fn pack(&self, out: &Path, inputs: &[PathBuf], force: bool, stop: &Stop) -> Result<()> {
         if inputs.iter().filter(|input| is_stdin(input)).count() > 1 {
-            return Err(Error::Usage("standard input (-) is named twice, and can be read once".into()));
+            return Err(Error::Usage("standard input (-) is named twice, but can be read only once".into()));
         }
         let (mut len, mut files) = (0, Vec::new());
         for input in inputs {
@@ -90,7 +90,7 @@ impl Records {
         if is_stdin(input) && !self.packed_folder {
             return match self.framed() {
                 Some(_) => Ok(0),
-                None => refused("--records tells how standard input is divided into records"),
+                None => refused("say with --records how standard input is divided into records"),
             };
         }
         let meta = fs::metadata(input).map_err(|cause| Error::open(input, cause))?;
@@ -99,15 +99,15 @@ impl Records {
                 if let Some(above) = above_records(input) {
                     let above = above.display();
                     return refused(&format!(
-                        "has the records of an unpacked file: give {above}, the directory above"
+                        "holds the records of an unpacked file: give the directory above it, {above}"
                     ));
                 }
                 return refused(
-                    "a directory is no record, and this is not one that rab unpack made of records: \
-                     --packed-folder packs it with its names",
+                    "is a directory, and not one that rab unpack made from records: --packed-folder packs \
+                     it with its names",
                 );
             }
-            (false, true) => return refused("is no directory, which --packed-folder takes"),
+            (false, true) => return refused("is not a directory, as --packed-folder needs"),
             _ => {}
         }
         match replaces(out, input) {

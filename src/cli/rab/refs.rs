@@ -50,7 +50,7 @@ impl Refs {
         match (worst, arrays) {
             (0, 0) => {
                 let source = self.source.display();
-                Err(Error::Other(format!("{source}: nothing in it can be referred to")).into())
+                Err(Error::Other(format!("{source}: has no array that references can point to")).into())
             }
             (0, _) => Ok(()),
             (worst, _) => Err(Failure::Said(worst)),

@@ -109,7 +109,7 @@ impl Set {
             Value::Map(pairs) => pairs,
             Value::Null if self.assignments().next().is_none() => return Ok(Value::Null),
             Value::Null => Vec::new(),
-            _ => return Err("its metadata is no mapping with keys: give all of it with --meta".into()),
+            _ => return Err("its metadata is not a mapping with keys: give all of it with --meta".into()),
         };
         for (key, found) in self.unset.iter().zip(unset) {
             let (path, key) = path(&pairs, key);
@@ -146,15 +146,18 @@ fn set(
         // With a key behind the dot, it would be on the path.
         Some((parent, Value::Map(_))) => {
             return Err(format!(
-                "the key {whole:?} ends behind its dot: name a key of the mapping {parent:?}"
+                "the key {whole:?} ends after its dot: name a key of the mapping {parent:?}"
             ));
         }
         Some((parent, value)) if is_nested => {
-            return Err(format!("{parent:?} is no mapping, so it has no keys (its type is {})", kind(value)));
+            return Err(format!(
+                "{parent:?} is not a mapping, so it has no keys (its type is {})",
+                kind(value)
+            ));
         }
         Some((parent, value)) => {
             let (whole, kind) = (whole.escape_debug(), kind(value));
-            Some(format!("{whole}: is a key of its own, as {parent:?} is no mapping (its type is {kind})"))
+            Some(format!("{whole}: is a key of its own, as {parent:?} is not a mapping (its type is {kind})"))
         }
         None if is_nested && key.contains('.') => {
             return Err(format!("the key {whole:?} is in no mapping: give the mapping with all of its keys"));
@@ -205,7 +208,7 @@ fn assignment(text: &str) -> Result<Assignment, String> {
 
 fn divided<'t>(text: &'t str, form: &str) -> Result<(&'t str, &'t str), String> {
     let divided = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    divided.ok_or_else(|| format!("it needs the form {form}, with a key before the ="))
+    divided.ok_or_else(|| format!("it must have the form {form}, with a key before the ="))
 }
 
 fn text_assignment(text: &str) -> Result<Assignment, String> {
@@ -226,6 +229,6 @@ fn mapping(path: &Path) -> Result<Value> {
         .map_err(|problem| wrong(format!("cannot be read as YAML or JSON: {problem}")))?;
     match Value::from(&*value) {
         value @ (Value::Map(_) | Value::Null) => Ok(value),
-        _ => Err(wrong("holds no mapping, which metadata have to be".into())),
+        _ => Err(wrong("is not a mapping (key: value), as metadata must be".into())),
     }
 }

@@ -49,7 +49,7 @@ pub struct Verify {
 impl Verify {
     pub fn run(&self, out: &mut Output) -> Done {
         if self.reading.no_verify {
-            let problem = "verify compares checksums, so --no-verify is not for it";
+            let problem = "verify compares checksums, so --no-verify cannot be used with it";
             return Err(Error::Usage(problem.into()).into());
         }
         let chosen = Chosen::files(&self.files, &self.reading.options(), self.recursive)?;

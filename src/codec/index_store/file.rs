@@ -84,7 +84,7 @@ impl IndexFile {
             return self.complain(&text);
         }
         let Some(head) = Head::new(start, end, payload, self.key.len) else {
-            return log::debug!("{}: {start}..{end} is no range of the container", self.path.display());
+            return log::debug!("{}: {start}..{end} is not a range of the container", self.path.display());
         };
         let mut writer = self.writer.lock();
         if let Writer::Waiting = *writer {
@@ -132,7 +132,7 @@ impl IndexFile {
         let len = file.metadata().map_err(|cause| cause.to_string())?.len();
         let table = Table::read(&file, len, &self.key)?;
         if table.end < len {
-            let text = format!("the bytes from {} on are no whole record and are ignored", table.end);
+            let text = format!("the bytes from {} on are not a whole record, and are ignored", table.end);
             self.complain(&text);
         }
         Ok(Known { file: Arc::new(file), table })
@@ -151,7 +151,7 @@ impl IndexFile {
                 Writer::Appending { checked }
             }
             Ok(None) => {
-                log::debug!("{}: another mount writes it", self.path.display());
+                log::debug!("{}: another mount is writing it", self.path.display());
                 Writer::Off
             }
             Err(cause) => {

@@ -38,7 +38,7 @@ impl Stream {
         };
         drop(state);
         if is_doubted {
-            log::warn!("{error}: or the index of an earlier mount is wrong, which is made anew");
+            log::warn!("{error}; or the index of an earlier mount was wrong: it is rebuilt");
         }
         news.tell();
         error
@@ -46,7 +46,7 @@ impl Stream {
 
     pub(super) fn wrong_length(&self, found: String) -> Error {
         let needed = self.expected.unwrap_or(0);
-        let problem = format!("decodes to {found} bytes, its description needs {needed}");
+        let problem = format!("decodes to {found} bytes, but its description needs {needed}");
         Error::damaged(self.place.at(self.stored.start), problem)
     }
 

@@ -245,7 +245,7 @@ impl Stream {
     }
 
     fn decoded_differently(&self, position: u64) -> Error {
-        let problem = format!("byte {position} and those after it decode to other bytes than before");
+        let problem = format!("byte {position} and those after it decode differently than before");
         Error::damaged(self.place.at(self.stored.start), problem)
     }
 }

@@ -36,10 +36,8 @@ pub fn read(source: &dyn Source, named: &mut dyn FnMut(&str)) -> Result<Director
     let found = ZipLocator::new().locate_in_reader(&reader, &mut buffer, source.len());
     let archive = found.map_err(|(_, error)| reader.explain(&error))?;
     if archive.directory_offset() > source.len() {
-        let problem = format!(
-            "the ZIP directory is said to begin at byte {}, behind the end",
-            archive.directory_offset()
-        );
+        let problem =
+            format!("the ZIP directory claims to begin at byte {}, past the end", archive.directory_offset());
         return Err(Error::damaged(source.place(), problem));
     }
     let mut directory =
@@ -82,7 +80,7 @@ fn entries(
     // Without ZIP64 the number has 16 bits, and some writers let it overflow.
     let told = archive.entries_hint();
     if told != count && told != count & 0xffff {
-        let problem = format!("the ZIP directory has {count} members, its end says {told}");
+        let problem = format!("the ZIP directory has {count} members, but its end says {told}");
         return Err(Error::damaged(reader.source.place().at(archive.directory_offset()), problem));
     }
     u32::try_from(records.len())

@@ -82,7 +82,7 @@ impl Record {
         let Record { stored_len, len, .. } = *self;
         match (self.compression(), self.method) {
             (None, _) if stored_len != len => {
-                Err(format!("it is stored in {stored_len} bytes, and said to have {len}").into())
+                Err(format!("it is stored in {stored_len} bytes, but claims to have {len}").into())
             }
             (None, _) => Ok(()),
             (Some(_), DEFLATED) if self.flags & ENCRYPTED == 0 => {
@@ -90,17 +90,18 @@ impl Record {
                 let is_possible = len <= stored_len.saturating_mul(1032) && len <= i64::MAX as u64;
                 let problem = || {
                     format!(
-                        "it is said to have {len} bytes, to which {stored_len} compressed bytes cannot decode"
+                        "it claims to have {len} bytes, to which {stored_len} compressed bytes cannot \
+                         decode"
                     )
                 };
                 if is_possible { Ok(()) } else { Err(problem().into()) }
             }
             (Some(_), _) if self.flags & ENCRYPTED != 0 => {
-                Err(Fault::unsupported("it is encrypted, which is not read"))
+                Err(Fault::unsupported("it is encrypted, which is not supported"))
             }
-            (Some(name), _) => {
-                Err(Fault::unsupported(format!("its compression is {name}, known are stored and deflate")))
-            }
+            (Some(name), _) => Err(Fault::unsupported(format!(
+                "its compression is {name}; only stored and deflate are supported"
+            ))),
         }
     }
 }

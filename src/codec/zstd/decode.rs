@@ -97,7 +97,7 @@ impl Job<'_> {
     fn too_large(&self, limit: u64) -> Error {
         let size = self.len.map_or("more".to_owned(), |len| format!("{len} bytes"));
         let problem = format!(
-            "the zstd frame decodes to {size}, and {limit} bytes is what may be used on disk for that: {ADVICE}"
+            "the zstd frame decodes to {size}, and at most {limit} bytes may be used on disk: {ADVICE}"
         );
         self.unsupported(self.stored.start, problem)
     }

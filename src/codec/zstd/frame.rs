@@ -75,7 +75,9 @@ pub fn header(stored: &mut Stored, at: u64) -> Result<Header> {
     match stored.number(at, 4)? as u32 {
         FRAME => {}
         old if LEGACY.contains(&old) || old == LEGACY_OLDEST => {
-            return Err(stored.damaged(at, "a zstd frame of a legacy format (before 0.8), which is not read"));
+            return Err(
+                stored.damaged(at, "a zstd frame of a legacy format (before 0.8), which is not supported")
+            );
         }
         other => {
             let bytes = other.to_le_bytes();
@@ -122,7 +124,7 @@ impl Header {
         match (self.dictionary, self.window) {
             (0, window) if window <= most => None,
             (0, window) => Some(format!(
-                "the zstd frame needs {window} bytes of memory (its window), {most} is the most"
+                "the zstd frame needs {window} bytes of memory (its window), and the limit is {most}"
             )),
             (id, _) => {
                 Some(format!("the zstd frame needs dictionary {id}, which the container does not give"))

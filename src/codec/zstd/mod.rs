@@ -220,7 +220,7 @@ impl ZstdStream {
     /// All lengths may be known now: they have to be what the container says.
     fn wrong_total(&self, state: &Shared<State>) -> Option<(u64, Error)> {
         let (needed, total) = (self.expected?, state.total()?);
-        let problem = format!("decodes to {total} bytes, its description needs {needed}");
+        let problem = format!("decodes to {total} bytes, but its description needs {needed}");
         (needed != total).then(|| (0, Error::damaged(self.place.at(self.stored.start), problem)))
     }
 

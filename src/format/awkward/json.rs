@@ -175,7 +175,7 @@ impl Parser<'_> {
             && !digits.contains(".e")
             && !digits.contains(".E");
         if !has_form || !text.parse::<f64>().is_ok_and(f64::is_finite) {
-            return Err(self.wrong("this is no JSON number"));
+            return Err(self.wrong("this is not a JSON number"));
         }
         let number = Json::Number(text.into());
         self.at += len;

@@ -164,7 +164,7 @@ fn read(context: &Context) -> Result<Read> {
         return damaged("it has no arrays: no member is called .json at its end".into());
     }
     if schemas.len() > MAX_ARRAYS {
-        let problem = format!("it has {} arrays, {MAX_ARRAYS} are the limit", schemas.len());
+        let problem = format!("it has {} arrays, and the limit is {MAX_ARRAYS}", schemas.len());
         return Err(Error::Unsupported { place: store.source().place(), problem });
     }
     let arrays = schemas.iter().map(|(name, number)| Array::read(&store, name, *number));

@@ -125,7 +125,7 @@ impl Writer {
             _ => false,
         };
         let has_bounds = part == "counts" && of("starts").is_some() && of("stops").is_some();
-        let follows = "it is left out: it follows from the numbers beside it";
+        let follows = "not written: it follows from the numbers beside it";
         (is_said || has_bounds).then_some(follows)
     }
 
@@ -205,7 +205,7 @@ impl Writer {
         if let Some((name, _)) = self.arrays.iter().find(is_lost) {
             let place = self.place(name, nameless);
             return Err(io::Error::other(format!(
-                "dataset {name:?} is no part of array {place:?}{OTHERWISE}"
+                "dataset {name:?} is not part of array {place:?}{OTHERWISE}"
             )));
         }
         Ok(schemas)
@@ -226,8 +226,8 @@ fn is_part(component: &str) -> bool {
 }
 
 /// What to do about an array that was meant to be another one.
-const OTHERWISE: &str = " (datasets called counts, offsets, starts, stops, content or data are taken for parts: what is an \
-                         array by itself needs another name)";
+const OTHERWISE: &str = " (datasets called counts, offsets, starts, stops, content or data are taken as \
+    parts of an array: an array of its own needs another name)";
 
 /// The parts of a jagged array.
 const JAGGED: [&str; 5] = ["counts", "offsets", "starts", "stops", "content"];
@@ -325,10 +325,11 @@ impl NewFile for Writer {
                 for name in own.into_iter().chain([place.to_owned()]) {
                     self.told.entry(name).or_default().push(told.clone());
                 }
-                return Ok(vec!["it is left out: a schema is written instead of it".into()]);
+                return Ok(vec!["not written: a schema is written instead".into()]);
             }
             return Err(io::Error::other(
-                "it is no array, and Awkward containers hold flat and jagged arrays: leave it out (a .rab file holds everything)",
+                "it is not an array, and Awkward containers hold flat and jagged arrays: leave it out (a \
+                 .rab file holds everything)",
             ));
         };
         let mut left_out = Vec::new();
@@ -336,14 +337,14 @@ impl NewFile for Writer {
             left_out.push("it becomes an array of one element".into());
         }
         if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            left_out.push("its metadata is left out".into());
+            left_out.push("its metadata is not kept".into());
         }
         dtype(array).map_err(io::Error::other)?;
         if self.arrays.contains_key(name) {
-            return Err(io::Error::other("there is a dataset of this name already"));
+            return Err(io::Error::other("there is already a dataset of this name"));
         }
         let need = byte_len(array.dtype.element, &array.shape);
-        let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
+        let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
         let mut exactly = Exactly::new(data, need);
         let mut watched = Watched::new(&mut exactly, array);
         // The blob's name has to begin with that of the array that it becomes a part of.
@@ -366,7 +367,9 @@ impl NewFile for Writer {
 
     fn close(mut self) -> io::Result<()> {
         if self.names.is_empty() {
-            return Err(io::Error::other("there is no array to write, and without one nothing can read it"));
+            return Err(io::Error::other(
+                "there is no array to write, and a container without one cannot be read",
+            ));
         }
         for (name, text) in self.schemas()? {
             let written = self.written(&name, &mut text.as_slice(), Compression::None)?;

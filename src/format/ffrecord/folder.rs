@@ -61,7 +61,7 @@ pub fn of(records: &Records) -> Result<Option<Folder>> {
         return Ok(None);
     }
     if found.len() > MAX_LEN {
-        let problem = format!("the index has {} bytes, {MAX_LEN} are the most that are read", found.len());
+        let problem = format!("the index has {} bytes, and the limit is {MAX_LEN}", found.len());
         return Err(Error::damaged(records.place(last, &found), problem));
     }
     if let Content::Broken { error, .. } = records.content(last)? {
@@ -112,7 +112,7 @@ impl Folder {
                 break;
             }
             if depth > MAX_DEPTH {
-                let problem = format!("more than {MAX_DEPTH} directories are inside each other");
+                let problem = format!("directories are nested deeper than {MAX_DEPTH} levels");
                 return Err((0, problem));
             }
             let mut next = Vec::new();
@@ -157,8 +157,9 @@ impl Folder {
             self.nodes.push(Node { name: start, name_len, parent, what });
         }
         let own = next.get_mut(earlier..).unwrap_or_default();
-        self.sort(parent, first, own)
-            .map_err(|name| (0, format!("the name \"{}\" is in one directory twice", name.escape_ascii())))
+        self.sort(parent, first, own).map_err(|name| {
+            (0, format!("the name \"{}\" appears twice in one directory", name.escape_ascii()))
+        })
     }
 
     /// Where a name is in `names` as a file name, and how long; put behind the others if it is none as it is.
@@ -328,7 +329,7 @@ fn without_surrogates(text: &[u8]) -> Result<Vec<u8>, String> {
                 name.push((second & 3) << 6 | third & 0x3F);
                 left
             }
-            _ => return Err(format!("the name \"{}\" is no text", shown(text))),
+            _ => return Err(format!("the name \"{}\" is not valid text", shown(text))),
         };
     }
     Ok(name)
@@ -338,9 +339,9 @@ fn without_surrogates(text: &[u8]) -> Result<Vec<u8>, String> {
 fn check_name(name: &[u8]) -> Result<(), String> {
     match name {
         b"" => Err("a name is empty".into()),
-        b"." | b".." => Err(format!("\"{}\" is no name", shown(name))),
+        b"." | b".." => Err(format!("\"{}\" is not a valid name", shown(name))),
         long if long.len() > MAX_NAME_LEN => Err(format!(
-            "the name \"{}...\" has {} bytes, {MAX_NAME_LEN} are the most",
+            "the name \"{}...\" has {} bytes, and the limit is {MAX_NAME_LEN}",
             shown(name),
             long.len()
         )),

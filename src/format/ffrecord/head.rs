@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::codec::Check;
+use crate::error::counted;
 use crate::format::Candidate;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -130,7 +131,7 @@ fn fixed(source: &dyn Source) -> Result<(u32, u32)> {
     let len = source.len();
     let wrong = |offset, problem: String| Err(Error::damaged(source.place().at(offset), problem));
     if len < FIXED {
-        return wrong(0, format!("the header takes {FIXED} bytes, the file has {len}"));
+        return wrong(0, format!("the header takes {FIXED} bytes, but the file has {len}"));
     }
     let mut bytes = [0; FIXED as usize];
     source.read_exact_at(&mut bytes, 0)?;
@@ -146,19 +147,24 @@ fn fixed(source: &dyn Source) -> Result<(u32, u32)> {
         return wrong(
             4,
             format!(
-                "the number of records is {count}: header and tables take {needed} bytes, the file has {len}"
+                "the number of records is {count}: header and tables take {needed} bytes, but the file has \
+                 {len}"
             ),
         );
     }
     if count == 0 && len != FIXED {
         let why = if stored == 0 { ": its writer did not finish it" } else { "" };
-        return wrong(4, format!("the number of records is 0, but {} bytes follow{why}", len - FIXED));
+        return wrong(
+            4,
+            format!(
+                "the number of records is 0, but it is followed by {}{why}",
+                counted(len - FIXED, "byte")
+            ),
+        );
     }
     match u32::try_from(count) {
         Ok(count) if count < u32::MAX => Ok((stored, count)),
-        _ => {
-            wrong(4, format!("the number of records is {count}: {} are the most that are read", u32::MAX - 1))
-        }
+        _ => wrong(4, format!("the number of records is {count}: the limit is {}", u32::MAX - 1)),
     }
 }
 

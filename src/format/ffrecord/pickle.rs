@@ -186,7 +186,7 @@ impl Machine {
         // What begins with a zero more is true or false.
         let digits = digits.filter(|digits| *digits == "0" || !digits.starts_with(['0', '+']));
         let number = digits.and_then(|digits| digits.parse().ok());
-        number.ok_or_else(|| format!("\"{}\" is no number", shown(line)))
+        number.ok_or_else(|| format!("\"{}\" is not a number", shown(line)))
     }
 
     fn protocol(&mut self) -> Step {
@@ -217,7 +217,7 @@ impl Machine {
     fn escaped_text(&mut self) -> Step {
         let line = self.line()?;
         let line = self.text_at(line);
-        let text = escaped::decode(line).ok_or_else(|| format!("\"{}\" is no text", shown(line)))?;
+        let text = escaped::decode(line).ok_or_else(|| format!("\"{}\" is not valid text", shown(line)))?;
         let start = self.bytes.len();
         self.bytes.extend(text);
         self.push(Value::Text(start..self.bytes.len()))
@@ -260,7 +260,7 @@ impl Machine {
         let (module, name) = (self.text_at(module), self.text_at(name));
         if (module, name) != (b"collections", b"OrderedDict") {
             let (module, name) = (shown(module), shown(name));
-            return Err(format!("it names {module}.{name}; only collections.OrderedDict is let in"));
+            return Err(format!("it names {module}.{name}; only collections.OrderedDict is allowed"));
         }
         self.push(Value::Class)
     }
@@ -302,7 +302,7 @@ impl Machine {
     /// Keys and values in turn, for the directory on the stack.
     fn set(&mut self, mut pairs: impl Iterator<Item = Value>) -> Step {
         let Some(Value::Directory(directory)) = self.stack.last() else {
-            return Err("names are put into something that is no directory".into());
+            return Err("names are put into something that is not a directory".into());
         };
         let directory = *directory;
         while let Some(key) = pairs.next() {

@@ -168,7 +168,7 @@ fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
     }
     paths.sort();
     if paths.is_empty() {
-        return Err(failed(std::io::Error::other("no .ffr file is in it")));
+        return Err(failed(std::io::Error::other("it has no .ffr files")));
     }
     Ok(paths)
 }

@@ -51,7 +51,8 @@ impl Records {
             let shard = Shard::open(source, verify, room)?;
             room -= shard.table.memory();
             let too_many = || {
-                let problem = format!("with those before, it has more than {} records", u32::MAX - 1);
+                let problem =
+                    format!("together with those before, it has more than {} records", u32::MAX - 1);
                 Error::damaged(shard.source.place().at(4), problem)
             };
             let next = count.checked_add(shard.count).filter(|count| *count < u32::MAX);
@@ -174,7 +175,7 @@ impl Records {
 
     pub fn damaged(&self, number: u32, found: &RecordInShard<'_>, computed: u32) -> Error {
         let stored = found.record.crc;
-        let problem = format!("its CRC-32 is {computed:#010x}, recorded is {stored:#010x}");
+        let problem = format!("its CRC-32 is {computed:#010x}, but {stored:#010x} is recorded");
         Error::damaged(self.place(number, found), problem)
     }
 

@@ -132,10 +132,10 @@ fn headers_that_make_no_sense() {
         changed[at..at + bytes.len()].copy_from_slice(bytes);
         changed
     };
-    assert!(said(b"12345".to_vec()).ends_with("at byte 0: the header takes 12 bytes, the file has 5"));
+    assert!(said(b"12345".to_vec()).ends_with("at byte 0: the header takes 12 bytes, but the file has 5"));
     assert!(said(with(4, &(-3i64).to_le_bytes())).ends_with("at byte 4: the number of records is -3"));
     assert!(
-        said(with(4, &(1i64 << 62).to_le_bytes())).contains("take more than 2^64 bytes, the file has 42")
+        said(with(4, &(1i64 << 62).to_le_bytes())).contains("take more than 2^64 bytes, but the file has 42")
     );
     assert!(
         said(with(4, &4i64.to_le_bytes()))
@@ -372,7 +372,7 @@ fn pickles_that_are_refused() {
         assert!(said.contains("the index of the packed folder: ") && said.contains(fragment), "{said}");
         assert_eq!(error.exit_code(), 12);
     };
-    refused(b"cos\nsystem\n.", "it names os.system; only collections.OrderedDict is let in");
+    refused(b"cos\nsystem\n.", "it names os.system; only collections.OrderedDict is allowed");
     refused(b"\x8c\x02os\x8c\x06system\x93.", "it names os.system");
     refused(&with(b""), "does not end with STOP");
     refused(&with(b".."), "followed by 1 byte");
@@ -382,10 +382,10 @@ fn pickles_that_are_refused() {
     refused(&with(b"\x8c\x01aJ\xff\xff\xff\xffs."), "record -1");
     refused(&with(b"\x8c\x01a\x88s."), "opcode 0x88");
     refused(&with(b"\x8c\0K\0s."), "a name is empty");
-    refused(&with(b"\x8c\x02..K\0s."), "is no name");
+    refused(&with(b"\x8c\x02..K\0s."), "is not a name");
     refused(&with(b"\x8c\x03a/bK\0s."), "has a slash");
     refused(&with(b"\x8c\x02a\0K\0s."), "NUL");
-    refused(&with(b"\x8c\x03\xED\xA0\x80K\0s."), "is no text");
+    refused(&with(b"\x8c\x03\xED\xA0\x80K\0s."), "is not a string");
     refused(&with(b"(\x8c\x01aK\0\x8c\x01aK\x01u."), "in one directory twice");
     refused(&with(b"h\x09."), "recalls number 9");
     refused(&with(b"q\x05\x8c\x01ah\x05s."), "in two places");
@@ -400,10 +400,10 @@ fn pickles_that_are_refused() {
     refused(&with(b"u."), "there is no mark");
     refused(b")h\0R.", "recalls");
     refused(b"))R.", "an empty tuple is called");
-    refused(&with(b"Va\nI01\ns."), "\"01\" is no number");
-    refused(&with(b"Va\nI-1\ns."), "\"-1\" is no number");
-    refused(&with(b"Va\nL1\ns."), "\"1\" is no number");
-    refused(&with(b"Va\\u12\nI1\ns."), "is no text");
+    refused(&with(b"Va\nI01\ns."), "\"01\" is not a number");
+    refused(&with(b"Va\nI-1\ns."), "\"-1\" is not a number");
+    refused(&with(b"Va\nL1\ns."), "\"1\" is not a number");
+    refused(&with(b"Va\\u12\nI1\ns."), "is not a string");
     refused(&with(b"(K\0t."), "a tuple that is not empty");
     let long = [DICT, b"X\0\x01\0\0", &[b'x'; 256], b"K\0s."].concat();
     refused(&long, "has 256 bytes");

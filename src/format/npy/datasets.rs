@@ -66,7 +66,10 @@ fn read(source: &dyn Source) -> Result<Header> {
             Ok(header) => return Ok(header),
             Err(Problem::Short(need)) if need > first.len() && need as u64 <= source.len() => wanted = need,
             Err(Problem::Short(need)) if first.starts_with(MAGIC) || MAGIC.starts_with(&first) => {
-                return Err(damaged(format!("its header needs {need} bytes, the file has {}", source.len())));
+                return Err(damaged(format!(
+                    "its header needs {need} bytes, but the file has {}",
+                    source.len()
+                )));
             }
             Err(Problem::Short(_)) => return Err(damaged("it does not begin as a .npy file".into())),
             Err(Problem::Wrong(problem)) => return Err(damaged(problem)),

@@ -30,15 +30,15 @@ impl NewFile for Writer {
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let refused = |problem: &str| Err(io::Error::other(problem));
         let NewContent::Array(array) = dataset.what else {
-            return refused("a .npy file holds an array, and the dataset is none");
+            return refused("a .npy file holds an array, and the dataset is not one");
         };
         if self.has_array {
             return refused(
-                "a .npy file holds one array, and it has one already: name one, or write a .npz file",
+                "a .npy file holds one array, and it already has one: name one, or write a .npz file",
             );
         }
         let need = byte_len(array.dtype.element, &array.shape);
-        let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
+        let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
         let mut file = &self.file.file;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&npy::described(array))?;
@@ -46,7 +46,7 @@ impl NewFile for Writer {
         self.has_array = true;
         let mut notes = Vec::new();
         if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            notes.push("its metadata is left out".into());
+            notes.push("its metadata is not kept".into());
         }
         Ok(notes)
     }

@@ -45,11 +45,11 @@ impl Writer {
         compression: Compression,
     ) -> io::Result<()> {
         if !is_npy && name.as_bytes().ends_with(NPY) {
-            return Err(io::Error::other("its name ends in .npy, which only arrays may"));
+            return Err(io::Error::other("its name ends in .npy, which only arrays may have"));
         }
         let name = if is_npy { format!("{name}.npy") } else { name.to_owned() };
         if self.names.contains(&name) {
-            return Err(io::Error::other("there is a dataset of this name already"));
+            return Err(io::Error::other("there is already a dataset of this name"));
         }
         let body = Body { head, data, compression };
         let written = self.members.write(&self.file.file, self.file.directory(), &name, body)?;
@@ -69,12 +69,12 @@ impl NewFile for Writer {
         let compression = dataset.compression.unwrap_or_default();
         let mut left_out = Vec::new();
         if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            left_out.push("its metadata is left out".into());
+            left_out.push("its metadata is not kept".into());
         }
         match dataset.what {
             NewContent::Array(array) => {
                 let need = byte_len(array.dtype.element, &array.shape);
-                let need = need.ok_or_else(|| io::Error::other("there is no array of its shape"))?;
+                let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
                 let head = npy::described(array);
                 self.member(name, true, head, &mut Exactly::new(data, need), compression)?;
             }
@@ -87,11 +87,11 @@ impl NewFile for Writer {
             }
             NewContent::Text => {
                 self.member(name, false, Vec::new(), &mut Utf8::new(data), compression)?;
-                left_out.push("that it is a text is left out: it becomes plain bytes".into());
+                left_out.push("it becomes plain bytes: that it is text is not kept".into());
             }
             NewContent::Object => {
                 self.member(name, false, Vec::new(), &mut Utf8::new(data), compression)?;
-                left_out.push("that it is an object is left out: it becomes plain bytes".into());
+                left_out.push("it becomes plain bytes: that it is an object is not kept".into());
             }
             NewContent::Bytes => self.member(name, false, Vec::new(), data, compression)?,
         }

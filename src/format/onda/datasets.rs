@@ -254,7 +254,7 @@ impl Rewrite for OndaDatasets {
             Some(numbers) => self.rows(numbers),
         };
         if rows.is_empty() && only.is_some() {
-            let problem = "no row of the table is named: name signals, or the annotations of recordings";
+            let problem = "no row of the table is selected: name signals, or the annotations of recordings";
             return Err(Error::Usage(format!("{}: {problem}", table.source.path().display())));
         }
         rewrite::rewrite(table, &rows, path, file)
@@ -267,8 +267,8 @@ fn one_by_one(tables: &[OndaTable]) -> String {
         tables.iter().take(3).map(|table| table.source.path().display().to_string()).collect();
     let more = if tables.len() > paths.len() { ", ..." } else { "" };
     format!(
-        "these are {} tables ({}{more}), and tables are written anew one by one: name one, or, for one table with the \
-         signals of all, rab unpack them and rab pack what that wrote, which copies the samples",
+        "these are {} tables ({}{more}), and tables are rewritten one by one: name one, or, for one table \
+         with the signals of all, rab unpack them and rab pack what that wrote, which copies the samples",
         tables.len(),
         paths.join(", ")
     )

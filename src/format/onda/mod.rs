@@ -34,8 +34,9 @@ pub(super) struct Onda;
 
 /// Of Onda before 0.12.
 const OLD: &str = "recordings.msgpack.zst";
-const IS_OLD: &str = "a data set of Onda before 0.12 (format 0.4 or older: recordings.msgpack.zst, MessagePack), which is \
-    not read: Onda.jl 0.13 makes tables of it with Onda.upgrade_onda_dataset_to_v0_5!(directory)";
+const IS_OLD: &str = "a data set of Onda before 0.12 (format 0.4 or older: recordings.msgpack.zst, \
+    MessagePack), which is not supported: Onda.jl 0.13 makes tables of it with \
+    Onda.upgrade_onda_dataset_to_v0_5!(directory)";
 const EXTENSION: &str = "arrow";
 
 impl Format for Onda {

@@ -210,7 +210,7 @@ fn an_id_that_comes_twice_is_named_with_its_rows() {
     write(&dir.path().join("x.arrow"), columns, Vec::new(), canonical::ANNOTATIONS);
     let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let table = archive.count() as u32 - 1;
-    let wrong = "row 2: id 00000000-0000-0000-0000-000000000007 is that of row 0 too";
+    let wrong = "row 2: id 00000000-0000-0000-0000-000000000007 is the same as in row 0";
     assert_eq!(archive.violations(table).unwrap(), [wrong]);
 }
 

@@ -69,15 +69,15 @@ impl Writer {
     fn left_out(&mut self, name: &str) -> Option<Vec<String>> {
         let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
         if last.as_bytes().ends_with(naming::SIDECAR) {
-            return Some(vec!["it is left out: it says something of what is not here".into()]);
+            return Some(vec!["skipped: it describes something that is not here".into()]);
         }
         let is_annotations = matches!(last, "annotations.csv" | "annotations.jsonl");
         if !is_annotations || parsed(directory).is_none() {
             return None;
         }
         let is_told = std::mem::replace(&mut self.told_of_annotations, true);
-        let note = "it is left out, as are all annotations: a table of signals has none. Theirs is a table of its own, which \
-                    stays as it is (rab convert writes it anew, of all or of some recordings)";
+        let note = "skipped, like all annotations: they have a table of their own, which stays as it is \
+            (rab convert rewrites it, for all recordings or some)";
         Some(if is_told { Vec::new() } else { vec![note.into()] })
     }
 
@@ -110,9 +110,9 @@ impl NewFile for Writer {
             let name = dataset.name.as_str().unwrap_or_default();
             return match self.left_out(name) {
                 Some(note) => io::copy(data, &mut io::sink()).map(|_| note),
-                None => Err(io::Error::other(
-                    "a signal is an array, and the dataset is none: leave it out of what is packed",
-                )),
+                None => {
+                    Err(io::Error::other("signals are arrays, and this dataset is not one: leave it out"))
+                }
             };
         };
         let said = Said::new(dataset);
@@ -152,7 +152,7 @@ impl NewFile for Writer {
 
     fn close(self) -> io::Result<()> {
         if self.rows.is_empty() {
-            return Err(io::Error::other("an Onda table is made of arrays, and there is none"));
+            return Err(io::Error::other("an Onda table is made of arrays, and there are none"));
         }
         let wrong = |problem: Problem| io::Error::other(problem.text().to_owned());
         let columns = canonical::signals(&self.rows).map_err(wrong)?;

@@ -45,14 +45,13 @@ type Missing = String;
 /// The dataset that an item of the header describes.
 pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
     let Node::Map(_) = node else { return Err("is not a mapping".into()) };
-    let name = text_of(node, "name").ok_or("has no name, or none that is a text")?;
+    let name = text_of(node, "name").ok_or("has no name that is a string")?;
     let shown = String::from_utf8_lossy(&name);
     let codec = match node.get("codecMeta") {
         Some(codec @ Node::Map(_)) => codec,
-        _ => return Err(format!("(dataset {shown:?}) has no codecMeta, or none that is a mapping")),
+        _ => return Err(format!("(dataset {shown:?}) has no codecMeta that is a mapping")),
     };
-    let lacks =
-        |what: &str, kind: &str| format!("(dataset {shown:?}) has no {what}, or none that is a {kind}");
+    let lacks = |what: &str, kind: &str| format!("(dataset {shown:?}) has no {what} that is a {kind}");
     let kind = text_of(codec, "type").ok_or_else(|| lacks("type", "text"))?;
     let kind = String::from_utf8_lossy(&kind).into_owned();
     let offset = integer(codec, "byteOffset").ok_or_else(|| lacks("byteOffset", "whole number"))?;
@@ -68,7 +67,7 @@ pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
 
 /// What a sidecar's `codecMeta` says of the bytes beside it, and whether the container has them compressed.
 pub fn described(codec: &Node) -> Result<(Described, bool), String> {
-    let kind = text_of(codec, "type").ok_or("it has no type, or none that is a text")?;
+    let kind = text_of(codec, "type").ok_or("it has no type that is a string")?;
     let described = match &*String::from_utf8_lossy(&kind) {
         "bytes" => Described::Bytes,
         "text" => Described::Text,
@@ -80,7 +79,7 @@ pub fn described(codec: &Node) -> Result<(Described, bool), String> {
         kind => {
             let mut array = None;
             array_len(&mut array, codec, kind)?;
-            Described::Array(array.ok_or("it tells no byteOrder or endianness that is known")?)
+            Described::Array(array.ok_or("it has no known byteOrder or endianness")?)
         }
     };
     Ok((described, compression(codec)?))
@@ -115,7 +114,7 @@ fn describe(
     }
     match described {
         Some(need) if !compressed && need != have => {
-            Err(format!("its byteLength is {have}, its description needs {need} bytes"))
+            Err(format!("its byteLength is {have}, but its description needs {need} bytes"))
         }
         _ => Ok(Data { stored, compressed, decoded: if compressed { described } else { Some(have) } }),
     }
@@ -131,7 +130,7 @@ pub fn compression(codec: &Node) -> Result<bool, String> {
         None | Some(Node::Null) => Ok(false),
         Some(node) => match node.as_str() {
             Some("gzip") => Ok(true),
-            _ => Err(format!("its compression is {}, known are null and gzip", shown(node))),
+            _ => Err(format!("its compression is {}; only null and gzip are supported", shown(node))),
         },
     }
 }
@@ -153,7 +152,7 @@ fn shape(codec: &Node) -> Result<Box<[u64]>, String> {
             .map(|size| size.as_u64())
             .collect::<Option<_>>()
             .ok_or_else(|| "its shape has a size that is not a number from 0 to 2^64 - 1".to_owned()),
-        Some(other) => Err(format!("its shape is {}, a list of sizes was needed", shown(other))),
+        Some(other) => Err(format!("its shape is {}, not a list of sizes", shown(other))),
         None => Err("it has no shape".into()),
     }
 }
@@ -177,12 +176,10 @@ fn layout_of(codec: &Node, element: Element) -> Option<(Dtype, Order)> {
 
 /// Column after column, each `rows` cells of its encodingType, text cells of maxByteSize.
 fn dataframe_len(codec: &Node) -> Result<u64, String> {
-    let rows = codec
-        .get("rows")
-        .and_then(Node::as_u64)
-        .ok_or("it has no rows, or none that are a number from 0 on")?;
+    let rows =
+        codec.get("rows").and_then(Node::as_u64).ok_or("it has no rows that are a number from 0 on")?;
     let Some(Node::Seq(columns)) = codec.get("columnInfo") else {
-        return Err("it has no columnInfo, or none that is a list".into());
+        return Err("it has no columnInfo that is a list".into());
     };
     let too_long = || format!("its {} columns of {rows} rows do not fit into 64 bits", columns.len());
     let mut row: u64 = 0;
@@ -198,11 +195,11 @@ fn cell_width(column: &Node) -> Result<u64, String> {
         Some("text") => column
             .get("maxByteSize")
             .and_then(Node::as_u64)
-            .ok_or_else(|| "has no maxByteSize, or none that is a number from 0 on".into()),
+            .ok_or_else(|| "has no maxByteSize that is a number from 0 on".into()),
         Some(name) => Element::from_name(name)
             .map(|element| element.size.into())
             .ok_or_else(|| format!("has the encodingType {name:?}, which is not known")),
-        None => Err("has no encodingType, or none that is a text".into()),
+        None => Err("has no encodingType that is a string".into()),
     }
 }
 

@@ -139,7 +139,7 @@ fn bounded(source: &dyn Source, layout: Layout) -> Result<Vec<u8>> {
     if len > MAX_HEADER_LEN {
         let limit = MAX_HEADER_LEN >> 30;
         let problem = format!(
-            "the header of {len} bytes is not of the usual layout, and then {limit} GiB is the limit"
+            "the header of {len} bytes is not of the usual layout, for which the limit is {limit} GiB"
         );
         return Err(Error::damaged(source.place(), problem));
     }

@@ -34,7 +34,7 @@ impl Layout {
     pub fn read(source: &dyn Source) -> Result<Layout> {
         let end = source.len();
         let needed = |need: u64, what: &str| {
-            Error::damaged(source.place(), format!("{what} ends at byte {need}, the file has {end}"))
+            Error::damaged(source.place(), format!("{what} ends at byte {need}, but the file has {end}"))
         };
         if end < FIXED {
             return Err(needed(FIXED, "the header's length"));
@@ -58,7 +58,9 @@ impl Layout {
         let end = start.and_then(|start| start.checked_add(length));
         match (start.map(u64::try_from), end.map(u64::try_from)) {
             (Some(Ok(start)), Some(Ok(end))) if end <= self.end => Ok(start..end),
-            (Some(Ok(_)), Some(Ok(end))) => Err(format!("it ends at byte {end}, the file has {}", self.end)),
+            (Some(Ok(_)), Some(Ok(end))) => {
+                Err(format!("it ends at byte {end}, but the file has {}", self.end))
+            }
             _ => Err(format!(
                 "its byteOffset {offset} and byteLength {length} are larger than any file, this one has {} bytes",
                 self.end

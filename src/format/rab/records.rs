@@ -63,7 +63,7 @@ pub struct SidecarLen {
 
 impl Records {
     pub fn push(&mut self, at: TextAt, sidecar: SidecarLen, data: Result<Data, Fault>) -> Result<(), String> {
-        let number = u32::try_from(self.packed.len()).map_err(|_| "is one too many: 2^32 is the most")?;
+        let number = u32::try_from(self.packed.len()).map_err(|_| "is one too many: the limit is 2^32")?;
         let data = data.unwrap_or_else(|fault| {
             self.faults.insert(number, fault);
             Data { stored: 0..0, compressed: false, decoded: None }
@@ -127,7 +127,7 @@ impl Records {
         let bytes = source.read_range(start..start + u64::from(packed.text_len))?;
         let place = source.place().at(start);
         let text = String::from_utf8(bytes)
-            .map_err(|_| Error::damaged(place.clone(), "the header is not UTF-8 any more"))?;
+            .map_err(|_| Error::damaged(place.clone(), "the header is no longer UTF-8"))?;
         let column = usize::from(packed.column);
         let (form, own) = match packed.form {
             PackedForm::Own => (Form::Block { column }, true),

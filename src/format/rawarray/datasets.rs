@@ -44,9 +44,9 @@ impl RawArrayDatasets {
         let unknown = header.unknown_flags();
         let data = match unknown {
             0 => Ok(Data::of(&header, &stem, &context)?),
-            _ => {
-                Err(format!("flags have bits that are not known ({unknown:#x}): who knows what the data is"))
-            }
+            _ => Err(format!(
+                "flags have bits that are not known ({unknown:#x}): the data may mean something else"
+            )),
         };
         Ok(RawArrayDatasets { source: context.source, header, stem, data })
     }
@@ -172,7 +172,7 @@ fn told(array: Array, dtype: &str, elbyte: u64, source: &Arc<dyn Source>) -> Res
     let endian = array.dtype.endian;
     let record = Record::parse(dtype, endian).map_err(wrong)?;
     if record.size() != elbyte && elbyte != 0 {
-        let problem = format!("that takes {} bytes, an element has {elbyte} (elbyte)", record.size());
+        let problem = format!("that takes {} bytes, but an element has {elbyte} (elbyte)", record.size());
         return Err(wrong(problem));
     }
     if let Some(dtype) = record.number() {

@@ -31,12 +31,13 @@ impl Type {
         let Header { eltype, elbyte, .. } = *header;
         if header.has(BITS) && (eltype, elbyte) != (BOOL_OR_BFLOAT, 8) {
             let problem = format!(
-                "flags say bits (4), of which eltype is 5 and elbyte 8, and they are {eltype} and {elbyte}"
+                "flags say bits (4), for which eltype must be 5 and elbyte 8, but they are {eltype} and \
+                 {elbyte}"
             );
             return Err(header.damaged(FLAGS, problem));
         }
         if elbyte == 0 && (header.size != 0 || header.count()? != 0 && !header.dims.is_empty()) {
-            return Err(header.damaged(ELBYTE, "elbyte is 0, and the array has elements"));
+            return Err(header.damaged(ELBYTE, "elbyte is 0, but the array has elements"));
         }
         if elbyte == 0 {
             let mut assumed = Type::sized(header, usual_size(eltype))?;
@@ -77,9 +78,9 @@ impl Type {
             }
             (BOOL_OR_BFLOAT, 8) if header.has(BITS) => Ok(Type::number(Kind::Bool, "bool".into(), 1)),
             (BOOL_OR_BFLOAT, _) => {
-                refused("of eltype 5 it is 1 (bool), 2 (bfloat16), or 8 with the flag for bits (4)")
+                refused("for eltype 5 it must be 1 (bool), 2 (bfloat16), or 8 with the flag for bits (4)")
             }
-            _ => Err(header.damaged(ELTYPE, format!("eltype is {eltype}, known are 0 to 5"))),
+            _ => Err(header.damaged(ELTYPE, format!("eltype is {eltype}; only 0 to 5 are supported"))),
         }
     }
 
@@ -89,13 +90,12 @@ impl Type {
 
     /// A number that numpy has no name for.
     fn foreign(kind: Kind, name: &str, size: u64, what: &str) -> Type {
-        let note = format!("numpy has no {name}: to it they are {size} bytes each, which are {what}");
+        let note = format!("numpy has no {name}: it sees {size} bytes each, which are {what}");
         Type { note: Some(note), ..Type::number(kind, name.into(), size) }
     }
 
     fn unnamed(name: String, size: u64) -> Type {
-        let note =
-            format!("{name} are numbers of an odd size, served as the {size} bytes each that they are");
+        let note = format!("{name} are numbers of an odd size, served as {size} raw bytes each");
         Type::opaque(name, size, Some(note))
     }
 

@@ -60,7 +60,7 @@ impl Header {
             return Err(Error::NotAContainer { file: source.path().to_owned(), found });
         }
         if end < DIMS {
-            let problem = format!("the header has {DIMS} bytes at least, the file has {end}");
+            let problem = format!("the header has {DIMS} bytes at least, but the file has {end}");
             return Err(Error::damaged(place.at(end), problem));
         }
         let word =
@@ -120,7 +120,7 @@ impl Header {
     pub fn truncated(&self) -> Error {
         let Header { data, size, end, .. } = self;
         let ends = u128::from(*data) + u128::from(*size);
-        self.damaged(SIZE, format!("size is {size}: the data ends at byte {ends}, the file has {end}"))
+        self.damaged(SIZE, format!("size is {size}: the data ends at byte {ends}, but the file has {end}"))
     }
 
     fn too_large(&self) -> Error {
@@ -145,7 +145,7 @@ fn data_offset(ndims: u64, end: u64) -> Result<u64, String> {
     let ends = 8 * u128::from(ndims) + u128::from(DIMS);
     match u64::try_from(ends) {
         Ok(data) if data <= end && ndims <= MAX_DIMS => Ok(data),
-        Ok(data) if data <= end => Err(format!("ndims is {ndims}, at most {MAX_DIMS} are read")),
-        _ => Err(format!("ndims is {ndims}: the dims end at byte {ends}, the file has {end}")),
+        Ok(data) if data <= end => Err(format!("ndims is {ndims}, and the limit is {MAX_DIMS}")),
+        _ => Err(format!("ndims is {ndims}: the dims end at byte {ends}, but the file has {end}")),
     }
 }

@@ -73,12 +73,12 @@ fn payload(header: &Header, codec: Codec, len: u64) -> Result<Payload> {
 fn raw(header: &Header, of: &Type, len: u64) -> Result<Payload> {
     let Header { size, elbyte, .. } = header;
     if header.dims.is_empty() && *size == 0 {
-        let note = "ndims and size are 0: taken as an array without elements";
+        let note = "ndims and size are 0: read as an array without elements";
         return Ok(payload(header, Codec::Raw, 0)?.noting(note));
     }
     if *size != len {
         let (dims, name) = (header.shown_dims(), &of.name);
-        let problem = format!("size is {size}, dims {dims} of {name} (elbyte {elbyte}) take {len} bytes");
+        let problem = format!("size is {size}, but dims {dims} of {name} (elbyte {elbyte}) take {len} bytes");
         return Err(header.damaged(SIZE, problem));
     }
     payload(header, Codec::Raw, len)
@@ -88,7 +88,7 @@ fn bits(header: &Header, len: u64) -> Result<Payload> {
     let (size, need) = (header.size, Bits::stored_len(len));
     if size != need {
         let dims = header.shown_dims();
-        let problem = format!("size is {size}, dims {dims} of bits in words of 8 bytes take {need}");
+        let problem = format!("size is {size}, but dims {dims} of bits in words of 8 bytes take {need}");
         return Err(header.damaged(SIZE, problem));
     }
     payload(header, Codec::Bits, len)
@@ -126,20 +126,20 @@ impl Ambiguous<'_> {
         let is_lz4 = header.size <= MAX_LZ4_LEN && decodes(&Lz4::new(header.data..end), source, len)?;
         match (is_leb128, is_lz4) {
             (true, true) if end < header.end => Ok(payload(header, Codec::Lz4, len)?
-                .noting("the data is right both as LZ4 and as LEB128: taken as LZ4")),
+                .noting("the data is valid both as LZ4 and as LEB128: read as LZ4")),
             (true, true) => {
-                Ok(self.as_leb128().noting("the data is right both as LEB128 and as LZ4: taken as LEB128"))
+                Ok(self.as_leb128().noting("the data is valid both as LEB128 and as LZ4: read as LEB128"))
             }
             (true, false) => Ok(self.as_leb128()),
             (false, true) => payload(header, Codec::Lz4, len),
             (false, false) if matches!(header.eltype, 3 | 4) && end == header.end => {
                 let note =
-                    "flags say that the data is compressed, and it is not (as RawArray.jl writes floats)";
+                    "flags say that the data is compressed, but it is not (as RawArray.jl writes floats)";
                 Ok(payload(header, Codec::Raw, len)?.noting(note))
             }
             (false, false) => {
                 let problem =
-                    "flags say that the data is compressed, and it decodes neither as LZ4 nor as LEB128";
+                    "flags say that the data is compressed, but it decodes neither as LZ4 nor as LEB128";
                 Err(header.damaged(FLAGS, problem))
             }
         }

@@ -27,8 +27,8 @@ impl Type {
         let Type { numpy, bits, .. } = self;
         match self.element {
             None => Some(format!(
-                "its elements have {bits} bits, several of them in a byte, which no array here has: its bytes are \
-                 read as they are, for ml_dtypes.{numpy}"
+                "its elements have {bits} bits, several to a byte, which arrays here cannot have: it is \
+                 read as plain bytes, for ml_dtypes.{numpy}"
             )),
             Some(element) if element.name().is_none() => {
                 Some(format!("numpy has no {numpy} by itself: np.memmap(...).view(ml_dtypes.{numpy})"))

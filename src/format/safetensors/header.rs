@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::dtype::Type;
 use super::json::{Document, Entry, Pairs, parse};
-use crate::error::{Place, shortened};
+use crate::error::{Place, counted, shortened};
 use crate::source::Source;
 use crate::{Error, Result};
 
@@ -52,7 +52,7 @@ impl Header {
             log::warn!("{}: the header begins with white space, and should begin with {{", source.place());
         }
         let document: Document = parse(&text).map_err(|(problem, at)| {
-            damaged(LENGTH + at as u64, format!("the header is not as it has to be: {problem}"))
+            damaged(LENGTH + at as u64, format!("the header is invalid: {problem}"))
         })?;
         drop(text);
         let place = source.place();
@@ -82,14 +82,14 @@ fn text(source: &dyn Source) -> Result<(Vec<u8>, u64)> {
     if length > MAX_HEADER {
         return damaged(
             0,
-            format!("the header is said to take {length} bytes, {MAX_HEADER} (100 MB) are the limit"),
+            format!("the header claims to take {length} bytes, and the limit is {MAX_HEADER} (100 MB)"),
         );
     }
     let data = LENGTH + length;
     if data > len {
         return damaged(
             0,
-            format!("the header is said to end at byte {data}, the file has {len}: it is cut short"),
+            format!("the header claims to end at byte {data}, but the file has {len}: it is cut short"),
         );
     }
     Ok((source.read_range(LENGTH..data)?, data))
@@ -127,7 +127,7 @@ pub fn need(of: &Type, shape: &[u64]) -> Result<u64, String> {
     match count.and_then(|count| count.checked_mul(of.bits)) {
         Some(bits) if bits % 8 == 0 => Ok(bits / 8),
         Some(bits) => {
-            Err(format!("its shape {shape:?} of {} takes {bits} bits, which are no whole bytes", of.name))
+            Err(format!("its shape {shape:?} of {} takes {bits} bits, not a whole number of bytes", of.name))
         }
         None => Err(format!("its shape {shape:?} of {} does not fit into 64 bits", of.name)),
     }
@@ -150,11 +150,12 @@ fn check_places(tensors: &[Tensor], data: u64, len: u64, place: &Place) -> Resul
     if at > len {
         return Err(Error::damaged(
             place.at(len),
-            format!("the data ends at byte {at}, the file before: it is cut short"),
+            format!("the data ends at byte {at}, but the file ends before: it is cut short"),
         ));
     }
     if at < len {
-        let problem = format!("the data ends here, and {} bytes follow that no tensor has", len - at);
+        let problem =
+            format!("the data ends here, followed by {} outside any tensor", counted(len - at, "byte"));
         return Err(Error::damaged(place.at(at), problem));
     }
     Ok(())

@@ -62,7 +62,7 @@ fn twice<'k>(keys: impl Iterator<Item = &'k String>) -> Option<&'k str> {
 }
 
 fn check<'k, E: Error>(keys: impl Iterator<Item = &'k String>) -> Result<(), E> {
-    twice(keys).map_or(Ok(()), |key| Err(E::custom(format_args!("the key {key:?} is there twice"))))
+    twice(keys).map_or(Ok(()), |key| Err(E::custom(format_args!("the key {key:?} appears twice"))))
 }
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {

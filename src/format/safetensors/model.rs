@@ -52,13 +52,13 @@ impl Model {
 /// The files that an index names, with the tensors that it says they have.
 fn indexed(index: &Arc<dyn Source>, context: &Context) -> Result<Vec<Shard>> {
     if index.len() > MAX_HEADER {
-        let problem = format!("the index has {} bytes, {MAX_HEADER} (100 MB) are the limit", index.len());
+        let problem = format!("the index has {} bytes, and the limit is {MAX_HEADER} (100 MB)", index.len());
         return Err(Error::damaged(index.place(), problem));
     }
     let text = index.read_range(0..index.len())?;
     let parsed: Result<Index, _> = parse(&text);
     let Index { weight_map: Pairs(pairs) } = parsed.map_err(|(problem, at)| {
-        Error::damaged(index.place().at(at as u64), format!("the index is not as it has to be: {problem}"))
+        Error::damaged(index.place().at(at as u64), format!("the index is invalid: {problem}"))
     })?;
     let mut wanted: HashMap<&str, HashSet<&str>> = HashMap::new();
     let mut files = Vec::new();
@@ -96,14 +96,16 @@ fn keep(header: &mut Header, mut wanted: HashSet<&str>, file: &dyn Source, index
     let before = header.tensors.len();
     header.tensors.retain(|tensor| wanted.remove(tensor.name.as_str()));
     if let Some(name) = wanted.iter().min() {
-        let problem =
-            format!("it is said to be in {}, which has no tensor of that name", file.path().display());
+        let problem = format!(
+            "the index says that it is in {}, which has no tensor of that name",
+            file.path().display()
+        );
         return Err(Error::damaged(index.dataset(name), problem));
     }
     let others = before - header.tensors.len();
     if others > 0 {
         let place = file.place();
-        log::warn!("{place}: has {others} tensors that {index} does not say are in it: they are left out");
+        log::warn!("{place}: has {others} tensors that {index} does not list: they are ignored");
     }
     Ok(())
 }
@@ -135,7 +137,7 @@ fn check_names(tensors: &[Located]) -> Result<()> {
     for Located { tensor, file } in tensors {
         if let Some(other) = first.insert(tensor.name.as_str(), file) {
             let problem = format!(
-                "it is in {} too, and in one model each has a name of its own",
+                "it is in {} too, and the names of tensors in a model must be unique",
                 other.path().display()
             );
             return Err(Error::damaged(file.place().dataset(&tensor.name), problem));

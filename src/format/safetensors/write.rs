@@ -92,7 +92,7 @@ impl Writer {
         for (key, value) in texts(&text)? {
             match self.metadata.iter().find(|(own, _)| *own == key) {
                 Some((_, own)) if *own == value => {}
-                Some(_) => notes.push(format!("its key {key:?} is left out: another file has another value")),
+                Some(_) => notes.push(format!("its key {key:?} is not kept: another file has another value")),
                 None => self.metadata.push((key, value)),
             }
         }
@@ -106,7 +106,7 @@ fn texts(text: &[u8]) -> io::Result<Vec<(String, String)>> {
         return Ok(pairs);
     }
     let refused =
-        || io::Error::other(format!("{METADATA} has to be an object (JSON or YAML) whose values are texts"));
+        || io::Error::other(format!("{METADATA} must be an object (JSON or YAML) whose values are strings"));
     let text = std::str::from_utf8(text).map_err(|_| refused())?;
     let node = yaml::value_to_write(text).map_err(|_| refused())?;
     let pairs = node.as_map().ok_or_else(refused)?;
@@ -124,7 +124,8 @@ impl Form {
                 Form { of: U8, shape: None, swapped: 0 }
             })),
             NewContent::Object | NewContent::Table(_) => {
-                Err("a safetensors file holds arrays, and this is none: leave it out, or write a .rab file"
+                Err("a safetensors file holds arrays, and this is not one: leave it out, or write a .rab \
+                    file"
                     .into())
             }
         }
@@ -167,17 +168,17 @@ impl NewFile for Writer {
             return self.keep(data);
         }
         if name == METADATA {
-            return Err(io::Error::other("no array can be called so: it is the name of the metadata"));
+            return Err(io::Error::other("no array can have this name: it is that of the metadata"));
         }
         if self.names.contains(name) {
-            return Err(io::Error::other("there is a dataset of this name already"));
+            return Err(io::Error::other("there is already a dataset of this name"));
         }
         let mut notes = Vec::new();
         let form =
             Form::of(dataset.what, dataset.origin.or(dataset.facts), &mut notes).map_err(io::Error::other)?;
         self.store(name, form, data)?;
         if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            notes.push("its metadata is left out".into());
+            notes.push("its metadata is not kept".into());
         }
         if dataset.compression.is_some_and(|asked| asked != Compression::None) {
             notes.push("it is not compressed".into());
@@ -207,7 +208,7 @@ impl NewFile for Writer {
         let length = room - LENGTH;
         if length > MAX_HEADER {
             let problem =
-                format!("its header would take {length} bytes, {MAX_HEADER} (100 MB) are the limit");
+                format!("its header would take {length} bytes, and the limit is {MAX_HEADER} (100 MB)");
             return Err(io::Error::other(problem));
         }
         let mut header = [&length.to_le_bytes()[..], &text].concat();

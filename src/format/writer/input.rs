@@ -135,7 +135,7 @@ impl<R: Read> Read for Exactly<R> {
         }
         if is_end && self.had < self.need {
             let Exactly { need, had, .. } = self;
-            return Err(io::Error::other(format!("it has {had} bytes, its description needs {need}")));
+            return Err(io::Error::other(format!("it has {had} bytes, but its description needs {need}")));
         }
         Ok(count)
     }
@@ -215,6 +215,6 @@ mod tests {
         let read = |need| io::copy(&mut Exactly::new(Slow(b"abcdef", 4), need), &mut io::sink());
         assert_eq!(read(6).unwrap(), 6);
         assert_eq!(read(5).unwrap_err().to_string(), "it has more than the 5 bytes of its description");
-        assert_eq!(read(7).unwrap_err().to_string(), "it has 6 bytes, its description needs 7");
+        assert_eq!(read(7).unwrap_err().to_string(), "it has 6 bytes, but its description needs 7");
     }
 }

@@ -59,7 +59,7 @@ impl View for Csv {
 /// Numbers as short as they are, or padded.
 fn written(dataset: &Dataset, is_plain: bool) -> Result<Representation> {
     let about = dataset.about();
-    let too_long = || dataset.wrong("as text it is longer than files can be");
+    let too_long = || dataset.wrong("as text it would be longer than a file can be");
     if let (Some(array), false) = (&about.array, Frame::shows(about)) {
         let elements = dataset.elements(array)?;
         let place = elements.file().unwrap_or_default().dataset(&about.printed_name());
@@ -107,5 +107,5 @@ fn too_much(array: &Array) -> Option<String> {
     }
     array::padded(array, Content::Inline(Arc::default()))
         .is_none()
-        .then(|| "as text it is longer than files can be".into())
+        .then(|| "as text it would be longer than a file can be".into())
 }

@@ -310,7 +310,7 @@ impl Overlay {
             Ok(Made::File(_)) => Err(Error::NotADirectory),
             Err(Error::NotFound) => {
                 let name = String::from_utf8_lossy(&node.name);
-                Err(Error::Other(format!("what {name:?} is made of is not there any more")))
+                Err(Error::Other(format!("the source of {name:?} is gone")))
             }
             Err(error) => Err(error),
         }

@@ -133,7 +133,7 @@ impl Faces<'_> {
 fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str>) -> Match {
     let lacks = |what: &str, about: &Description| {
         let problem = view.refuses(about).map_or_else(String::new, |problem| format!(": {problem}"));
-        format!("{what} has no face as {}{problem}", view.kind())
+        format!("{what} cannot be shown as {}{problem}", view.kind())
     };
     let problem = match index {
         None if view.shows(dataset.about()) => return Match::There(held, None),

@@ -23,9 +23,9 @@ const MAX_MEMBERS: usize = 1 << 20;
 /// Directories in each other that are looked into: no view says more of what is deeper.
 const MAX_DEPTH: usize = 128;
 
-const GONE: &str = "it was there, and is not any more: open again what is in it";
-const REPLACED: &str = "its container was replaced, and what is there now has it not: open the store again";
-const ROOT_GONE: &str = "what is mounted is not there any more: mount it again, or put it back";
+const GONE: &str = "it is gone: open what is in it again";
+const REPLACED: &str = "its container was replaced, and the new one does not have it: open the store again";
+const ROOT_GONE: &str = "the source of this mount is gone: put it back, or mount again";
 const NO_PIECE: &str = "it has all of its pieces, and none of that name: open it again";
 
 /// Where something is, from the root on, as who looked for it called it.

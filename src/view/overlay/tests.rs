@@ -39,7 +39,7 @@ impl Datasets for Numbers {
             array: (!name.rsplit('/').next().unwrap().contains('.'))
                 .then(|| Array::new(dtype, [1], Order::C)),
             decoded_len: Some(4),
-            fault: name.starts_with("bad.").then(|| "it makes no sense".into()),
+            fault: name.starts_with("bad.").then(|| "it is invalid".into()),
             ..Description::of(name.as_str(), "any")
         })
     }

@@ -48,6 +48,6 @@ fn left_out(error: &Error) -> Result<()> {
     if let Error::Changed { .. } = error {
         return Err(error.clone());
     }
-    log::error!("{error}; it is left out of {}", super::CONSOLIDATED);
+    log::error!("{error}; it is missing from {}", super::CONSOLIDATED);
     Ok(())
 }

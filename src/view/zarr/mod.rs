@@ -41,7 +41,8 @@ const NAMED: usize = 80;
 fn too_deep(path: &str) -> Error {
     let named: String = path.chars().take(NAMED).collect();
     Error::Other(format!(
-        "{named}...: directories are nested deeper than {MAX_DEPTH} levels, which is the limit: what is in them is left out"
+        "{named}...: directories are nested deeper than {MAX_DEPTH} levels, which is the limit: what they \
+         hold is skipped"
     ))
 }
 

@@ -71,7 +71,7 @@ impl Store {
 
     fn plain(dataset: &Dataset) -> Result<Store> {
         let array = dataset.about().array.clone().ok_or(Error::NotFound)?;
-        let cannot = || dataset.wrong("its elements or its sizes are none that Zarr has");
+        let cannot = || dataset.wrong("Zarr has no such element type or sizes");
         let layout = Layout::of(&array).ok_or_else(cannot)?;
         let bytes = dataset.elements(&array)?;
         Ok(Store { dataset: dataset.clone(), array, layout, bytes, compressor: None })

@@ -37,8 +37,8 @@ fn what_refers_or_is_compressed_takes_what_is_there() {
         ("itself", &["verify"], 0, "ok: "),
         ("itself", &["get", "[-1]", "--json"], 0, "0\n"),
         ("itself", &["cat", "", "--as", "jsonl"], 1, "more than 67108864 bytes, which is the limit"),
-        ("bomb", &["verify"], 12, "decodes to more bytes, its description needs 10"),
-        ("bomb", &["get", "[0]"], 12, "decodes to more bytes, its description needs 10"),
+        ("bomb", &["verify"], 12, "decodes to more bytes, but its description needs 10"),
+        ("bomb", &["get", "[0]"], 12, "decodes to more bytes, but its description needs 10"),
         ("count", &["verify"], 12, "do not fit into 63 bits"),
         ("count", &["get", "[0]"], 12, "do not fit into 63 bits"),
     ]);
@@ -82,12 +82,7 @@ fn items_are_no_longer_than_their_limit() {
         ("nothing", &["get", "[0]", "--json"], 1, LONG),
         ("default", &["get", "[3]", "--json"], 1, LONG),
         ("strings", &["get", "[0]", "--json"], 1, LONG),
-        (
-            "work",
-            &["get", "[0]", "--json"],
-            1,
-            "more than 1073741824 bytes have to be read, which is the limit",
-        ),
+        ("work", &["get", "[0]", "--json"], 1, "more than 1073741824 bytes must be read, which is the limit"),
     ]);
 }
 
@@ -100,7 +95,7 @@ fn nothing_takes_the_square_of_what_is_there() {
         ("distinct", &["get", "[0]", "--json"], 0, "\"c19999\":0}"),
         ("chunks", &["get", "[99990:]", "--json"], 0, "[0,\n0,"),
         ("chunks", &["get", "", "--json"], 0, "[0,\n0,"),
-        ("keys", &["verify"], 12, "an expression has 50003 keys, 64 are the limit"),
+        ("keys", &["verify"], 12, "an expression has 50003 keys, and the limit is 64"),
         ("picked", &["convert", "picked.rab"], 0, ""),
         ("many", &["verify"], 0, "ok: 16000 datasets"),
         ("many", &["convert", "copy.awkd"], 0, ""),
@@ -108,7 +103,7 @@ fn nothing_takes_the_square_of_what_is_there() {
             "lengths",
             &["verify"],
             12,
-            "dataset \"contents/998/data\": decodes to more bytes, its description needs 999",
+            "dataset \"contents/998/data\": decodes to more bytes, but its description needs 999",
         ),
         // The right one is right, whoever asked before.
         ("asked", &["get", "contents/18"], 0, "7 7 7]\n"),
@@ -116,14 +111,14 @@ fn nothing_takes_the_square_of_what_is_there() {
             "asked",
             &["verify"],
             12,
-            "dataset \"contents/19/data\": decodes to 19 bytes, its description needs 20",
+            "dataset \"contents/19/data\": decodes to 19 bytes, but its description needs 20",
         ),
         ("asked", &["cat", "contents/17/data"], 12, "its description needs 18"),
         (
             "xz",
             &["verify"],
             12,
-            "dataset \"contents/19/data\": decodes to 19 bytes, its description needs 20",
+            "dataset \"contents/19/data\": decodes to 19 bytes, but its description needs 20",
         ),
         // What the ZIP file compresses is decoded once, however long the arrays are that it is of.
         ("torn", &["verify"], 12, "dataset \"columns/b/data\": at byte 46: the deflate stream is damaged"),
@@ -155,47 +150,42 @@ fn what_many_arrays_share_is_decoded_once() {
 #[test]
 fn what_is_refused_makes_nothing_empty() {
     check(&[
-        (
-            "column",
-            &["verify"],
-            1,
-            "dataset \"meta.yaml\": its column \"b\": system is a call that is not known",
-        ),
-        ("column", &["get", "", "--json"], 1, "its column \"b\": system is a call that is not known"),
+        ("column", &["verify"], 1, "dataset \"meta.yaml\": its column \"b\": system is an unknown call"),
+        ("column", &["get", "", "--json"], 1, "its column \"b\": system is an unknown call"),
         ("column", &["get", "columns/a"], 0, "[0 0 0 0 0 0 0 0]\n"),
         (
             "nobody",
             &["verify"],
             12,
-            "dataset \"meta.yaml\": its column \"b\": it refers to the id 5, which nothing has",
+            "dataset \"meta.yaml\": its column \"b\": it refers to the id 5, which does not exist",
         ),
-        ("masked", &["verify"], 1, "dataset \"meta.yaml\": its content: system is a call"),
-        ("masked", &["get", "", "--json"], 1, "its content: system is a call"),
+        ("masked", &["verify"], 1, "dataset \"meta.yaml\": its content: system is an unknown call"),
+        ("masked", &["get", "", "--json"], 1, "its content: system is an unknown call"),
         // Numbers that are wrong by themselves, whatever they tell of.
         ("count_of_none", &["verify"], 12, "dataset \"meta.yaml\": list 1 has the count -1"),
         ("count_of_none", &["convert", "no.awkd"], 12, "dataset \"meta.yaml\": list 1 has the count -1"),
         ("offset_of_none", &["verify"], 12, "dataset \"meta.yaml\": list 0 goes from 2 to 1"),
-        ("tag_of_none", &["verify"], 12, "item 2 has the tag 7, there are 2 contents"),
+        ("tag_of_none", &["verify"], 12, "item 2 has the tag 7, but there are 2 contents"),
         (
             "tag_beside_index",
             &["verify"],
             12,
-            "dataset \"meta.yaml\": item 2 has the tag 7, there are 2 contents",
+            "dataset \"meta.yaml\": item 2 has the tag 7, but there are 2 contents",
         ),
-        ("tag_far", &["verify"], 12, "dataset \"meta.yaml\": item 8999 has the tag 2, there are 2 contents"),
+        (
+            "tag_far",
+            &["verify"],
+            12,
+            "dataset \"meta.yaml\": item 8999 has the tag 2, but there are 2 contents",
+        ),
         ("place_in_none", &["verify"], 12, "item 1 is item -1 of content 0"),
         ("place_beside_none", &["verify"], 12, "item 2 is item 1 of content 1, which has 1"),
         ("index_of_none", &["verify"], 12, "item 1 has the index -9"),
-        ("good_of_none", &["verify"], 1, "dataset \"content\": system is a call that is not known"),
-        (
-            "good_of_none",
-            &["convert", "copy.awkd"],
-            1,
-            "dataset \"content\": system is a call that is not known",
-        ),
+        ("good_of_none", &["verify"], 1, "dataset \"content\": system is an unknown call"),
+        ("good_of_none", &["convert", "copy.awkd"], 1, "dataset \"content\": system is an unknown call"),
         ("step", &["verify"], 12, "its view has the step 0"),
         ("step", &["get", "[0]", "--json"], 12, "its view has the step 0"),
-        ("rows", &["verify"], 1, "numbers are the limit"),
+        ("rows", &["verify"], 1, " numbers, and the limit is "),
     ]);
 }
 

@@ -33,8 +33,8 @@ signals('far.arrow', [row('far', 20, stop=22 * S // 10)])
     let doubts: Vec<_> = [(1, "less", 19), (2, "more", 21)]
         .map(|(row, label, told)| {
             format!(
-                "warning: {}: dataset \"00000000-0000-0000-0000-000000000001/{label}\": row {row}: the data has 20 \
-                 samples, its span and sample_rate say {told}",
+                "warning: {}: dataset \"00000000-0000-0000-0000-000000000001/{label}\": row {row}: the data \
+                 has 20 samples, but its span and sample_rate say {told}",
                 to("x.arrow").display()
             )
         })
@@ -88,7 +88,10 @@ signals('x.arrow', [row(label, 20, file_path=file + '.lpcm') for label, file in 
     assert_eq!(notes("none.arrow", &["*/one", "*/four"]), "");
     let note = |out: &str, row: u64, file: &str, first: u64| {
         let out = to(out);
-        format!("note: {}: row {row}: file_path \"{file}.lpcm\" is that of row {first} too\n", out.display())
+        format!(
+            "note: {}: row {row}: file_path \"{file}.lpcm\" is the same as in row {first}\n",
+            out.display()
+        )
     };
     assert_eq!(notes("some.arrow", &["*/two", "*/three", "*/four"]), note("some.arrow", 2, "b", 1));
     let both = [note("all.arrow", 1, "a", 0), note("all.arrow", 3, "b", 2)].concat();

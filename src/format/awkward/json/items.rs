@@ -96,8 +96,7 @@ impl<'a> Values<'a> {
         }
         out.room(1)?;
         if self.work > self.most_work {
-            let problem =
-                format!("for an item more than {HARDEST} bytes have to be read, which is the limit");
+            let problem = format!("for an item more than {HARDEST} bytes must be read, which is the limit");
             return Err(self.refused(ix, problem));
         }
         let array = self.array;
@@ -222,7 +221,7 @@ impl<'a> Values<'a> {
         if stop > have && stop > start {
             return Err(self
                 .array
-                .damaged(ix, format!("list {list} ends at {stop}, its content has {have} items")));
+                .damaged(ix, format!("list {list} ends at {stop}, but its content has {have} items")));
         }
         Ok(())
     }
@@ -262,7 +261,9 @@ impl<'a> Values<'a> {
     fn place(&self, ix: Ix, what: &str, k: u64, at: i64, have: u64, from_end: bool) -> Result<u64> {
         let at_end = if from_end && at < 0 { at.checked_add_unsigned(have) } else { Some(at) };
         let place = at_end.and_then(|at| u64::try_from(at).ok()).filter(|at| *at < have);
-        place.ok_or_else(|| self.array.damaged(ix, format!("item {k} has the {what} {at}, there are {have}")))
+        place.ok_or_else(|| {
+            self.array.damaged(ix, format!("item {k} has the {what} {at}, but there are {have}"))
+        })
     }
 
     fn number(&mut self, ix: Ix, k: u64) -> Result<i64> {

@@ -159,7 +159,7 @@ impl Array {
         match self.store.sum(member)? {
             Some((found, recorded)) if found != recorded => {
                 let problem =
-                    format!("the crc32 of its stored bytes is {found:08x}, recorded is {recorded:08x}");
+                    format!("the crc32 of its stored bytes is {found:08x}, but {recorded:08x} is recorded");
                 Err(self.damaged(ix, problem))
             }
             _ => Ok(()),
@@ -211,9 +211,9 @@ impl Array {
     /// The numbers of a flat part from `first` on, at most `count`; arrays of several dimensions are counted through.
     pub fn ints(&self, ix: Ix, first: u64, count: u64) -> Result<Vec<i64>> {
         let node = self.sound(ix)?;
-        let flat = node.flat().ok_or_else(|| self.damaged(ix, "it is no flat array of whole numbers"))?;
+        let flat = node.flat().ok_or_else(|| self.damaged(ix, "it is not a flat array of whole numbers"))?;
         let ElementKind::Number(dtype) = flat.of.cell else {
-            return Err(self.damaged(ix, "it is no array of whole numbers"));
+            return Err(self.damaged(ix, "it is not an array of whole numbers"));
         };
         let count = count.min(self.numbers(ix)?.saturating_sub(first));
         let width = u64::from(dtype.element.size);
@@ -333,7 +333,7 @@ impl Array {
     }
 
     pub fn bad_tag(&self, ix: Ix, number: u64, tag: i64, contents: usize) -> Error {
-        self.damaged(ix, format!("item {number} has the tag {tag}, there are {contents} contents"))
+        self.damaged(ix, format!("item {number} has the tag {tag}, but there are {contents} contents"))
     }
 
     /// What `add` makes of all blocks before one, which is kept.

@@ -74,9 +74,8 @@ fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {
         let Ok(have) = have else { continue };
         for (number, (start, stop)) in (block * BLOCK..).zip(bounds) {
             if stop > have && stop > start {
-                return Err(
-                    array.damaged(ix, format!("list {number} ends at {stop}, its content has {have} items"))
-                );
+                return Err(array
+                    .damaged(ix, format!("list {number} ends at {stop}, but its content has {have} items")));
             }
         }
     }
@@ -99,7 +98,7 @@ fn numbers(
     for block in 0..len(array, of)?.div_ceil(BLOCK) {
         for (number, at) in (block * BLOCK..).zip(array.ints(of.to, block * BLOCK, BLOCK)?) {
             if Some(at) != missing && !(least..end).contains(&i128::from(at)) {
-                let there = have.as_ref().map_or(String::new(), |have| format!(", there are {have}"));
+                let there = have.as_ref().map_or(String::new(), |have| format!(", but there are {have}"));
                 return Err(array.damaged(ix, format!("item {number} has the {what} {at}{there}")));
             }
         }

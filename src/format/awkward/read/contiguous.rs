@@ -88,7 +88,7 @@ impl Picked {
         for block in 0..self.count.div_ceil(BLOCK) {
             for (number, (start, stop)) in (block * BLOCK..).zip(self.bounds(block)?.iter().copied()) {
                 if stop > have && stop > start {
-                    let problem = format!("list {number} ends at {stop}, its content has {have} items");
+                    let problem = format!("list {number} ends at {stop}, but its content has {have} items");
                     return Err(self.array.damaged(self.ix, problem));
                 }
                 at = at.saturating_add(stop - start);

@@ -21,17 +21,17 @@ pub struct Document {
 
 /// The error says why this is no schema.
 fn document(json: Json) -> Result<Document, Fault> {
-    let Some(_) = json.as_map() else { return Err("the schema is no JSON object".into()) };
+    let Some(_) = json.as_map() else { return Err("the schema is not a JSON object".into()) };
     let Some(version) = json.get("awkward0").or_else(|| json.get("awkward")) else {
         return Err(
-            "it is no schema of Awkward Array: it has neither the key \"awkward0\" nor \"awkward\"".into()
+            "it is not a schema of Awkward Array: it has neither the key \"awkward0\" nor \"awkward\"".into(),
         );
     };
     if json.get("schema").is_none() {
         return Err("it has no key \"schema\"".into());
     }
     if !matches!(json.get("prefix"), None | Some(Json::Str(_))) {
-        return Err("its \"prefix\" is no text".into());
+        return Err("its \"prefix\" is not a string".into());
     }
     let version = version.as_str().unwrap_or("?").to_owned();
     Ok(Document { json: Arc::new(json), version })
@@ -81,7 +81,7 @@ pub fn read(content: Content, crc: Option<u32>, budget: &Budget) -> Result<Resul
     }
     let found = crc32(0, &bytes);
     if let Some(recorded) = crc.filter(|recorded| *recorded != found) {
-        return Ok(Err(format!("the schema's CRC-32 is {found:08x}, recorded is {recorded:08x}").into()));
+        return Ok(Err(format!("the schema's CRC-32 is {found:08x}, but {recorded:08x} is recorded").into()));
     }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,

@@ -66,7 +66,7 @@ fn typed(json: &Json, depth: usize) -> Result<Type, Fault> {
             }
             fields => structure(fields, depth),
         },
-        _ => Err("an element type is neither a text nor a list".into()),
+        _ => Err("an element type is neither a string nor a list".into()),
     }
 }
 
@@ -83,7 +83,7 @@ fn repeated(of: Type, sizes: &Json) -> Result<Type, Fault> {
     };
     let size = |size: &Json| {
         let size = size.as_int().and_then(|size| u64::try_from(size).ok());
-        size.ok_or("an element type has a shape that is no list of whole numbers from 0 on")
+        size.ok_or("an element type has a shape that is not a list of whole numbers from 0 on")
     };
     let mut shape = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
     shape.extend(of.shape);
@@ -101,12 +101,12 @@ fn structure(fields: &[Json], depth: usize) -> Result<Type, Fault> {
         return Err("an element type has no fields".into());
     }
     if fields.len() > MAX_FIELDS {
-        return limit(format!("an element type has {} fields, {MAX_FIELDS} are the limit", fields.len()));
+        return limit(format!("an element type has {} fields, and the limit is {MAX_FIELDS}", fields.len()));
     }
     let (mut found, mut names, mut width) = (Vec::with_capacity(fields.len()), HashSet::new(), 0u64);
     for field in fields {
         let Some([Json::Str(name), of]) = field.as_list() else {
-            return Err("a field of an element type is no pair of name and type".into());
+            return Err("a field of an element type is not a pair of name and type".into());
         };
         let of = typed(of, depth + 1)?;
         let size = of.size();

@@ -54,7 +54,10 @@ impl Lengths {
             Some(len) => len.to_string(),
             None => "more".into(),
         };
-        Err(Error::damaged(place.clone(), format!("decodes to {found} bytes, its description needs {need}")))
+        Err(Error::damaged(
+            place.clone(),
+            format!("decodes to {found} bytes, but its description needs {need}"),
+        ))
     }
 
     fn with<T>(&self, member: usize, need: u64, of: impl FnOnce(&mut Known) -> T) -> T {
@@ -82,7 +85,7 @@ mod tests {
             assert_eq!(checked.is_ok(), need == 1, "{need}");
         }
         assert_eq!(check(1000), Ok(()));
-        assert!(check(7).unwrap_err().contains("decodes to 1000 bytes, its description needs 7"));
+        assert!(check(7).unwrap_err().contains("decodes to 1000 bytes, but its description needs 7"));
         assert!(decoded.get() <= 3000, "{}", decoded.get());
     }
 

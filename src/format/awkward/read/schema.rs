@@ -147,8 +147,8 @@ impl<'j> Reader<'j> {
         let made = identified(json).and_then(|(key, value)| match key {
             "ref" => self.reference(value).map(Err),
             "call" => self.call(json, value, depth).map(Ok),
-            "python" => unsupported("it is a Python pickle, which is not read: it could run any code"),
-            key => wrong(format!("an array is needed here, and a {key:?} was found")),
+            "python" => unsupported("it is a Python pickle, which is not supported: it could run any code"),
+            key => wrong(format!("expected an array here, found a {key:?}")),
         });
         match made {
             Err(fault) if self.is_spent.get() => Err(fault),
@@ -159,10 +159,10 @@ impl<'j> Reader<'j> {
     }
 
     fn reference(&mut self, value: &Json) -> Parsed<Edge> {
-        let mut id = value.as_int().ok_or("a \"ref\" is no whole number")?;
+        let mut id = value.as_int().ok_or("a \"ref\" is not a whole number")?;
         for _ in 0..MAX_REFS {
             match self.ids.get(&id) {
-                None => return wrong(format!("it refers to the id {id}, which nothing has")),
+                None => return wrong(format!("it refers to the id {id}, which does not exist")),
                 Some(None) => return wrong(format!("it refers to the id {id}, which is given twice")),
                 Some(Some(target)) => match target.get("ref").and_then(Json::as_int) {
                     Some(further) => id = further,
@@ -196,7 +196,7 @@ impl<'j> Reader<'j> {
         }
         match self.made.get(&((Ix::MAX - edge.to) as i64)) {
             Some(to) => Edge { to: *to, is_ref: true },
-            None => self.refuse(None, "ref", "it refers to what is no array".into()),
+            None => self.refuse(None, "ref", "it refers to what is not an array".into()),
         }
     }
 
@@ -205,7 +205,7 @@ impl<'j> Reader<'j> {
         match self.made.get(&((Ix::MAX - edge.to) as i64)) {
             Some(to) => Edge { to: *to, is_ref: true },
             None => {
-                let made = self.refuse(None, "ref", "it refers to what is no array".into());
+                let made = self.refuse(None, "ref", "it refers to what is not an array".into());
                 Edge { to: made.to + count, ..made }
             }
         }
@@ -228,7 +228,7 @@ impl<'j> Reader<'j> {
         let mut last = HashMap::new();
         for (at, pair) in pairs.iter().enumerate() {
             let Some([Json::Str(name), _]) = pair.as_list() else {
-                return wrong("a column is no pair of name and array");
+                return wrong("a column is not a pair of name and array");
             };
             if last.insert(name, at).is_some() {
                 let warning = format!("two columns are called {name:?}: values have the last one");
@@ -248,7 +248,7 @@ impl<'j> Reader<'j> {
         let view = self.value(json)?;
         let Some(items) = view.get("tuple") else { return Ok(Rows::Numbers(self.array(json, depth + 1)?)) };
         let Some([start, step, length]) = items.as_list() else {
-            return wrong("its view is no tuple of start, step and length");
+            return wrong("its view is not a tuple of start, step and length");
         };
         let (start, step) = (self.int(start, "start")?, self.int(step, "step")?);
         Ok(Rows::Steps { start, step, length: self.len(length, "length")? })
@@ -257,9 +257,9 @@ impl<'j> Reader<'j> {
 
 /// The key that tells what an expression is, and its value.
 fn identified(json: &Json) -> Parsed<(&'static str, &Json)> {
-    let Some(pairs) = json.as_map() else { return wrong("an expression is no JSON object") };
+    let Some(pairs) = json.as_map() else { return wrong("an expression is not a JSON object") };
     if pairs.len() > MAX_KEYS {
-        return unsupported(format!("an expression has {} keys, {MAX_KEYS} are the limit", pairs.len()));
+        return unsupported(format!("an expression has {} keys, and the limit is {MAX_KEYS}", pairs.len()));
     }
     let mut found = KEYS.into_iter().filter_map(|key| json.get(key).map(|value| (key, value)));
     match (found.next(), found.next()) {

@@ -359,7 +359,7 @@ impl Store {
                 let prefix = source.read_range(stored.start..stored.start + 4)?;
                 let len = prefix.try_into().map_or(0, u32::from_le_bytes);
                 if u64::from(len) != need {
-                    let problem = format!("the LZ4 block is said to have {len} bytes, {need} are needed");
+                    let problem = format!("the LZ4 block claims to have {len} bytes, but {need} are needed");
                     return Err(Error::damaged(place, problem));
                 }
                 let start = Lz4::new(stored.start + 4..stored.end);

@@ -147,7 +147,7 @@ impl Lines {
         for block in 0..count.div_ceil(BLOCK) {
             for (number, (start, stop)) in (block * BLOCK..).zip(array.bounds(ix, lists, block)?) {
                 if stop > have && stop > start {
-                    let problem = format!("string {number} ends at byte {stop}, there are {have}");
+                    let problem = format!("string {number} ends at byte {stop}, but there are {have}");
                     return Err(array.damaged(ix, problem));
                 }
                 let longer = at.checked_add(stop - start + 1).filter(|at| *at <= i64::MAX as u64);

@@ -175,7 +175,8 @@ pub fn codec(array: &Array, file: &File) -> Node {
             Node::map([("computed", Node::Bool(true)), ("meaning", Node::text(meaning))])
         }
         (FileContent::Text, _) => {
-            let meaning = "each string, then a line feed; one with a line feed in it is told by the offsets and bytes beside";
+            let meaning = "each string, then a line feed; where one holds a line feed, use the offsets and \
+                bytes beside it";
             Node::map([("computed", Node::Bool(true)), ("meaning", Node::text(meaning))])
         }
         _ => Node::Null,

@@ -22,7 +22,7 @@ pub fn check(file: &File, starts: &Added, stops: &Added, have: u64) -> Result<()
                 return Err(format!("list {number} goes from {start} to {stop}"));
             }
             if stop > start && stop > i128::from(have) {
-                return Err(format!("list {number} ends at {stop}, its content has {have} items"));
+                return Err(format!("list {number} ends at {stop}, but its content has {have} items"));
             }
         }
         first += some;
@@ -34,7 +34,7 @@ pub fn check(file: &File, starts: &Added, stops: &Added, have: u64) -> Result<()
         for (number, stop) in (first..).zip(ints(file, stops, first, some)?) {
             if stop > i128::from(have) {
                 return Err(format!(
-                    "stop {number}, which no start has, is {stop}, its content has {have} items"
+                    "stop {number}, which no start has, is {stop}, but its content has {have} items"
                 ));
             }
         }

@@ -40,8 +40,8 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     }
     if !matches!(class, "numpy.ndarray" | "JaggedArray") {
         return Err(io::Error::other(format!(
-            "the array is of the class {class}, and flat and jagged arrays are all that is written from files and \
-             other containers (rab convert from .awkd to .awkd keeps every class)"
+            "the array is of the class {class}; from files and other containers only flat and jagged arrays \
+             are written (rab convert from .awkd to .awkd keeps every class)"
         )));
     }
     let shape = node.get("type").and_then(Node::as_str).unwrap_or_default();
@@ -74,7 +74,8 @@ impl Told {
             |told: &Told| told.shape.strip_prefix(&found).is_some_and(|element| !element.starts_with("[0, "));
         match told.first() {
             Some(first) if !told.iter().any(is_so) => Err(format!(
-                "meta.yaml says that it is {}, and its parts make {found}... (without meta.yaml they are written so)",
+                "meta.yaml says that it is {}, but its parts make {found}... (without meta.yaml they are \
+                 written so)",
                 first.shape
             )),
             _ => Ok(()),

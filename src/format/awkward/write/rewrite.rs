@@ -81,7 +81,7 @@ fn every(store: &Store, arrays: &[&Arc<Array>], notes: &mut Vec<String>) -> BTre
             numbers.insert(number);
         } else {
             notes.push(format!(
-                "the member {name:?} is left out: no array reads it, and its path leads elsewhere"
+                "the member {name:?} is not copied: no array reads it, and its path leads elsewhere"
             ));
         }
     }
@@ -116,7 +116,7 @@ fn add(store: &Store, number: usize, members: &mut Members, (path, file): (&Path
         Error::inside(&cause).cloned().unwrap_or_else(|| Error::write(Place::file(path).dataset(name), cause))
     })?;
     if let Some(record) = record.filter(|record| record.crc != written.crc) {
-        let problem = format!("its CRC-32 is {:08x}, recorded is {:08x}", written.crc, record.crc);
+        let problem = format!("its CRC-32 is {:08x}, but {:08x} is recorded", written.crc, record.crc);
         return Err(Error::damaged(store.place(name, name), problem));
     }
     members.keep(written);

@@ -61,7 +61,7 @@ impl<'w> Schema<'w> {
         }
         match need {
             Some(need) if need > have.into() => {
-                Err(format!("the lists of {place:?} need {need} items, its content has {have}"))
+                Err(format!("the lists of {place:?} need {need} items, but its content has {have}"))
             }
             _ => {
                 let inner = parts.first().map_or(&[][..], |part| inner(part));
@@ -113,7 +113,7 @@ fn inner(flat: &Added) -> &[u64] {
 fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
     let [first, others @ ..] = parts else { return Err("it has no lists".into()) };
     let is_alike = |part: &&Added| inner(part) == inner(first);
-    let numbers = |part: &Added| part.numbers.clone().ok_or("its lists are not told by whole numbers");
+    let numbers = |part: &Added| part.numbers.clone().ok_or("its lists are not given by whole numbers");
     let found = numbers(first)?;
     if others.is_empty() && !inner(first).is_empty() {
         return Err("counts and offsets of several dimensions are not written: starts and stops are".into());
@@ -123,7 +123,7 @@ fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
     }
     let len = length(first);
     if found.least < 0 {
-        return Err(format!("where its lists are is told by {}, which is negative", found.least));
+        return Err(format!("where its lists are is given by {}, which is negative", found.least));
     }
     match others {
         [stops] => {

@@ -28,7 +28,7 @@ fn shaped(of: &str, sizes: &[u64]) -> String {
 }
 
 fn number(of: Dtype) -> Result<String, String> {
-    let name = of.element.name().ok_or("its elements are no numbers that numpy has a name for")?;
+    let name = of.element.name().ok_or("its elements are of no type that numpy has a name for")?;
     let is_big = of.endian == Endian::Big && of.element.swapped() > 1;
     Ok(if is_big { format!("\"{of}\"") } else { format!("\"{name}\"") })
 }
@@ -42,7 +42,7 @@ fn of_meaning(meaning: &Meaning, size: u64) -> Result<String, String> {
         Meaning::Cell(of @ Cell::Unicode(..)) => Ok(format!("\"{of}\"")),
         Meaning::Times(times) => Ok(format!("\"{}\"", times.numpy())),
         Meaning::Other(text, _) => {
-            Err(format!("its elements are of the type {text:?}, which is not written"))
+            Err(format!("its elements are of the type {text:?}, which cannot be written"))
         }
         Meaning::List(shape, of) => {
             let count: u64 = shape.iter().product();
@@ -61,8 +61,8 @@ fn of_meaning(meaning: &Meaning, size: u64) -> Result<String, String> {
                 texts.push(format!("{}, {of}]", String::from_utf8_lossy(&text)));
             }
             let is_packed = end == size && texts.len() == parts.len();
-            let why = "its fields have gaps or titles, which the schema cannot say: repack it with \
-                       numpy.lib.recfunctions.repack_fields";
+            let why = "its fields have gaps or titles, which the schema cannot express: repack it with \
+                numpy.lib.recfunctions.repack_fields";
             if is_packed { Ok(format!("[{}]", texts.join(", "))) } else { Err(why.into()) }
         }
     }

@@ -17,9 +17,10 @@ pub struct Container {
 }
 
 const NAMES: &str =
-    "names are left out: an FFRecord file knows its records by number (this and later datasets)";
-const METADATA: &str = "metadata is left out: an FFRecord file has no place for it (this and later datasets)";
-const TYPES: &str = "types and shapes are left out: FFRecord's records are bytes (this and later datasets)";
+    "names are not kept: an FFRecord file knows its records by number (this and later datasets)";
+const METADATA: &str = "metadata is not kept: an FFRecord file has no place for it (this and later \
+    datasets)";
+const TYPES: &str = "types and shapes are not kept: FFRecord's records are bytes (this and later datasets)";
 
 impl Container {
     pub fn create(path: &Path, force: bool) -> Result<Container> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::error::Place;
+use crate::error::{Place, counted};
 use crate::{Error, Result};
 
 /// Where a record of an input ends.
@@ -70,7 +70,11 @@ impl<R: BufRead> Frames<R> {
     pub fn advance(&mut self) -> Result<bool> {
         if self.left > 0 {
             let left = self.left;
-            return Err(self.cut(format!("it ends {left} bytes before the end of record {}", self.count - 1)));
+            return Err(self.cut(format!(
+                "it ends {} before the end of record {}",
+                counted(left, "byte"),
+                self.count - 1
+            )));
         }
         let is_there = match self.framing {
             Framing::Whole => self.count == 0,
@@ -116,7 +120,7 @@ impl<R: BufRead> Frames<R> {
     fn cut(&self, problem: String) -> Error {
         let bits = 8 * self.framing.prefix();
         let expected =
-            format!("before each record its length is expected, as a {bits}-bit little-endian integer");
+            format!("each record must be preceded by its length, a {bits}-bit little-endian integer");
         Error::damaged(self.place.at(self.at), format!("{problem} ({expected})"))
     }
 }

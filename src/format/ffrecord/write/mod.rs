@@ -84,10 +84,13 @@ impl Writer {
     /// Without `force` nothing is replaced.
     fn new(path: &Path, announced: Option<u64>, force: bool) -> Result<Writer> {
         if path.extension().is_none_or(|extension| extension != EXTENSION) {
-            return Err(Error::Usage(format!("{}: an FFRecord file's name ends in .ffr", path.display())));
+            return Err(Error::Usage(format!(
+                "{}: an FFRecord file's name must end in .ffr",
+                path.display()
+            )));
         }
         if announced.is_some_and(|count| count >= u32::MAX.into()) {
-            return Err(Error::Usage(format!("{}: {} records are the most", path.display(), u32::MAX - 1)));
+            return Err(Error::Usage(format!("{}: the limit is {} records", path.display(), u32::MAX - 1)));
         }
         let open = || -> io::Result<Writer> {
             let temporary = Temporary::create(path, force)?;

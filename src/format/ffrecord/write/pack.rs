@@ -54,7 +54,7 @@ fn pack_shards(
 ) -> Result<u64> {
     let failed = |problem: String| Error::write(Place::file(target), io::Error::other(problem));
     if shards == 0 || shards > 100_000 {
-        return Err(Error::Usage(format!("{shards} shards: 1 to 100000 can be made")));
+        return Err(Error::Usage(format!("{shards} shards: choose a number from 1 to 100000")));
     }
     let directory = Shards::new(target, packing.force)?;
     let count = match packing.framing {
@@ -71,7 +71,8 @@ fn pack_shards(
     }
     let added = to.finish()?;
     if added != count {
-        let problem = format!("{count} records were counted, {added} came: the input changed meanwhile");
+        let problem =
+            format!("{count} records were counted, but {added} were read: the input changed meanwhile");
         return Err(failed(problem));
     }
     directory.finish()?;
@@ -85,7 +86,8 @@ fn count_records(inputs: &[PathBuf], framing: Framing, passed: Passed<'_>) -> Re
         let file = open(input)?;
         if is_stdin(input) || !file.metadata().map_err(failed)?.is_file() {
             return Err(Error::Usage(format!(
-                "{}: --shards counts the records before it reads them, which only regular files allow: save it in one",
+                "{}: --shards counts the records before it reads them, which only regular files allow: save \
+                 the input to a file first",
                 place(input)
             )));
         }

@@ -71,9 +71,9 @@ fn check(target: &Path, force: bool) -> Result<()> {
         match (force, is_shard) {
             (true, true) => {}
             (true, false) => {
-                return refused(format!("it holds {}, which is no .ffr file", path.display()));
+                return refused(format!("it holds {}, which is not a .ffr file", path.display()));
             }
-            (false, _) => return refused("it is there and not empty: --force replaces it".into()),
+            (false, _) => return refused("it is not empty: --force replaces it".into()),
         }
     }
     Ok(())

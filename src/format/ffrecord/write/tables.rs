@@ -32,7 +32,7 @@ impl Tables {
     /// A record with this CRC, which ends `end` bytes behind the beginning of the first.
     pub fn push(&mut self, crc: u32, end: u64) -> io::Result<()> {
         let next = self.count.checked_add(1).filter(|count| *count < u32::MAX);
-        let next = next.ok_or_else(|| io::Error::other(format!("{} records are the most", u32::MAX - 1)))?;
+        let next = next.ok_or_else(|| io::Error::other(format!("the limit is {} records", u32::MAX - 1)))?;
         let [a, b, c, d] = crc.to_le_bytes();
         let [e, f, g, h, i, j, k, l] = end.to_le_bytes();
         self.entries.write_all(&[a, b, c, d, e, f, g, h, i, j, k, l])?;

@@ -56,11 +56,11 @@ pub struct Rows<'t> {
 
 impl<'t> Rows<'t> {
     pub fn new(table: &'t Table, data: &mut dyn Read, directory: &Path) -> io::Result<Rows<'t>> {
-        let need = table.byte_len().ok_or_else(|| io::Error::other("there is no table of its size"))?;
+        let need = table.byte_len().ok_or_else(|| io::Error::other("it is too large for a table"))?;
         let mut columns = tempfile::tempfile_in(directory)?;
         let have = io::copy(data, &mut columns)?;
         if have != need {
-            return Err(io::Error::other(format!("it has {have} bytes, its description needs {need}")));
+            return Err(io::Error::other(format!("it has {have} bytes, but its description needs {need}")));
         }
         let width = table.columns.iter().map(|column| column.width).sum();
         Ok(Rows { table, columns, width, next: 0, piece: Vec::new(), used: 0 })

@@ -43,7 +43,7 @@ fn what_is_written_is_read() {
     let mut writer = create(&path);
     for (name, deflated) in [("a/plain", false), ("é packed", true)] {
         let left_out = add(&mut *writer, name, NewContent::Array(&samples), deflated, &data).unwrap();
-        assert_eq!(left_out, ["its metadata is left out"]);
+        assert_eq!(left_out, ["its metadata is not kept"]);
         assert!(add(&mut *writer, name, NewContent::Array(&samples), deflated, &data).is_err(), "twice");
         assert!(add(&mut *writer, "short", NewContent::Array(&samples), deflated, &data[1..]).is_err());
     }

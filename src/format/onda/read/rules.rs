@@ -81,19 +81,19 @@ fn numbers(signal: &Signal, wrong: &mut Vec<String>) {
     match signal.rate {
         None => wrong.push("sample_rate is null".into()),
         Some(rate) if rate.is_finite() && rate > 0.0 => {}
-        Some(rate) => wrong.push(format!("sample_rate is {rate}, it has to be finite and more than 0")),
+        Some(rate) => wrong.push(format!("sample_rate is {rate}, it must be finite and more than 0")),
     }
     match signal.resolution {
         None => wrong.push("sample_resolution_in_unit is null".into()),
         Some(resolution) if resolution.is_finite() && resolution != 0.0 => {}
         Some(resolution) => {
-            wrong.push(format!("sample_resolution_in_unit is {resolution}, it has to be finite and not 0"));
+            wrong.push(format!("sample_resolution_in_unit is {resolution}, it must be finite and not 0"));
         }
     }
     match signal.offset {
         None => wrong.push("sample_offset_in_unit is null".into()),
         Some(offset) if offset.is_finite() => {}
-        Some(offset) => wrong.push(format!("sample_offset_in_unit is {offset}, it has to be finite")),
+        Some(offset) => wrong.push(format!("sample_offset_in_unit is {offset}, it must be finite")),
     }
 }
 
@@ -107,7 +107,7 @@ fn channels(names: &[Option<String>], wrong: &mut Vec<String>) {
     let mut seen = HashSet::new();
     for (number, channel) in names.iter().enumerate() {
         if wrong.len() >= MAX_REPORTED {
-            return wrong.push("more is wrong, and not said".into());
+            return wrong.push("there are more problems".into());
         }
         let Some(name) = channel else {
             wrong.push(format!("channel {number} has no name"));
@@ -236,7 +236,7 @@ pub fn lasting(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> 
     }
     if wrong.len() >= MAX_REPORTED {
         wrong.truncate(MAX_REPORTED);
-        wrong.push("more is wrong, and not said".into());
+        wrong.push("there are more problems".into());
     }
     damaged(wrong).chain(limit).collect()
 }
@@ -258,7 +258,7 @@ fn twice<T: Copy + Eq + Hash>(
     for (row, value) in values.enumerate() {
         let Some(value) = value else { continue };
         if let Some(first) = seen.get(&value) {
-            wrong.push(format!("row {row}: {column} {} is that of row {first} too", said(value)));
+            wrong.push(format!("row {row}: {column} {} is the same as in row {first}", said(value)));
             if wrong.len() >= MAX_REPORTED {
                 return;
             }

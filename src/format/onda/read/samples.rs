@@ -154,7 +154,8 @@ impl Data {
         let frame = u64::from(element.size) * channels;
         (!len.is_multiple_of(frame)).then(|| {
             format!(
-                "its data has {len} bytes, which are no whole samples: {channels} channels of {} bytes make {frame}",
+                "its data has {len} bytes, not a whole number of samples: {channels} channels of {} bytes \
+                 make {frame}",
                 element.size
             )
         })
@@ -198,7 +199,7 @@ fn local(path: &str) -> Result<PathBuf, String> {
             Ok(percent_decoded(path))
         }
         Some((scheme, rest)) if rest.starts_with("//") => {
-            Err(format!("{path} is remote ({scheme}), and not fetched"))
+            Err(format!("{path} is remote ({scheme}), and remote files are not fetched"))
         }
         _ if path.contains('\0') => Err("the path has a NUL byte".into()),
         _ => Ok(Path::new(path).to_owned()),

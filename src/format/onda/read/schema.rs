@@ -129,7 +129,7 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
     }
     complete(schema, identity.sort)?;
     if identity.is_merged() && schema.position("from").is_none() {
-        identity.warnings.push(format!("the column from is needed for {MERGED}, and not there"));
+        identity.warnings.push(format!("the column from, which {MERGED} needs, is missing"));
     }
     types(schema, &mut identity)?;
     Ok(identity)
@@ -141,7 +141,7 @@ fn named(qualified: &str) -> Result<Identity, Refusal> {
     for part in qualified.split('>') {
         let (name, version) = parsed(part).ok_or_else(|| {
             Problem::damaged(format!(
-                "its {QUALIFIED} is {qualified:?}, and {part:?} is no name with a version"
+                "its {QUALIFIED} is {qualified:?}, and {part:?} is not a name with a version"
             ))
         })?;
         let unknown = || {
@@ -157,7 +157,7 @@ fn named(qualified: &str) -> Result<Identity, Refusal> {
             _ => {}
         }
     }
-    let foreign = || Refusal::Foreign(format!("its schema is {qualified}, which is none of Onda's"));
+    let foreign = || Refusal::Foreign(format!("its schema is {qualified}, which is not one of Onda's"));
     Ok(Identity {
         sort: sort.ok_or_else(foreign)?,
         schema: qualified.into(),
@@ -212,10 +212,8 @@ fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
     let missing: Vec<&str> = needed.into_iter().filter(|name| schema.position(name).is_none()).collect();
     match missing.as_slice() {
         [] => Ok(()),
-        [one] => Err(Problem::damaged(format!("the column {one} is needed and not there"))),
-        several => {
-            Err(Problem::damaged(format!("the columns {} are needed and not there", several.join(", "))))
-        }
+        [one] => Err(Problem::damaged(format!("the column {one} is missing"))),
+        several => Err(Problem::damaged(format!("the columns {} are missing", several.join(", ")))),
     }
 }
 
@@ -287,7 +285,7 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 {
                     None
                 }
-                _ => Some("a list of texts"),
+                _ => Some("a list of strings"),
             },
             // Of version 2 it is the user's own.
             ("kind", true) if identity.sort == (Sort::Signals { version: 2 }) => None,
@@ -321,11 +319,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
             _ => None,
         };
         if let Some(needed) = needed {
-            let problem = format!(
-                "column {}: {needed} is needed, found is {}",
-                field.name,
-                shortened(&field.type_name())
-            );
+            let problem =
+                format!("column {}: expected {needed}, found {}", field.name, shortened(&field.type_name()));
             return Err(Problem::damaged(problem));
         }
     }
@@ -361,9 +356,9 @@ mod tests {
         assert_eq!(sort("onda.merged-annotation@1>onda.annotation@1"), Ok(Sort::Annotations));
         assert_eq!(sort("onda.samples-info@2"), Ok(Sort::Other));
         assert!(sort("onda.signal@3").unwrap_err().contains("onda.signal@3"));
-        assert!(sort("other.thing@1").unwrap_err().contains("none of Onda's"));
+        assert!(sort("other.thing@1").unwrap_err().contains("not one of Onda's"));
         for wrong in ["", "onda signal two", "onda.signal", "onda.signal@", "onda.signal@+2", "@1", "a@1>"] {
-            assert!(sort(wrong).unwrap_err().contains("no name with a version"), "{wrong}");
+            assert!(sort(wrong).unwrap_err().contains("not a name with a version"), "{wrong}");
         }
     }
 }

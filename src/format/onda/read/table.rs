@@ -197,7 +197,7 @@ impl OndaTable {
             value
                 .float()
                 .or_else(int)
-                .ok_or_else(|| Problem::damaged(format!("column {name}: a number was needed")))
+                .ok_or_else(|| Problem::damaged(format!("column {name}: expected a number")))
         };
         self.value(name, row)?.map(number).transpose()
     }
@@ -223,7 +223,7 @@ impl OndaTable {
             list if list.len() <= MAX_CHANNELS => Ok(Some(list)),
             list => {
                 let count = list.len();
-                Err(Problem::unsupported(format!("it has {count} channels, {MAX_CHANNELS} are the most")))
+                Err(Problem::unsupported(format!("it has {count} channels, and the limit is {MAX_CHANNELS}")))
             }
         }
     }

@@ -52,7 +52,7 @@ impl Facts {
         let mut warnings = set.signal(number).map_or(Vec::new(), |(table, row)| rules::signal(table, row));
         let mut doubt = None;
         if let (Some(found), Some(told)) = (samples, signal.as_ref().and_then(from_span)) {
-            let problem = format!("the data has {found} samples, its span and sample_rate say {told}");
+            let problem = format!("the data has {found} samples, but its span and sample_rate say {told}");
             match found.abs_diff(told) {
                 0 => {}
                 1 => doubt = Some(problem),

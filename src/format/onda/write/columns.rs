@@ -61,7 +61,7 @@ impl Custom {
             if let (Some(name), false) = (name, value.is_null())
                 && let Err(why) = self.put(name, value, types)?
             {
-                notes.push(format!("{name} of its metadata is left out: {why}"));
+                notes.push(format!("{name} of its metadata is not kept: {why}"));
             }
         }
         self.rows += 1;
@@ -78,7 +78,7 @@ impl Custom {
             (false, Some(_)) => return Err(lost(name, value)),
             (false, None) => {
                 self.left_out.insert(name.to_owned());
-                return Ok(Err("a column is made of texts, numbers, or true and false".into()));
+                return Ok(Err("a column is made of strings, numbers, or true and false".into()));
             }
             (true, None) if self.columns.len() == MAX_COLUMNS => {
                 return Ok(Err(format!("a table has at most {MAX_COLUMNS} columns beside Onda's")));
@@ -104,9 +104,7 @@ impl Custom {
 
 fn lost(name: &str, value: &Node) -> String {
     let shown = shown(value);
-    format!(
-        "no type of a column has the {name} {shown} of its metadata beside those of the signals before it"
-    )
+    format!("the {name} {shown} of its metadata does not fit the column type of the signals before it")
 }
 
 fn shown(value: &Node) -> String {
@@ -123,7 +121,7 @@ impl Types<'_> {
         let Some(of) = named.and_then(logical::named) else { return Ok(column_type::natural(value)) };
         if !column_type::can_be(&of, value) {
             let (named, shown) = (named.unwrap_or_default(), shown(value));
-            return Err(format!("its {name} is of the type {named}, and {shown} in its metadata is none"));
+            return Err(format!("its {name} is of the type {named}, and {shown} in its metadata is not"));
         }
         Ok(Some(of))
     }
@@ -205,7 +203,8 @@ mod tests {
         ];
         let notes = rows.iter().map(|(row, types)| custom.add(row, *types, |key| key == "own").unwrap());
         let notes = notes.flatten().collect::<Vec<_>>();
-        let list = "list of its metadata is left out: a column is made of texts, numbers, or true and false";
+        let list = "list of its metadata is not kept: a column is made of strings, numbers, or true and \
+            false";
         assert_eq!(notes, [list]);
         let columns = custom.columns().unwrap();
         let names: Vec<_> =
@@ -232,7 +231,7 @@ mod tests {
             }
             said
         };
-        let lost = "no type of a column has the x";
+        let lost = "the x";
         let list = || Node::seq([Node::int(1)]);
         assert!(refused([(Node::int(1), None), (Node::text("a"), None)]).starts_with(lost));
         assert!(refused([(Node::int(1), None), (list(), None)]).starts_with(lost));

@@ -75,7 +75,7 @@ pub struct Rewriting<'t> {
 impl<'t> Rewriting<'t> {
     pub fn new(table: &'t OndaTable, path: &Path) -> Result<Rewriting<'t>> {
         if table.identity.sort == Sort::Other {
-            let problem = "only tables of signals or annotations are written anew";
+            let problem = "only tables of signals or annotations are rewritten";
             return Err(Error::Unsupported { place: table.source.place(), problem: problem.into() });
         }
         let real = |path: &Path| {
@@ -109,7 +109,7 @@ impl<'t> Rewriting<'t> {
             match new {
                 Some(_) if is_first && matches!(name, "sensor_type" | "sensor_label") => {
                     let problem =
-                        format!("column {name}: is in the way of that which kind becomes: rename it");
+                        format!("column {name}: clashes with the column that kind becomes: rename it");
                     return Err(Problem::unsupported(problem));
                 }
                 // Its texts may be of a type of their own, as those of S3 are.
@@ -229,7 +229,7 @@ impl<'t> Rewriting<'t> {
             let moved = self.back.join(&path).into_os_string().into_string();
             *path = moved.map_err(|_| {
                 let problem =
-                    "the way from the new table to the old one is not UTF-8, and no path can say it";
+                    "the path from the new table to the old one is not UTF-8, which a table cannot hold";
                 Error::write(table.source.place(), io::Error::other(problem))
             })?;
             self.moved += 1;
@@ -284,7 +284,9 @@ fn exact(table: &OndaTable, row: usize) -> Result<(), Problem> {
         };
         let int = column.value(row)?.and_then(|value| value.int());
         if let Some(int) = int.filter(|int| *int as f64 as i128 != *int) {
-            return Err(Problem::unsupported(format!("row {row}: {name} is {int}, which float64 has not")));
+            return Err(Problem::unsupported(format!(
+                "row {row}: {name} is {int}, which float64 cannot hold"
+            )));
         }
     }
     Ok(())

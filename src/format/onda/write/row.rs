@@ -123,7 +123,7 @@ impl<'a> Said<'a> {
         let is_encoded = match self.option("encoded") {
             None => self.origin != Origin::User,
             Some(Node::Bool(is_encoded)) => *is_encoded,
-            Some(_) => return Err("its encoded has to be true or false".into()),
+            Some(_) => return Err("its encoded must be true or false".into()),
         };
         let channels = self.channels()?;
         let samples = samples(array, channels.len())?;
@@ -132,7 +132,9 @@ impl<'a> Said<'a> {
         let own = array.dtype.element.name().unwrap_or_default();
         let sample_type = text("sample_type")?.unwrap_or_else(|| own.to_owned());
         if is_encoded && sample_type != own {
-            return Err(format!("it is encoded, and has {own} where its sample_type is {sample_type}"));
+            return Err(format!(
+                "it is encoded, but its elements are {own}, not {sample_type} as its sample_type says"
+            ));
         }
         let rate = self.number("sample_rate")?.ok_or("its metadata has no sample_rate")?;
         let signal = Signal {
@@ -151,7 +153,8 @@ impl<'a> Said<'a> {
         };
         if let Some(told) = from_span(&signal).filter(|told| self.has_span() && *told != samples) {
             notes.push(format!(
-                "the data has {samples} samples, its span and sample_rate say {told}: the span stays as it is"
+                "the data has {samples} samples, but its span and sample_rate say {told}: the span stays as \
+                 it is"
             ));
         }
         Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded, notes })
@@ -167,10 +170,10 @@ impl<'a> Said<'a> {
         };
         match (format.as_str(), asked) {
             ("lpcm", Some("lpcm.zst")) => {
-                notes.push("it is not compressed: its metadata say file_format: lpcm".into());
+                notes.push("it is not compressed: its metadata says file_format: lpcm".into());
             }
             ("lpcm.zst", Some("lpcm")) => {
-                notes.push("it is compressed: its metadata say file_format: lpcm.zst".into());
+                notes.push("it is compressed: its metadata says file_format: lpcm.zst".into());
             }
             ("lpcm" | "lpcm.zst", _) => {}
             _ => return Err(format!("its file_format is {format:?}; lpcm and lpcm.zst are written")),
@@ -183,7 +186,7 @@ impl<'a> Said<'a> {
             return Ok((self.text("sensor_label")?, self.text("sensor_type")?));
         }
         match ["sensor_label", "sensor_type"].into_iter().find(|key| self.node.get(key).is_some()) {
-            Some(key) => Err(format!("its {key} is in the way of that which its kind becomes: rename it")),
+            Some(key) => Err(format!("its {key} clashes with the column that its kind becomes: rename it")),
             None => Ok((self.text("kind")?, None)),
         }
     }
@@ -193,7 +196,7 @@ impl<'a> Said<'a> {
             None => Ok(None),
             Some(node) => match node.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
-                None => Err(format!("its {key} has to be a text")),
+                None => Err(format!("its {key} must be a string")),
             },
         }
     }
@@ -204,7 +207,7 @@ impl<'a> Said<'a> {
             Some(Node::Float(number)) => Ok(Some(*number)),
             Some(node) => {
                 let float = node.as_i128().and_then(exact);
-                float.map(Some).ok_or_else(|| format!("its {key} has to be a number of float64"))
+                float.map(Some).ok_or_else(|| format!("its {key} must be a number of float64"))
             }
         }
     }
@@ -216,7 +219,7 @@ impl<'a> Said<'a> {
             Node::Seq(items) => items.iter().map(text).collect::<Option<Vec<_>>>(),
             _ => None,
         };
-        names.ok_or_else(|| "its channels have to be a list of texts".into())
+        names.ok_or_else(|| "its channels must be a list of strings".into())
     }
 
     /// Is its span said, and not only where it starts?
@@ -232,18 +235,18 @@ impl<'a> Said<'a> {
         match (said, edge("start"), edge("stop"), self.option("start")) {
             (_, Some(Some(start)), Some(Some(stop)), None) => Ok(Span { start, stop }),
             (_, _, Some(_), Some(_)) => {
-                Err("its metadata have a start and a span: leave one of them out".into())
+                Err("its metadata has a start and a span: leave one of them out".into())
             }
             (None, .., start) => taken(samples, rate, start.map_or(Some(0), whole)),
             (_, Some(start), None, None) if self.origin == Origin::User => taken(samples, rate, start),
-            _ => Err("its span has to have start and stop, whole numbers of nanoseconds of 64 bits".into()),
+            _ => Err("its span must have start and stop, whole numbers of nanoseconds of 64 bits".into()),
         }
     }
 }
 
 /// The span that samples take, as Onda.jl counts it: each of them `1e9 / rate` nanoseconds, and no less than one in all.
 fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
-    let start = start.ok_or("its start has to be a whole number of nanoseconds of 64 bits")?;
+    let start = start.ok_or("its start must be a whole number of nanoseconds of 64 bits")?;
     let length = (samples as f64 * (1e9 / rate)).ceil().max(1.0);
     let stop = (length.is_finite() && length.abs() < 9e18).then(|| start.checked_add(length as i128));
     let stop = stop.flatten().filter(|stop| *stop <= i64::MAX.into());
@@ -255,7 +258,8 @@ fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
     // What is wrong with others is said with all else that is.
     if rate > 0.0 && ((length / 1e9 * rate).floor() as u64).abs_diff(samples) > 1 {
         return Err(format!(
-            "its sample_rate is {rate:?}, which is too high: a span of whole nanoseconds cannot tell of {samples} samples"
+            "its sample_rate is {rate:?}, which is too high: a span of whole nanoseconds cannot describe \
+             {samples} samples"
         ));
     }
     Ok(Span { start, stop })
@@ -266,7 +270,7 @@ fn samples(array: &Array, channels: usize) -> Result<u64, String> {
     let Dtype { element, .. } = array.dtype;
     if !encode::is_number(element) {
         return Err(format!(
-            "its values are {}, and samples are integers or floats",
+            "its values are {}, but samples must be integers or floats",
             shortened(&array.numpy_type())
         ));
     }
@@ -274,13 +278,13 @@ fn samples(array: &Array, channels: usize) -> Result<u64, String> {
         [samples] if channels == 1 => samples,
         [samples, width] if width == channels as u64 => samples,
         ref shape => {
-            return Err(format!(
-                "its shape is {shape:?}, and (samples, {channels}) is needed for its channels"
-            ));
+            return Err(format!("its shape is {shape:?}, but its channels need (samples, {channels})"));
         }
     };
     if array.order == Order::F && samples > 1 && channels > 1 {
-        return Err("its elements are in the order F, and samples are in C: pack it with --order C".into());
+        return Err(
+            "its elements are in F order, and samples must be in C order: pack it with --order C".into()
+        );
     }
     Ok(samples)
 }

@@ -122,7 +122,7 @@ impl<'w> Add<'w> {
         let described = element.name().zip(byte_len(element, &array.shape));
         let Some((name, need)) = described.filter(|(_, len)| *len <= i64::MAX as u64) else {
             return Err(
-                self.refused(format!("there is no array of {} and shape {:?}", array.dtype, array.shape))
+                self.refused(format!("an array of {} and shape {:?} is too large", array.dtype, array.shape))
             );
         };
         let endian = match array.dtype.endian {
@@ -152,7 +152,7 @@ impl<'w> Add<'w> {
 
     /// A table whose columns are already as `table` says.
     pub(super) fn dataframe_from(self, table: &Table, input: impl Read) -> Result<()> {
-        let need = table.byte_len().ok_or_else(|| self.refused("there is no table of its size".into()))?;
+        let need = table.byte_len().ok_or_else(|| self.refused("it is too large for a table".into()))?;
         let mut codec = dataframe::codec(table);
         codec.extend(kind("dataframe"));
         self.store(codec, Exactly::new(input, need))

@@ -174,7 +174,7 @@ pub fn describe(columns: &[Column<'_>]) -> Result<Codec, String> {
         if let Cells::Texts(cells) = &column.cells
             && cells.iter().any(|cell| cell.ends_with('\0'))
         {
-            return Err(format!("its column {key:?} has a text that ends in a NUL, which would be lost"));
+            return Err(format!("its column {key:?} has a string that ends in a NUL, which would be lost"));
         }
     }
     Ok(Codec::from([

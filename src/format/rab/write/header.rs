@@ -43,7 +43,7 @@ impl Header {
 
     pub fn check_name(&self, name: &Text) -> io::Result<()> {
         match self.place(name.as_bytes()) {
-            Some(_) => Err(io::Error::other("there is a dataset of this name already")),
+            Some(_) => Err(io::Error::other("there is already a dataset of this name")),
             None => Ok(()),
         }
     }
@@ -191,9 +191,7 @@ pub fn assemble(
 }
 
 fn too_long(len: u64, limit: u64) -> io::Error {
-    io::Error::other(format!(
-        "the header would take {len} bytes, {limit} are the most that a RAB file can have"
-    ))
+    io::Error::other(format!("the header would take {len} bytes, and a RAB file can have at most {limit}"))
 }
 
 fn key(name: &[u8]) -> Key {

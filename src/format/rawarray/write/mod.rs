@@ -56,8 +56,8 @@ impl Writer {
                 self.store_bytes(data)?;
             }
             NewContent::Object | NewContent::Table(_) => {
-                let problem = "a RawArray file holds an array, and this is none: write it to a .rab file, or its \
-                               values as an array";
+                let problem = "a RawArray file holds an array, and this is not one: write it to a .rab \
+                    file, or its values as an array";
                 return Err(io::Error::other(problem));
             }
         }
@@ -92,11 +92,11 @@ impl Writer {
             other => !other.is_null(),
         };
         if has_metadata {
-            notes.push("its metadata is left out".into());
+            notes.push("its metadata is not kept".into());
         }
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         if *stem != *dataset.name.lossy() {
-            notes.push(format!("its name is left out: it will be called {stem:?} like the file"));
+            notes.push(format!("its name is not kept: it will be called {stem:?} like the file"));
         }
         if dataset.compression.is_some_and(|asked| asked != Compression::None) {
             notes.push("it is not compressed".into());
@@ -107,7 +107,7 @@ impl Writer {
     fn store_trailer(&mut self, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let len = self.write(|to| io::copy(data, to))?;
         self.has_trailer = len > 0;
-        Ok(vec!["it is written behind the data, which readers in Python and Rust refuse".into()])
+        Ok(vec!["it is written after the data, which readers in Python and Rust refuse".into()])
     }
 
     fn write<T>(&self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>) -> io::Result<T> {
@@ -132,8 +132,8 @@ impl NewContainer for Writer {
             && !self.has_trailer
             && trailer.is_some_and(|trailer| trailer == name.as_bytes());
         if self.array.is_some() && !is_trailer {
-            let problem = "a RawArray file holds one array, and it has one already: write a file for each, or one \
-                           .rab file for all";
+            let problem = "a RawArray file holds one array, and it already has one: write a file for each, \
+                or one .rab file for all";
             return Err(self.failed(name, io::Error::other(problem)));
         }
         let before = self.file.file.metadata().map_err(|cause| self.failed(name, cause))?.len();

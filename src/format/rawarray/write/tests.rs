@@ -114,7 +114,7 @@ fn bytes_and_texts_are_arrays_of_uint8() {
             .err()
             .unwrap()
             .to_string()
-            .contains("holds an array, and this is none")
+            .contains("holds an array, and this is not one")
     );
 }
 
@@ -132,14 +132,14 @@ fn what_is_left_out_is_named() {
     };
     assert_eq!(
         write(NewContent::Array(&dates), &[1; 8]).unwrap().notes,
-        ["its type <M8[s] is left out: it is bytes"]
+        ["its type <M8[s] is not kept: it becomes bytes"]
     );
     let metadata = Node::map([("a", Node::int(1))]);
     let (name, what) = ("other".into(), NewContent::Array(&array));
     let dataset = NewDataset { compression: Some(Compression::Zlib(6)), ..dataset(&name, what, &metadata) };
     let notes = writer.add(&dataset, &mut &b"ab"[..]).unwrap().join("; ");
     for part in
-        ["fields of its elements", "its metadata is left out", "its name is left out", "not compressed"]
+        ["fields of its elements", "its metadata is not kept", "its name is not kept", "not compressed"]
     {
         assert!(notes.contains(part), "{notes}");
     }
@@ -156,7 +156,7 @@ fn one_array_and_its_trailer() {
     };
     let short = add("x", NewContent::Array(&array), b"abc").unwrap_err();
     assert!(
-        short.contains("dataset \"x\": cannot be written: it has 3 bytes, its description needs 4"),
+        short.contains("dataset \"x\": cannot be written: it has 3 bytes, but its description needs 4"),
         "{short}"
     );
     add("x", NewContent::Array(&array), b"abcd").unwrap();

@@ -21,11 +21,11 @@ impl Words {
         let Element { kind, size } = array.dtype.element;
         if array.shape.len() as u64 > header::MAX_DIMS {
             let count = array.shape.len();
-            return Err(format!("it has {count} dimensions, {} are the most", header::MAX_DIMS));
+            return Err(format!("it has {count} dimensions, and the limit is {}", header::MAX_DIMS));
         }
         let len = byte_len(array.dtype.element, &array.shape).filter(|len| *len <= i64::MAX as u64);
-        let len =
-            len.ok_or_else(|| format!("there is no array of {} and shape {:?}", array.dtype, array.shape))?;
+        let len = len
+            .ok_or_else(|| format!("an array of {} and shape {:?} is too large", array.dtype, array.shape))?;
         let is_big = array.dtype.endian == Endian::Big;
         let mut swapped = if is_big { array.dtype.element.swapped() } else { 0 };
         let eltype = match kind {
@@ -39,7 +39,7 @@ impl Words {
             Kind::Complex => 4,
             Kind::Bfloat => 5,
             Kind::Float8(_) => {
-                notes.push("that its elements are numbers is left out: they are bytes".into());
+                notes.push("its elements become bytes: that they are numbers is not kept".into());
                 0
             }
             Kind::Opaque => {
@@ -49,9 +49,11 @@ impl Words {
                     origin.filter(|_| record.is_none_or(is_void)).and_then(|words| class(words, size));
                 match record.map(Record::foreign_type) {
                     _ if known.is_some() => {}
-                    Some(Some(text)) => notes.push(format!("its type {text} is left out: it is bytes")),
-                    Some(None) => notes
-                        .push("the fields of its elements are not described: --dtype says them again".into()),
+                    Some(Some(text)) => notes.push(format!("its type {text} is not kept: it becomes bytes")),
+                    Some(None) => notes.push(
+                        "the fields of its elements are not kept: give them with --dtype to read them again"
+                            .into(),
+                    ),
                     None => {}
                 }
                 swapped = known.as_ref().map_or(0, |class| class.swapped);
@@ -60,7 +62,7 @@ impl Words {
         };
         if swapped > 1 {
             notes
-                .push("its big-endian byte order is left out: its elements are written little-endian".into());
+                .push("its big-endian byte order is not kept: its elements are written little-endian".into());
         }
         // The numpy view has the last axis fastest, and that one is the first of the dims.
         let dims = array.shape.iter().rev().copied().collect();

@@ -32,7 +32,7 @@ impl Graph {
         match self.sound(edge, what)?.flat() {
             Some(flat) if flat.of.is_int() => Ok(&flat.of.shape),
             Some(flat) => Err(format!("its {what} are {}, not whole numbers", flat.of.name()).into()),
-            None => Err(Fault::unsupported(format!("its {what} are no flat array"))),
+            None => Err(Fault::unsupported(format!("its {what} are not a flat array"))),
         }
     }
 
@@ -65,7 +65,7 @@ impl Graph {
                 if content.is_some_and(|flat| is_empty || is_bytes(flat)) {
                     Ok(len)
                 } else {
-                    Err("its content is no flat array of bytes".into())
+                    Err("its content is not a flat array of bytes".into())
                 }
             }),
             ArrayKind::Table { columns } | ArrayKind::Record { columns, .. } => self.measure_columns(columns),
@@ -104,7 +104,7 @@ impl Graph {
         match len.checked_mul(inner) {
             Some(items) if items <= MAX_ITEMS => Ok(len),
             _ => Err(Fault::unsupported(format!(
-                "it has {len} items of {inner} numbers, {MAX_ITEMS} numbers are the limit"
+                "it has {len} items of {inner} numbers, and the limit is {MAX_ITEMS} numbers"
             ))),
         }
     }
@@ -134,7 +134,7 @@ impl Graph {
         let flat = self.sound(mask, "mask")?.flat();
         match flat.and_then(|flat| flat.of.number()) {
             Some(dtype) if dtype.element.size == 1 || self.len_of(mask) == 0 => Ok(()),
-            _ => Err("its mask is no flat array of bool".into()),
+            _ => Err("its mask is not a flat array of bool".into()),
         }
     }
 
@@ -145,7 +145,7 @@ impl Graph {
         if need <= have || is_refused {
             return Ok(need);
         }
-        Err(format!("its content has {have} items, {need} are needed").into())
+        Err(format!("its content has {have} items, but {need} are needed").into())
     }
 
     fn measure_lists(&self, lists: &Lists) -> Result<u64, Fault> {
@@ -219,7 +219,7 @@ impl Graph {
             };
             let is_refused = self.node(*edge).is_some_and(|node| node.fault.is_some());
             if size > have && !is_refused {
-                return Err(format!("chunk {number} has {have} items, its size is said to be {size}").into());
+                return Err(format!("chunk {number} has {have} items, but its size says {size}").into());
             }
             whole = whole.checked_add(size).ok_or("its sizes do not fit into 64 bits")?;
         }
@@ -239,11 +239,11 @@ fn measure_flat(flat: &Flat, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) -> 
             (Some(_), _) => (
                 0,
                 Some(Fault::unsupported(
-                    "its length is -1 (all there are), which is not read of compressed bytes",
+                    "its length is -1 (all there are), which is not supported for compressed bytes",
                 )),
             ),
             (None, Some(0)) => (have / size, None),
-            _ => (0, Some(format!("it has {have} bytes, which is no multiple of its {size}").into())),
+            _ => (0, Some(format!("it has {have} bytes, which is not a multiple of its {size}").into())),
         };
     };
     let member = &flat.blob.member;

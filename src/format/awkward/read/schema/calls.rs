@@ -27,7 +27,7 @@ impl<'j> Reader<'j> {
             ["uproot.tree", "_LazyFiles" | "_LazyTree" | "_LazyBranch", ..] => {
                 unsupported(format!("{} reads other files (ROOT), which is not done", what_of(json)))
             }
-            _ => unsupported(format!("{} is a call that is not known, and is not made", what_of(json))),
+            _ => unsupported(format!("{} is an unknown call, which is not made", what_of(json))),
         }
     }
 
@@ -121,7 +121,7 @@ impl<'j> Reader<'j> {
             }
             (["ObjectArray"], [content, generator, _, _]) => {
                 let generator =
-                    self.value(generator)?.get("function").ok_or("its generator is no function")?;
+                    self.value(generator)?.get("function").ok_or("its generator is not a function")?;
                 let names = generator.as_list().unwrap_or_default().iter().filter_map(Json::as_str);
                 let generator = names.collect::<Vec<_>>().join(".").into();
                 ArrayKind::Object { content: self.array(content, depth + 1)?, generator }
@@ -131,34 +131,31 @@ impl<'j> Reader<'j> {
                 return unsupported(format!("{} would run code, and is not called", what_of(json)));
             }
             (["arrow", "_ParquetFile", ..], _) => {
-                return unsupported("its values are in another file (Parquet), which is not read");
+                return unsupported("its values are in another file (Parquet), which is not supported");
             }
             (known, _) if is_known(known) => {
                 return wrong(format!(
-                    "{} has {} arguments, which is not what it takes",
+                    "{} has {} arguments, which is the wrong number",
                     what_of(json),
                     arguments.len()
                 ));
             }
             _ => {
-                return unsupported(format!(
-                    "{} is a call that is not known, and is not made",
-                    what_of(json)
-                ));
+                return unsupported(format!("{} is an unknown call, which is not made", what_of(json)));
             }
         })
     }
 
     fn chunked(&mut self, chunks: &'j Json, sizes: &'j Json, depth: usize) -> Parsed<ArrayKind> {
         let chunks = self.list(chunks, "list")?;
-        let sizes = self.json(sizes)?.as_list().ok_or("its sizes are no list")?;
+        let sizes = self.json(sizes)?.as_list().ok_or("its sizes are not a list")?;
         if sizes.len() != chunks.len() {
             return wrong(format!("it has {} chunks and {} sizes", chunks.len(), sizes.len()));
         }
         let size = |size: &Json| {
             size.as_int()
                 .and_then(|size| u64::try_from(size).ok())
-                .ok_or("a size is no whole number from 0 on")
+                .ok_or("a size is not a whole number from 0 on")
         };
         let sizes = sizes.iter().map(size).collect::<Result<Vec<_>, _>>()?;
         let chunks = self.arrays(chunks, depth)?.into_iter().zip(sizes.into_iter().map(Some)).collect();
@@ -170,7 +167,9 @@ impl<'j> Reader<'j> {
         if let Some(python) = found.get("python") {
             let float = python.as_str().and_then(pickle::float);
             return float.map(Scalar::Float).ok_or_else(|| {
-                Fault::unsupported("its default is a Python pickle of more than a float, which is not read")
+                Fault::unsupported(
+                    "its default is a Python pickle of more than a float, which is not supported",
+                )
             });
         }
         self.json(json).cloned().map(Scalar::Json)
@@ -203,14 +202,14 @@ pub(super) fn names(spec: &Json) -> Parsed<Vec<&str>> {
         Some(names) => {
             wrong(format!("a call names {} things, a module and a function are needed", names.len()))
         }
-        None => wrong("what a call names is no list of texts"),
+        None => wrong("what a call names is not a list of strings"),
     }
 }
 
 pub(super) fn arguments(json: &Json) -> Parsed<&[Json]> {
     match json.get("args") {
         None => Ok(&[]),
-        Some(arguments) => arguments.as_list().ok_or_else(|| "the arguments of a call are no list".into()),
+        Some(arguments) => arguments.as_list().ok_or_else(|| "the arguments of a call are not a list".into()),
     }
 }
 

@@ -17,14 +17,14 @@ impl<'j> Reader<'j> {
             if key != "ref" {
                 return Ok(json);
             }
-            let id = value.as_int().ok_or("a \"ref\" is no whole number")?;
+            let id = value.as_int().ok_or("a \"ref\" is not a whole number")?;
             match self.ids.get(&id) {
                 Some(Some(target)) => {
                     self.take(Of::Repeats, target.weight())?;
                     json = target;
                 }
                 Some(None) => return wrong(format!("it refers to the id {id}, which is given twice")),
-                None => return wrong(format!("it refers to the id {id}, which nothing has")),
+                None => return wrong(format!("it refers to the id {id}, which does not exist")),
             }
         }
         wrong("a reference refers to itself")
@@ -36,14 +36,12 @@ impl<'j> Reader<'j> {
             return Ok(json);
         }
         let found = self.value(json)?;
-        found
-            .get("json")
-            .ok_or_else(|| format!("a value is needed here, and a {:?} was found", what_of(found)).into())
+        found.get("json").ok_or_else(|| format!("expected a value here, found a {:?}", what_of(found)).into())
     }
 
     pub(super) fn int(&self, json: &'j Json, what: &str) -> Parsed<i64> {
         let value = self.json(json)?;
-        value.as_int().ok_or_else(|| format!("its {what} is no whole number of 64 bits").into())
+        value.as_int().ok_or_else(|| format!("its {what} is not a whole number of 64 bits").into())
     }
 
     pub(super) fn len(&self, json: &'j Json, what: &str) -> Parsed<u64> {
@@ -88,7 +86,7 @@ impl<'j> Reader<'j> {
     /// The name of a member.
     pub(super) fn read(&self, json: &Json) -> Parsed<Box<str>> {
         let name = json.get("read").ok_or("bytes are needed here")?;
-        let name = name.as_str().ok_or("a \"read\" is no text")?;
+        let name = name.as_str().ok_or("a \"read\" is not a string")?;
         match json.get("absolute") {
             Some(Json::Bool(true)) => Ok(name.into()),
             None | Some(Json::Bool(false)) => {
@@ -103,7 +101,7 @@ impl<'j> Reader<'j> {
         match self.json(json)? {
             Json::Null => Ok(Encoding::Bytes),
             Json::Str(name) => Ok(Encoding::named(name)),
-            _ => wrong("its encoding is no text"),
+            _ => wrong("its encoding is not a string"),
         }
     }
 }

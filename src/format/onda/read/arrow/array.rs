@@ -74,7 +74,7 @@ impl Offsets {
         let (start, end) = (offset(&self.bytes, self.wide, at), offset(&self.bytes, self.wide, at + 1));
         match (start, end) {
             (Some(start), Some(end)) if start <= end => Ok(start..end),
-            _ => Err(Problem::damaged("an offset is negative, goes back, or is not there")),
+            _ => Err(Problem::damaged("an offset is negative, goes back, or is missing")),
         }
     }
 }
@@ -111,7 +111,7 @@ impl Array {
         let (mut array, mut at) = (self, at);
         loop {
             if at >= array.len {
-                return Err(Problem::damaged(format!("value {at} of {} was wanted", array.len)));
+                return Err(Problem::damaged(format!("value {at} of {} was asked for", array.len)));
             }
             if array.is_null(at) {
                 return Ok(None);
@@ -153,7 +153,7 @@ impl Array {
                 let start = at.checked_mul(*size);
                 (child, start.and_then(|start| Some(start..start.checked_add(*size)?)))
             }
-            _ => return Err(Problem::damaged("a list was needed")),
+            _ => return Err(Problem::damaged("expected a list")),
         };
         match range {
             Some(range) if range.end <= child.len => Ok((child, range)),
@@ -196,14 +196,14 @@ fn view<'a>(views: &'a Buffer, buffers: &'a [Buffer], at: usize) -> Option<&'a [
 /// The number of the run that has value `at`.
 fn run(ends: &Array, at: usize) -> Result<usize, Problem> {
     let Data::Fixed(bytes, buffer) = &ends.data else {
-        return Err(Problem::damaged("ends of runs were needed"));
+        return Err(Problem::damaged("expected ends of runs"));
     };
     let kind = Int { bytes: *bytes, is_signed: true };
     let (mut low, mut high) = (0, ends.len);
     while low < high {
         let middle = (low + high) / 2;
         let end =
-            integer(buffer, kind, middle).ok_or_else(|| Problem::damaged("the end of a run is not there"))?;
+            integer(buffer, kind, middle).ok_or_else(|| Problem::damaged("the end of a run is missing"))?;
         if end <= at as i128 { low = middle + 1 } else { high = middle }
     }
     if low < ends.len { Ok(low) } else { Err(Problem::damaged(format!("no run has value {at}"))) }
@@ -297,8 +297,8 @@ impl<'a> Loader<'a> {
     pub fn array(&mut self, field: &Field) -> Result<Array, Problem> {
         let node = self.nodes.next().ok_or_else(|| Problem::damaged("the batch has too few columns"))?;
         let len = usize::try_from(node.length()).ok().filter(|len| *len <= MAX_ROWS);
-        let len = len
-            .ok_or_else(|| Problem::damaged(format!("a column is said to have {} values", node.length())))?;
+        let len =
+            len.ok_or_else(|| Problem::damaged(format!("a column claims to have {} values", node.length())))?;
         let is_encoded = field.dictionary.is_some();
         let has_validity = match field.kind {
             _ if is_encoded => true,
@@ -381,7 +381,7 @@ impl<'a> Loader<'a> {
             }
             ArrowType::RunEnds => {
                 let [ends, values] = field.children.as_slice() else {
-                    return Err(Problem::damaged("ends of runs and values were needed"));
+                    return Err(Problem::damaged("expected ends of runs and values"));
                 };
                 Data::RunEnds { ends: Box::new(self.array(ends)?), values: Box::new(self.array(values)?) }
             }

@@ -85,7 +85,7 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
         return Ok(Buffer { range: stored.range.start + 8..stored.range.end, whole: stored.whole });
     }
     let wanted = usize::try_from(len)
-        .map_err(|_| Problem::damaged(format!("a compressed buffer is said to have {len} bytes")))?;
+        .map_err(|_| Problem::damaged(format!("a compressed buffer claims to have {len} bytes")))?;
     budget.take(wanted)?;
     let made = match codec {
         _ if wanted == 0 => Ok(Vec::new()),
@@ -93,7 +93,7 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
         CompressionType::ZSTD => codec::zstd_bytes(rest, wanted),
         other => {
             return Err(Problem::unsupported(format!(
-                "its buffers are compressed by method {}, known are LZ4 and zstd",
+                "its buffers are compressed by method {}; only LZ4 and zstd are supported",
                 other.0
             )));
         }
@@ -101,7 +101,7 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
     let made = made.map_err(|problem| Problem::damaged(format!("a compressed buffer: {problem}")))?;
     if made.len() != wanted {
         return Err(Problem::damaged(format!(
-            "a compressed buffer has {} bytes, it is said to have {wanted}",
+            "a compressed buffer has {} bytes, it claims to have {wanted}",
             made.len()
         )));
     }

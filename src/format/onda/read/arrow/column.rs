@@ -42,7 +42,7 @@ impl<'t> Value<'t> {
     }
 
     pub fn text(&self) -> Result<&'t str, Problem> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Problem::damaged("a text is not UTF-8"))
+        std::str::from_utf8(self.bytes()?).map_err(|_| Problem::damaged("a string is not UTF-8"))
     }
 
     pub fn bool(&self) -> Option<bool> {
@@ -77,7 +77,7 @@ impl<'t> Value<'t> {
     /// The values of a list.
     pub fn list(&self) -> Result<Items<'t>, Problem> {
         let (array, range) = self.array.list(self.at)?;
-        let field = self.field.children.first().ok_or_else(|| Problem::damaged("a list was needed"))?;
+        let field = self.field.children.first().ok_or_else(|| Problem::damaged("expected a list"))?;
         Ok(Items { field, array, range })
     }
 
@@ -90,7 +90,7 @@ impl<'t> Value<'t> {
 
     /// The child of a structure by its place.
     pub fn nth(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
-        let none = || Problem::damaged("a structure was needed");
+        let none = || Problem::damaged("expected a structure");
         let Data::Struct(children) = &self.array.data else { return Err(none()) };
         let field = self.field.children.get(at).ok_or_else(none)?;
         Value::of(field, children.get(at).ok_or_else(none)?, self.at)
@@ -133,7 +133,7 @@ impl<'t> Items<'t> {
     pub fn get(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
         match self.range.clone().nth(at) {
             Some(at) => Value::of(self.field, self.array, at),
-            None => Err(Problem::damaged(format!("value {at} of a list of {} was wanted", self.len()))),
+            None => Err(Problem::damaged(format!("value {at} of a list of {} was asked for", self.len()))),
         }
     }
 

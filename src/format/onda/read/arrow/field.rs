@@ -113,7 +113,7 @@ impl Schema {
     /// Of a verified message.
     pub fn read(message: SchemaMessage<'_>) -> Result<Schema, Problem> {
         if message.endianness() != Endianness::Little {
-            return Err(Problem::unsupported("its numbers are big-endian, which is not read"));
+            return Err(Problem::unsupported("its numbers are big-endian, which is not supported"));
         }
         let mut count = 0;
         let fields = fields(message.fields(), 0, &mut count)?;
@@ -253,7 +253,8 @@ fn int(int: arrow_ipc::Int<'_>) -> Result<Int, Problem> {
     match int.bitWidth() {
         bits @ (8 | 16 | 32 | 64) => Ok(Int { bytes: bits as usize / 8, is_signed: int.is_signed() }),
         bits => Err(Problem::unsupported(format!(
-            "integers of {bits} bits are no Arrow type (Arrow.jl wrote UUIDs so for some weeks in 2020); they are not read"
+            "integers of {bits} bits are not an Arrow type (Arrow.jl wrote UUIDs so for some weeks in \
+             2020); they are not read"
         ))),
     }
 }
@@ -264,7 +265,7 @@ fn unit(unit: TimeUnit) -> Result<Unit, Problem> {
         TimeUnit::MILLISECOND => 1_000_000,
         TimeUnit::MICROSECOND => 1_000,
         TimeUnit::NANOSECOND => 1,
-        _ => return Err(Problem::damaged("its unit of time is none")),
+        _ => return Err(Problem::damaged("its unit of time is unknown")),
     }))
 }
 
@@ -282,7 +283,7 @@ fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
             Precision::HALF => ArrowType::Float(2),
             Precision::SINGLE => ArrowType::Float(4),
             Precision::DOUBLE => ArrowType::Float(8),
-            _ => return Err(Problem::damaged("its precision is none")),
+            _ => return Err(Problem::damaged("its precision is unknown")),
         },
         Tag::Utf8 => ArrowType::Text { wide: false },
         Tag::LargeUtf8 => ArrowType::Text { wide: true },
@@ -321,7 +322,7 @@ fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
             arrow_ipc::IntervalUnit::YEAR_MONTH => ArrowType::Interval(4),
             arrow_ipc::IntervalUnit::DAY_TIME => ArrowType::Interval(8),
             arrow_ipc::IntervalUnit::MONTH_DAY_NANO => ArrowType::Interval(16),
-            _ => return Err(Problem::damaged("its unit of time is none")),
+            _ => return Err(Problem::damaged("its unit of time is unknown")),
         },
         Tag::List => ArrowType::List { wide: false },
         Tag::LargeList => ArrowType::List { wide: true },

@@ -122,7 +122,7 @@ impl Gathered {
         budget: &mut Budget,
     ) -> Result<(), Problem> {
         if part.is_none() && !is_absent && !self.nullable {
-            return Err(Problem::damaged("a value is null, and its column is said to have none"));
+            return Err(Problem::damaged("a value is null, and its column claims to have none"));
         }
         self.push(part, budget)
     }

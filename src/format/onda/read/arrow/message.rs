@@ -71,7 +71,7 @@ impl Metadata {
     /// The message, which was verified when it was read, and is so again: that costs little.
     pub fn message(&self) -> Result<arrow_ipc::Message<'_>, Problem> {
         arrow_ipc::root_as_message(self.bytes()).map_err(|error| {
-            Problem::damaged(format!("its metadata is no Arrow message: {}", first_line(&error)))
+            Problem::damaged(format!("its metadata is not an Arrow message: {}", first_line(&error)))
         })
     }
 }
@@ -124,7 +124,7 @@ impl Reader<'_> {
             return wrong(
                 end,
                 format!(
-                    "the footer of the Arrow file is said to have {size} bytes, and {} are before it",
+                    "the footer of the Arrow file claims to have {size} bytes, and {} are before it",
                     end - 8
                 ),
             );
@@ -189,7 +189,7 @@ impl Reader<'_> {
             _ => wrong(
                 at,
                 format!(
-                    "the batch is said to have {} bytes, the footer says {}",
+                    "the batch claims to have {} bytes, but the footer says {}",
                     message.bodyLength(),
                     to - from
                 ),
@@ -223,10 +223,7 @@ impl Reader<'_> {
             else {
                 return wrong(
                     at,
-                    format!(
-                        "the message is said to have {size} bytes of metadata, and {} follow",
-                        len - from
-                    ),
+                    format!("the message claims to have {size} bytes of metadata, and {} follow", len - from),
                 );
             };
             let metadata = Metadata::of_message(self.source, from..body)?;
@@ -239,7 +236,7 @@ impl Reader<'_> {
                 return wrong(
                     at,
                     format!(
-                        "the message is said to have a body of {} bytes, and {} follow",
+                        "the message claims to have a body of {} bytes, and {} follow",
                         message.bodyLength(),
                         len - body
                     ),
@@ -278,12 +275,14 @@ fn first_line(error: &impl std::fmt::Display) -> String {
 fn judge(message: &arrow_ipc::Message<'_>) -> Result<(), Problem> {
     if !matches!(message.version(), MetadataVersion::V4 | MetadataVersion::V5) {
         let version = message.version().0 + 1;
-        return Err(Problem::unsupported(format!("its metadata is of version {version}, 4 and 5 are read")));
+        return Err(Problem::unsupported(format!(
+            "its metadata is of version {version}; only 4 and 5 are supported"
+        )));
     }
     match message.header_type() {
         MessageHeader::RecordBatch | MessageHeader::DictionaryBatch => Ok(()),
         other => Err(Problem::damaged(format!(
-            "a record batch or a dictionary was needed, there is a message of type {}",
+            "expected a record batch or a dictionary, found a message of type {}",
             other.0
         ))),
     }

@@ -125,7 +125,7 @@ impl Table {
             memory: source.len(),
         };
         let mut dictionaries = Dictionaries::new();
-        let mut budget = Budget::of_file("its buffers are said to decompress to", source.len());
+        let mut budget = Budget::of_file("its buffers claim to decompress to", source.len());
         for message in messages.batches {
             let range = message.body.clone();
             let (start, body) = (range.start, Arc::new(source.read_range(range)?));
@@ -153,14 +153,14 @@ impl Table {
             return add_dictionary(dictionaries, dictionary.id(), dictionary.isDelta(), (&plain, values));
         }
         let batch =
-            read.header_as_record_batch().ok_or_else(|| Problem::damaged("a record batch was needed"))?;
+            read.header_as_record_batch().ok_or_else(|| Problem::damaged("expected a record batch"))?;
         let most = self.most_rows;
         let rows = usize::try_from(batch.length())
             .map_err(|_| Problem::damaged(format!("a batch of {} rows", batch.length())))?;
         if self.rows.saturating_add(rows) > most {
             let before = self.rows;
             return Err(Problem::unsupported(format!(
-                "a batch of {rows} rows behind {before}; {most} are the most for a file of this size"
+                "a batch of {rows} rows behind {before}; the limit for a file of this size is {most}"
             )));
         }
         let mut loader = Loader::new(batch, version, body, dictionaries, budget)?;
@@ -168,7 +168,7 @@ impl Table {
         for field in &self.schema.fields {
             let column = loader.array(field).map_err(|problem| named(field, problem))?;
             if column.len < rows {
-                let problem = format!("it has {} values, its batch {rows} rows", column.len);
+                let problem = format!("it has {} values, but its batch has {rows} rows", column.len);
                 return Err(named(field, Problem::Damaged(problem)));
             }
             columns.push(column);

@@ -33,7 +33,7 @@ impl Value<'_> {
 
     fn shown(&self, room: &mut Room<'_>) -> Result<Node, Problem> {
         room.budget.take(NODE.saturating_add(self.bytes().map_or(0, <[u8]>::len)))?;
-        let wrong = || Problem::damaged(format!("a {} was needed", shortened(&self.field.type_name())));
+        let wrong = || Problem::damaged(format!("expected a {}", shortened(&self.field.type_name())));
         let int = || self.int().ok_or_else(wrong);
         Ok(match &self.field.kind {
             ArrowType::Null => Node::Null,

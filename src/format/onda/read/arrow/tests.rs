@@ -110,7 +110,7 @@ fn rows_are_as_many_as_a_file_of_its_size_may_have() {
         assert!(matches!(limit, crate::Error::Unsupported { .. }), "nothing is wrong with it");
         let said = limit.to_string();
         assert!(said.contains(&format!("a batch of {rows} rows")), "{said}");
-        assert!(said.contains("262144 are the most for a file of this size"), "{said}");
+        assert!(said.contains("the limit for a file of this size is 262144"), "{said}");
     }
     // What is read of a longer one: bytes between its messages and the footer do not matter.
     let short = nulls(1 << 20);
