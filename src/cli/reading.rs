@@ -1,4 +1,4 @@
-//! What a user may say about containers that are read: the same words for every verb and for mounts.
+//! The options that choose how containers are read, shared by the verbs and by mounts.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use crate::source::Policy;
 use crate::{Archive, Options, Result, format};
 
-/// Of verbs that look into one container.
+/// The heading of these options in the help of a verb.
+pub const READING: &str = "Reading containers";
+
+/// For verbs that read one container.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Opening {
     #[command(flatten)]
     reading: Reading,
 
-    /// Another file of the same container (FFRecord's shards), behind those before; may be given again
-    ///
-    /// Of a directory all its .ffr files, or Onda's tables, are meant, by their names; a note says so where rab-mount
-    /// shows the directory as it is, because of something else in it.
+    /// Another file of the same container (a shard of FFRecord, a table of Onda), after FILE (may be given again)
     #[arg(long, value_name = "FILE")]
     and: Vec<PathBuf>,
 }
@@ -46,31 +46,21 @@ pub struct Reading {
     #[arg(long, value_name = "NAME", help = format_help(), add = ArgValueCandidates::new(formats))]
     pub format: Option<String>,
 
-    /// The element type of data whose container does not record it (user structs of RawArray): 'S12,u4,8f8'
-    ///
-    /// numpy's comma syntax: types with their size in bytes (b1, i1 to i8, u1 to u8, f2 to f8, c8, c16), text (S12 for
-    /// bytes, U12 for characters) and V12 for anything else, each with an optional count in front. Byte orders are <
-    /// and >; without one it is the container's.
+    /// The element type of data whose container does not record it (RawArray's user structs), in numpy's comma
+    /// syntax: 'S12,u4,8f8'
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<String>,
 
     /// Do not compare checksums when data is read (FFRecord has one for each record)
-    ///
-    /// Damaged bytes are then returned as they are.
     #[arg(long)]
     pub no_verify: bool,
 
     /// Follow symbolic links that lead out of the directory, and open files elsewhere that a container names (Onda)
-    ///
-    /// Without it only what lies in the directory is opened; links that stay inside are always followed.
     #[arg(long)]
     pub follow_outside: bool,
 
     /// Decode data in a format that is not built in (Onda's file_format) with a program: 'flac=flac -dcs -' (may be
     /// given again)
-    ///
-    /// The program gets the whole file on standard input and writes the samples, interleaved and little-endian, to
-    /// standard output. It is run without a shell, once for each file, for at most ten minutes.
     #[arg(long, value_name = "FORMAT=COMMAND", value_parser = decoder)]
     pub decoder: Vec<(String, String)>,
 }

@@ -1,6 +1,6 @@
-//! The manual page names every verb and option of --help, and no other.
+//! The manual page has every verb and option of --help, in the same groups and words, and no other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -26,44 +26,158 @@ fn options(text: &str) -> BTreeSet<String> {
     words.filter(is_option).map(str::to_owned).collect()
 }
 
-/// The options that a help text introduces, but for those that all verbs have.
-fn introduced(help: &str) -> BTreeSet<String> {
-    let heads = help.lines().filter(|line| line.trim_start().starts_with('-') && line.find('-') <= Some(6));
-    let heads = heads.map(|line| line.trim_start().split("  ").next().unwrap_or(""));
-    let found: BTreeSet<String> = heads.flat_map(options).collect();
-    without_common(found)
+/// Options with their values, as `-j, --jobs N`, and what is written about each.
+type Entries = BTreeMap<String, String>;
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn without_common(mut options: BTreeSet<String>) -> BTreeSet<String> {
-    for common in ["-h", "--help", "-V", "--version"] {
-        options.remove(common);
+/// The options under each heading of a verb's help, in the manual page's notation, without --help.
+fn headings(help: &str) -> BTreeMap<String, Entries> {
+    let mut found: BTreeMap<String, Entries> = BTreeMap::new();
+    for section in help.split("\n\n") {
+        let (heading, body) = section.split_once('\n').unwrap_or((section, ""));
+        let is_head = |line: &str| line.trim_start().starts_with('-') && line.find('-') <= Some(6);
+        if !heading.ends_with(':') || !body.lines().next().is_some_and(is_head) {
+            continue;
+        }
+        let entries = found.entry(heading.trim_end_matches(':').to_owned()).or_default();
+        let mut last = String::new();
+        for line in body.lines() {
+            let (head, text) = match is_head(line) {
+                true => line.trim().split_once("  ").expect(line),
+                false => ("", line),
+            };
+            if !head.is_empty() {
+                last = head.replace(['<', '>'], "");
+            }
+            *entries.entry(last.clone()).or_default() += &format!(" {text}");
+        }
+        entries.retain(|head, _| !head.ends_with("--help"));
     }
-    options
+    let in_the_page = |text: &String| {
+        let text = words(text);
+        let text = text.split(" [possible values").next().unwrap();
+        text.replace('[', "(").replace(']', ")")
+    };
+    found.values_mut().flat_map(BTreeMap::values_mut).for_each(|text| *text = in_the_page(text));
+    found
 }
 
-fn verbs() -> Vec<String> {
+/// The manual page without its markup for fonts.
+fn page() -> String {
+    let mut page = document("man/rab.1").replace("\\-", "-").replace("\\(aq", "'").replace("\\&", "");
+    for font in ["\\fB", "\\fI", "\\fR"] {
+        page = page.replace(font, "");
+    }
+    page
+}
+
+/// The sections below a macro (`SH`, `SS`): title and text.
+fn sections<'a>(page: &'a str, level: &str) -> Vec<(&'a str, &'a str)> {
+    page.split(&format!("\n.{level} ")).skip(1).map(|part| part.split_at(part.find('\n').unwrap())).collect()
+}
+
+/// The options that a section of the page describes.
+fn entries(section: &str) -> Entries {
+    let items = section.split("\n.TP\n").skip(1).filter_map(|item| item.split_once('\n'));
+    let own = |text: &str| words(text.split("\n.").next().unwrap());
+    items.map(|(head, text)| (head.to_owned(), own(text))).collect()
+}
+
+/// The groups of `rab --help` with their verbs.
+fn groups() -> Vec<(String, Vec<String>)> {
     let help = help(&[]);
-    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let verbs = list.lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned));
-    verbs.filter(|verb| verb != "help").collect()
+    let groups = help.split("\n\n").skip(2).take_while(|part| !part.starts_with("Options:"));
+    let verb = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    let group = |part: &str| {
+        let (title, verbs) = part.split_once(":\n").expect(part);
+        (title.to_uppercase(), verbs.lines().map(verb).collect())
+    };
+    groups.map(group).collect()
 }
 
 #[test]
-fn the_manual_page_has_every_verb_and_option_and_no_other() {
-    let page = document("man/rab.1").replace("\\-", "-");
-    let sections: Vec<&str> =
-        page.split("\n.SS ").skip(1).map(|part| part.split("\n.SH ").next().unwrap()).collect();
-    let named: Vec<&str> =
-        sections.iter().map(|section| section.split_whitespace().next().unwrap()).collect();
-    assert_eq!(named, verbs());
-    let mut count = 0;
-    for (verb, section) in named.iter().zip(sections).filter(|(verb, _)| **verb != "mount") {
-        let heads = section.split(".TP\n").skip(1).map(|item| item.lines().next().unwrap());
-        let in_page = without_common(heads.flat_map(options).collect());
-        assert_eq!(in_page, introduced(&help(&[verb])), "{verb}");
-        count += in_page.len();
+fn the_manual_page_has_the_verbs_of_the_help_in_the_same_groups() {
+    let (page, groups) = (page(), groups());
+    assert!(groups.len() >= 5, "{groups:?}");
+    let verb = |(title, _): &(&str, &str)| title.split_whitespace().next().unwrap().to_owned();
+    let verbs = |text| sections(text, "SS").iter().map(verb).collect::<Vec<_>>();
+    let sections = sections(&page, "SH").into_iter().filter(|(title, _)| *title != "COMMON OPTIONS");
+    let in_page: Vec<_> = sections.map(|(title, text)| (title.to_owned(), verbs(text))).collect();
+    let in_page: Vec<_> = in_page.into_iter().filter(|(_, verbs)| !verbs.is_empty()).collect();
+    assert_eq!(in_page, groups);
+}
+
+/// What is under these headings is described with the verb, the rest under COMMON OPTIONS.
+const OWN: [&str; 2] = ["Options", "FFRecord files"];
+
+#[test]
+fn the_manual_page_has_every_option_of_the_help_in_the_same_words_and_no_other() {
+    let page = page();
+    let common = page.split("\n.SH COMMON OPTIONS").nth(1).unwrap().split("\n.SH ").next().unwrap();
+    let mut unused: BTreeSet<String> =
+        sections(common, "SS").iter().flat_map(|(_, text)| entries(text).into_keys()).collect();
+    unused.retain(|head| !["-h, --help", "-V, --version"].contains(&head.as_str()));
+    assert!(unused.len() >= 15, "{unused:?}");
+    for verb in groups().into_iter().flat_map(|(_, verbs)| verbs).filter(|verb| verb != "mount") {
+        let start = format!("\n.SS {verb} ");
+        let section = page.split(&start).nth(1).unwrap().split("\n.S").next().unwrap();
+        let (mut own, mut help) = (Entries::new(), headings(&help(&[&verb])));
+        OWN.iter().filter_map(|heading| help.remove(*heading)).for_each(|entries| own.extend(entries));
+        let described = entries(section);
+        assert!(described.keys().eq(own.keys()), "{verb}: {:?}, --help: {:?}", described.keys(), own.keys());
+        for (head, text) in &own {
+            assert!(
+                described[head].starts_with(text),
+                "{verb} {head}: {:?}, --help: {text:?}",
+                described[head]
+            );
+        }
+        for (title, text) in sections(common, "SS").into_iter().filter(|(title, _)| *title != "Help") {
+            let named = verbs_of(text).contains(&verb);
+            assert_eq!(named, help.contains_key(title), "{verb}: {title}");
+            let (described, mut own) = (entries(text), help.remove(title).unwrap_or_default());
+            for (head, text) in &described {
+                match own.remove(head) {
+                    Some(help) => {
+                        assert!(text.starts_with(&help), "{verb} {head}: {text:?}, --help: {help:?}");
+                        unused.remove(head);
+                    }
+                    None => assert!(!named || excepts(text, &verb), "{verb} {head}"),
+                }
+            }
+            assert!(own.is_empty(), "{verb}: not in the page: {own:?}");
+        }
+        assert!(help.is_empty(), "{verb}: not in the page: {help:?}");
     }
-    assert!(count >= 9);
+    assert!(unused.is_empty(), "no verb has {unused:?}");
+}
+
+/// The verbs in the first sentence of a common section, `For pack and add.`
+fn verbs_of(section: &str) -> Vec<String> {
+    let sentence =
+        section.trim_start().strip_prefix("For ").expect(section).split(['.', ';']).next().unwrap();
+    let is_word = |word: &&str| !["", "and"].contains(word);
+    sentence.split([' ', ',', '\n']).filter(is_word).map(str::to_owned).collect()
+}
+
+/// `Not for verify and diff.`
+fn excepts(text: &str, verb: &str) -> bool {
+    text.split("Not for ").nth(1).is_some_and(|verbs| verbs.contains(verb))
+}
+
+#[test]
+fn every_option_that_the_manual_page_mentions_exists() {
+    let verbs = groups().into_iter().flat_map(|(_, verbs)| verbs);
+    let known: BTreeSet<String> = verbs
+        .flat_map(|verb| options(&help(&[&verb])))
+        .chain(["-V", "--version"].map(str::to_owned))
+        .collect();
+    let unknown: Vec<String> =
+        options(&page()).into_iter().filter(|option| !known.contains(option)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]

@@ -11,11 +11,16 @@ use crate::format::writer::NewContainer;
 use crate::tree::naming;
 use crate::{Editor, Error, Result, pack};
 
+const HELP: &str = "\
+Files become datasets as with rab pack. The file is replaced in one step, by a new one written beside \
+it: everything is added, or nothing is changed.
+
+Example:
+  rab add run7.rab notes.txt --text";
+
 /// Add files and directories to a RAB file
-///
-/// What becomes of them is as with pack. The file is written anew beside the old one, which it then replaces in
-/// one step: everything is added, or nothing is changed.
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Add {
     /// The RAB file
     file: PathBuf,
@@ -23,7 +28,8 @@ pub struct Add {
     #[command(flatten)]
     inputs: Inputs,
 
-    /// Replace datasets of the same names, which keep their places, and their metadata unless they get other
+    /// Replace datasets of the same names; they keep their places, and their metadata unless new metadata is
+    /// given
     #[arg(short, long)]
     force: bool,
 }

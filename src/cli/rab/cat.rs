@@ -12,52 +12,58 @@ use super::binary::Guarded;
 use super::framed::{self, Framed};
 use super::output::{Done, Output};
 use super::{face, select};
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::cli::{complete::dataset_and_table_names, values};
 use crate::tree::naming;
 use crate::{Archive, Dataset, Error, Result, view};
 
 type Each<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
 
-/// Print the decoded bytes of a dataset
-///
-/// Of a damaged dataset what can be decoded before the damage is printed; the exit code is then 12. On a terminal you are
-/// asked before binary data is printed.
+const HELP: &str = "\
+If a dataset is damaged, what can be decoded before the damage is printed, and the exit code is 12.
+
+Examples:
+  rab cat run7.rab notes | less
+  rab cat run7.rab data --as npy > data.npy
+  rab cat run7.rab --as header";
+
+/// Print the decoded bytes of datasets
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Cat {
     /// The container
     file: PathBuf,
 
-    /// A dataset's name, or a glob: those that match one after the other; with --as it may be left out where the
-    /// container itself has one such form, as its header, and with --records all are meant without it
+    /// A dataset's name, or a glob for several in a row; may be left out with --records, for all of them, and
+    /// with --as, if the container itself has that view
     #[arg(add = dataset_and_table_names(), required_unless_present_any = ["kind", "records"])]
     name: Option<OsString>,
 
-    /// Begin at this byte (suffixes K, M, G and T are understood)
+    /// Start at this byte (suffixes K, M, G and T are understood)
     #[arg(long, value_name = "BYTES", value_parser = values::size, default_value = "0", hide_default_value = true)]
     offset: u64,
 
-    /// Print at most so many bytes
+    /// Print at most this many bytes
     #[arg(long, value_name = "BYTES", value_parser = values::size)]
     length: Option<u64>,
 
-    /// The bytes as they are stored: of a compressed dataset the compressed ones
+    /// Print the bytes as they are stored, without decoding
     #[arg(long)]
     stored: bool,
 
-    /// Print binary data on a terminal too, without asking
+    /// Print binary data on a terminal without asking
     #[arg(short, long)]
     force: bool,
 
-    /// The dataset in another form, as a mount has it below .views
+    /// Print this view of the dataset instead of its bytes
     #[arg(long = "as", value_name = "KIND", value_parser = face::kinds(), conflicts_with = "stored")]
     kind: Option<String>,
 
-    /// Mark where each dataset ends, as rab pack --records reads it
-    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with_all = ["offset", "length", "stored", "kind"])]
+    /// Mark where each dataset ends, as rab pack --records reads it: lines, nul, length32 or length64
+    #[arg(long, value_enum, value_name = "FRAMING", hide_possible_values = true, conflicts_with_all = ["offset", "length", "stored", "kind"])]
     records: Option<Framed>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     opening: Opening,
 }
 

@@ -11,20 +11,27 @@ use super::stop::Stop;
 use super::told::Told;
 use super::{complain, select};
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::cli::values;
 use crate::convert::{self, Options, Watch};
 use crate::format::writer::holds_only_one_array;
 use crate::yaml::Text;
 use crate::{Archive, Compression, Error, Result};
 
-/// Write a container anew, in the format that the extension of OUT names
-///
-/// Names, order, types and metadata stay; what the format of OUT cannot hold is named. Datasets that are compressed
-/// are so again; those whose data is not there are named and left out. OUT may be a .npy file if there is one array to write.
+const HELP: &str = "\
+Names, order, types and metadata are kept; what the new format cannot hold is named on standard error. \
+Without --compress, datasets that are compressed are compressed again.
+
+Examples:
+  rab convert run7.npz run7.rab
+  rab convert run7.rab small.rab --compress=9
+  rab convert run7.rab data.npy data";
+
+/// Write the datasets of a container to a new file, in the format of its extension
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Convert {
-    /// A container
+    /// The container to read
     input: PathBuf,
 
     /// The new file
@@ -34,24 +41,24 @@ pub struct Convert {
     #[arg(add = dataset_names())]
     glob: Vec<OsString>,
 
-    /// Compress all datasets at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing
+    /// Compress every dataset, at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing
     #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "6",
           value_parser = values::compression)]
     compress: Option<Compression>,
 
-    /// What to call the dataset, if it is only one [default: as it is called; that of a .npy file as the file without .npy]
+    /// Name of the dataset, if there is only one [default: its own; of a .npy file, the file's without .npy]
     #[arg(long)]
     name: Option<String>,
 
-    /// Replace OUT if it is there already
+    /// Replace OUT if it exists
     #[arg(short, long)]
     force: bool,
 
-    /// Threads that compress [default: as many as processors]
+    /// Number of compression threads [default: the number of processors]
     #[arg(short, long, value_name = "N", value_parser = values::threads)]
     jobs: Option<usize>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     opening: Opening,
 }
 

@@ -12,27 +12,31 @@ use super::output::{Done, Failure, Output};
 use super::progress::Progress;
 use super::{complain, diff_json, numbers, opaque, select};
 use crate::cli::complete::dataset_names;
-use crate::cli::reading::Reading;
+use crate::cli::reading::{READING, Reading};
 use crate::cli::values;
 use crate::diff::{self, ColumnDifference, DiffCell, Difference, Finding, Options, Pair, Side, Values};
 use crate::{Archive, Error, Node, Result, Scalar, yaml};
 
 const DIFFERENT: u8 = 1;
-/// More of a text is not shown.
+/// Longer texts are cut in a line of output.
 const SHOWN: usize = 60;
 
-/// Say what is different in two containers, of whatever formats
-///
-/// Compares names, types, shapes, metadata and values, and prints a line for each difference. The exit code is 1 if
-/// there is any. Byte order, C or F order, compression and the order of the datasets make no difference; NaN equals
-/// NaN, and NaT (no date, no span of time) equals NaT and is near to nothing else.
+const HELP: &str = "\
+Compares names, types, shapes, metadata and values, and prints a line for each difference; the exit code is \
+then 1. Byte order, C or F order, compression and the order of the datasets are ignored. NaN equals NaN.
+
+Example:
+  rab diff run7.rab copy.npz --rtol 1e-6";
+
+/// Compare two containers, of the same or different formats
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Diff {
     /// A container
     #[arg(value_name = "A")]
     first: PathBuf,
 
-    /// Another one
+    /// The other container
     #[arg(value_name = "B")]
     second: PathBuf,
 
@@ -40,27 +44,27 @@ pub struct Diff {
     #[arg(add = dataset_names())]
     glob: Vec<OsString>,
 
-    /// Numbers may differ by this part of that in B
+    /// Relative tolerance: numbers a and b are equal if they differ by at most atol + rtol * |b| [default: 0]
     #[arg(long, value_name = "X", value_parser = values::tolerance, default_value = "0", hide_default_value = true)]
     rtol: f64,
 
-    /// Numbers may differ by this much
+    /// Absolute tolerance [default: 0]
     #[arg(long, value_name = "X", value_parser = values::tolerance, default_value = "0", hide_default_value = true)]
     atol: f64,
 
-    /// Leave out metadata
+    /// Ignore metadata
     #[arg(long)]
     no_meta: bool,
 
-    /// A JSON list with an object for each difference
+    /// Print a JSON list with an object for each difference
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 
-    /// Print nothing, and end at the first difference
+    /// Print nothing, and stop at the first difference
     #[arg(short, long)]
     quiet: bool,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     reading: Reading,
 }
 

@@ -15,58 +15,52 @@ use super::output::{Done, Failure, Output};
 use super::{face, items, numbers, opaque, print, select};
 use crate::array::{self, Meaning, Slab};
 use crate::cli::complete::dataset_and_table_names;
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::content::Content;
 use crate::tree::{Items, naming};
 use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 
-/// More elements are not printed one by one.
+/// Larger arrays are printed with only their edges.
 const MANY: u64 = 1000;
 
+const HELP: &str = "\
+The index is numpy's basic indexing for arrays, rows and columns for tables, and channels and times for \
+signals. Column and channel names that look like numbers go in quotes. Quote all of it for the shell.
+
+Examples:
+  rab get run7.rab 'data[3, 10:20, ::2]'     part of an array
+  rab get run7.rab 'events[x, y, :10]'       ten rows of two columns, as CSV
+  rab get run7.arrow 'eeg[c3, 10s:12.5s]'    a channel, from 10 to 12.5 seconds
+  rab get run7.rab 'data[-1]' --as npy > last.npy";
+
 /// Print an array or a table, or a part of it
-///
-/// A table is printed as CSV: 'NAME[10:20]' rows, 'NAME[x]' a column, 'NAME[x, y, 10:20]' rows of some columns. Names of columns that
-/// look like numbers, or have commas, are written in quotes: 'NAME["1"]'.
-///
-/// The part is given as in numpy: 'NAME[3, 10:20, ::-2]', with numbers from the end, steps, and ... for the
-/// axes in between. Quote it for the shell. Of samples (Onda's) a channel can be named and times be given, in any order:
-/// 'NAME[c3, 10s:12.5s]'; units are ns, us, ms, s, min and h. A whole number is an index and a number with a unit a time, also
-/// if a channel is called so: that one is written in quotes, 'NAME["3", 10s:12.5s]'. A range of time has to begin before the
-/// end of the signal; one that reaches past it is cut there, and a note says so.
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Get {
     /// The container
     file: PathBuf,
 
-    /// A dataset's name, maybe followed by an index in brackets
+    /// A dataset's name, optionally followed by an index in brackets
     #[arg(value_name = "NAME[INDEX]", add = dataset_and_table_names())]
     what: OsString,
 
-    /// What to print: text, the bare elements in C order and the dataset's byte order (raw), or a file as a mount
-    /// has it below .views (npy, ...)
+    /// Print text, the bare elements (raw), or a view of the dataset
     #[arg(long = "as", value_name = "KIND", default_value = TEXT, value_parser = kinds())]
     kind: String,
 
-    /// JSON: numbers in lists inside each other, and of arrays of lists or rows what these are (one axis of an index); of
-    /// tables a list of objects, as --as jsonl has them
-    ///
-    /// Texts and dates are strings. What JSON has no form for is an object with one key: __float__ (nan, inf, -inf),
-    /// __complex__ (real and imaginary part), __bytes_hex__ (bytes, and texts that are no UTF-8 or no Unicode), __tuple__
-    /// (a structure of Awkward's; those of other arrays are objects with a value for each field).
+    /// Print JSON: arrays as nested lists, tables as a list of objects
     #[arg(long, conflicts_with = "kind")]
     json: bool,
 
-    /// Print binary data on a terminal too, without asking
+    /// Print binary data on a terminal without asking
     #[arg(short, long)]
     force: bool,
 
-    /// Values in their unit, as float64: resolution and offset are applied (Onda's signals)
-    ///
-    /// Where they change nothing, values stay as they are stored.
+    /// Print values in their unit, as float64: resolution and offset are applied (Onda)
     #[arg(long)]
     decoded: bool,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     opening: Opening,
 }
 

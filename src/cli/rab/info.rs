@@ -11,44 +11,44 @@ use super::output::{Done, Output};
 use super::several::Chosen;
 use super::{ls, select};
 use crate::cli::complete::files_and_dataset_names;
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::report::{self, Fields, list, number};
 use crate::tree::naming;
 use crate::yaml::{self, Node};
 use crate::{Archive, Description, Error, Extreme, Result, Stats};
 
-/// Show everything known of containers, or of datasets with their metadata
+const HELP: &str = "\
+An argument after FILE is another container if there is such a file, unless FILE has a dataset of \
+that name (./NAME is always a file). With several containers, names are looked up in each of them.
+
+Examples:
+  rab info run7.rab
+  rab info run7.rab 'my array' --stats";
+
+/// Describe containers, or datasets with their metadata, as YAML
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Info {
     /// The container
     file: PathBuf,
 
-    /// More containers, and names of datasets or globs [default: about the containers themselves]
-    ///
-    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. A directory
-    /// is one with -r, or if its files make one container. Names are looked for in every container; with -r at least one
-    /// has to have each.
+    /// More containers, and names of datasets or globs [default: describe the containers]
     #[arg(value_name = "FILE|NAME", add = files_and_dataset_names())]
     others: Vec<OsString>,
 
-    /// Also minimum, maximum, mean and the numbers of NaNs and zeros of arrays, which are read once for it
-    ///
-    /// Needs the name of a dataset, or '*' for all. NaNs are left out of minimum, maximum and mean. Complex numbers have no
-    /// minimum and maximum.
+    /// Compute minimum, maximum, mean and the numbers of NaNs and zeros of arrays; needs a NAME, or '*' for all
     #[arg(long, requires = "others")]
     stats: bool,
 
-    /// Of directories all containers in them and below
-    ///
-    /// Symbolic links to files outside are followed with --follow-outside only.
+    /// Search directories for containers, at any depth
     #[arg(short, long)]
     recursive: bool,
 
-    /// JSON: one object a line
+    /// Print JSON instead of YAML, one object per line
     #[arg(long)]
     json: bool,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     opening: Opening,
 }
 

@@ -18,47 +18,51 @@ use crate::pack;
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Order, Result};
 
+// Headings of --help.
+const FILES: &str = "What files become";
+const STORAGE: &str = "How data is stored";
+
 #[derive(Args)]
 pub struct Inputs {
     /// Files and directories; - is standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 
-    /// The dataset's name, of a single input
-    #[arg(long)]
+    /// Name of the dataset, if the only input is not a directory
+    #[arg(help_heading = FILES, long)]
     name: Option<OsString>,
 
-    /// Files that are nothing else become texts, not bytes
-    #[arg(long)]
+    /// Store other files as text instead of bytes
+    #[arg(help_heading = FILES, long)]
     text: bool,
 
-    /// .yaml, .yml and .json become objects
-    #[arg(long)]
+    /// Store .yaml, .yml and .json files as objects
+    #[arg(help_heading = FILES, long)]
     objects: bool,
 
-    /// .csv become dataframes
-    #[arg(long)]
+    /// Store .csv files as dataframes
+    #[arg(help_heading = FILES, long)]
     dataframe: bool,
 
-    /// Compress every dataset at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing
-    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "6",
+    /// Compress every dataset, at a level from 1 to 9 [6 if none is given]; 0 or none: compress nothing
+    #[arg(help_heading = STORAGE, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "6",
           value_parser = values::compression)]
     compress: Option<Compression>,
 
-    /// Compress, and keep compressed only what is smaller for it
-    #[arg(long)]
+    /// Compress, but store as it is what would not get smaller
+    #[arg(help_heading = STORAGE, long)]
     compress_if_smaller: bool,
 
-    /// Store arrays in this order, C or F
-    #[arg(long, value_enum, value_name = "ORDER")]
+    /// Store the elements of arrays in this order [default: each array keeps its own]
+    #[arg(help_heading = STORAGE, long, value_enum, value_name = "ORDER")]
     order: Option<Layout>,
 
-    /// A YAML or JSON file with the metadata of all datasets that have no sidecar
-    #[arg(long, value_name = "FILE")]
+    /// Metadata of all datasets without a sidecar: a mapping in a YAML or JSON file
+    #[arg(help_heading = FILES, long, value_name = "FILE")]
     meta: Option<PathBuf>,
 
-    /// Threads that compress (default: as many as there are processors)
-    #[arg(long, value_name = "N", value_parser = values::threads)]
+    /// Number of compression threads [default: the number of processors]
+    #[arg(help_heading = STORAGE, long, value_name = "N", value_parser = values::threads)]
     jobs: Option<usize>,
 }
 

@@ -10,53 +10,53 @@ use super::output::{Done, Failure, Output};
 use super::several::Chosen;
 use super::{human, select};
 use crate::cli::complete::files_and_dataset_names;
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::tree::naming;
 use crate::{Archive, Description, Error, Node, Result, report, yaml};
 
+const HELP: &str = "\
+An argument after FILE is another container if there is such a file, unless FILE has a dataset of \
+that name (./NAME is always a file). With several containers, names are looked up in each of them.
+
+Examples:
+  rab ls run7.rab
+  rab ls -lh run7.rab 'sub01/*'
+  rab ls -r DIR
+  rab ls --json run7.rab | jq -r '.[].name'";
+
 /// List the datasets of containers
-///
-/// What a container has under a second name (shared parts of Awkward arrays) comes last, as NAME -> TARGET, where a mount
-/// has a symbolic link.
 #[derive(Args)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, after_help = HELP)]
 pub struct Ls {
     /// The container
     file: PathBuf,
 
     /// More containers, and names of datasets or globs [default: all datasets]
-    ///
-    /// What is there as a file is a container, unless FILE has a dataset of that name; ./NAME is always a file. A directory
-    /// is one with -r, or if its files make one container. Names are looked for in every container; with -r at least one
-    /// has to have each.
     #[arg(value_name = "FILE|NAME", add = files_and_dataset_names())]
     others: Vec<OsString>,
 
-    /// Also types, shapes, lengths and stored sizes in bytes (? where only decoding would tell), and the units of
-    /// values, where the metadata has them (units, unit); and the tables of the whole container, which rab get prints
+    /// Show types, shapes, lengths and stored sizes in bytes too, and units where they are known
     #[arg(short, long)]
     long: bool,
 
-    /// With -l: sizes such as 1.2K and 35M, in powers of 1024
+    /// With -l: print sizes such as 1.2K and 35M, in powers of 1024
     #[arg(short = 'h', long)]
     human_readable: bool,
 
-    /// Of directories all containers in them and below
-    ///
-    /// Symbolic links to files outside are followed with --follow-outside only.
+    /// Search directories for containers, at any depth
     #[arg(short, long)]
     recursive: bool,
 
-    /// A JSON list with an object for each dataset; of several containers a list with an object for each of them
+    /// Print a JSON list with an object for each dataset
     #[arg(long, conflicts_with_all = ["long", "human_readable"])]
     json: bool,
-
-    #[command(flatten)]
-    opening: Opening,
 
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
+
+    #[command(flatten, next_help_heading = READING)]
+    opening: Opening,
 }
 
 /// What is listed of a container.

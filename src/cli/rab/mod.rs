@@ -46,45 +46,64 @@ use crate::{Error, format};
 pub use output::complain_of;
 use output::{Done, Failure, Output};
 
-const SHORT_NOTE: &str = "See 'rab VERB --help' or rab(1) for more.";
+const SHORT_NOTE: &str = "See 'rab VERB --help' for a verb's options, and rab(1) for all of it.";
 
 const LONG_NOTE: &str = "\
+Names of datasets are those in the container, or globs: *, ? and [abc] match slashes too. An exact name \
+wins over a glob. Names that begin with a dash go after --.
+
 Examples:
-  rab ls -lh run7.rab 'sub01/*'        names, types, shapes and sizes
-  rab info run7.rab 'my array' --stats everything known of a dataset
-  rab cat run7.rab notes | less        a dataset's decoded bytes
-  rab get run7.rab 'data[3, 10:20, ::2]'
-  rab unpack run7.rab out 'sub01/*'    datasets as files
-  rab refs run7.rab > run7.json        where arrays are, for fsspec and xarray
-  rab pack new.rab DIR x.npy           files and directories become a container
-  rab add run7.rab notes.txt --text    more datasets
-  rab verify *.rab                     is every dataset whole?
-  rab diff run7.rab copy.rab --rtol 1e-6
-  rab convert run7.rab small.rab --compress=9
-  rab rm run7.rab 'draft/*'            datasets taken out
-  rab mv run7.rab data raw/data        another name
-  rab set run7.rab data --key unit=mV  metadata
+  rab ls -lh run7.rab 'sub01/*'              names, types, shapes and sizes
+  rab cat run7.rab notes | less              a dataset's decoded bytes
+  rab get run7.rab 'data[3, 10:20, ::2]'     part of an array
+  rab verify *.rab                           is every dataset intact?
+  rab unpack run7.rab out 'sub01/*'          datasets as files
+  rab convert run7.rab run7.npz              the same data in another format
 
 Exit codes:
    0  success
-   1  anything not listed here; of diff: different
+   1  anything not listed here; for diff: the containers differ
    2  wrong usage
    3  no such dataset
   10  the container cannot be opened
   11  not a container of a known format
   12  the container, or a dataset that was asked for, is damaged
-  20  the mountpoint cannot be used (or not be unmounted)
-  21  FUSE is not available";
+  20  the mountpoint cannot be used, or cannot be unmounted
+  21  FUSE is not available
 
-const NAMES: &str = "A dataset is named as it is in the container, or by a glob: * and ? and [abc] also match slashes. \
-    An exact name wins over a glob. Names that begin with a dash go behind --.";
+See 'rab VERB --help' for a verb's options, and rab(1) for all of it.";
+
+/// The verbs as `--help` and the manual page group them.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Inspect", &["ls", "info"]),
+    ("Read", &["cat", "get"]),
+    ("Check and compare", &["verify", "diff"]),
+    ("Unpack and mount", &["unpack", "mount"]),
+    ("References", &["refs"]),
+    ("Write", &["pack", "convert"]),
+    ("Edit RAB files", &["add", "rm", "mv", "set"]),
+];
 
 fn about() -> String {
     format!("Look into scientific container files ({}), make them and edit them", format::known())
 }
 
+/// `--help`, since clap does not group subcommands.
+fn help_template() -> String {
+    let verbs = Verb::augment_subcommands(clap::Command::new("rab"));
+    let line = |name: &&str| {
+        let verb = verbs.find_subcommand(name).filter(|verb| !verb.is_hide_set())?;
+        Some(format!("  {name:<9}{}\n", verb.get_about()?))
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        format!("{title}:\n{}\n", names.iter().filter_map(line).collect::<String>())
+    };
+    let groups: String = GROUPS.iter().map(group).collect();
+    format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}")
+}
+
 #[derive(Parser)]
-#[command(name = "rab", version, about = about(), long_about = format!("{}\n\n{NAMES}", about()))]
+#[command(name = "rab", version, about = about(), help_template = help_template(), override_usage = "rab VERB [OPTIONS] FILE [NAME]...")]
 #[command(after_help = SHORT_NOTE, after_long_help = LONG_NOTE, max_term_width = 110)]
 pub struct Cli {
     #[command(subcommand)]
@@ -97,22 +116,22 @@ enum Verb {
     Info(info::Info),
     Cat(cat::Cat),
     Get(get::Get),
-    Unpack(unpack::Unpack),
-    Refs(refs::Refs),
     Verify(verify::Verify),
     Diff(diff::Diff),
-    Convert(convert::Convert),
-    Pack(pack::Pack),
-    Add(add::Add),
-    Rm(rm::Rm),
-    Mv(mv::Mv),
-    Set(set::Set),
+    Unpack(unpack::Unpack),
     /// Mount a container as a directory: the same as rab-mount
     #[cfg(feature = "mount")]
     Mount(Box<super::mount::Options>),
     #[cfg(not(feature = "mount"))]
     #[command(hide = true)]
     Mount(without_fuse::WithoutFuse),
+    Refs(refs::Refs),
+    Pack(pack::Pack),
+    Convert(convert::Convert),
+    Add(add::Add),
+    Rm(rm::Rm),
+    Mv(mv::Mv),
+    Set(set::Set),
 }
 
 /// The whole of `rab`.
@@ -181,4 +200,16 @@ fn complain(error: &Error) {
 
 fn warn(message: &str) {
     complain_of("rab", message);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_is_in_one_group_of_the_help() {
+        let verbs = Verb::augment_subcommands(clap::Command::new("rab"));
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert_eq!(grouped, verbs.get_subcommands().map(|verb| verb.get_name()).collect::<Vec<_>>());
+    }
 }

@@ -11,23 +11,27 @@ use crate::cli::complete::dataset_names;
 use crate::tree::naming;
 use crate::{Archive, Editor, Error, Text};
 
+const HELP: &str = "\
+The dataset keeps its place in the order. The file is replaced in one step, by a new one written beside it.
+
+Example:
+  rab mv run7.rab data raw/data";
+
 /// Rename a dataset of a RAB file
-///
-/// The file is written anew beside the old one, which it then replaces in one step. The dataset keeps its place in
-/// the order.
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Mv {
     /// The RAB file
     file: PathBuf,
 
-    /// The dataset's name; no glob
+    /// The dataset's name; not a glob
     #[arg(add = dataset_names())]
     old: OsString,
 
     /// Its new name
     new: OsString,
 
-    /// If there is a dataset of the new name, remove that one
+    /// Replace a dataset that has the new name
     #[arg(short, long)]
     force: bool,
 }

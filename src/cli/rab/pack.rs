@@ -14,26 +14,33 @@ use crate::error::Place;
 use crate::format::writer::{self, WriteOptions};
 use crate::{Error, Result};
 
-/// Make a container of files and directories
-///
-/// OUT is RAB, NPZ, RawArray (.ra), FFRecord (.ffr), Awkward (.awkd), Onda (.arrow), safetensors or NPY by its extension. .npy become arrays, .npz an array for
-/// each member, everything else bytes; the records of an FFRecord file are the inputs as they are. Files with a sidecar of
-/// a mount (NAME.meta.yaml) become what the sidecar says. Names are relative to the directory given.
+const HELP: &str = "\
+OUT ends in .rab, .npz, .safetensors, .ra or .npy (one array), .ffr, .awkd (flat and jagged arrays) or .arrow \
+(Onda signals). A .npy file becomes an array, an .npz file an array for each member, and other files bytes. \
+A file that has a mount's sidecar (NAME.meta.yaml) beside it becomes what the sidecar describes.
+
+Examples:
+  rab pack new.rab samples.npy notes.txt --text --compress
+  rab pack copy.rab DIR                      a directory, such as the copy of a mount
+  producer | rab pack new.ffr - --lines      a record for each line";
+
+/// Make a container from files and directories
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Pack {
-    /// The container to be made; its extension tells the format
+    /// The new container; its extension chooses the format
     #[arg(value_name = "OUT")]
     out: PathBuf,
 
     #[command(flatten)]
     inputs: Inputs,
 
-    #[command(flatten)]
-    records: Records,
-
     /// Replace OUT if it exists
     #[arg(short, long)]
     force: bool,
+
+    #[command(flatten, next_help_heading = "FFRecord files")]
+    records: Records,
 }
 
 impl Pack {

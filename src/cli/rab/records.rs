@@ -15,19 +15,26 @@ use crate::{Error, Result};
 
 #[derive(Args)]
 pub struct Records {
-    /// FFRecord: divide the inputs, which may be standard input (-), into records, instead of making one of each input
-    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "packed_folder")]
+    /// Split the inputs into records: lines, nul (each ends with a NUL byte), length32 or length64 (each
+    /// follows its length, little-endian)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FRAMING",
+        hide_possible_values = true,
+        conflicts_with = "packed_folder"
+    )]
     records: Option<Framed>,
 
-    /// FFRecord: the same as --records=lines
+    /// The same as --records=lines
     #[arg(long, conflicts_with_all = ["packed_folder", "records"])]
     lines: bool,
 
-    /// FFRecord: a packed folder of the one directory given
+    /// Write a packed folder: the files of one directory, with their names
     #[arg(long)]
     packed_folder: bool,
 
-    /// FFRecord: OUT becomes a directory of K files, PART_00000.ffr and so on
+    /// Write a directory of K files: PART_00000.ffr and so on
     #[arg(long, value_name = "K", conflicts_with = "packed_folder")]
     shards: Option<u32>,
 }

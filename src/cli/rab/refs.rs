@@ -7,26 +7,30 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::complain;
 use super::output::{Done, Failure, Output};
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::error::Error;
 use crate::refs;
 
-/// Print where arrays are in the file, for fsspec, xarray and other programs that read Zarr
-///
-/// They then read the container itself, over HTTP, S3 or from a disk, without a mount and without rab. Prints
-/// kerchunk's references (version 1): for each key of a Zarr store its text, or address, offset and length.
-/// Arrays that are not in the file as they are, nor as a zlib or gzip stream, are left out and named on standard
-/// error; if there is no other array, the exit code is 1. Of a directory each container is a group, called by its path.
+const HELP: &str = "\
+The output is JSON, version 1 of kerchunk's references. With it, programs read the container itself from a \
+disk, over HTTP or from S3, without a mount and without rab. Arrays that references cannot describe, such as \
+compressed members of NPZ files, are left out and named on standard error.
+
+Example:
+  rab refs run7.rab --url https://host/run7.rab > run7.json";
+
+/// Print where arrays are stored, for programs that read Zarr (fsspec, xarray)
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Refs {
     /// The container, or a directory of containers
     source: PathBuf,
 
-    /// The address that readers will find SOURCE at [default: its path]
+    /// Address at which readers will find SOURCE [default: its absolute path]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     url: Option<String>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     opening: Opening,
 }
 

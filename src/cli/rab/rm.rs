@@ -11,16 +11,21 @@ use super::select;
 use crate::cli::complete::dataset_names;
 use crate::{Archive, Editor};
 
+const HELP: &str = "\
+Damaged datasets can be removed too. The file is replaced in one step, by a new one written beside it: all of \
+the datasets are removed, or nothing is changed.
+
+Example:
+  rab rm run7.rab 'draft/*'";
+
 /// Remove datasets from a RAB file
-///
-/// The file is written anew beside the old one, which it then replaces in one step: all of the datasets are
-/// removed, or nothing is changed. Damaged datasets can be removed as well.
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Rm {
     /// The RAB file
     file: PathBuf,
 
-    /// A dataset's name, or a glob: all that match
+    /// A dataset's name, or a glob
     #[arg(value_name = "NAME", required = true, add = dataset_names())]
     names: Vec<OsString>,
 }

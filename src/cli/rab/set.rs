@@ -15,35 +15,38 @@ use crate::error::Place;
 use crate::tree::naming;
 use crate::{Archive, Editor, Error, Result, Value, yaml};
 
+const HELP: &str = "\
+Applied in this order: --meta, --unset, --key, --key-str. In KEY, a.b is the key b of the mapping a, unless a \
+key has that whole name. The file is replaced in one step: all datasets that match are changed, or none.
+
+Examples:
+  rab set run7.rab 'sub01/*' --key unit=mV
+  rab set run7.rab data --unset draft --key-str start=12:30:00";
+
 /// Change the metadata of datasets of a RAB file
-///
-/// The file is written anew beside the old one, which it then replaces in one step: all of the datasets that match
-/// are changed, or none. First --meta counts, then --unset, then --key, then --key-str. What each key was set to is
-/// printed with its type.
-///
-/// In KEY, a.b is the key b of the mapping a, if a is one and there is no key of that whole name.
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Set {
     /// The RAB file
     file: PathBuf,
 
-    /// A dataset's name, or a glob: all that match
+    /// A dataset's name, or a glob
     #[arg(add = dataset_names())]
     name: OsString,
 
-    /// In place of all metadata: the mapping in this YAML or JSON file (- is standard input)
+    /// Replace all metadata by the mapping in this YAML or JSON file (- is standard input)
     #[arg(long, value_name = "FILE")]
     meta: Option<PathBuf>,
 
-    /// Set a key to a value, which is read as YAML 1.1: --key rate=30000 is a number, --key note=yes a boolean
+    /// Set a key to a value, read as YAML 1.1: rate=30000 is a number, note=yes a boolean (may be given again)
     #[arg(long = "key", value_name = "KEY=VALUE", value_parser = assignment, add = metadata_keys())]
     keys: Vec<Assignment>,
 
-    /// Set a key to a text, just as it stands: --key-str t=12:30:00
+    /// Set a key to a text, as it is typed: t=12:30:00 (may be given again)
     #[arg(long, value_name = "KEY=TEXT", value_parser = text_assignment, add = metadata_keys())]
     key_str: Vec<Assignment>,
 
-    /// Take a key out
+    /// Remove a key (may be given again)
     #[arg(long, value_name = "KEY", add = metadata_keys())]
     unset: Vec<String>,
 }

@@ -11,34 +11,39 @@ use super::stop::Stop;
 use super::told::Told;
 use super::{complain, face, select, warning};
 use crate::cli::complete::dataset_and_table_names;
-use crate::cli::reading::Opening;
+use crate::cli::reading::{Opening, READING};
 use crate::cli::values;
 use crate::unpack::{self, Choice, Options, Watch};
 use crate::view::{self, View};
 use crate::{Archive, Error, Result};
 
+const HELP: &str = "\
+Each dataset becomes a file of its decoded bytes, with its type, shape and metadata beside it in \
+NAME.meta.yaml. Nothing is written outside of the directory, and no symbolic link in it is followed.
+
+Examples:
+  rab unpack run7.rab out
+  rab unpack run7.rab out 'sub01/*' --as npy";
+
 /// Write datasets as files into a directory, as a mount shows them
-///
-/// Each dataset becomes a file with its decoded bytes, and NAME.meta.yaml with its description. Nothing is written
-/// outside of the directory, and no symbolic link in it is followed. Of a damaged dataset only the description is
-/// written, and the exit code is 12.
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Unpack {
     /// The container
     file: PathBuf,
 
-    /// The directory, which is made if it is not there
+    /// The directory; created if it is missing
     dir: PathBuf,
 
     /// Names of datasets, or globs [default: all]
     #[arg(add = dataset_and_table_names())]
     glob: Vec<OsString>,
 
-    /// Write the datasets that have this face as that, as NAME.npy
+    /// Write this view of the datasets that have it, as NAME.npy for example, and the others as they are
     #[arg(long = "as", value_name = "KIND", value_parser = face::kinds())]
     kind: Option<String>,
 
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(short, long)]
     force: bool,
 
@@ -46,11 +51,11 @@ pub struct Unpack {
     #[arg(long)]
     no_meta: bool,
 
-    /// Threads that copy and decode [default: as many as processors]
+    /// Number of threads that copy and decode [default: the number of processors]
     #[arg(short, long, value_name = "N", value_parser = values::threads)]
     jobs: Option<usize>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     opening: Opening,
 }
 

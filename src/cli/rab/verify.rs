@@ -16,33 +16,35 @@ use super::output::{Done, Output, escaped};
 use super::progress::Progress;
 use super::several::Chosen;
 use super::told::Told;
-use crate::cli::reading::Reading;
+use crate::cli::reading::{READING, Reading};
 use crate::cli::values;
 use crate::{Checked, Error};
 
-/// Check that every dataset is whole
-///
-/// Reads and decodes everything, and compares lengths, the check values of compressed data, and the
-/// SHA-256 and CRC-32 checksums where they are recorded. Prints a line for each damaged dataset, for each that is
-/// refused for what it is (code, for example), and a summary for each file; the exit code is 12 if anything is damaged.
-/// Arrays of Python objects are checked as bytes and not interpreted.
+const HELP: &str = "\
+Reads and decodes everything, and compares lengths and all checksums that are known. Prints a line for each \
+damaged dataset, and a summary for each file. The exit code is 12 if anything is damaged.
+
+Examples:
+  rab verify *.rab
+  rab verify -rq DIR";
+
+/// Check that every dataset is intact
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Verify {
     /// The containers
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Of directories all containers in them and below
-    ///
-    /// Symbolic links to files outside are followed with --follow-outside only.
+    /// Search directories for containers, at any depth
     #[arg(short, long)]
     recursive: bool,
 
-    /// Only say what is damaged
+    /// Print only what is damaged
     #[arg(short, long)]
     quiet: bool,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = READING)]
     reading: Reading,
 }
 
