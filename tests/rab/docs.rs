@@ -180,6 +180,35 @@ fn every_option_that_the_manual_page_mentions_exists() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
+/// A `.npy` file of float32 zeros of shape (5, 20, 4).
+fn npy() -> Vec<u8> {
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 20, 4), }";
+    [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes(), &[0; 1600]].concat()
+}
+
+#[test]
+fn the_examples_of_the_verbs_in_the_manual_page() {
+    let dir = scratch();
+    let make = "mkdir -p in/sub01 in/draft && cp samples.npy 'in/my array.npy' && cp samples.npy in/data.npy
+        cp samples.npy in/sub01 && echo a > in/draft/a && echo hi > notes.txt && cp notes.txt in/notes
+        printf 'x,y\\n1,2\\n' > table.csv && rab pack run7.rab in && rab convert run7.rab copy.npz";
+    std::fs::write(dir.path().join("samples.npy"), npy()).unwrap();
+    let path = format!("{}:{}", Path::new(RAB).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let bash = |line: &str| {
+        let said = run(Command::new("bash").args(["-c", line]).current_dir(dir.path()).env("PATH", &path));
+        assert_eq!(said.code, 0, "{line}: {}", said.err);
+    };
+    bash(make);
+    let page = page();
+    let verbs = page.split("\n.SH COMMON OPTIONS").next().unwrap();
+    let lines: Vec<&str> = verbs.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let named = |verb: &String| lines.iter().any(|line| line.starts_with(&format!("rab {verb} ")));
+    assert!(groups().iter().flat_map(|(_, verbs)| verbs).all(named), "{lines:?}");
+    // A mount would stay, and one example copies from it.
+    let is_run = |line: &&&str| !line.starts_with("rab mount") && !line.contains("/mnt/");
+    lines.iter().filter(is_run).for_each(|line| bash(&line.replace(" | less", "")));
+}
+
 #[test]
 fn the_manual_page_is_well_formed() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("man/rab.1");

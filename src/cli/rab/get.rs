@@ -28,9 +28,9 @@ The index is numpy's basic indexing for arrays, rows and columns for tables, and
 signals. Column and channel names that look like numbers go in quotes. Quote all of it for the shell.
 
 Examples:
-  rab get run7.rab 'data[3, 10:20, ::2]'     part of an array
-  rab get run7.rab 'events[x, y, :10]'       ten rows of two columns, as CSV
-  rab get run7.arrow 'eeg[c3, 10s:12.5s]'    a channel, from 10 to 12.5 seconds
+  rab get run7.rab 'data[3, 10:20, ::2]'               part of an array
+  rab get run7.rab 'events[x, y, :10]'                 ten rows of two columns, as CSV
+  rab get run7.arrow 'RECORDING/eeg[c3, 10s:12.5s]'    a channel, from 10 to 12.5 seconds
   rab get run7.rab 'data[-1]' --as npy > last.npy";
 
 /// Print an array or a table, or a part of it
