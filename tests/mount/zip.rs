@@ -50,6 +50,31 @@ fn zarr_stores_are_read_from_it() {
     assert_eq!(named.read("plain.zip/stored.txt").unwrap().len(), 500);
 }
 
+/// Zarr's `ZipStore` adds what it changes again, behind what was there.
+#[test]
+fn the_last_member_of_a_name_counts() {
+    let dir = scratch();
+    let path = dir.path().join("changed.zarr.zip");
+    let script = "import sys, warnings, zarr, numpy as np\n\
+        warnings.simplefilter('ignore')\n\
+        with zarr.storage.ZipStore(sys.argv[1], mode='w') as store:\n\
+        \x20   array = zarr.create_array(store, shape=(4,), chunks=(2,), dtype='i4')\n\
+        \x20   array[:] = 1\n\
+        \x20   array[:] = 2\n\
+        \x20   array.attrs['k'] = 'v'\n\
+        \x20   array.resize((6,))\n\
+        \x20   array[4:] = 5";
+    python(&[&"-c", &script, &path]);
+    let mount = Mount::new(&path);
+    let script = "import sys, zarr\n\
+        array = zarr.open_array(sys.argv[1], mode='r')\n\
+        print(array[:].tolist(), dict(array.attrs))";
+    assert_eq!(python(&[&"-c", &script, &mount.path]), "[2, 2, 2, 2, 5, 5] {'k': 'v'}\n");
+    let verified =
+        std::process::Command::new(env!("CARGO_BIN_EXE_rab")).arg("verify").arg(&path).output().unwrap();
+    assert!(verified.status.success(), "{verified:?}");
+}
+
 #[test]
 fn other_formats_are_told_first() {
     let dir = scratch();

@@ -1,6 +1,7 @@
 //! The members of an opened file by number. Where the data of one is, its local header tells, which is read when the
 //! member is.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -35,11 +36,20 @@ struct Member {
 impl ZipDatasets {
     pub fn open(context: Context) -> Result<ZipDatasets> {
         let Context { source, engine, .. } = context;
-        let mut names = NameList::default();
-        let directory = zip::read(&*source, &mut |name| names.push(name.as_bytes()))?;
+        let mut all = NameList::default();
+        let directory = zip::read(&*source, &mut |name| all.push(name.as_bytes()))?;
         let streams = Streams::new(engine, source.clone(), directory.start..source.len());
-        let member = |record| Member { record, start: OnceLock::new() };
-        let members = directory.records.into_iter().map(member).collect();
+        let (mut names, mut members) = (NameList::default(), Vec::with_capacity(directory.records.len()));
+        for (record, is_current) in directory.records.into_iter().zip(current(&all).into_iter().enumerate()) {
+            if let (number, true) = is_current {
+                names.push(all.get(number).unwrap_or_default());
+                members.push(Member { record, start: OnceLock::new() });
+            }
+        }
+        if members.len() < all.len() {
+            let old = all.len() - members.len();
+            log::info!("{}: {old} members were replaced by later ones of the same name", source.place());
+        }
         Ok(ZipDatasets {
             source,
             names: Arc::new(names),
@@ -92,6 +102,16 @@ impl ZipDatasets {
             Err(_) => record.len.clamp(1, self.source.len().max(1)),
         }
     }
+}
+
+/// Whether each member is the last of its name. Writers that change a member (Zarr's `ZipStore`, `zip -g`) add it again,
+/// and every reader takes the last one.
+fn current(names: &NameList) -> Vec<bool> {
+    let mut later = HashSet::with_capacity(names.len());
+    let mut current: Vec<bool> =
+        (0..names.len()).rev().map(|number| later.insert(names.get(number).unwrap_or_default())).collect();
+    current.reverse();
+    current
 }
 
 impl Datasets for ZipDatasets {
