@@ -19,6 +19,8 @@ pub struct Array {
     pub len: usize,
     /// A bit for each value that is there; None: all are.
     valid: Option<Buffer>,
+    /// Why none of its values can be trusted.
+    fault: Option<Problem>,
     pub data: Data,
 }
 
@@ -71,9 +73,11 @@ pub struct Offsets {
 
 impl Offsets {
     pub fn get(&self, at: usize) -> Result<Range<usize>, Problem> {
-        let (start, end) = (offset(&self.bytes, self.wide, at), offset(&self.bytes, self.wide, at + 1));
-        match (start, end) {
-            (Some(start), Some(end)) if start <= end => Ok(start..end),
+        let offset = |at| offset(&self.bytes, self.wide, at);
+        // A wrong offset between two values makes both of them wrong, and also where the other one is null.
+        let is_after_previous = |start| at == 0 || offset(at - 1).is_some_and(|before| before <= start);
+        match (offset(at), offset(at + 1)) {
+            (Some(start), Some(end)) if start <= end && is_after_previous(start) => Ok(start..end),
             _ => Err(Problem::damaged("an offset is negative, goes back, or is missing")),
         }
     }
@@ -97,7 +101,7 @@ impl Array {
     /// All values are there.
     #[cfg(test)]
     pub fn of(len: usize, data: Data) -> Array {
-        Array { len, valid: None, data }
+        Array { len, valid: None, fault: None, data }
     }
 
     pub fn is_null(&self, at: usize) -> bool {
@@ -112,6 +116,9 @@ impl Array {
         loop {
             if at >= array.len {
                 return Err(Problem::damaged(format!("value {at} of {} was asked for", array.len)));
+            }
+            if let Some(fault) = &array.fault {
+                return Err(fault.clone());
             }
             if array.is_null(at) {
                 return Ok(None);
@@ -207,6 +214,34 @@ fn run(ends: &Array, at: usize) -> Result<usize, Problem> {
         if end <= at as i128 { low = middle + 1 } else { high = middle }
     }
     if low < ends.len { Ok(low) } else { Err(Problem::damaged(format!("no run has value {at}"))) }
+}
+
+/// Runs are found by bisection, so their ends have to rise.
+fn rising(ends: &Array) -> Result<(), Problem> {
+    let Data::Fixed(bytes, buffer) = &ends.data else {
+        return Err(Problem::damaged("expected ends of runs"));
+    };
+    let kind = Int { bytes: *bytes, is_signed: true };
+    let mut last = 0;
+    for at in 0..ends.len {
+        match integer(buffer, kind, at) {
+            Some(end) if end > last => last = end,
+            _ => {
+                return Err(Problem::damaged(format!(
+                    "the end of run {at} is not behind that of the run before"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How many of the first `len` bits are zero.
+fn zeros(bits: &Buffer, len: usize) -> usize {
+    let (whole, rest) = bits.bytes().split_at_checked(len / 8).unwrap_or_default();
+    let in_whole: usize = whole.iter().map(|byte| byte.count_zeros() as usize).sum();
+    let last = rest.first().map_or(0, |byte| (0..len % 8).filter(|bit| byte >> bit & 1 == 0).count());
+    in_whole + last
 }
 
 /// An integer of a buffer.
@@ -306,24 +341,32 @@ impl<'a> Loader<'a> {
             ArrowType::Union { .. } => self.has_old_unions,
             _ => true,
         };
-        let mut valid = None;
+        let (mut valid, mut fault) = (None, None);
         if has_validity {
             let bits = self.buffer()?;
-            if node.null_count() != 0 && len > 0 {
+            let nulls = node.null_count();
+            if nulls != 0 && len > 0 {
                 if bits.len() < len.div_ceil(8) {
                     return Err(Problem::damaged(format!(
                         "{len} values have {} bytes that say which are null",
                         bits.len()
                     )));
                 }
-                valid = Some(bits);
             }
+            if bits.len() >= len.div_ceil(8) && zeros(&bits, len) as i64 != nulls {
+                let found = zeros(&bits, len);
+                fault = Some(Problem::damaged(format!("{nulls} values should be null, and {found} are")));
+            }
+            valid = Some(bits).filter(|_| nulls != 0 && len > 0);
         }
         let data = match &field.dictionary {
             Some(dictionary) => self.encoded(len, dictionary)?,
             None => self.data(len, field)?,
         };
-        Ok(Array { len, valid, data })
+        if let Data::RunEnds { ends, .. } = &data {
+            fault = fault.or_else(|| rising(ends).err());
+        }
+        Ok(Array { len, valid, fault, data })
     }
 
     fn encoded(&mut self, len: usize, dictionary: &Dictionary) -> Result<Data, Problem> {
@@ -395,10 +438,11 @@ impl<'a> Loader<'a> {
 
     fn children(&mut self, field: &Field, len: Option<usize>) -> Result<Vec<Array>, Problem> {
         let children = field.children.iter().map(|child| self.array(child)).collect::<Result<Vec<_>, _>>()?;
-        match children.iter().find(|child| len.is_some_and(|len| child.len < len)) {
-            Some(child) => {
-                Err(Problem::damaged(format!("a part of a structure has {} values, too few", child.len)))
-            }
+        match children.iter().find(|child| len.is_some_and(|len| child.len != len)) {
+            Some(child) => Err(Problem::damaged(format!(
+                "a part of a structure has {} values, not as many as the structure",
+                child.len
+            ))),
             None => Ok(children),
         }
     }

@@ -167,7 +167,7 @@ impl Table {
         let mut columns = Vec::with_capacity(self.schema.fields.len());
         for field in &self.schema.fields {
             let column = loader.array(field).map_err(|problem| named(field, problem))?;
-            if column.len < rows {
+            if column.len != rows {
                 let problem = format!("it has {} values, but its batch has {rows} rows", column.len);
                 return Err(named(field, Problem::Damaged(problem)));
             }

@@ -175,3 +175,79 @@ fn what_claims_more_than_the_file_has_takes_no_memory() {
         assert!(said.contains("decompress to more than"), "{said}");
     }
 }
+
+/// A file with one batch of these columns.
+fn written(columns: Vec<(&str, arrow_array::ArrayRef)>) -> Vec<u8> {
+    let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+    let mut file = arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    file.finish().unwrap();
+    file.into_inner().unwrap()
+}
+
+/// The first column, each value or what is wrong with it.
+fn values(bytes: Vec<u8>) -> Result<Vec<std::result::Result<Option<String>, String>>> {
+    let table = read(&MemorySource { bytes, ..MemorySource::default() })?;
+    let column = table.column(0).unwrap();
+    let text = |value: Value<'_>| value.node(&mut budget()).map(|node| to_json(&node).to_string());
+    let value = |row| column.value(row).and_then(|value| value.map(text).transpose());
+    Ok((0..table.rows()).map(|row| value(row).map_err(|problem| problem.text().to_owned())).collect())
+}
+
+fn position(bytes: &[u8], numbers: &[i32]) -> usize {
+    let pattern: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    memchr::memmem::find(bytes, &pattern).unwrap()
+}
+
+#[test]
+fn what_contradicts_itself_is_never_another_value() {
+    let texts = arrow_array::StringArray::from(vec![Some("aa"), None, Some("bbb")]);
+    let whole = written(vec![("x", Arc::new(texts))]);
+    let good = [Ok(Some("\"aa\"".to_owned())), Ok(None), Ok(Some("\"bbb\"".to_owned()))];
+    assert_eq!(values(whole.clone()).unwrap(), good);
+
+    // Where the value of the last row begins, which is also where a null ends.
+    let offsets = position(&whole, &[0, 2, 2, 5]);
+    let mut bytes = whole.clone();
+    bytes[offsets + 8] = 0;
+    let found = values(bytes).unwrap();
+    assert_eq!(found[..2], good[..2]);
+    assert!(found[2].as_ref().is_err_and(|problem| problem.contains("offset")), "{found:?}");
+
+    // A null that is none.
+    let validity = offsets - 64;
+    assert_eq!(whole[validity], 0b101);
+    let mut bytes = whole.clone();
+    bytes[validity] = 0b111;
+    let found = values(bytes).unwrap();
+    assert!(
+        found.iter().all(|value| value.as_ref().is_err_and(|problem| problem.contains("null"))),
+        "{found:?}"
+    );
+
+    // Numbers of rows: of the batch, and of its columns.
+    let lengths: Vec<usize> =
+        (0..offsets).step_by(4).filter(|at| whole[*at..].starts_with(&3u64.to_le_bytes())).collect();
+    assert!(lengths.len() >= 2);
+    for at in lengths {
+        let mut bytes = whole.clone();
+        bytes[at] = 2;
+        let found = values(bytes).unwrap_or_default();
+        assert!(found.is_empty() || found == good, "byte {at}: {found:?}");
+    }
+}
+
+#[test]
+fn ends_of_runs_rise() {
+    let ends = arrow_array::Int32Array::from(vec![10, 15, 100]);
+    let runs = arrow_array::RunArray::try_new(&ends, &arrow_array::Int64Array::from(vec![7, 8, 9])).unwrap();
+    let whole = written(vec![("x", Arc::new(runs))]);
+    assert_eq!(values(whole.clone()).unwrap()[12], Ok(Some("8".to_owned())));
+    let mut bytes = whole.clone();
+    bytes[position(&whole, &[10, 15, 100]) + 4] = 5;
+    let found = values(bytes).unwrap();
+    assert!(
+        found.iter().all(|value| value.as_ref().is_err_and(|problem| problem.contains("run 1"))),
+        "{found:?}"
+    );
+}
