@@ -95,7 +95,7 @@ for array, meta, said in [
     complaint = pack("bad.arrow", array, code=1, **meta)
     assert said in complaint, (meta, complaint)
     assert set(os.listdir(where)) == names, meta
-assert "--order C" in pack("bad.arrow", np.asfortranarray(ints), "--order", "F", code=1)
+assert "in C order only" in pack("bad.arrow", np.asfortranarray(ints), "--order", "F", code=2)
 
 # What is none of Onda's columns becomes one.
 assert pack("s.arrow", ints, subject="s1", age=7, score=0.5, left=True, nothing=None) == ""

@@ -98,6 +98,12 @@ def refused(problem, *words):
     assert done.returncode == 1 and problem in done.stderr, (words, done.returncode, done.stderr)
 
 
+def only_c(out, files):
+    done = run("pack", "-f", out, "--order", "F", *files)
+    assert done.returncode == 2 and "stores arrays in C order only" in done.stderr, done
+    good("pack", "-f", out, "--order", "C", *files)
+
+
 def all_of(jobs):
     with ThreadPoolExecutor(2) as pool:
         for _ in pool.map(lambda job: job(), jobs):
@@ -215,6 +221,8 @@ def pack_awkd():
                 continue
             good(*words)
             same_awkd(out, names)
+            only_c(out, files)
+            same_awkd(out, names)
             good("convert", "-f", out, back)
             with np.load(back) as found:
                 for name in names:
@@ -233,6 +241,8 @@ def pack_safetensors():
                 refused("safetensors has no type", *words)
                 continue
             good(*words)
+            same_safetensors(out, names)
+            only_c(out, files)
             same_safetensors(out, names)
     all_of([lambda number=number: one(number) for number in range(len(EVERY))])
 

@@ -117,6 +117,21 @@ impl Inputs {
         }
     }
 
+    /// The order of elements that was asked for, if the format can have it; else the only one that it can have.
+    fn order_at(&self, target: &Path) -> Result<Option<Order>> {
+        let asked = self.order.as_ref().map(|layout| match layout {
+            Layout::C => Order::C,
+            Layout::F => Order::F,
+        });
+        match (asked, order_of(target)) {
+            (Some(asked), Some(only)) if asked != only => Err(Error::Usage(format!(
+                "--order {asked}: {} stores arrays in {only} order only: leave --order out",
+                target.display()
+            ))),
+            (asked, only) => Ok(asked.or(only)),
+        }
+    }
+
     fn planned(&self, target: &Path) -> Result<pack::Plan> {
         let name = self.name.as_ref().map(|name| match name.to_str() {
             Some(name) => Ok(Text::from(name)),
@@ -128,11 +143,7 @@ impl Inputs {
             objects: self.objects,
             dataframes: self.dataframe,
             compression: self.compression(),
-            order: match self.order {
-                Some(Layout::C) => Some(Order::C),
-                Some(Layout::F) => Some(Order::F),
-                None => order_of(target),
-            },
+            order: self.order_at(target)?,
             metadata: self.meta.as_deref().map_or(Ok(Arc::new(Node::Null)), metadata)?,
         };
         pack::plan(&self.paths, &options)

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::dtype::{Type, U8};
 use super::header::{LENGTH, MAX_HEADER, need};
 use super::json::{METADATA, Pairs, parse};
-use crate::array::{Array, Cell, Endian, Record};
+use crate::array::{Array, Cell, Endian, Order, Record};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::{Exactly, swapped};
@@ -141,6 +141,9 @@ impl Form {
             let shown = element.name().map_or_else(|| array.numpy_type(), str::to_owned);
             format!("safetensors has no type {shown}: convert it first, as with a.astype(\"float32\")")
         })?;
+        if array.order == Order::F && array.shape.len() > 1 {
+            return Err("safetensors stores arrays in C order, and this one is in F order".into());
+        }
         let is_big = array.dtype.endian == Endian::Big;
         let swapped = if is_big { element.swapped() as usize } else { 0 };
         Ok(Form { of, shape: Some(array.shape.to_vec()), swapped })
