@@ -1,11 +1,11 @@
-//! The tensors of an opened model by number, and behind them its metadata.
+//! The tensors of an opened model by number: first those that can be read, then the others, and behind them its metadata.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::FACTS;
 use super::header::Tensor;
-use super::model::{Located, Model};
+use super::model::{Located, Model, Unreadable};
 use crate::array::{Array, Dtype, Endian, Order, numpy};
 use crate::content::Content;
 use crate::source::Source;
@@ -20,6 +20,7 @@ pub struct SafetensorsDatasets {
 /// What there is by a number.
 enum Entry<'m> {
     Tensor(&'m Located),
+    Unreadable(&'m Unreadable),
     Metadata(&'m str, &'m Arc<[u8]>),
 }
 
@@ -31,8 +32,13 @@ impl SafetensorsDatasets {
     pub fn names(&self) -> Arc<NameList> {
         let mut names = NameList::default();
         self.model.tensors.iter().for_each(|located| names.push(located.tensor.name.as_bytes()));
+        self.model.unreadable.iter().for_each(|tensor| names.push(tensor.name.as_bytes()));
         self.model.metadata.iter().for_each(|(name, _)| names.push(name.as_bytes()));
         Arc::new(names)
+    }
+
+    fn tensors(&self) -> usize {
+        self.model.tensors.len() + self.model.unreadable.len()
     }
 
     fn entry(&self, number: u32) -> Result<Entry<'_>> {
@@ -40,7 +46,11 @@ impl SafetensorsDatasets {
         if let Some(located) = self.model.tensors.get(number) {
             return Ok(Entry::Tensor(located));
         }
-        let metadata = self.model.metadata.get(number - self.model.tensors.len());
+        let number = number - self.model.tensors.len();
+        if let Some(tensor) = self.model.unreadable.get(number) {
+            return Ok(Entry::Unreadable(tensor));
+        }
+        let metadata = self.model.metadata.get(number - self.model.unreadable.len());
         metadata.map(|(name, text)| Entry::Metadata(name, text)).ok_or(Error::NotFound)
     }
 
@@ -67,15 +77,19 @@ impl SafetensorsDatasets {
     }
 
     fn sidecar_text(&self, number: u32, file_name: &[u8]) -> Result<String> {
-        let Entry::Tensor(located) = self.entry(number)? else { return Err(Error::NotFound) };
-        let said = [
-            ("name", Node::text(&located.tensor.name)),
-            ("number", Node::int(number)),
-            (FACTS, self.facts(located)),
-        ];
+        let (name, said) = match self.entry(number)? {
+            Entry::Tensor(located) => (&located.tensor.name, (FACTS, self.facts(located))),
+            Entry::Unreadable(Unreadable { name, error }) => {
+                (name, ("problem", Node::text(&error.to_string())))
+            }
+            Entry::Metadata(..) => return Err(Error::NotFound),
+        };
+        let said = [("name", Node::text(name)), ("number", Node::int(number)), said];
         let mut text = String::new();
         yaml::write(&Node::map(said), 0, &mut text);
-        if let Some(array) = array(&located.tensor) {
+        if let Entry::Tensor(located) = self.entry(number)?
+            && let Some(array) = array(&located.tensor)
+        {
             text += &numpy::Parts::of(&array, false).text(file_name);
         }
         Ok(text)
@@ -89,7 +103,7 @@ fn array(tensor: &Tensor) -> Option<Array> {
 
 impl Datasets for SafetensorsDatasets {
     fn count(&self) -> u64 {
-        (self.model.tensors.len() + self.model.metadata.len()) as u64
+        (self.tensors() + self.model.metadata.len()) as u64
     }
 
     fn size(&self, number: u32) -> Size {
@@ -98,6 +112,7 @@ impl Datasets for SafetensorsDatasets {
                 let len = located.tensor.stored.end - located.tensor.stored.start;
                 (Some(len), len)
             }
+            Ok(Entry::Unreadable(_)) => (Some(1), 0),
             Ok(Entry::Metadata(_, text)) => (Some(text.len() as u64), 0),
             Err(_) => (None, 0),
         };
@@ -108,6 +123,9 @@ impl Datasets for SafetensorsDatasets {
         Ok(match self.entry(number)? {
             Entry::Tensor(Located { tensor, file }) => {
                 Content::Stored { source: file.clone(), range: tensor.stored.clone() }
+            }
+            Entry::Unreadable(Unreadable { error, .. }) => {
+                Content::Broken { claimed: 1, error: error.clone() }
             }
             Entry::Metadata(_, text) => Content::Inline(text.clone()),
         })
@@ -129,6 +147,16 @@ impl Datasets for SafetensorsDatasets {
                     ..Description::of(name.as_str(), of.numpy)
                 }
             }
+            Entry::Unreadable(Unreadable { name, error }) => {
+                let fault = match error {
+                    Error::Damaged { place, problem } => {
+                        let file = place.file.file_name().unwrap_or_default().display();
+                        Some(format!("{file}: {problem}"))
+                    }
+                    _ => None,
+                };
+                Description { fault, ..Description::of(name.as_str(), "bytes") }
+            }
             Entry::Metadata(name, text) => {
                 Description { decoded_len: Some(text.len() as u64), ..Description::of(name, "object") }
             }
@@ -146,7 +174,7 @@ impl Datasets for SafetensorsDatasets {
 
 impl Sidecars for SafetensorsDatasets {
     fn has_sidecar(&self, number: u32) -> bool {
-        (number as usize) < self.model.tensors.len()
+        (number as usize) < self.tensors()
     }
 
     fn sidecar_size(&self, number: u32, file_name: &[u8]) -> Size {

@@ -16,6 +16,8 @@ pub struct Model {
     /// What was opened first.
     pub source: Arc<dyn Source>,
     pub tensors: Vec<Located>,
+    /// Tensors that an index lists and that cannot be read.
+    pub unreadable: Vec<Unreadable>,
     /// By name. One for all files, unless those differ about it.
     pub metadata: Vec<(String, Arc<[u8]>)>,
 }
@@ -25,6 +27,11 @@ pub struct Located {
     pub file: Arc<dyn Source>,
 }
 
+pub struct Unreadable {
+    pub name: String,
+    pub error: Error,
+}
+
 struct Shard {
     file: Arc<dyn Source>,
     header: Header,
@@ -32,10 +39,10 @@ struct Shard {
 
 impl Model {
     pub fn open(context: &Context) -> Result<Model> {
-        let mut shards = Vec::new();
+        let (mut shards, mut unreadable) = (Vec::new(), Vec::new());
         for file in std::iter::once(&context.source).chain(&context.others) {
             match is_index(file.path()) {
-                true => shards.extend(indexed(file, context)?),
+                true => shards.extend(indexed(file, context, &mut unreadable)?),
                 false => shards.push(Shard { header: Header::read(&**file)?, file: file.clone() }),
             }
         }
@@ -45,12 +52,20 @@ impl Model {
         });
         let tensors: Vec<Located> = tensors.collect();
         check_names(&tensors)?;
-        Ok(Model { source: context.source.clone(), tensors, metadata })
+        match unreadable.first() {
+            Some(Unreadable { error, .. }) if tensors.is_empty() => Err(error.clone()),
+            _ => Ok(Model { source: context.source.clone(), tensors, unreadable, metadata }),
+        }
     }
 }
 
-/// The files that an index names, with the tensors that it says they have.
-fn indexed(index: &Arc<dyn Source>, context: &Context) -> Result<Vec<Shard>> {
+/// The files that an index names, with the tensors that it says they have. A file that is missing or damaged costs its own
+/// tensors only.
+fn indexed(
+    index: &Arc<dyn Source>,
+    context: &Context,
+    unreadable: &mut Vec<Unreadable>,
+) -> Result<Vec<Shard>> {
     if index.len() > MAX_HEADER {
         let problem = format!("the index has {} bytes, and the limit is {MAX_HEADER} (100 MB)", index.len());
         return Err(Error::damaged(index.place(), problem));
@@ -70,15 +85,38 @@ fn indexed(index: &Arc<dyn Source>, context: &Context) -> Result<Vec<Shard>> {
         tensors.insert(tensor);
     }
     let siblings = Context { source: index.clone(), ..context.clone() }.siblings();
-    let shard = |name: &str| {
+    let open = |name: &str| -> Result<Shard> {
         let found = siblings.find(Path::new(name)).map_err(|error| missing(&**index, name, error))?;
         let file: Arc<dyn Source> = Arc::new(found);
-        let mut header = Header::read(&*file)?;
-        let tensors = wanted.remove(name).unwrap_or_default();
-        keep(&mut header, tensors, &*file, &index.place())?;
-        Ok(Shard { file, header })
+        Ok(Shard { header: Header::read(&*file)?, file })
     };
-    files.into_iter().map(shard).collect()
+    let mut shards = Vec::new();
+    for name in files {
+        let tensors = wanted.remove(name).unwrap_or_default();
+        match open(name) {
+            Ok(mut shard) => {
+                unreadable.extend(keep(&mut shard.header, tensors, &*shard.file, &index.place()));
+                shards.push(shard);
+            }
+            Err(error) => {
+                log::error!("{error}");
+                let lost = |name: &str| Unreadable { name: name.to_owned(), error: of_tensor(&error, name) };
+                unreadable.extend(tensors.into_iter().map(lost));
+            }
+        }
+    }
+    unreadable.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(shards)
+}
+
+/// What is wrong with a file, said of one of its tensors.
+fn of_tensor(error: &Error, name: &str) -> Error {
+    let named = |place: Place| place.dataset(name);
+    match error.clone() {
+        Error::Open { file, cause } => Error::Read { place: named(Place::file(&file)), cause },
+        Error::Damaged { place, problem } => Error::Damaged { place: named(place), problem },
+        other => other,
+    }
 }
 
 fn missing(index: &dyn Source, name: &str, error: Error) -> Error {
@@ -91,23 +129,22 @@ fn missing(index: &dyn Source, name: &str, error: Error) -> Error {
     }
 }
 
-/// Leaves out the tensors that are not `wanted` of this file; fails if one of those is not there.
-fn keep(header: &mut Header, mut wanted: HashSet<&str>, file: &dyn Source, index: &Place) -> Result<()> {
+/// Leaves out the tensors that are not `wanted` of this file, and returns those that it should have and has not.
+fn keep(header: &mut Header, mut wanted: HashSet<&str>, file: &dyn Source, index: &Place) -> Vec<Unreadable> {
     let before = header.tensors.len();
     header.tensors.retain(|tensor| wanted.remove(tensor.name.as_str()));
-    if let Some(name) = wanted.iter().min() {
-        let problem = format!(
-            "the index says that it is in {}, which has no tensor of that name",
-            file.path().display()
-        );
-        return Err(Error::damaged(index.dataset(name), problem));
-    }
     let others = before - header.tensors.len();
     if others > 0 {
         let place = file.place();
         log::warn!("{place}: has {others} tensors that {index} does not list: they are ignored");
     }
-    Ok(())
+    let problem =
+        format!("the index says that it is in {}, which has no tensor of that name", file.path().display());
+    let lost = |name: &str| Unreadable {
+        name: name.to_owned(),
+        error: Error::damaged(Place::file(&index.file).dataset(name), problem.as_str()),
+    };
+    wanted.into_iter().map(lost).collect()
 }
 
 /// The metadata of all files, as JSON.
