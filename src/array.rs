@@ -234,6 +234,17 @@ impl Array {
     }
 }
 
+/// As in numpy. Of RawArray, whose headers are as short as their arrays have axes, more are read.
+pub const MAX_AXES: usize = 64;
+
+/// Refuses shapes with more than [`MAX_AXES`] axes.
+pub fn check_axes(count: usize) -> Result<(), String> {
+    match count > MAX_AXES {
+        true => Err(format!("it has {count} axes, and the limit is {MAX_AXES}")),
+        false => Ok(()),
+    }
+}
+
 /// The bytes that an array of this shape takes; `None` if they do not fit into 64 bits.
 pub fn byte_len(element: Element, shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {

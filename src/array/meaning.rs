@@ -5,7 +5,7 @@ use super::npy::{Literal, descr, parse_literal};
 use super::{Cell, Record, Times};
 
 /// Of numpy's arrays.
-const MAX_AXES: usize = 64;
+use super::MAX_AXES;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meaning {

@@ -305,7 +305,7 @@ mod tests {
         for text in
             ["", "u4,,f8", "q", "f3", "i16", "S", "Sx", "-1f8", "(2,3)f8", "99999999999999999999u1", "é"]
         {
-            assert!(Record::parse(text, Endian::Little).unwrap_err().contains("no type"), "{text}");
+            assert!(Record::parse(text, Endian::Little).unwrap_err().contains("is not a type"), "{text}");
         }
         for text in ["4294967296u1", "18446744073709551615f8", "U4294967295"] {
             assert!(Record::parse(text, Endian::Little).unwrap_err().contains("takes more than"), "{text}");

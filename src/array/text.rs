@@ -201,9 +201,29 @@ pub fn simplest(value: f64, width: Width) -> f64 {
         Width::W64 => value,
         Width::W32 => (value as f32).to_string().parse().unwrap_or(value),
         Width::W8(of) => nearby(value, 3, |near| of.nearest(near)),
-        Width::W16 => nearby(value, 5, |near| f16::from_f64(near).to_f64()),
-        Width::Bfloat => nearby(value, 4, |near| bf16::from_f64(near).to_f64()),
+        Width::W16 => nearby(value, 5, |near| {
+            nearest(near, f16::from_f64(near).to_bits(), |bits| f16::from_bits(bits).to_f64())
+        }),
+        Width::Bfloat => nearby(value, 4, |near| {
+            nearest(near, bf16::from_f64(near).to_bits(), |bits| bf16::from_bits(bits).to_f64())
+        }),
     }
+}
+
+/// The number of 16 bits that is nearest to `value`: `guess` or one beside it. The crate's own conversion ignores the low bits
+/// of a double, and with them on which side of a tie it is.
+fn nearest(value: f64, guess: u16, number: impl Fn(u16) -> f64) -> f64 {
+    if !number(guess).is_finite() {
+        return number(guess);
+    }
+    let beside = [guess, guess.wrapping_sub(1), guess.wrapping_add(1)];
+    let numbers =
+        beside.map(|bits| (number(bits), bits)).into_iter().filter(|(number, _)| number.is_finite());
+    let nearest = numbers.min_by(|(a, a_bits), (b, b_bits)| {
+        let by_distance = (a - value).abs().total_cmp(&(b - value).abs());
+        by_distance.then((a_bits & 1).cmp(&(b_bits & 1)))
+    });
+    nearest.map_or(value, |(number, _)| number)
 }
 
 /// The number with the fewest digits that becomes `value` when it is `stored`; it has at most so many.
@@ -259,15 +279,25 @@ mod tests {
         let all: Vec<u16> = (0..=u16::MAX).collect();
         let found = texts("float16", of(&all));
         assert_eq!(widest(&found), F16, "{:?}", found.iter().max_by_key(|text| text.len()));
-        for (bits, text) in all.iter().zip(&found) {
-            let (value, read) = (f16::from_bits(*bits), f16::from_f64(text.parse().unwrap()));
-            assert!(value.is_nan() && read.is_nan() || read.to_bits() == *bits, "{value} {text}");
-        }
+        check(&found, |bits| f16::from_bits(bits).to_f64());
         let found = written(Texts::of(Element { kind: Kind::Bfloat, size: 2 }).unwrap(), of(&all));
         assert_eq!(widest(&found), BF16, "{:?}", found.iter().max_by_key(|text| text.len()));
-        for (bits, text) in all.iter().zip(&found) {
-            let (value, read) = (bf16::from_bits(*bits), bf16::from_f64(text.parse().unwrap()));
-            assert!(value.is_nan() && read.is_nan() || read.to_bits() == *bits, "{value} {text}");
+        check(&found, |bits| bf16::from_bits(bits).to_f64());
+    }
+
+    /// Each text is nearer to its own number than to those beside it; halfway the even one is read.
+    fn check(texts: &[String], number: fn(u16) -> f64) {
+        for (bits, text) in (0..=u16::MAX).zip(texts) {
+            let (value, read) = (number(bits), text.parse::<f64>().unwrap());
+            if !value.is_finite() || value == 0.0 {
+                assert!(value.is_nan() && read.is_nan() || read == value, "{value} {text}");
+                continue;
+            }
+            let (inner, outer) = (number(bits - 1).abs(), number(bits + 1).abs());
+            let outer = if outer.is_finite() { outer } else { 2.0 * value.abs() - inner };
+            let (low, high) = ((value.abs() + inner) / 2.0, (value.abs() + outer) / 2.0);
+            let (read, is_even) = (read * value.signum(), bits & 1 == 0);
+            assert!(low < read && read < high || is_even && (read == low || read == high), "{value} {text}");
         }
     }
 

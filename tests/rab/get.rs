@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::kit::{bytes_entry, data, entry, python, rab as write};
+use crate::kit::{bytes_entry, data, entry, python, rab as write, scratch};
 use crate::{RAB, good, rab};
 
 /// Compares `rab get` with numpy for every array of a sample (read with the independent reader) and many indexes.
@@ -313,4 +313,33 @@ np.savez(sys.argv[1], t=t, a=np.arange(-5, 2**22, dtype='i4'))";
         assert_eq!(text.lines().count(), if name == "t" { 1_500_001 } else { (1 << 22) + 6 });
         assert!(text == good(&[&"cat", &file, &name, &"--as", &"csv"]));
     }
+}
+
+/// numpy has no arrays of more than 64 axes; RawArray may have 1024.
+#[test]
+fn arrays_of_many_axes_are_printed_or_refused() {
+    let dir = scratch();
+    let script = "import sys, struct, numpy as np\n\
+        def npy(axes):\n\
+        \x20   head = repr({'descr': '<i4', 'fortran_order': False, 'shape': (1,) * axes}).encode() + b'\\n'\n\
+        \x20   return b'\\x93NUMPY\\x02\\0' + struct.pack('<I', len(head)) + head + b'\\7\\0\\0\\0'\n\
+        import zipfile\n\
+        with zipfile.ZipFile(sys.argv[1] + '/x.npz', 'w') as z:\n\
+        \x20   for axes in 2, 64, 65, 60000: z.writestr(f'a{axes}.npy', npy(axes))\n\
+        open(sys.argv[1] + '/x.ra', 'wb').write(struct.pack('<QQQQQQ', 0x7961727261776172, 0, 1, 4, 4, 1024)\n\
+        \x20   + struct.pack('<1024Q', *[1] * 1024) + b'\\7\\0\\0\\0')";
+    python(&[&"-c", &script, &dir.path()]);
+    let npz = dir.path().join("x.npz");
+    assert_eq!(good(&[&"get", &npz, &"a2"]), "[[7]]\n");
+    assert_eq!(good(&[&"get", &npz, &"a64"]).matches('[').count(), 64);
+    for name in ["a65", "a60000"] {
+        let said = rab(&[&"get", &npz, &name]);
+        assert!(said.code == 12 && said.err.contains("axes, and the limit is 64"), "{said:?}");
+    }
+    let said = rab(&[&"verify", &npz]);
+    assert!(said.code == 12 && said.out.contains("it has 60000 axes"), "{said:?}");
+    let ra = dir.path().join("x.ra");
+    assert_eq!(good(&[&"get", &ra, &"x"]).matches('[').count(), 1024);
+    let said = rab(&[&"convert", &ra, &dir.path().join("x.rab")]);
+    assert!(said.code == 1 && said.err.contains("it has 1024 axes, and the limit is 64"), "{said:?}");
 }

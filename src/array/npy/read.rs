@@ -7,7 +7,7 @@
 //!         N       a Python mapping of descr, fortran_order and shape; Latin-1, from version 3 on UTF-8
 //! ```
 
-use super::super::{Array, Order};
+use super::super::{Array, Order, check_axes};
 use super::descr::{Descr, descr};
 use super::literal::{self, Literal};
 use crate::yaml::Node;
@@ -125,6 +125,7 @@ fn meaning(text: &str) -> Result<(Descr, Order, Box<[u64]>), String> {
         _ => return Err("its fortran_order is neither True nor False".into()),
     };
     let Literal::Tuple(sizes) = find("shape")? else { return Err("its shape is not a tuple".into()) };
+    check_axes(sizes.len())?;
     let size = |size: &Literal| match size {
         Literal::Int(size) => u64::try_from(*size).ok(),
         _ => None,

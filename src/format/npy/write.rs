@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::array::{byte_len, npy};
+use crate::array::{byte_len, check_axes, npy};
 use crate::error::Place;
 use crate::format::writer::input::Exactly;
 use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary};
@@ -37,6 +37,7 @@ impl NewFile for Writer {
                 "a .npy file holds one array, and it already has one: name one, or write a .npz file",
             );
         }
+        check_axes(array.shape.len()).map_err(io::Error::other)?;
         let need = byte_len(array.dtype.element, &array.shape);
         let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
         let mut file = &self.file.file;

@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::NPY;
-use crate::array::{byte_len, npy};
+use crate::array::{byte_len, check_axes, npy};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::{Exactly, Utf8};
@@ -73,6 +73,7 @@ impl NewFile for Writer {
         }
         match dataset.what {
             NewContent::Array(array) => {
+                check_axes(array.shape.len()).map_err(io::Error::other)?;
                 let need = byte_len(array.dtype.element, &array.shape);
                 let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
                 let head = npy::described(array);

@@ -147,11 +147,13 @@ fn array_len(array: &mut Option<Array>, codec: &Node, kind: &str) -> Result<u64,
 
 fn shape(codec: &Node) -> Result<Box<[u64]>, String> {
     match codec.get("shape") {
-        Some(Node::Seq(sizes)) => sizes
-            .iter()
-            .map(|size| size.as_u64())
-            .collect::<Option<_>>()
-            .ok_or_else(|| "its shape has a size that is not a number from 0 to 2^64 - 1".to_owned()),
+        Some(Node::Seq(sizes)) => {
+            array::check_axes(sizes.len())?;
+            let sizes = sizes.iter().map(|size| size.as_u64());
+            sizes
+                .collect::<Option<_>>()
+                .ok_or_else(|| "its shape has a size that is not a number from 0 to 2^64 - 1".to_owned())
+        }
         Some(other) => Err(format!("its shape is {}, not a list of sizes", shown(other))),
         None => Err("it has no shape".into()),
     }

@@ -166,7 +166,8 @@ impl<'t> Codec<'t> {
             b"F" => Order::F,
             _ => return None,
         };
-        Some(Array::new(Dtype { element, endian }, self.shape?, order))
+        let shape = self.shape.filter(|shape| array::check_axes(shape.len()).is_ok())?;
+        Some(Array::new(Dtype { element, endian }, shape, order))
     }
 }
 

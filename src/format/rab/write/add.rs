@@ -11,7 +11,7 @@ use super::array::{self, Item};
 use super::data::{self, Failure, Stored};
 use super::dataframe::{self, Column};
 use super::header::{self, Codec, int, list, map};
-use crate::array::{Array, Endian, Order, byte_len};
+use crate::array::{Array, Endian, Order, byte_len, check_axes};
 use crate::codec::deflate;
 use crate::error::Place;
 use crate::format::writer::input::{Counted, Exactly, Stretch, Utf8, set_aside};
@@ -118,6 +118,7 @@ impl<'w> Add<'w> {
 
     /// The bytes of an array that are already as `array` says (whatever [`Add::order`] and [`Add::endian`] say).
     pub fn array_from(self, array: &Array, input: impl Read) -> Result<()> {
+        check_axes(array.shape.len()).map_err(|problem| self.refused(problem))?;
         let element = array.dtype.element;
         let described = element.name().zip(byte_len(element, &array.shape));
         let Some((name, need)) = described.filter(|(_, len)| *len <= i64::MAX as u64) else {
