@@ -30,12 +30,12 @@ pub fn run<F: fuser::Filesystem>(
         session::start(config, &place, Some(created), opened, &signals::for_command())
             .inspect_err(|_| mountpoint::remove(&place.path, created))
     });
-    let mounted = match mounted {
+    let mut mounted = match mounted {
         Ok(mounted) => mounted,
         Err(error) => return fail(&error),
     };
     let code = match spawn(words, &mounted.place.path) {
-        Ok(child) => wait(&mounted, child),
+        Ok(child) => wait(&mut mounted, child),
         Err(cause) => not_run(&words[0], &cause),
     };
     end(mounted);
@@ -73,7 +73,7 @@ fn not_run(word: &OsStr, cause: &io::Error) -> u8 {
 }
 
 /// Passes signals on until the command has ended; its exit code, or 128 and the signal that killed it.
-fn wait(mounted: &Mounted, mut child: Child) -> u8 {
+fn wait(mounted: &mut Mounted, mut child: Child) -> u8 {
     let pid = Pid::from_raw(child.id().cast_signed());
     let events = mounted.sender.clone();
     thread::spawn(move || {
@@ -83,7 +83,7 @@ fn wait(mounted: &Mounted, mut child: Child) -> u8 {
         {}
         let _ = events.send(Event::CommandEnded);
     });
-    for event in &mounted.events {
+    while let Ok(event) = mounted.events.recv() {
         match event {
             Event::CommandEnded => break,
             // The terminal sends it to the command as well.
@@ -92,7 +92,8 @@ fn wait(mounted: &Mounted, mut child: Child) -> u8 {
                 let _ = Signal::try_from(signal).map(|signal| kill(pid, signal));
             }
             Event::Ended(_) => {
-                log::warn!("{}: was unmounted while the command runs", mounted.place.path.display())
+                mounted.ended();
+                log::warn!("{}: was unmounted while the command runs", mounted.place.path.display());
             }
         }
     }
@@ -109,6 +110,7 @@ fn end(mut mounted: Mounted) {
     let result = match unmount(&mounted.entry, false) {
         // What the command left running loses its files with us.
         Err(Refusal::Busy) => unmount(&mounted.entry, true),
+        Ok(()) if mounted.has_ended => Ok(()),
         Ok(()) => {
             wait_for_end(&mounted);
             Ok(())

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 /// A number of a device is given anew when its mount is gone, and that mount's daemon, which holds the lock, may take so
 /// long to end on a machine with much to do.
 const ENDING: Duration = Duration::from_secs(10);
+const COMMAND: &str = "command";
 
 /// Holds the lock; the file goes when this does.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ impl Drop for Registration {
 pub struct State {
     pub pid: i32,
     pub created: Option<Created>,
+    /// The process runs a command, and goes on without the mount.
+    runs_command: bool,
     namespace: String,
     path: PathBuf,
     file: File,
@@ -44,6 +47,7 @@ pub fn register(
     device: Device,
     mountpoint: &Path,
     created: Option<Created>,
+    runs_command: bool,
 ) -> io::Result<Registration> {
     let directory =
         private_directory(uid).ok_or_else(|| io::Error::other("no directory for state files can be used"))?;
@@ -53,7 +57,8 @@ pub fn register(
     lock.set_len(0)?;
     let created = created.map_or("-".to_owned(), |c| format!("{} {} {}", c.dev, c.ino, c.born));
     let namespace = namespace().unwrap_or_default();
-    writeln!(lock, "{}\n{created}\n{namespace}\n{}", std::process::id(), mountpoint.display())?;
+    let kind = if runs_command { COMMAND } else { "daemon" };
+    writeln!(lock, "{}\n{created}\n{namespace}\n{kind}\n{}", std::process::id(), mountpoint.display())?;
     Ok(Registration { path, _lock: lock })
 }
 
@@ -145,7 +150,8 @@ fn read(path: &Path) -> Option<State> {
     let pid = lines.next()?.parse().ok().filter(|&pid| pid > 0)?;
     let created = lines.next().and_then(read_created);
     let namespace = lines.next().unwrap_or_default().to_owned();
-    Some(State { pid, created, namespace, path: path.to_owned(), file })
+    let runs_command = lines.next() == Some(COMMAND);
+    Some(State { pid, created, runs_command, namespace, path: path.to_owned(), file })
 }
 
 fn read_created(line: &str) -> Option<Created> {
@@ -178,7 +184,7 @@ impl State {
         if is_at(&lock, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
-        while is_running(self.pid) {
+        while !self.runs_command && is_running(self.pid) {
             if Instant::now() >= end {
                 return false;
             }

@@ -2,7 +2,7 @@
 //! our own entry in the mount table. fuser's guard is kept from ever running: it unmounts by path, and after
 //! an external umount it would take whatever lies below. We unmount ourselves, by mount id (`unmount`).
 
-use super::config::Config;
+use super::config::{Config, Mode};
 use super::mountinfo::{self, Entry};
 use super::mountpoint::{self, Created, Mountpoint};
 use super::registry::{self, Registration};
@@ -24,6 +24,8 @@ pub struct Mounted {
     pub events: Receiver<Event>,
     /// For other threads that have something to tell.
     pub sender: Sender<Event>,
+    /// It does not answer any more.
+    pub has_ended: bool,
     created: Option<Created>,
     registration: Option<Registration>,
 }
@@ -42,6 +44,12 @@ impl Mounted {
             log::error!("{}: left behind as a dead mount: {refusal:?}", self.place.path.display());
         }
         self.remove_directory();
+    }
+
+    /// Others unmounted it: whoever waits for that need not wait any longer.
+    pub fn ended(&mut self) {
+        self.registration = None;
+        self.has_ended = true;
     }
 
     /// This process ends before its mount: whoever clears that with `-u` finds the state file.
@@ -71,12 +79,14 @@ pub fn start<F: fuser::Filesystem>(
     })?;
     read_ahead::set(config, entry.device);
     let uid = nix::unistd::geteuid().as_raw();
-    let registration = registry::register(uid, entry.device, &place.path, created)
-        .inspect_err(|cause| {
-            log::info!("no state file, so 'rab-mount -u' cannot wait for this daemon: {cause}")
-        })
-        .ok();
-    Ok(Mounted { entry, place: place.clone(), summary, events, sender, created, registration })
+    let registration =
+        registry::register(uid, entry.device, &place.path, created, matches!(config.mode, Mode::Command(_)))
+            .inspect_err(|cause| {
+                log::info!("no state file, so 'rab-mount -u' cannot wait for this daemon: {cause}")
+            })
+            .ok();
+    let place = place.clone();
+    Ok(Mounted { entry, place, summary, events, sender, has_ended: false, created, registration })
 }
 
 fn mount<F: fuser::Filesystem>(

@@ -147,6 +147,22 @@ fn a_dead_mount_of_ones_own_is_replaced() {
 
 const WAITING: &str = "until [ -e go ]; do sleep 0.02; done; cat {}/small";
 
+/// Its process goes on until the command ends, and nobody waits for that.
+#[test]
+fn the_mount_of_a_running_command_is_unmounted() {
+    let site = Site::new();
+    let command = "echo {}; until [ -e go ]; do sleep 0.02; done; ls {}";
+    let running = site.start(&mut site.program(&["run.rab", "--", "sh", "-c", command]));
+    eventually("the command runs", || running.out().ends_with('\n'));
+    let mountpoint = running.out().trim().to_owned();
+    assert_eq!(site.ok(&["-u", &mountpoint]).err, "");
+    assert_eq!(site.table().len(), 0);
+    std::fs::write(site.join("go"), "").unwrap();
+    let said = running.end();
+    assert!(said.code != 0 && said.err.contains("was unmounted while the command runs"), "{said:?}");
+    nothing_is_left(&site);
+}
+
 #[test]
 fn what_a_killed_command_left_is_cleared_by_the_next() {
     let site = Site::new();
