@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn damage_and_bombs() {
         let whole = encoded(&vec![7; 200_000]);
-        assert!(read(&whole, 10).unwrap_err().contains("more bytes, 10 are needed"));
+        assert!(read(&whole, 10).unwrap_err().contains("more bytes, but 10 are needed"));
         assert!(read(&whole, 200_001).unwrap_err().contains("decodes to 200000 bytes"));
         assert!(read(&whole[..whole.len() - 5], 200_000).unwrap_err().contains("ends early"));
         assert!(read(b"not xz at all", 5).unwrap_err().contains("damaged"));

@@ -577,5 +577,5 @@ fn the_header_of_a_rab_file_is_there_as_it_is() {
     assert!(std::fs::metadata(mount.join(".views/header")).is_err());
     let dir = scratch();
     let said = run(std::process::Command::new(PROGRAM).args(["--as", "header"]).arg(&npz).arg(dir.path()));
-    assert!(said.code == 2 && said.err.contains("small.npz: NPZ has no header to be shown"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("small.npz: NPZ has no header to show"), "{said:?}");
 }

@@ -229,7 +229,8 @@ fn exit_codes_are_the_same_in_help_and_manual() {
 /// What an error says when nothing else fits, behind a colon.
 fn listed(arguments: &[&str]) -> Vec<String> {
     let said = run(Command::new(RAB).args(arguments)).err;
-    said.trim().rsplit(": ").next().unwrap().split(", ").map(str::to_owned).collect()
+    let list = said.trim().rsplit(": choose one of ").next().unwrap();
+    list.split(", ").map(str::to_owned).collect()
 }
 
 #[test]

@@ -678,7 +678,7 @@ fn some_rows_are_written_anew() {
     assert_eq!(of(&annotations), of(&sample("test.onda.annotation.arrow")));
     assert_eq!(good(&[&"ls", &annotations]).lines().count(), 2);
     let none = rab(&[&"convert", &custom, &dir.join("none.arrow"), &"tables/*"]);
-    assert!(none.code == 2 && none.err.contains("no row of the table is named"), "{none:?}");
+    assert!(none.code == 2 && none.err.contains("no row of the table is selected"), "{none:?}");
     assert!(!dir.join("none.arrow").exists());
 }
 

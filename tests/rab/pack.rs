@@ -141,7 +141,7 @@ fn sidecars_of_nothing_and_of_what_no_container_has() {
     let out = dir.path().with_extension("rab");
     let said = rab(&[&"pack", &out, &dir.path()]);
     assert!(said.code == 0 && said.err.contains("x.meta.yaml: describes elements that no"), "{said:?}");
-    assert!(said.err.contains("gone.meta.yaml: is the sidecar of a file that is not there"), "{said:?}");
+    assert!(said.err.contains("gone.meta.yaml: is the sidecar of a file that is missing"), "{said:?}");
     let kept = [("x", "bytes"), ("gone.meta.yaml", "bytes"), ("own.meta.yaml", "bytes")]
         .map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     assert_eq!(types(&out), kept);

@@ -141,7 +141,7 @@ fn headers_that_make_no_sense() {
         said(with(4, &4i64.to_le_bytes()))
             .contains("at byte 4: the number of records is 4: header and tables take 60")
     );
-    assert!(said(with(4, &[0])).contains("the number of records is 0, but 30 bytes follow"));
+    assert!(said(with(4, &[0])).contains("the number of records is 0, but it is followed by 30 bytes"));
     assert!(said(with(0, &[0; 12])).contains("its writer did not finish it"));
     assert!(said(with(13, b"x")).contains("at byte 0: the header checksum is 0x"));
     let offset = |number: usize, value: i64| resealed(with(20 + 8 * number, &value.to_le_bytes()));
@@ -382,7 +382,7 @@ fn pickles_that_are_refused() {
     refused(&with(b"\x8c\x01aJ\xff\xff\xff\xffs."), "record -1");
     refused(&with(b"\x8c\x01a\x88s."), "opcode 0x88");
     refused(&with(b"\x8c\0K\0s."), "a name is empty");
-    refused(&with(b"\x8c\x02..K\0s."), "is not a name");
+    refused(&with(b"\x8c\x02..K\0s."), "is not a valid name");
     refused(&with(b"\x8c\x03a/bK\0s."), "has a slash");
     refused(&with(b"\x8c\x02a\0K\0s."), "NUL");
     refused(&with(b"\x8c\x03\xED\xA0\x80K\0s."), "is not a string");

@@ -144,7 +144,7 @@ fn what_is_wrong_with_many_channels_is_not_said_of_all() {
     let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let wrong = archive.violations(0).unwrap();
     assert!(wrong.len() < 1100 && wrong.iter().all(|wrong| wrong.len() < 500), "{}", wrong.len());
-    assert!(wrong.iter().any(|wrong| wrong.contains("more is wrong")));
+    assert!(wrong.iter().any(|wrong| wrong.contains("there are more problems")));
 }
 
 #[test]
