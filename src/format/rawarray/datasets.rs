@@ -1,4 +1,4 @@
-//! An opened RawArray file: answers for its array, which has the file's name, and for the trailer, if there is one.
+//! The datasets of a RawArray file: its array, named after the file, and its trailer, if there is one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::tree::{Abilities, Datasets, Description, NameList, Sidecars, Size};
 use crate::yaml::{self, Node, Text};
 use crate::{Error, Result};
 
-/// The array's number; the trailer has the next one.
+/// Dataset number of the array; the trailer's is 1.
 const ARRAY: u32 = 0;
 
 pub struct RawArrayDatasets {
     source: Arc<dyn Source>,
     header: Header,
-    /// What the file is called, without its extension.
+    /// File name without extension.
     stem: String,
     data: Result<Data, String>,
 }
 
-/// What there is if the header makes sense.
+/// The file's content, if the header is valid.
 struct Data {
     of: Type,
     payload: Payload,
@@ -60,7 +60,7 @@ impl RawArrayDatasets {
         names
     }
 
-    /// Says in the log what was assumed.
+    /// Logs what had to be assumed.
     pub fn warn(&self) {
         let notes = self.data.as_ref().map_or(&[][..], |data| &data.payload.notes);
         let assumed = self
@@ -90,7 +90,7 @@ impl RawArrayDatasets {
         Content::Stored { source: self.source.clone(), range }
     }
 
-    /// As far as the file has it.
+    /// Stored data, cut off at the end of the file.
     fn remaining(&self) -> Range<u64> {
         let Header { data, size, end, .. } = self.header;
         data..data.saturating_add(size).min(end)
@@ -145,7 +145,7 @@ impl Data {
     }
 }
 
-/// As numpy sees it: the dims the other way round, the last one fastest.
+/// The array as numpy sees it: dims reversed, so that the last varies fastest.
 fn array(
     header: &Header,
     of: &Type,
@@ -161,19 +161,20 @@ fn array(
     let endian = if is_big { Endian::Big } else { Endian::Little };
     let array = Array::new(Dtype { element, endian }, shape, Order::C);
     match dtype.filter(|_| header.eltype == 0) {
-        Some(dtype) => told(array, dtype, header.elbyte, source).map(Some),
+        Some(dtype) => with_dtype(array, dtype, header.elbyte, source).map(Some),
         None => Ok(Some(array)),
     }
 }
 
-/// Of a type that the user says.
-fn told(array: Array, dtype: &str, elbyte: u64, source: &Arc<dyn Source>) -> Result<Array> {
-    let wrong = |problem: String| Error::Usage(format!("{}: --dtype {dtype}: {problem}", source.place()));
+/// Applies the user's --dtype to an array of structs.
+fn with_dtype(array: Array, dtype: &str, elbyte: u64, source: &Arc<dyn Source>) -> Result<Array> {
+    let usage_error =
+        |problem: String| Error::Usage(format!("{}: --dtype {dtype}: {problem}", source.place()));
     let endian = array.dtype.endian;
-    let record = Record::parse(dtype, endian).map_err(wrong)?;
+    let record = Record::parse(dtype, endian).map_err(usage_error)?;
     if record.size() != elbyte && elbyte != 0 {
         let problem = format!("that takes {} bytes, but an element has {elbyte} (elbyte)", record.size());
-        return Err(wrong(problem));
+        return Err(usage_error(problem));
     }
     if let Some(dtype) = record.number() {
         return Ok(Array { dtype, ..array });

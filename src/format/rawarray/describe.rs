@@ -1,11 +1,11 @@
-//! The header for people and programs: every word by its name, and what it was taken to mean.
+//! The header as YAML: every word by name, and how it was interpreted.
 
 use super::element::Type;
 use super::header::{BIG_ENDIAN, BITS, COMPRESSED, Header};
 use super::payload::Payload;
 use crate::yaml::Node;
 
-/// The words; and what they mean, if they mean something.
+/// The header's words and, for valid headers, their interpretation.
 pub fn words(header: &Header, meaning: Option<(&Type, &Payload)>) -> Node {
     let Header { is_turned, flags, eltype, elbyte, size, ref dims, data, .. } = *header;
     let order = |is_big: bool| Node::text(if is_big { "big" } else { "little" });
@@ -35,7 +35,7 @@ pub fn words(header: &Header, meaning: Option<(&Type, &Payload)>) -> Node {
     Node::map(fixed.into_iter().chain(meaning.into_iter().flatten()))
 }
 
-/// Of the bits that are set.
+/// Names of the bits that are set.
 fn names(flags: u64) -> Vec<&'static str> {
     let known = [(BIG_ENDIAN, "BIG_ENDIAN"), (COMPRESSED, "COMPRESSED"), (BITS, "BITS")];
     let mut names: Vec<_> =

@@ -1,20 +1,19 @@
-//! RawArray, one array in a file. All words of the header are u64, little-endian, or big-endian if the magic is
-//! written backwards:
+//! RawArray: a file with one array. All header words are u64, little-endian, or big-endian if the magic is reversed:
 //! ```text
 //! offset             bytes
 //! 0                  8      magic "rawarray"
 //! 8                  8      flags: 1 big-endian data, 2 compressed, 4 bits
 //! 16                 8      eltype: 0 user struct, 1 int, 2 uint, 3 float, 4 complex, 5 bool or bfloat16
-//! 24                 8      elbyte, bytes of an element
-//! 32                 8      size, bytes of the data as stored (as decoded, if they are LEB128 numbers)
+//! 24                 8      elbyte, bytes per element
+//! 32                 8      size, bytes of the data as stored (decoded size for LEB128)
 //! 40                 8      ndims
-//! 48                 8 x n  dims, the one that runs fastest first
+//! 48                 8 x n  dims, fastest-varying first
 //! 48 + 8n            size   data
-//! 48 + 8n + size            trailer, to the end of the file, whatever it is
+//! 48 + 8n + size            trailer: arbitrary bytes to the end of the file
 //! ```
-//! `header` reads the words, `element` and `payload` tell what they mean, where the writers of this format disagree;
-//! `datasets` answers for the array and its trailer, `describe` says what was found. `write` makes such files.
-//! A RawArray file within an element is bytes like any other.
+//! `header` reads the words; `element` and `payload` interpret them, since writers of this format disagree about some;
+//! `datasets` serves the array and its trailer; `describe` reports the header; `write` creates files. RawArray files
+//! nested inside elements are treated as plain bytes.
 
 mod datasets;
 mod describe;

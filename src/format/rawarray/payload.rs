@@ -1,5 +1,5 @@
-//! How the data is stored. One flag stands for two codecs (LZ4 of the C tool, LEB128 of RawArray.jl), and for raw
-//! data too where RawArray.jl was told to compress floating-point numbers; sizes tell them apart, or decoding does.
+//! How the data is stored. The same flag means LZ4 (written by the C tool), LEB128 (written by RawArray.jl) or, when
+//! RawArray.jl is asked to compress floats, raw data. Sizes distinguish them, or else trial decoding.
 
 use std::ops::Range;
 
@@ -9,12 +9,11 @@ use crate::Result;
 use crate::codec::{Bits, Leb128, Lz4, decodes};
 use crate::source::Source;
 
-/// LZ4 takes no more at once.
+/// Maximum size of an LZ4 block.
 const MAX_LZ4_LEN: u64 = 2_113_929_216;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
-    /// As it is.
     Raw,
     Bits,
     Lz4,
@@ -36,13 +35,13 @@ impl Codec {
 pub struct Payload {
     pub codec: Codec,
     pub stored: Range<u64>,
-    /// Bytes when decoded.
+    /// Decoded length in bytes.
     pub len: u64,
     pub notes: Vec<String>,
 }
 
 impl Payload {
-    /// What the header says of the data, or the data itself where the header says too little.
+    /// Determined from the header, or by trial decoding if the header is ambiguous.
     pub fn of(header: &Header, of: &Type, source: &dyn Source) -> Result<Payload> {
         let len = header.decoded_len(of.size)?;
         if header.has(BITS) {
@@ -53,18 +52,18 @@ impl Payload {
         }
         match (len, header.size == len) {
             (0, true) => payload(header, Codec::Raw, 0),
-            (_, true) => Ambiguous { header, of, len }.told_apart(source),
+            (_, true) => Ambiguous { header, of, len }.resolve(source),
             (_, false) => lz4(header, len),
         }
     }
 
-    fn noting(mut self, note: &str) -> Payload {
+    fn with_note(mut self, note: &str) -> Payload {
         self.notes.push(note.into());
         self
     }
 }
 
-/// Data of `size` bytes.
+/// A payload whose stored length is the header's `size`.
 fn payload(header: &Header, codec: Codec, len: u64) -> Result<Payload> {
     let end = header.data_end().ok_or_else(|| header.truncated())?;
     Ok(Payload { codec, stored: header.data..end, len, notes: Vec::new() })
@@ -74,7 +73,7 @@ fn raw(header: &Header, of: &Type, len: u64) -> Result<Payload> {
     let Header { size, elbyte, .. } = header;
     if header.dims.is_empty() && *size == 0 {
         let note = "ndims and size are 0: read as an array without elements";
-        return Ok(payload(header, Codec::Raw, 0)?.noting(note));
+        return Ok(payload(header, Codec::Raw, 0)?.with_note(note));
     }
     if *size != len {
         let (dims, name) = (header.shown_dims(), &of.name);
@@ -100,18 +99,18 @@ fn lz4(header: &Header, len: u64) -> Result<Payload> {
         let problem = format!("size is {size}, an LZ4 block has {MAX_LZ4_LEN} bytes at most");
         return Err(header.damaged(SIZE, problem));
     }
-    let most = Lz4::longest(size);
-    if len > most || len == 0 {
+    let max_len = Lz4::longest(size);
+    if len > max_len || len == 0 {
         let dims = header.shown_dims();
         let problem = format!(
-            "size is {size}: LZ4 data of that length decodes to {most} bytes at most, dims {dims} need {len}"
+            "size is {size}: LZ4 data of that length decodes to {max_len} bytes at most, dims {dims} need {len}"
         );
         return Err(header.damaged(SIZE, problem));
     }
     payload(header, Codec::Lz4, len)
 }
 
-/// Compressed data whose size is that of the decoded one.
+/// Data flagged as compressed whose `size` equals the decoded length, so that any of the three is possible.
 struct Ambiguous<'h> {
     header: &'h Header,
     of: &'h Type,
@@ -119,23 +118,23 @@ struct Ambiguous<'h> {
 }
 
 impl Ambiguous<'_> {
-    fn told_apart(&self, source: &dyn Source) -> Result<Payload> {
+    fn resolve(&self, source: &dyn Source) -> Result<Payload> {
         let Ambiguous { header, len, .. } = *self;
         let Some(end) = header.data_end() else { return self.cut_short() };
         let is_leb128 = self.can_be_leb128(true) && decodes(&self.leb128(), source, len)?;
         let is_lz4 = header.size <= MAX_LZ4_LEN && decodes(&Lz4::new(header.data..end), source, len)?;
         match (is_leb128, is_lz4) {
             (true, true) if end < header.end => Ok(payload(header, Codec::Lz4, len)?
-                .noting("the data is valid both as LZ4 and as LEB128: read as LZ4")),
+                .with_note("the data is valid both as LZ4 and as LEB128: read as LZ4")),
             (true, true) => {
-                Ok(self.as_leb128().noting("the data is valid both as LEB128 and as LZ4: read as LEB128"))
+                Ok(self.as_leb128().with_note("the data is valid both as LEB128 and as LZ4: read as LEB128"))
             }
             (true, false) => Ok(self.as_leb128()),
             (false, true) => payload(header, Codec::Lz4, len),
             (false, false) if matches!(header.eltype, 3 | 4) && end == header.end => {
                 let note =
                     "flags say that the data is compressed, but it is not (as RawArray.jl writes floats)";
-                Ok(payload(header, Codec::Raw, len)?.noting(note))
+                Ok(payload(header, Codec::Raw, len)?.with_note(note))
             }
             (false, false) => {
                 let problem =
@@ -145,12 +144,12 @@ impl Ambiguous<'_> {
         }
     }
 
-    /// The file ends before so many bytes: only LEB128 numbers can be shorter than that.
+    /// For files shorter than `size` claims: only LEB128 may be, since there `size` is the decoded length.
     fn cut_short(&self) -> Result<Payload> {
         if self.can_be_leb128(false) { Ok(self.as_leb128()) } else { Err(self.header.truncated()) }
     }
 
-    /// With `exactly`, nothing follows the last number.
+    /// With `exactly`, no trailer may follow the last number.
     fn can_be_leb128(&self, exactly: bool) -> bool {
         let (Header { eltype, data, end, .. }, size) = (self.header, self.of.size);
         let (count, rest) = (self.len / size.max(1), end - data);
@@ -171,7 +170,7 @@ impl Ambiguous<'_> {
     }
 }
 
-/// The numbers in a range of the file. Only integers have signs.
+/// Decoder for LEB128 numbers in a range of the file; signed only for eltype 1 (int).
 pub fn leb128(header: &Header, of: &Type, stored: Range<u64>) -> Leb128 {
     Leb128::new(stored, of.size as usize, header.eltype == 1)
 }

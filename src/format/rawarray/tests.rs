@@ -1,5 +1,5 @@
-//! Headers with a few bytes changed: never a panic, never more memory than the file and the stated bounds allow, and
-//! what opens can be read, or says why not.
+//! Corrupted headers never cause a panic or use more memory than the file's size and the documented limits allow;
+//! files that open can be read, or report why not.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn header(words: &[u64], data: &[u8]) -> Vec<u8> {
     super::MAGIC.iter().copied().chain(words).chain(data.iter().copied()).collect()
 }
 
-/// One file of each way to store data.
+/// One file per storage method.
 fn files() -> Vec<Vec<u8>> {
     let raw: Vec<u8> = (0..96).collect();
     let block = lz4_flex::block::compress(&raw);
@@ -32,7 +32,7 @@ fn files() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Opens and reads all that is there; the number of bytes, or the message.
+/// Reads every dataset; returns the number of bytes or the error message.
 fn read(bytes: Vec<u8>) -> Result<u64, String> {
     let source = Arc::new(MemorySource { bytes, ..MemorySource::default() });
     let context = Context::new(source, Arc::new(Engine::new(1 << 20)));
@@ -54,16 +54,16 @@ fn read(bytes: Vec<u8>) -> Result<u64, String> {
 }
 
 #[test]
-fn they_are_right_as_they_are() {
+fn intact_files_decode_completely() {
     let counts: Vec<_> = files().into_iter().map(|file| read(file).unwrap()).collect();
     assert_eq!(counts, [96, 103, 96, 96, 70, 96, 96, 2]);
 }
 
 #[test]
-fn every_length() {
+fn truncated_files_are_rejected() {
     for file in files() {
         for len in 0..file.len() {
-            // Numbers that fill their place may end anywhere in their last bytes, others not.
+            // LEB128 data may be cut within its last bytes and stay valid.
             let cut = read(file[..len].to_vec());
             assert!(cut.is_err() || len >= 48, "{len}: {cut:?}");
         }

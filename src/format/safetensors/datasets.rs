@@ -1,4 +1,4 @@
-//! The tensors of an opened model by number: first those that can be read, then the others, and behind them its metadata.
+//! The datasets of a model: first the tensors that can be read, then the others, then its metadata.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct SafetensorsDatasets {
     model: Model,
 }
 
-/// What there is by a number.
+/// A dataset by its number.
 enum Entry<'m> {
     Tensor(&'m Located),
     Unreadable(&'m Unreadable),
@@ -54,12 +54,12 @@ impl SafetensorsDatasets {
         metadata.map(|(name, text)| Entry::Metadata(name, text)).ok_or(Error::NotFound)
     }
 
-    /// Is the tensor in another file than the one that was opened?
+    /// True if the tensor is not in the file that was opened first.
     fn is_elsewhere(&self, located: &Located) -> bool {
         !Arc::ptr_eq(&located.file, &self.model.source)
     }
 
-    /// What the header says of a tensor.
+    /// The header's entry for a tensor, with byte offsets in the file.
     fn facts(&self, located: &Located) -> Node {
         let Tensor { of, shape, stored, .. } = &located.tensor;
         let fixed = [
@@ -195,7 +195,7 @@ impl Provenance for SafetensorsDatasets {
         }
     }
 
-    /// The shards that an index names.
+    /// The files that contain tensors.
     fn files(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> =
             self.model.tensors.iter().map(|located| located.file.path().to_owned()).collect();

@@ -1,15 +1,15 @@
-//! Element types by their names in headers.
+//! Element types.
 
 use crate::array::{Element, Float8, Kind};
 
 #[derive(Debug, PartialEq)]
 pub struct Type {
-    /// In headers.
+    /// Name in headers.
     pub name: &'static str,
-    /// What numpy calls it, or else the package ml_dtypes.
+    /// Name in numpy, or else in the package ml_dtypes.
     pub numpy: &'static str,
     pub bits: u64,
-    /// None where elements are not whole bytes: those are read as the bytes that they are packed in.
+    /// None for elements smaller than a byte; these are served as packed bytes.
     pub element: Option<Element>,
 }
 
@@ -22,7 +22,7 @@ impl Type {
         TYPES.iter().find(|of| of.element == Some(element))
     }
 
-    /// What cannot be seen from the type itself.
+    /// How to interpret types that numpy lacks.
     pub fn note(&self) -> Option<String> {
         let Type { numpy, bits, .. } = self;
         match self.element {
@@ -38,7 +38,6 @@ impl Type {
     }
 }
 
-/// Bytes.
 pub static U8: &Type = &TYPES[9];
 
 static TYPES: [Type; 22] = [
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_elements_lead_to_each_other() {
+    fn types_are_found_by_name_and_by_element() {
         for of in &TYPES {
             assert_eq!(Type::named(of.name), Some(of));
             if let Some(element) = of.element {

@@ -1,4 +1,4 @@
-//! The header of one file: read, and held against the rules. None of it is believed before the file has the bytes for it.
+//! Reads and validates the header of one file. No length is trusted before it is checked against the file's.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use crate::error::{Place, counted, shortened};
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// The limit of the reference implementation.
+/// Maximum length in bytes; the limit of the reference implementation.
 pub const MAX_HEADER: u64 = 100_000_000;
-/// Bytes of the length that stands before the header.
+/// Bytes of the length field before the header.
 pub const LENGTH: u64 = 8;
-/// What stands in a repository in the place of a file that Git LFS keeps elsewhere.
+/// Beginning of a Git LFS pointer file, a placeholder for a file not yet downloaded.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 pub struct Header {
     pub metadata: Option<Pairs<String>>,
-    /// In the order of the header.
+    /// In header order.
     pub tensors: Vec<Tensor>,
 }
 
@@ -25,11 +25,11 @@ pub struct Tensor {
     pub name: String,
     pub of: &'static Type,
     pub shape: Box<[u64]>,
-    /// In the file.
+    /// Byte range in the file.
     pub stored: Range<u64>,
 }
 
-/// Does a file begin as one of this format does: with the length of a header that can be, and an object?
+/// True if the file begins with a plausible header length and a JSON object.
 pub fn is_plausible(head: &[u8], len: u64) -> bool {
     let Some((length, text)) = head.split_first_chunk() else { return false };
     let length = u64::from_le_bytes(*length);
@@ -43,7 +43,7 @@ impl Header {
     pub fn read(source: &dyn Source) -> Result<Header> {
         let (text, data) = text(source)?;
         let damaged = |at: u64, problem: String| Error::damaged(source.place().at(at), problem);
-        // The reference takes white space before it too, which the format's description does not allow.
+        // The reference implementation accepts leading white space, although the specification forbids it.
         if !text.trim_ascii_start().starts_with(b"{") {
             let first = text.get(..8).unwrap_or(&text).escape_ascii();
             return Err(damaged(LENGTH, format!("the header begins with \"{first}\", not with {{")));
@@ -59,12 +59,12 @@ impl Header {
         let tensors =
             document.tensors.into_iter().map(|(name, entry)| Tensor::new(name, entry, data, &place));
         let tensors = tensors.collect::<Result<Vec<_>>>()?;
-        check_places(&tensors, data, source.len(), &place)?;
+        check_layout(&tensors, data, source.len(), &place)?;
         Ok(Header { metadata: document.metadata, tensors })
     }
 }
 
-/// The text of the header, and where the data begins.
+/// The header's text, and the offset of the data.
 fn text(source: &dyn Source) -> Result<(Vec<u8>, u64)> {
     let len = source.len();
     let head = source.read_range(0..len.min(POINTER.len() as u64))?;
@@ -103,10 +103,10 @@ impl Tensor {
         })?;
         let [begin, end] = entry.data_offsets;
         let shape = entry.shape.0;
-        let need = need(of, &shape).map_err(damaged)?;
-        if end.checked_sub(begin) != Some(need) {
+        let byte_len = byte_len(of, &shape).map_err(damaged)?;
+        if end.checked_sub(begin) != Some(byte_len) {
             let problem = format!(
-                "its data_offsets are {begin} and {end}, its shape {shape:?} of {} takes {need} bytes",
+                "its data_offsets are {begin} and {end}, its shape {shape:?} of {} takes {byte_len} bytes",
                 of.name
             );
             return Err(damaged(problem));
@@ -118,8 +118,8 @@ impl Tensor {
     }
 }
 
-/// The bytes that an array of this shape takes.
-pub fn need(of: &Type, shape: &[u64]) -> Result<u64, String> {
+/// Bytes of an array of this shape.
+pub fn byte_len(of: &Type, shape: &[u64]) -> Result<u64, String> {
     let count = match shape.contains(&0) {
         true => Some(0),
         false => shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size)),
@@ -133,8 +133,8 @@ pub fn need(of: &Type, shape: &[u64]) -> Result<u64, String> {
     }
 }
 
-/// Tensors follow each other from the first byte of the data to the last of the file, whatever order the header has.
-fn check_places(tensors: &[Tensor], data: u64, len: u64, place: &Place) -> Result<()> {
+/// Checks that tensors, in any header order, fill the file from the first byte of data to the end, without gaps.
+fn check_layout(tensors: &[Tensor], data: u64, len: u64, place: &Place) -> Result<()> {
     let mut order: Vec<&Tensor> = tensors.iter().collect();
     order.sort_unstable_by_key(|tensor| (tensor.stored.start, tensor.stored.end));
     let mut at = data;

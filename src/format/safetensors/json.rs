@@ -1,5 +1,5 @@
-//! The JSON of headers and indexes, read in one pass into little more memory than it takes as text. A key that is there
-//! twice is refused: readers would differ about which of the two counts.
+//! Parses the JSON of headers and indexes in one pass, using little more memory than the text. Duplicate keys are
+//! errors, because readers disagree about which one counts.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,62 +7,62 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// As many as numpy and PyTorch can have.
+/// Limit of numpy and PyTorch.
 const MAX_AXES: usize = 64;
 
-/// An object whose keys are not known before, in the order of the text.
+/// An object with arbitrary keys, in file order.
 #[derive(Debug, PartialEq)]
 pub struct Pairs<V>(pub Vec<(String, V)>);
 
-/// What a header says of a tensor. Other keys are passed over, as the reference does.
+/// A tensor's entry in the header. Other keys are ignored, as in the reference implementation.
 #[derive(Debug, Deserialize, PartialEq)]
 pub struct Entry {
     pub dtype: String,
     pub shape: Shape,
-    /// From the first byte behind the header on.
+    /// Begin and end in bytes, relative to the end of the header.
     pub data_offsets: [u64; 2],
 }
 
 #[derive(Debug, PartialEq)]
 pub struct Shape(pub Box<[u64]>);
 
-/// The key of a header that is no tensor.
+/// The header key that is not a tensor.
 pub const METADATA: &str = "__metadata__";
 
-/// All of a header.
+/// A whole header.
 #[derive(Debug, PartialEq)]
 pub struct Document {
     pub metadata: Option<Pairs<String>>,
     pub tensors: Vec<(String, Entry)>,
 }
 
-/// The index of a model in several files.
+/// The index of a sharded model.
 #[derive(Debug, Deserialize, PartialEq)]
 pub struct Index {
-    /// The file of each tensor.
+    /// Tensor name to file name.
     pub weight_map: Pairs<String>,
 }
 
-/// Reads all of `text`. The error says what is wrong and at which byte.
+/// Parses all of `text`. The error has the problem and its byte offset.
 pub fn parse<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, (String, usize)> {
     serde_json::from_slice(text).map_err(|error| {
         let before = text.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
         let at = before.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
-        let said = error.to_string();
-        let problem = said.rsplit_once(" at line ").map_or(said.as_str(), |(problem, _)| problem);
+        let message = error.to_string();
+        let problem = message.rsplit_once(" at line ").map_or(message.as_str(), |(problem, _)| problem);
         (problem.to_owned(), at)
     })
 }
 
-/// The first key that is there twice.
-fn twice<'k>(keys: impl Iterator<Item = &'k String>) -> Option<&'k str> {
+/// The first duplicate in sorted order.
+fn duplicate<'k>(keys: impl Iterator<Item = &'k String>) -> Option<&'k str> {
     let mut sorted: Vec<&str> = keys.map(String::as_str).collect();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair.first() == pair.last()).and_then(|pair| pair.first().copied())
 }
 
-fn check<'k, E: Error>(keys: impl Iterator<Item = &'k String>) -> Result<(), E> {
-    twice(keys).map_or(Ok(()), |key| Err(E::custom(format_args!("the key {key:?} appears twice"))))
+fn check_unique<'k, E: Error>(keys: impl Iterator<Item = &'k String>) -> Result<(), E> {
+    duplicate(keys).map_or(Ok(()), |key| Err(E::custom(format_args!("the key {key:?} appears twice"))))
 }
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
@@ -86,7 +86,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
         }
 
         let pairs = deserializer.deserialize_map(All(PhantomData))?;
-        check(pairs.iter().map(|(key, _)| key))?;
+        check_unique(pairs.iter().map(|(key, _)| key))?;
         Ok(Pairs(pairs))
     }
 }
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Document {
                 let (mut metadata, mut tensors) = (None, Vec::new());
                 while let Some(key) = map.next_key::<String>()? {
                     match key == METADATA {
-                        true if metadata.is_some() => check([&key, &key].into_iter())?,
+                        true if metadata.is_some() => check_unique([&key, &key].into_iter())?,
                         true => metadata = Some(map.next_value::<Option<Pairs<String>>>()?),
                         false => tensors.push((key, map.next_value()?)),
                     }
@@ -116,7 +116,7 @@ impl<'de> Deserialize<'de> for Document {
         }
 
         let document = deserializer.deserialize_map(All)?;
-        check(document.tensors.iter().map(|(name, _)| name))?;
+        check_unique(document.tensors.iter().map(|(name, _)| name))?;
         Ok(document)
     }
 }

@@ -1,4 +1,4 @@
-//! safetensors (`.safetensors`), the arrays of neural networks. All numbers little-endian, all arrays in C order:
+//! safetensors (`.safetensors`): the weights of neural networks. Numbers are little-endian, arrays in C order:
 //! ```text
 //! offset  bytes
 //! 0       8      N, the length of the header, u64
@@ -6,18 +6,18 @@
 //!                       name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ...}
 //! 8 + N          the arrays, one after the other without gaps, to the end of the file
 //! ```
-//! A model of several files has an index beside them, `NAME.safetensors.index.json`: which file each tensor is in. Without
-//! it `NAME-00001-of-00003.safetensors` and the others are one by their names.
+//! Sharded models have an index beside them, `NAME.safetensors.index.json`, which maps tensors to files. Without one,
+//! shards are recognized by their names, `NAME-00001-of-00003.safetensors`.
 //!
-//! | from the bytes up | |
+//! | module, lowest layer first | |
 //! |---|---|
 //! | `dtype` | element types |
-//! | `json`, `header` | the header, read without trust |
+//! | `json`, `header` | parsing and validating the header |
 //! | `shards`, `model` | which files are one model; its tensors |
 //! | `datasets` | the datasets |
 //! | `write` | writing |
 //!
-//! `__metadata__` is a dataset of that name, which no tensor can have: an object as JSON.
+//! `__metadata__` is served as a JSON dataset of that name, which no tensor can have.
 
 mod datasets;
 mod dtype;
@@ -44,7 +44,7 @@ use model::Model;
 pub(super) struct Safetensors;
 
 const EXTENSION: &str = "safetensors";
-/// Under which sidecars say what the header says.
+/// Sidecar key for the header's entry.
 const FACTS: &str = "safetensors";
 
 impl Format for Safetensors {
@@ -52,7 +52,7 @@ impl Format for Safetensors {
         "safetensors"
     }
 
-    /// An index stays a file of text in a directory, where its shards are containers already.
+    /// In a directory, an index stays a text file, because its shards are containers already.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         match shards::is_index(candidate.path) {
             true => candidate.asked_for,
@@ -80,7 +80,7 @@ impl Format for Safetensors {
 }
 
 impl MultiFile for Safetensors {
-    /// The index, or each of the shards that have none and are all there.
+    /// The index, or each shard of a complete model without one.
     fn is_part(&self, path: &Path) -> bool {
         shards::is_index(path)
             || shards::Shard::of(path).is_some_and(|shard| !shard.has_index() && shard.missing().is_none())

@@ -1,4 +1,4 @@
-//! All files that are opened together: the tensors of them, each once.
+//! A model: the tensors and metadata of all files opened together. Tensor names are unique.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::{Error, Result};
 
 pub struct Model {
-    /// What was opened first.
+    /// The file opened first.
     pub source: Arc<dyn Source>,
     pub tensors: Vec<Located>,
     /// Tensors that an index lists and that cannot be read.
@@ -75,10 +75,10 @@ fn indexed(
     let Index { weight_map: Pairs(pairs) } = parsed.map_err(|(problem, at)| {
         Error::damaged(index.place().at(at as u64), format!("the index is invalid: {problem}"))
     })?;
-    let mut wanted: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut listed: HashMap<&str, HashSet<&str>> = HashMap::new();
     let mut files = Vec::new();
     for (tensor, file) in &pairs {
-        let tensors = wanted.entry(file).or_insert_with(|| {
+        let tensors = listed.entry(file).or_insert_with(|| {
             files.push(file.as_str());
             HashSet::new()
         });
@@ -86,16 +86,16 @@ fn indexed(
     }
     let siblings = Context { source: index.clone(), ..context.clone() }.siblings();
     let open = |name: &str| -> Result<Shard> {
-        let found = siblings.find(Path::new(name)).map_err(|error| missing(&**index, name, error))?;
+        let found = siblings.find(Path::new(name)).map_err(|error| not_found(&**index, name, error))?;
         let file: Arc<dyn Source> = Arc::new(found);
         Ok(Shard { header: Header::read(&*file)?, file })
     };
     let mut shards = Vec::new();
     for name in files {
-        let tensors = wanted.remove(name).unwrap_or_default();
+        let tensors = listed.remove(name).unwrap_or_default();
         match open(name) {
             Ok(mut shard) => {
-                unreadable.extend(keep(&mut shard.header, tensors, &*shard.file, &index.place()));
+                unreadable.extend(retain_listed(&mut shard.header, tensors, &*shard.file, &index.place()));
                 shards.push(shard);
             }
             Err(error) => {
@@ -119,7 +119,7 @@ fn of_tensor(error: &Error, name: &str) -> Error {
     }
 }
 
-fn missing(index: &dyn Source, name: &str, error: Error) -> Error {
+fn not_found(index: &dyn Source, name: &str, error: Error) -> Error {
     match error {
         Error::Read { cause, .. } => {
             let problem = format!("it names the file {:?}, which cannot be read: {cause}", shortened(name));
@@ -129,10 +129,10 @@ fn missing(index: &dyn Source, name: &str, error: Error) -> Error {
     }
 }
 
-/// Leaves out the tensors that are not `wanted` of this file, and returns those that it should have and has not.
-fn keep(header: &mut Header, mut wanted: HashSet<&str>, file: &dyn Source, index: &Place) -> Vec<Unreadable> {
+/// Leaves out the tensors that are not `listed` of this file, and returns those that it should have and has not.
+fn retain_listed(header: &mut Header, mut listed: HashSet<&str>, file: &dyn Source, index: &Place) -> Vec<Unreadable> {
     let before = header.tensors.len();
-    header.tensors.retain(|tensor| wanted.remove(tensor.name.as_str()));
+    header.tensors.retain(|tensor| listed.remove(tensor.name.as_str()));
     let others = before - header.tensors.len();
     if others > 0 {
         let place = file.place();
@@ -144,22 +144,22 @@ fn keep(header: &mut Header, mut wanted: HashSet<&str>, file: &dyn Source, index
         name: name.to_owned(),
         error: Error::damaged(Place::file(&index.file).dataset(name), problem.as_str()),
     };
-    wanted.into_iter().map(lost).collect()
+    listed.into_iter().map(lost).collect()
 }
 
-/// The metadata of all files, as JSON.
+/// The metadata of all files as JSON.
 fn metadata(shards: &[Shard]) -> Vec<(String, Arc<[u8]>)> {
-    let said = shards.iter().filter_map(|shard| Some((&shard.file, shard.header.metadata.as_ref()?)));
-    let said: Vec<_> = said.map(|(file, pairs)| (file, text(pairs))).collect();
-    let Some((_, first)) = said.first() else { return Vec::new() };
-    if said.iter().all(|(_, text)| text == first) {
+    let texts = shards.iter().filter_map(|shard| Some((&shard.file, shard.header.metadata.as_ref()?)));
+    let texts: Vec<_> = texts.map(|(file, pairs)| (file, text(pairs))).collect();
+    let Some((_, first)) = texts.first() else { return Vec::new() };
+    if texts.iter().all(|(_, text)| text == first) {
         return vec![(METADATA.into(), first.clone())];
     }
     let named = |(file, text): &(&Arc<dyn Source>, Arc<[u8]>)| {
         let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         (format!("{METADATA}/{name}"), text.clone())
     };
-    said.iter().map(named).collect()
+    texts.iter().map(named).collect()
 }
 
 fn text(Pairs(pairs): &Pairs<String>) -> Arc<[u8]> {

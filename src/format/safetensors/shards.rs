@@ -1,10 +1,10 @@
-//! Models in several files, told by the names that their writers give to those.
+//! Sharded models, recognized by the usual file names.
 
 use std::path::{Path, PathBuf};
 
 const INDEX: &str = ".safetensors.index.json";
 const SHARD: &str = ".safetensors";
-/// Shards of more are not looked for one by one.
+/// Maximum number of shards whose existence is checked.
 const MAX_SHARDS: u64 = 10_000;
 
 pub fn is_index(path: &Path) -> bool {
@@ -17,10 +17,10 @@ pub struct Shard {
     directory: PathBuf,
     /// `model`
     stem: String,
-    /// From 1 on, but for some old writers, which count from 0.
+    /// Counts from 1, or from 0 with some old writers.
     number: u64,
     count: u64,
-    /// Digits of both numbers.
+    /// Number of digits of both numbers.
     width: usize,
 }
 
@@ -47,8 +47,8 @@ impl Shard {
     }
 
     fn is_of(&self, other: &Shard) -> bool {
-        let whole = |shard: &Shard| (shard.directory.clone(), shard.stem.clone(), shard.count, shard.width);
-        whole(self) == whole(other)
+        let model = |shard: &Shard| (shard.directory.clone(), shard.stem.clone(), shard.count, shard.width);
+        model(self) == model(other)
     }
 
     fn name(&self, number: u64) -> String {
@@ -56,16 +56,16 @@ impl Shard {
         format!("{stem}-{number:0width$}-of-{count:0width$}{SHARD}")
     }
 
-    /// The first shard that is not there.
+    /// File name of the first missing shard.
     pub fn missing(&self) -> Option<String> {
-        let is_there = |number: u64| self.directory.join(self.name(number)).is_file();
-        let first = u64::from(self.number != 0 && !is_there(0));
+        let exists = |number: u64| self.directory.join(self.name(number)).is_file();
+        let first = u64::from(self.number != 0 && !exists(0));
         let last = (first + self.count.min(MAX_SHARDS)).saturating_sub(1);
-        (first..=last).find(|number| !is_there(*number)).map(|number| self.name(number))
+        (first..=last).find(|number| !exists(*number)).map(|number| self.name(number))
     }
 }
 
-/// Are these all of the shards of one model?
+/// True if these are all the shards of one model.
 pub fn are_one<'p>(files: impl Iterator<Item = &'p Path>) -> bool {
     let Some(shards) = files.map(Shard::of).collect::<Option<Vec<Shard>>>() else { return false };
     let mut numbers: Vec<u64> = shards.iter().map(|shard| shard.number).collect();
@@ -77,7 +77,7 @@ pub fn are_one<'p>(files: impl Iterator<Item = &'p Path>) -> bool {
     is_one && numbers.len() == shards.len()
 }
 
-/// What is wrong with a directory in which a model has shards that are not all there.
+/// The problem with a directory that has only some shards of a model.
 pub fn incomplete(directory: &Path) -> Option<String> {
     let entries = directory.read_dir().ok()?.flatten();
     let shard =
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn all_shards_of_one_model_are_one() {
+    fn only_complete_sets_of_shards_are_one_model() {
         let are = |names: &[&str]| {
             let paths: Vec<PathBuf> = names.iter().map(|name| format!("{name}.safetensors").into()).collect();
             are_one(paths.iter().map(PathBuf::as_path))
@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_shards_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str| std::fs::write(dir.path().join(name), "").unwrap();
         write("m-00001-of-00002.safetensors");
-        let said = incomplete(dir.path()).unwrap();
-        assert!(said.contains("m-00002-of-00002.safetensors is not here"), "{said}");
+        let problem = incomplete(dir.path()).unwrap();
+        assert!(problem.contains("m-00002-of-00002.safetensors is not here"), "{problem}");
         write("m-00002-of-00002.safetensors");
         assert_eq!(incomplete(dir.path()), None);
     }

@@ -1,5 +1,5 @@
-//! Writing a file, as the reference does: little-endian, in C order, those with the largest elements first, so that each
-//! tensor begins at a multiple of its element's size. The header keeps the order in which they came.
+//! Writes files like the reference implementation: little-endian, C order, tensors with the largest elements first, so
+//! that each is aligned to its element size. The header keeps the order in which tensors were added.
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::dtype::{Type, U8};
-use super::header::{LENGTH, MAX_HEADER, need};
+use super::header::{LENGTH, MAX_HEADER, byte_len};
 use super::json::{METADATA, Pairs, parse};
 use crate::array::{Array, Cell, Endian, Order, Record};
 use crate::error::Place;
@@ -27,21 +27,21 @@ pub struct Writer {
     metadata: Vec<(String, String)>,
 }
 
-/// A tensor whose data is in the file.
+/// A tensor whose data has been written.
 struct Tensor {
     name: String,
     form: Form,
-    /// Where its data was put, and how long it is.
+    /// Offset and length of its data in the output.
     start: u64,
     len: u64,
 }
 
-/// What the header is to say of a tensor.
+/// A tensor's entry in the header.
 struct Form {
     of: &'static Type,
-    /// None: as many bytes as there are.
+    /// None for bytes of unknown length.
     shape: Option<Vec<u64>>,
-    /// Bytes that change places with the byte order.
+    /// Size of the byte groups to reverse; 0 for none.
     swapped: usize,
 }
 
@@ -52,14 +52,14 @@ impl Writer {
         Ok(Writer { path: path.to_owned(), output, names, tensors, metadata })
     }
 
-    /// Copies the data behind that of the others; what fails leaves no trace.
+    /// Appends the data. The state is unchanged if that fails.
     fn store(&mut self, name: &str, form: Form, data: &mut dyn Read) -> io::Result<()> {
         let (start, mut file) = (self.output.len, self.output.file());
         file.seek(SeekFrom::Start(start))?;
         match &form.shape {
             Some(shape) => {
-                let need = need(form.of, shape).map_err(io::Error::other)?;
-                swapped(form.swapped, &mut Exactly::new(data, need), &mut file)?;
+                let byte_len = byte_len(form.of, shape).map_err(io::Error::other)?;
+                swapped(form.swapped, &mut Exactly::new(data, byte_len), &mut file)?;
             }
             None => drop(io::copy(data, &mut file)?),
         }
@@ -78,18 +78,18 @@ impl Writer {
         }
         for (Tensor { name, form, len, .. }, at) in self.tensors.iter().zip(places) {
             let shape = form.shape.clone().unwrap_or_else(|| vec![*len]);
-            let said = json!({ "dtype": form.of.name, "shape": shape, "data_offsets": [at, at + len] });
-            pairs.insert(name.clone(), said);
+            let entry = json!({ "dtype": form.of.name, "shape": shape, "data_offsets": [at, at + len] });
+            pairs.insert(name.clone(), entry);
         }
         Value::Object(pairs).to_string().into_bytes()
     }
 
-    /// Pairs of texts, of which each key counts once.
-    fn keep(&mut self, data: &mut dyn Read) -> io::Result<Vec<String>> {
+    /// Adds metadata; the first value of a key wins. Returns notes about values not kept.
+    fn add_metadata(&mut self, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let mut text = Vec::new();
         data.take(MAX_HEADER).read_to_end(&mut text)?;
         let mut notes = Vec::new();
-        for (key, value) in texts(&text)? {
+        for (key, value) in parse_metadata(&text)? {
             match self.metadata.iter().find(|(own, _)| *own == key) {
                 Some((_, own)) if *own == value => {}
                 Some(_) => notes.push(format!("its key {key:?} is not kept: another file has another value")),
@@ -100,8 +100,8 @@ impl Writer {
     }
 }
 
-/// What an object says, as JSON or YAML.
-fn texts(text: &[u8]) -> io::Result<Vec<(String, String)>> {
+/// The pairs of an object, given as JSON or YAML.
+fn parse_metadata(text: &[u8]) -> io::Result<Vec<(String, String)>> {
     if let Ok(Pairs(pairs)) = parse(text) {
         return Ok(pairs);
     }
@@ -115,14 +115,16 @@ fn texts(text: &[u8]) -> io::Result<Vec<(String, String)>> {
 }
 
 impl Form {
-    /// The error says why there is none. `said` is what another header said of the same bytes.
-    fn of(what: NewContent<'_>, said: Option<&Node>, notes: &mut Vec<String>) -> Result<Form, String> {
+    /// The error says why the data cannot be written. `origin` is the source file's header entry for the same bytes.
+    fn of(what: NewContent<'_>, origin: Option<&Node>, notes: &mut Vec<String>) -> Result<Form, String> {
         match what {
-            NewContent::Array(array) => Form::of_array(array, said),
-            NewContent::Bytes | NewContent::Text => Ok(said.and_then(Form::said).unwrap_or_else(|| {
-                notes.push("it is written as an array of uint8".into());
-                Form { of: U8, shape: None, swapped: 0 }
-            })),
+            NewContent::Array(array) => Form::of_array(array, origin),
+            NewContent::Bytes | NewContent::Text => {
+                Ok(origin.and_then(Form::from_facts).unwrap_or_else(|| {
+                    notes.push("it is written as an array of uint8".into());
+                    Form { of: U8, shape: None, swapped: 0 }
+                }))
+            }
             NewContent::Object | NewContent::Table(_) => {
                 Err("a safetensors file holds arrays, and this is not one: leave it out, or write a .rab \
                     file"
@@ -131,13 +133,14 @@ impl Form {
         }
     }
 
-    fn of_array(array: &Array, said: Option<&Node>) -> Result<Form, String> {
+    fn of_array(array: &Array, origin: Option<&Node>) -> Result<Form, String> {
         let element = array.dtype.element;
         let is_void = |record: &Record| matches!(record.cell(), Some(Cell::Void(_)));
         let is_bytes = element.name().is_none() && array.record.as_deref().is_none_or(is_void);
         let same = |form: &Form| form.of.element.is_some_and(|own| own.size == element.size);
-        let said = || said.filter(|_| is_bytes).and_then(Form::said).filter(same).map(|form| form.of);
-        let of = Type::of(element).or_else(said).ok_or_else(|| {
+        let from_origin =
+            || origin.filter(|_| is_bytes).and_then(Form::from_facts).filter(same).map(|form| form.of);
+        let of = Type::of(element).or_else(from_origin).ok_or_else(|| {
             let shown = element.name().map_or_else(|| array.numpy_type(), str::to_owned);
             format!("safetensors has no type {shown}: convert it first, as with a.astype(\"float32\")")
         })?;
@@ -149,8 +152,8 @@ impl Form {
         Ok(Form { of, shape: Some(array.shape.to_vec()), swapped })
     }
 
-    /// What a header, or a sidecar of a mount, said.
-    fn said(node: &Node) -> Option<Form> {
+    /// Reads the entry of another file's header, or of a mount's sidecar.
+    fn from_facts(node: &Node) -> Option<Form> {
         let of = Type::named(node.get("dtype")?.as_str()?)?;
         let Node::Seq(sizes) = node.get("shape")? else { return None };
         let shape = sizes.iter().map(|size| size.as_u64()).collect::<Option<_>>()?;
@@ -168,7 +171,7 @@ impl NewFile for Writer {
         let is_metadata =
             name.strip_prefix(METADATA).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         if is_metadata && !matches!(dataset.what, NewContent::Array(_) | NewContent::Table(_)) {
-            return self.keep(data);
+            return self.add_metadata(data);
         }
         if name == METADATA {
             return Err(io::Error::other("no array can have this name: it is that of the metadata"));

@@ -1,7 +1,7 @@
-//! Writing a RawArray file, as strictly as its readers differ: little-endian, no flags, the exact size, dims with the
-//! fastest first, types that all of them know where there is one. The file appears at its path when it is finished.
+//! Writes RawArray files that the strictest reader accepts: little-endian, no flags, exact size, fastest dim first and,
+//! where possible, types that all readers support. The file appears at its path only when finished.
 //!
-//! `words` says what an array is called in a header; `rows` puts its bytes in order.
+//! `words` builds the header; `rows` reorders the data.
 
 mod rows;
 #[cfg(test)]
@@ -25,7 +25,7 @@ use words::Words;
 pub struct Writer {
     path: PathBuf,
     file: Temporary,
-    /// The name of the array, once it is there.
+    /// The array's name, once written.
     array: Option<Text>,
     has_trailer: bool,
 }
@@ -65,7 +65,7 @@ impl Writer {
         Ok(notes)
     }
 
-    /// How many there are is known behind them.
+    /// Writes bytes of unknown length, then the header again with the length.
     fn store_bytes(&self, data: &mut dyn Read) -> io::Result<()> {
         let dtype = Dtype { element: Element { kind: Kind::Uint, size: 1 }, endian: Endian::Little };
         let words = |len| {
@@ -84,7 +84,7 @@ impl Writer {
         file.seek(SeekFrom::End(0)).map(drop)
     }
 
-    /// What there is no place for.
+    /// Notes about what the format cannot store.
     fn dropped(&self, dataset: &NewDataset<'_>) -> Vec<String> {
         let mut notes = Vec::new();
         let has_metadata = match dataset.metadata {
@@ -117,8 +117,8 @@ impl Writer {
         Ok(written)
     }
 
-    /// A dataset that could not be added leaves no trace.
-    fn cut_at(&self, len: u64) -> io::Result<()> {
+    /// Removes what a failed dataset has written.
+    fn truncate(&self, len: u64) -> io::Result<()> {
         self.file.file.set_len(len)?;
         (&self.file.file).seek(SeekFrom::Start(len)).map(drop)
     }
@@ -144,7 +144,7 @@ impl NewContainer for Writer {
                 Ok(notes)
             }
             Err(cause) => {
-                self.cut_at(before).map_err(|cause| self.failed(name, cause))?;
+                self.truncate(before).map_err(|cause| self.failed(name, cause))?;
                 Err(self.failed(name, cause))
             }
         }

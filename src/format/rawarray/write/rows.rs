@@ -1,4 +1,4 @@
-//! An array's bytes as they are stored: the last axis fastest, and little-endian.
+//! Writes an array's elements in storage order: C order, little-endian.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,11 +10,11 @@ use crate::error::Place;
 use crate::format::writer::input;
 use crate::{Error, Result};
 
-/// So many bytes are put in another order at once, if a row of the first axis is not longer.
-const MAX_PIECE: u64 = 32 << 20;
+/// Bytes transposed at a time (at least one row along the first axis).
+const CHUNK: u64 = 32 << 20;
 
-/// Writes all of `data`, which has the shape and order of `array`; each `swapped` bytes of it are in reverse, if those
-/// are more than 1. A temporary file that is needed for it is in `directory`.
+/// Writes `data`, which has the shape and order of `array`. If `swapped` is more than 1, each group of that many bytes
+/// is reversed. Temporary files are created in `directory`.
 pub fn write(
     array: &Array,
     swapped: usize,
@@ -30,7 +30,7 @@ pub fn write(
     }
 }
 
-/// The first axis is fastest in `data`: it is put into a file, and read a few rows at a time.
+/// Transposes Fortran-order data by copying it to a temporary file and reading it a few rows at a time.
 fn rows(
     array: &Array,
     swapped: usize,
@@ -44,9 +44,9 @@ fn rows(
     file.seek(SeekFrom::Start(0))?;
     let array = &Array { dtype: Dtype { endian: Endian::Little, ..array.dtype }, ..array.clone() };
     let count = array.shape.first().copied().unwrap_or(1);
-    let at_once = (MAX_PIECE / (len / count.max(1)).max(1)).clamp(1, count);
-    for first in (0..count).step_by(at_once as usize) {
-        let end = count.min(first + at_once);
+    let step = (CHUNK / (len / count.max(1)).max(1)).clamp(1, count);
+    for first in (0..count).step_by(step as usize) {
+        let end = count.min(first + step);
         let slab = Slab::parse(&format!("{first}:{end}"), &array.shape).map_err(io::Error::other)?;
         let part = part(array, &slab, &file).map_err(io::Error::other)?;
         part.write(Endian::Little, to)?;

@@ -1,4 +1,4 @@
-//! What is written is what was given, in the words that strict readers want.
+//! Written files have the given data, and headers that strict readers accept.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn words(bytes: &[u8], count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn words_of_every_type() {
+fn header_words_for_every_type() {
     for (kind, size, eltype) in [
         (Kind::Bool, 1, 2),
         (Kind::Int, 16, 1),
@@ -64,7 +64,7 @@ fn words_of_every_type() {
 }
 
 #[test]
-fn scalars_and_arrays_without_elements() {
+fn scalars_and_empty_arrays() {
     let scalar = array(Kind::Float, 4, Endian::Little, &[], Order::C);
     let bytes = write(NewContent::Array(&scalar), b"1234").unwrap().bytes();
     assert_eq!((words(&bytes, 5), &bytes[48..]), (vec![0, 3, 4, 4, 0], &b"1234"[..]));
@@ -74,7 +74,7 @@ fn scalars_and_arrays_without_elements() {
 }
 
 #[test]
-fn bytes_are_turned_and_put_in_order() {
+fn data_becomes_little_endian_in_c_order() {
     let big = array(Kind::Int, 2, Endian::Big, &[2, 3], Order::F);
     // 0 2 4
     // 1 3 5
@@ -89,7 +89,7 @@ fn bytes_are_turned_and_put_in_order() {
 }
 
 #[test]
-fn large_arrays_of_the_other_order() {
+fn large_fortran_arrays_are_transposed() {
     let shape = [300, 40, 1000];
     let array = array(Kind::Uint, 4, Endian::Little, &shape, Order::F);
     let data: Vec<u8> = (0..12_000_000u32).flat_map(u32::to_le_bytes).collect();
@@ -102,7 +102,7 @@ fn large_arrays_of_the_other_order() {
 }
 
 #[test]
-fn bytes_and_texts_are_arrays_of_uint8() {
+fn bytes_and_texts_become_uint8_arrays() {
     for what in [NewContent::Bytes, NewContent::Text] {
         let written = write(what, b"some text").unwrap();
         let bytes = written.bytes();
@@ -119,7 +119,7 @@ fn bytes_and_texts_are_arrays_of_uint8() {
 }
 
 #[test]
-fn what_is_left_out_is_named() {
+fn notes_list_what_is_not_kept() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(&dir.path().join("x.ra"), true).unwrap();
     let record = Record::parse("u1,u1", Endian::Little).unwrap();
@@ -146,7 +146,7 @@ fn what_is_left_out_is_named() {
 }
 
 #[test]
-fn one_array_and_its_trailer() {
+fn only_one_array_and_its_trailer_fit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.ra");
     let mut writer = Box::new(Writer::create(&path, true).unwrap());
@@ -174,7 +174,7 @@ fn one_array_and_its_trailer() {
 }
 
 #[test]
-fn odd_numbers_keep_their_class() {
+fn opaque_numbers_keep_the_eltype_of_their_origin() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.ra");
     let mut writer = Box::new(Writer::create(&path, true).unwrap());

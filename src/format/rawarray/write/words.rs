@@ -1,4 +1,4 @@
-//! The words of a header for an array that is to be written.
+//! Header words for an array to be written.
 
 use super::super::MAGIC;
 use super::header;
@@ -9,14 +9,14 @@ pub struct Words {
     eltype: u64,
     elbyte: u64,
     pub size: u64,
-    /// How many of the bytes that are written are in reverse, one after the other; 0: none.
+    /// Size of the byte groups to reverse when writing; 0 for none.
     pub swapped: usize,
     dims: Vec<u64>,
 }
 
 impl Words {
-    /// What is lost goes into `notes`; the error is why it cannot be written. Of elements whose meaning is not known
-    /// here, `origin` (the words of another file, or what a mount's sidecar says of one) may tell the class.
+    /// Adds what will be lost to `notes`; fails with the reason if the array cannot be written. For opaque elements,
+    /// `origin` (header words of the source file, or from a mount's sidecar) may give the eltype.
     pub fn of(array: &Array, origin: Option<&Node>, notes: &mut Vec<String>) -> Result<Words, String> {
         let Element { kind, size } = array.dtype.element;
         if array.shape.len() as u64 > header::MAX_DIMS {
@@ -64,7 +64,7 @@ impl Words {
             notes
                 .push("its big-endian byte order is not kept: its elements are written little-endian".into());
         }
-        // The numpy view has the last axis fastest, and that one is the first of the dims.
+        // numpy's last axis varies fastest, so it is the first of the dims.
         let dims = array.shape.iter().rev().copied().collect();
         Ok(Words { eltype, elbyte: size.into(), size: len, swapped: swapped as usize, dims })
     }
@@ -81,7 +81,7 @@ struct Class {
     swapped: u32,
 }
 
-/// Of numbers that are only bytes to numpy (complex32, bfloat16, 128 bits and odd sizes), if they have this size there.
+/// Class of numbers that numpy sees as bytes (complex32, bfloat16, 128-bit, odd sizes), if `words` has the same size.
 fn class(words: &Node, size: u32) -> Option<Class> {
     let word = |name: &str| words.get(name).and_then(Node::as_u64);
     let is = |name: &str, what: &str| words.get(name).and_then(Node::as_str) == Some(what);
@@ -91,7 +91,7 @@ fn class(words: &Node, size: u32) -> Option<Class> {
         (4, _) => size / 2,
         _ => return None,
     };
-    // What LEB128 decodes to is little-endian, whatever the header says.
+    // LEB128 decodes to little-endian, whatever the header says.
     let is_big = is("endianness", "big") && !is("compression", "leb128");
     Some(Class { eltype, swapped: if is_big { part } else { 0 } })
 }
