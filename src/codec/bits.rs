@@ -1,5 +1,4 @@
-//! Bits as bytes of 0 and 1. They are stored in words of 64, the lowest bit of a word first; the words are in either
-//! byte order.
+//! Packed bits, read as bytes of 0 and 1. They are stored in 64-bit words, lowest bit first, in either byte order.
 
 use std::sync::Arc;
 
@@ -11,24 +10,24 @@ const PIECE: usize = 16 << 10;
 
 pub struct Bits {
     source: Arc<dyn Source>,
-    /// Where in the file the first word is.
+    /// Offset of the first word in the file.
     start: u64,
     len: u64,
     big_endian: bool,
 }
 
 impl Bits {
-    /// `len` bits; their words lie in the file, whoever asks has seen to that.
+    /// `len` bits whose words start at `start`. The caller has checked that they lie within the file.
     pub fn new(source: Arc<dyn Source>, start: u64, len: u64, big_endian: bool) -> Bits {
         Bits { source, start, len, big_endian }
     }
 
-    /// The number of bits, which is that of the bytes.
+    /// The number of bits, each of which becomes one byte.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// The bytes that they take in the file.
+    /// The bytes that `count` bits take in the file.
     pub fn stored_len(count: u64) -> u64 {
         count.div_ceil(64).saturating_mul(8)
     }
@@ -38,14 +37,14 @@ impl Bits {
         self.source.is_cached(&(first..self.start + Bits::stored_len(offset + len)))
     }
 
-    /// Fills `buf` from the bit `offset` on; the caller stays below the length.
+    /// Fills `buf` from bit `offset` on; the caller keeps the range within the length.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let (mut rest, mut at) = (buf, offset);
         let mut stored = Vec::new();
         while !rest.is_empty() {
             let word = at / 64;
-            let wanted = (at % 64 + rest.len() as u64).div_ceil(64) as usize * 8;
-            stored.resize(wanted.min(PIECE), 0);
+            let needed = (at % 64 + rest.len() as u64).div_ceil(64) as usize * 8;
+            stored.resize(needed.min(PIECE), 0);
             self.source.read_exact_at(&mut stored, self.start + 8 * word)?;
             let (words, _) = stored.as_chunks::<8>();
             let bits = words.iter().flat_map(|bytes| {

@@ -1,7 +1,7 @@
-//! One cache of decoded blocks for the whole mount: least recently used first out, bounded in bytes.
+//! One LRU cache of decoded blocks for the whole mount, bounded in bytes.
 //!
 //! A key is (stream, block number); streams get their numbers from [`BlockCache::new_stream`], so two
-//! streams never share a key. The lock is held for a look-up or an insertion only, never while decoding.
+//! streams never share a key. The lock is held only for a lookup or an insertion, never while decoding.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl BlockCache {
         self.held.lock().blocks.get(&(stream, block)).cloned()
     }
 
-    /// `len` bytes from `offset` of a stream that is kept in blocks of `block` bytes; None unless all are there.
+    /// `len` bytes from `offset` of a stream cached in blocks of `block` bytes; None unless all are cached.
     pub fn bytes(&self, stream: u64, block: u64, len: usize, offset: u64) -> Option<Vec<u8>> {
         let mut bytes = Vec::with_capacity(len);
         while bytes.len() < len {
@@ -51,13 +51,13 @@ impl BlockCache {
         Some(bytes)
     }
 
-    /// Is the block there? Does not count as a use.
+    /// Is the block cached? Does not count as a use.
     pub fn contains(&self, stream: u64, block: u64) -> bool {
         self.held.lock().blocks.contains(&(stream, block))
     }
 
-    /// Takes a copy of `bytes` as that block, and returns it. In a full cache a block goes for each that comes, so
-    /// its memory goes round, which keeps the heap whole.
+    /// Stores a copy of `bytes` as the block and returns it. A full cache evicts a block for each new one and reuses its
+    /// memory, which avoids fragmenting the heap.
     pub fn insert(&self, stream: u64, number: u64, bytes: &[u8]) -> Block {
         let block = filled(self.make_room(cost(bytes.len())), bytes);
         let mut held = self.held.lock();
@@ -69,7 +69,7 @@ impl BlockCache {
         block
     }
 
-    /// Drops the least recently used until something of that cost fits; returns the last.
+    /// Evicts least recently used blocks until `cost_of_new` fits; returns the last one evicted.
     fn make_room(&self, cost_of_new: usize) -> Option<Block> {
         let mut dropped = None;
         let mut held = self.held.lock();
@@ -82,7 +82,7 @@ impl BlockCache {
     }
 }
 
-/// A block of these bytes, in the memory of `old` if that fits and nobody else has it.
+/// A block of these bytes, in the memory of `old` if the sizes match and no reader holds it.
 fn filled(old: Option<Block>, bytes: &[u8]) -> Block {
     if let Some(mut block) = old
         && let Some(room) = Arc::get_mut(&mut block).filter(|room| room.len() == bytes.len())
@@ -93,7 +93,7 @@ fn filled(old: Option<Block>, bytes: &[u8]) -> Block {
     bytes.into()
 }
 
-/// What a block takes: its bytes and its place in the list and the table.
+/// The memory a block takes: its bytes, and its entry in the list and the table.
 fn cost(len: usize) -> usize {
     len + 128
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_recently_used_goes_first() {
+    fn evicts_the_least_recently_used_block() {
         let cache = BlockCache::new(3 * 138);
         let ten = &[7; 10];
         for n in 0..3 {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_goes_round_is_not_taken_from_readers() {
+    fn memory_is_reused_only_when_no_reader_holds_it() {
         let cache = BlockCache::new(2 * 138);
         let first = cache.insert(0, 0, &[1; 10]);
         let address = cache.insert(0, 1, &[2; 10]).as_ptr();

@@ -1,5 +1,5 @@
-//! The check values of zlib (Adler-32, RFC 1950) and gzip (CRC-32, RFC 1952). Both combine: the value of two
-//! pieces gives that of the whole. So each byte is looked at once, for its block and for its stream.
+//! The checksums of zlib (Adler-32, RFC 1950) and gzip (CRC-32, RFC 1952). Checksums of two pieces combine into that of
+//! the whole, so each byte is hashed once for both its block and its stream.
 
 use libz_rs_sys as z;
 
@@ -10,7 +10,7 @@ pub enum Check {
 }
 
 impl Check {
-    /// The value of no bytes.
+    /// The checksum of empty input.
     pub fn of_nothing(self) -> u32 {
         match self {
             Check::Adler => 1,
@@ -30,7 +30,7 @@ impl Check {
         value as u32
     }
 
-    /// The value of two pieces one after the other; `len` is that of the second.
+    /// The checksum of two consecutive pieces; `len` is the length of the second.
     pub fn combine(self, first: u32, second: u32, len: u64) -> u32 {
         let (first, second, len) = (first.into(), second.into(), len as z::z_off64_t);
         let value = match self {
@@ -41,7 +41,7 @@ impl Check {
     }
 }
 
-/// The CRC-32 of what had `value` (0 for nothing) and these bytes.
+/// Continues the CRC-32 `value` (0 at the start) over `bytes`.
 pub fn crc32(value: u32, bytes: &[u8]) -> u32 {
     Check::Crc.update(value, bytes)
 }
@@ -54,7 +54,7 @@ mod tests {
         check.update(check.of_nothing(), bytes)
     }
 
-    /// The values are those that everybody knows.
+    /// Well-known test vectors.
     #[test]
     fn values() {
         assert_eq!(of(Check::Adler, b"Wikipedia"), 0x11e6_0398);

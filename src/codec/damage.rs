@@ -1,23 +1,23 @@
-//! What is wrong with a stream: remembered, said in the log once, and told to whoever listens.
+//! The known damage of a stream: recorded, logged once, and passed to a listener.
 
 use std::collections::BTreeMap;
 
 use crate::{Error, Result};
 
-/// Parts beyond this many that are damaged alone are found out again each time.
+/// Maximum number of single damaged parts remembered; further ones are detected again on each read.
 const MAX_SINGLE_PARTS: usize = 4096;
 
 pub type Listener = Box<dyn FnOnce() + Send>;
 
-/// Positions are those of bytes or of parts, as each kind of stream counts them.
+/// Positions count bytes or parts, depending on the kind of stream.
 #[derive(Default)]
 pub struct Damage {
-    /// From this position on nothing is served.
+    /// Nothing is served from this position on.
     from: Option<(u64, Error)>,
-    /// Parts that are damaged while what follows them is not.
+    /// Damaged parts whose successors are intact.
     alone: BTreeMap<u64, Error>,
     listener: Option<Listener>,
-    is_told: bool,
+    is_notified: bool,
 }
 
 impl Damage {
@@ -25,29 +25,29 @@ impl Damage {
         self.from.is_some() || !self.alone.is_empty()
     }
 
-    /// Can everything from some position on no longer be trusted?
+    /// Is everything from some position on untrusted?
     pub fn is_cut(&self) -> bool {
         self.from.is_some()
     }
 
-    /// The error of what is at `position`.
+    /// The error for reads at `position`.
     pub fn at(&self, position: u64) -> Option<Error> {
         let from = self.from.as_ref().filter(|(from, _)| *from <= position).map(|(_, error)| error);
         from.or_else(|| self.alone.get(&position)).cloned()
     }
 
-    /// That error, or what `found` finds.
+    /// That error, or the result of `found`.
     pub fn or<T>(&self, position: u64, found: impl FnOnce() -> Option<T>) -> Option<Result<T>> {
         self.at(position).map(Err).or_else(|| found().map(Ok))
     }
 
-    /// The error of `len` bytes from `offset`; there is none if they end before the damage begins.
+    /// The error for reading `len` bytes from `offset`; None if they end before the damage begins.
     pub fn within(&self, offset: u64, len: usize) -> Option<Error> {
         let end = offset.saturating_add(len as u64);
         self.from.as_ref().filter(|(from, _)| end > *from).map(|(_, error)| error.clone())
     }
 
-    /// So many of `len` bytes come before it.
+    /// How many of `len` bytes come before the damage.
     pub fn sound(&self, len: u64) -> u64 {
         self.from.as_ref().map_or(len, |(from, _)| *from)
     }
@@ -58,7 +58,7 @@ impl Damage {
         if self.from.as_ref().is_none_or(|(known, _)| from < *known) {
             self.from = Some((from, error.clone()));
         }
-        self.news(is_first.then(|| said(from > 0, error)))
+        self.news(is_first.then(|| message(from > 0, error)))
     }
 
     /// Records that one part cannot be decoded.
@@ -67,32 +67,32 @@ impl Damage {
         if self.alone.len() < MAX_SINGLE_PARTS {
             self.alone.insert(part, error.clone());
         }
-        self.news(is_first.then(|| said(false, error)))
+        self.news(is_first.then(|| message(false, error)))
     }
 
-    fn news(&mut self, said: Option<String>) -> News {
+    fn news(&mut self, message: Option<String>) -> News {
         let listener = self.listener.take();
-        self.is_told |= listener.is_some();
-        News { said, listener }
+        self.is_notified |= listener.is_some();
+        News { message, listener }
     }
 
-    /// Keeps `listener` until damage is found, unless there is one already. Returns it, to be called with no lock held, if
-    /// damage was found and nobody was told.
+    /// Keeps `listener` until damage is found, unless there is one already. If damage has been found and no listener was
+    /// called yet, returns it, to be called with no lock held.
     pub fn listen(&mut self, listener: Listener) -> Option<Listener> {
         if !self.is_found() {
             self.listener.get_or_insert(listener);
             return None;
         }
-        (!std::mem::replace(&mut self.is_told, true)).then_some(listener)
+        (!std::mem::replace(&mut self.is_notified, true)).then_some(listener)
     }
 
-    /// The listener is to look again, although nothing is recorded.
+    /// Asks the listener to check again, although nothing is recorded.
     pub fn doubted(&mut self) -> News {
-        News { said: None, listener: self.listener.take() }
+        News { message: None, listener: self.listener.take() }
     }
 }
 
-fn said(is_partly_served: bool, error: &Error) -> String {
+fn message(is_partly_served: bool, error: &Error) -> String {
     let given = match error {
         Error::Unsupported { .. } => "the error \"operation not supported\"",
         _ => "an input/output error",
@@ -103,17 +103,17 @@ fn said(is_partly_served: bool, error: &Error) -> String {
     }
 }
 
-/// What is new about damage, to be told when no lock is held.
+/// New damage, to be reported when no lock is held.
 #[must_use]
 pub struct News {
-    said: Option<String>,
+    message: Option<String>,
     listener: Option<Listener>,
 }
 
 impl News {
     pub fn tell(self) {
-        if let Some(said) = self.said {
-            log::error!("{said}");
+        if let Some(message) = self.message {
+            log::error!("{message}");
         }
         if let Some(listener) = self.listener {
             listener();
@@ -131,20 +131,20 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_damage_is_sound() {
+    fn data_before_the_damage_stays_readable() {
         let mut damage = Damage::default();
         assert!(damage.at(u64::MAX).is_none() && damage.within(0, usize::MAX).is_none());
-        assert!(damage.record(700, &error("far")).said.unwrap().contains("before it are served"));
-        assert!(damage.record(800, &error("farther")).said.is_none());
+        assert!(damage.record(700, &error("far")).message.unwrap().contains("before it are served"));
+        assert!(damage.record(800, &error("farther")).message.is_none());
         assert!(damage.at(900).unwrap().to_string().contains("far"));
-        assert_eq!(damage.record(500, &error("near")).said, None);
+        assert_eq!(damage.record(500, &error("near")).message, None);
         assert!(damage.at(499).is_none() && damage.within(400, 100).is_none());
         assert_eq!(damage.at(500).unwrap().to_string(), damage.within(400, 101).unwrap().to_string());
         assert_eq!(damage.sound(1000), 500);
     }
 
     #[test]
-    fn a_part_that_is_damaged_alone_cuts_nothing_off() {
+    fn a_single_damaged_part_does_not_affect_others() {
         let mut damage = Damage::default();
         damage.record_alone(7, &error("alone")).tell();
         assert!(damage.at(6).is_none() && damage.at(8).is_none());
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_is_told_once() {
+    fn a_listener_is_called_once() {
         let mut damage = Damage::default();
         assert!(damage.listen(Box::new(|| {})).is_none());
         assert!(damage.record(0, &error("first")).listener.is_some());

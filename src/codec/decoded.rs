@@ -1,5 +1,5 @@
-//! What can only be decoded as a whole, such as a zstd frame: up to [`SMALL`] bytes it is one block in the cache, else it is
-//! in the spill, and its pieces go through the cache.
+//! Units that can only be decoded as a whole, such as zstd frames. Up to [`SMALL`] bytes a unit is one block in the
+//! cache; a larger one goes to the spill file, and its pieces are cached as they are read.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use super::spill::{Key, PIECE, Refused, Spill, Spilled, Writer};
 use super::{Block, Engine};
 use crate::Result;
 
-/// Up to this many decoded bytes stay in memory, as one block.
+/// Units of up to this many decoded bytes stay in memory, as one block.
 pub const SMALL: usize = 1 << 20;
 
-/// A unit, decoded and verified.
+/// A decoded and verified unit.
 #[derive(Clone)]
 pub enum Decoded {
     Small(Block),
@@ -25,27 +25,27 @@ impl Decoded {
         }
     }
 
-    /// The unit of that stream and number, if it was decoded and is still there.
+    /// The unit with this stream and number, if it is still cached or spilled.
     pub fn at_hand(engine: &Engine, key: Key) -> Option<Decoded> {
         let small = engine.cache.get(key.0, block_number(key.1, 0)).map(Decoded::Small);
         small.or_else(|| engine.spill.get(key).map(Decoded::Spilled))
     }
 
-    /// Keeps a small one at hand; others are in the spill already.
+    /// Caches a small unit; larger ones are in the spill already.
     pub fn keep(&self, engine: &Engine, key: Key) {
         if let Decoded::Small(block) = self {
             engine.cache.insert(key.0, block_number(key.1, 0), block);
         }
     }
 
-    /// The block of this unit that holds a place, for the cache too.
+    /// The block of this unit that holds `here`, which is cached as well.
     pub fn block(&self, engine: &Engine, stream: u64, here: &Here) -> Result<Block> {
         let spilled = match self {
             Decoded::Small(block) => return Ok(block.clone()),
             Decoded::Spilled(spilled) => spilled,
         };
         let piece = spilled.read((here.within / PIECE as u64) as usize, &engine.spill);
-        // Its next reader may have more luck with the disk.
+        // The disk error may be transient: the next reader decodes the unit again.
         let piece = piece.inspect_err(|_| engine.spill.forget((stream, here.unit)))?;
         Ok(engine.cache.insert(stream, here.block(), &piece))
     }
@@ -60,31 +60,31 @@ pub struct Here {
 }
 
 impl Here {
-    /// The place `within` bytes from the start of a unit of `len` bytes.
+    /// The place `within` bytes into a unit of `len` bytes.
     pub fn new(unit: u64, within: u64, len: u64) -> Here {
         Here { unit, within, is_small: len <= SMALL as u64 }
     }
 
-    /// The number in the cache of the block that holds this place.
+    /// The cache's number for the block that holds this place.
     pub fn block(&self) -> u64 {
         let piece = if self.is_small { 0 } else { 1 + self.within / PIECE as u64 };
         block_number(self.unit, piece)
     }
 
-    /// What that block has from this place on.
+    /// The bytes of that block from this place on.
     pub fn within<'a>(&self, block: &'a [u8]) -> &'a [u8] {
         let skip = if self.is_small { self.within } else { self.within % PIECE as u64 };
         block.get(skip as usize..).unwrap_or_default()
     }
 }
 
-/// Block 0 is a whole small unit, the others are pieces of one in the spill. There are fewer than 2^23 units
-/// (see `zstd::table`), and 2^40 pieces are more than a disk has.
+/// Block 0 is a whole small unit; the others are pieces of a spilled one. There are fewer than 2^23 units
+/// (see `zstd::table`), and no disk holds 2^40 pieces.
 fn block_number(unit: u64, block: u64) -> u64 {
     unit << 40 | block
 }
 
-/// `len` bytes from `offset` of a stream, if all are in the cache. `locate` says where a byte is, if that is known.
+/// `len` bytes from `offset` of a stream, if all are in the cache. `locate` finds the unit of a byte, if it is known.
 pub fn cached(
     engine: &Engine,
     stream: u64,
@@ -105,7 +105,7 @@ pub fn cached(
     Ok(Some(bytes))
 }
 
-/// Where decoded bytes go: into memory, and from the first byte that is too many into the spill.
+/// Collects decoded bytes in memory, and moves them to the spill once they exceed [`SMALL`].
 pub struct Output<'a> {
     spill: &'a Spill,
     small: Vec<u8>,
@@ -117,7 +117,7 @@ impl<'a> Output<'a> {
         Output { spill, small: Vec::new(), writer: None }
     }
 
-    /// Takes [`PIECE`] bytes, or fewer as the last.
+    /// Appends a piece of [`PIECE`] bytes; only the last one may be shorter.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
         if self.writer.is_none() && self.small.len() + bytes.len() <= SMALL {
             self.small.extend_from_slice(bytes);
@@ -135,7 +135,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// What was taken, which the spill is to call `key`.
+    /// All that was pushed, stored under `key` if it was spilled.
     pub fn finish(self, key: Key) -> Decoded {
         match self.writer {
             Some(writer) => Decoded::Spilled(writer.finish(key)),

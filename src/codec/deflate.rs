@@ -1,9 +1,8 @@
-//! Compression by several threads. The input is cut into blocks of one size, each compressed by itself with the
-//! last 32 KiB before it as dictionary, and ended at a byte (a sync flush), so that they can be put one behind
-//! the other: together they are one zlib stream like any other. The same input gives the same stream, however
-//! many threads there are.
+//! Multithreaded compression. The input is cut into blocks of equal size, each compressed separately with the preceding
+//! 32 KiB as dictionary and ended on a byte boundary (a sync flush), so that they concatenate into one ordinary zlib
+//! stream. The output depends only on the input and the level, not on the number of threads.
 //!
-//! What reads gives the compressed bytes of what it reads; a few blocks are on their way at a time.
+//! [`Deflated`] compresses its input as it is read, with a bounded number of blocks in flight.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -18,31 +17,31 @@ use crate::pool::Pool;
 
 /// The highest level; 0 only stores.
 pub const MAX_LEVEL: u32 = 9;
-/// Bytes of a block. Larger ones lose less where blocks meet, smaller ones are better shared between threads.
+/// Block size in bytes. Larger blocks compress better; smaller ones spread better over threads.
 pub const BLOCK: usize = 128 << 10;
 
-/// More threads are of no use, and each has blocks in memory.
+/// More threads would not help, and each holds blocks in memory.
 const MAX_JOBS: usize = 256;
 
-/// What a zlib stream decodes to, from its start to its end.
+/// Decodes a whole zlib stream.
 pub fn decoded(stream: impl Read) -> impl Read {
     ZlibDecoder::new(stream)
 }
 
-/// As [`decoded`], of a stream without wrapper.
+/// As [`decoded`], for a stream without a wrapper.
 pub fn decoded_bare(stream: impl Read) -> impl Read {
     DeflateDecoder::new(stream)
 }
 
-/// Threads that compress.
+/// A pool of compressing threads.
 pub struct Compressor {
-    /// None: the thread that reads compresses.
+    /// None: the reading thread compresses.
     pool: Option<Pool>,
     in_flight: usize,
 }
 
 impl Compressor {
-    /// With at most 256 of them.
+    /// Uses `jobs` threads, at most 256.
     pub fn new(jobs: usize) -> Compressor {
         let jobs = jobs.min(MAX_JOBS);
         let pool = (jobs > 1).then(|| Pool::new("deflate", jobs));
@@ -58,7 +57,7 @@ impl Compressor {
         }
     }
 
-    /// `input` as a deflate stream without wrapper.
+    /// `input` as a deflate stream without a wrapper.
     pub fn bare<R: Read>(&self, input: R, level: u32) -> Deflated<'_, R> {
         Deflated {
             compressor: self,
@@ -73,11 +72,11 @@ impl Compressor {
         }
     }
 
-    /// Compresses a block, sooner or later.
+    /// Queues a block for compression.
     fn submit(&self, block: Block) -> Receiver<io::Result<Packed>> {
-        let (tell, packed) = sync_channel(1);
-        // Nobody listens any more where reading failed.
-        let work = move || drop(tell.send(block.pack()));
+        let (sender, packed) = sync_channel(1);
+        // The receiver is gone if reading has failed.
+        let work = move || drop(sender.send(block.pack()));
         match &self.pool {
             Some(pool) => pool.submit(work),
             None => work(),
@@ -86,24 +85,24 @@ impl Compressor {
     }
 }
 
-/// A stream that is made as it is read.
+/// A stream compressed as it is read.
 pub struct Deflated<'c, R> {
     compressor: &'c Compressor,
     input: R,
     level: u32,
-    /// The last bytes of the block before.
+    /// The last bytes of the previous block.
     before: Vec<u8>,
     coming: VecDeque<Receiver<io::Result<Packed>>>,
-    /// The last block is on its way.
+    /// The last block has been submitted.
     ended: bool,
-    /// Of what was compressed so far; None without wrapper.
+    /// Checksum of the input so far; None without a wrapper.
     adler: Option<u32>,
     out: Vec<u8>,
     used: usize,
 }
 
 impl<R: Read> Deflated<'_, R> {
-    /// Sends blocks on their way, up to the number that there is room for.
+    /// Submits blocks until the limit of blocks in flight is reached.
     fn read_ahead(&mut self) -> io::Result<()> {
         while !self.ended && self.coming.len() < self.compressor.in_flight {
             let start = self.before.len();
@@ -148,7 +147,7 @@ impl<R: Read> Read for Deflated<'_, R> {
 }
 
 struct Block {
-    /// What was before it, from `start` on the block itself.
+    /// The dictionary, then, from `start` on, the block itself.
     bytes: Vec<u8>,
     start: usize,
     level: u32,
@@ -157,7 +156,7 @@ struct Block {
 
 struct Packed {
     bytes: Vec<u8>,
-    /// Of what was compressed, and its length.
+    /// Checksum of the block before compression; `len` is its length.
     adler: u32,
     len: u64,
 }
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_know_what_was_before_them() {
+    fn blocks_use_the_preceding_bytes_as_dictionary() {
         let noise: Vec<u8> = sample(140_000)[70_000..90_000].to_vec();
         let repeated = noise.repeat(20);
         assert!(packed(2, repeated.as_slice(), 6).unwrap().len() < 40_000);

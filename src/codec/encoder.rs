@@ -1,27 +1,26 @@
-//! The compressing side of the deflate engine (RFC 1951, without wrapper) as a safe type, for one block at a time.
+//! A safe wrapper around the deflate encoder (RFC 1951, no zlib or gzip wrapper) that compresses one block at a time.
 //!
-//! From level 4 to 8 the engine would only find repetitions of four bytes and more, which costs 7 % on arrays of
-//! 16-bit integers; at level 9 it finds three bytes as well, as zlib does at every level. So these levels are its
-//! level 9 with as much effort as zlib makes at them, for which libz-rs-sys has a call (deflateTune) that flate2
-//! does not pass on.
+//! At levels 4 to 8 libz-rs-sys finds only matches of four bytes or more, which costs 7 % on arrays of 16-bit integers;
+//! at level 9 it also finds matches of three bytes, as zlib does at every level. So these levels use its level 9 with
+//! zlib's effort for the level, set through deflateTune, which flate2 does not expose.
 
 use std::io;
 
 use libz_rs_sys as z;
 
-/// Good match, lazy match, nice match, longest chain: zlib's own numbers for the levels from 4 on.
+/// Good match, lazy match, nice match, longest chain: zlib's own parameters for levels 4 to 8.
 const EFFORT: [[i32; 4]; 5] =
     [[4, 4, 16, 16], [8, 16, 32, 32], [8, 16, 128, 128], [8, 32, 128, 256], [32, 128, 258, 1024]];
 
-/// `block` compressed, as if it came behind `before` (at most 32 KiB). It ends at a byte, with the end of the stream
-/// if it is the last one. Levels go from 0 to 9.
+/// Compresses `block` as the continuation of `before` (at most 32 KiB). The output ends on a byte boundary; the last
+/// block also ends the stream. Levels go from 0 to 9.
 pub fn encode(level: u32, before: &[u8], block: &[u8], is_last: bool) -> io::Result<Vec<u8>> {
     Encoder::new(level)?.encode(before, block, is_last)
 }
 
-/// Used for one block only: what the engine has seen before its reset can change which repetitions it finds later.
+/// Used for one block only: data seen before a reset can change which matches the engine finds later.
 struct Encoder {
-    /// Boxed, since zlib wants its address to stay the same.
+    /// Boxed because zlib requires a stable address.
     stream: Box<z::z_stream>,
 }
 
@@ -61,8 +60,8 @@ impl Encoder {
             let len = room.len() as u32;
             self.stream.next_out = room.as_mut_ptr().cast();
             self.stream.avail_out = len;
-            // SAFETY: the stream was initialised, the pointers and lengths are those of the block and of the room,
-            // of which as many bytes were written as it has less room now.
+            // SAFETY: the stream was initialised, the pointers and lengths are those of the block and of the spare
+            // capacity, and zlib has written exactly as many bytes as `avail_out` has shrunk by.
             let code = unsafe {
                 let code = z::deflate(&mut *self.stream, flush);
                 out.set_len(out.len() + (len - self.stream.avail_out) as usize);
@@ -70,7 +69,7 @@ impl Encoder {
             };
             match code {
                 z::Z_STREAM_END => return Ok(out),
-                // With room left, all has been flushed.
+                // If room is left, everything has been flushed.
                 z::Z_OK | z::Z_BUF_ERROR if self.stream.avail_out > 0 && !is_last => return Ok(out),
                 z::Z_OK | z::Z_BUF_ERROR if self.stream.avail_out == 0 => out.reserve(out.len().max(64)),
                 _ => return Err(failed(code)),

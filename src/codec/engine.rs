@@ -1,5 +1,5 @@
-//! What the streams of one mount share, bounded for all of them together: the block cache, decoders that
-//! wait where a reader stopped, the memory of the seek points, and the threads that decode ahead and pack.
+//! Resources shared by all streams of a mount, with common bounds: the block cache, decoders parked where a reader
+//! stopped, the memory for seek points, and the threads that decode ahead and pack.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,27 +21,27 @@ use super::{BLOCK, SPAN};
 use crate::pool::Pool;
 use crate::source::{OpenFiles, Source};
 
-/// A parked decoder holds about 110 KiB (window, tables, input, perhaps a seek point): 64 of them are 7 MiB.
+/// Maximum number of parked decoders. Each holds about 110 KiB (window, tables, input, perhaps a seek point): 7 MiB.
 const PARKED: usize = 64;
-/// Parts of decoders that are kept for the next ones.
+/// Maximum number of retired decoders whose buffers are kept for reuse.
 const SPARE: usize = 8;
-/// The most threads that decode ahead of sequential readers; each reader uses a few for a moment.
+/// Maximum number of threads that decode ahead of sequential readers; each reader uses a few, briefly.
 const AHEAD: usize = 16;
 
-/// What the user may choose.
+/// The limits that users can set.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Decoded bytes that are kept.
+    /// Decoded bytes kept in the block cache.
     pub cache: u64,
     /// Bytes for seek points.
     pub index: u64,
     /// Bytes on disk for decoded data that is too large for the cache; None: as the free space permits.
     pub spill: Option<u64>,
-    /// Serve nothing of a stream before its end was seen and was right.
+    /// Serve nothing of a stream before all of it has been verified.
     pub verify_first: bool,
 }
 
-/// Unmounting does not wait longer for windows to be packed.
+/// How long unmounting waits for windows to be packed.
 const PATIENCE: Duration = Duration::from_millis(1000);
 /// The header is hashed in pieces of this size.
 const PIECE: u64 = 1 << 20;
@@ -53,17 +53,17 @@ pub struct Engine {
     store: Option<IndexStore>,
     /// Decoded data that is too large for the cache.
     pub spill: Spill,
-    /// Files that containers name and that are open.
+    /// Open files that containers refer to.
     pub files: Arc<OpenFiles>,
-    /// Decoders that stopped on a block boundary, each with its stream's number, oldest first.
+    /// Decoders stopped on a block boundary, each with its stream's number, oldest first.
     parked: Mutex<VecDeque<(u64, Inflater)>>,
     spare: Mutex<Vec<Parts>>,
     scratch: Mutex<Vec<Vec<u8>>>,
     ahead: Pool,
-    /// A thread that only takes time nobody else wants.
+    /// One thread at idle priority.
     packers: Pool,
     packing: Arc<Packing>,
-    /// Bytes that were decoded, for the log and for tests.
+    /// Bytes decoded so far, for the log and for tests.
     decoded: AtomicU64,
 }
 
@@ -71,17 +71,17 @@ pub struct Engine {
 struct Packing {
     packer: Mutex<Option<Packer>>,
     waiting: AtomicUsize,
-    /// No time is left: windows stay as they are.
+    /// Time is up: windows stay unpacked.
     is_over: AtomicBool,
 }
 
 impl Engine {
-    /// With the usual limits but for the cache.
+    /// An engine with default limits except for the cache.
     pub fn new(cache: u64) -> Engine {
         Engine::with(Limits { cache, index: 64 << 20, spill: None, verify_first: false }, None)
     }
 
-    /// `store` is where indexes are kept between mounts.
+    /// `store` keeps indexes between mounts.
     pub fn with(limits: Limits, store: Option<IndexStore>) -> Engine {
         Engine {
             cache: BlockCache::new(usize::try_from(limits.cache).unwrap_or(usize::MAX)),
@@ -100,22 +100,22 @@ impl Engine {
         }
     }
 
-    /// Counts bytes that were decoded.
+    /// Adds to the count of decoded bytes.
     pub fn count_decoded(&self, bytes: u64) {
         self.decoded.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes decoded so far, those only passed over to come to others included.
+    /// Bytes decoded so far, including those only skipped to reach others.
     pub fn decoded(&self) -> u64 {
         self.decoded.load(Ordering::Relaxed)
     }
 
-    /// Runs a job beside whoever asks, or forgets it if all threads for that are busy.
+    /// Runs a job in the background, or drops it if all background threads are busy.
     pub fn beside(&self, job: impl FnOnce() + Send + 'static) {
         self.ahead.offer(job);
     }
 
-    /// Where the indexes of a container are kept, if they are.
+    /// The index file of a container, if indexes are kept.
     pub fn index_file(&self, source: &dyn Source, header: Range<u64>) -> Option<IndexFile> {
         let store = self.store.as_ref()?;
         let mut hash = Xxh3::new();
@@ -132,7 +132,7 @@ impl Engine {
         }))
     }
 
-    /// Keeps an index for the next mount, once its windows are packed.
+    /// Saves an index for the next mount once its windows are packed.
     pub fn save(&self, index: &Arc<Index>) {
         let index = Arc::downgrade(index);
         self.packers.submit(move || {
@@ -142,27 +142,27 @@ impl Engine {
         });
     }
 
-    /// The mount ends: keeps what is learned, packed if that does not take long, and says in the log what it took.
+    /// At unmount: saves all indexes, with windows packed as far as [`PATIENCE`] allows, and logs totals.
     pub fn close(&self) {
-        let (tell, told) = mpsc::channel();
+        let (done, finished) = mpsc::channel();
         let account = self.account.clone();
         self.packers.submit(move || {
             account.save();
-            let _ = tell.send(());
+            let _ = done.send(());
         });
-        if told.recv_timeout(PATIENCE).is_err() {
+        if finished.recv_timeout(PATIENCE).is_err() {
             self.packing.is_over.store(true, Ordering::Relaxed);
-            let _ = told.recv();
+            let _ = finished.recv();
         }
         let (points, bytes, known) = self.account.totals();
         log::info!("decoded {} bytes", self.decoded());
         log::info!("index: {bytes} bytes for {known} decoded bytes in {points} seek points");
     }
 
-    /// Packs the window of the point at `position` of `index`; soon, or now if too many wait.
+    /// Packs the window of the seek point at `position`, in the background, or now if too many are queued.
     pub fn pack(&self, index: &Arc<Index>, position: u64, source: &Arc<dyn Source>, end: u64) {
         let waiting = Waiting::new(&self.packing);
-        // Windows that wait take half of the memory at most; then who decodes packs.
+        // Queued windows may take half of the memory; beyond that the decoding thread packs its own.
         if (waiting.before * WINDOW) as u64 >= self.limits.index / 2 {
             return waiting.packing.pack(index, position, source, end);
         }
@@ -174,7 +174,7 @@ impl Engine {
         });
     }
 
-    /// Keeps a decoder for whoever reads on from its position; the oldest goes when there are too many.
+    /// Keeps a decoder for a later read from its position; the oldest is retired when there are too many.
     pub fn park(&self, stream: u64, decoder: Inflater) {
         let mut parked = self.parked.lock();
         parked.push_back((stream, decoder));
@@ -185,7 +185,7 @@ impl Engine {
         }
     }
 
-    /// Takes the parts of a decoder that is done.
+    /// Keeps the buffers of a finished decoder for reuse.
     pub fn retire(&self, decoder: Inflater) {
         give_back(&self.spare, decoder.into_parts());
     }
@@ -195,8 +195,8 @@ impl Engine {
         spare.unwrap_or_else(Parts::new)
     }
 
-    /// Room for the blocks of a span and the rest of one before it, full of anything, to be given back. The
-    /// engine is faster the more of what it refers to lies in one piece.
+    /// A buffer with unspecified contents for a span and the rest of the block before it, to be returned after use. The
+    /// engine is faster when more of the data it copies from is contiguous.
     pub fn scratch(&self) -> Vec<u8> {
         let used = self.scratch.lock().pop();
         used.unwrap_or_else(|| vec![0; (SPAN + BLOCK) as usize])
@@ -206,14 +206,14 @@ impl Engine {
         give_back(&self.scratch, buffer);
     }
 
-    /// Takes the decoder of `stream` that stopped last before or at `position` and not before `from`.
+    /// Takes the parked decoder of `stream` nearest before or at `position`, but not before `from`.
     pub fn resume(&self, stream: u64, from: u64, position: u64) -> Option<Inflater> {
         let mut parked = self.parked.lock();
         let (index, _) = nearest(&parked, stream, position).filter(|(_, at)| *at >= from)?;
         parked.remove(index).map(|(_, decoder)| decoder)
     }
 
-    /// The position of the decoder that stopped last before or at `position`, or 0.
+    /// The position of the nearest parked decoder before or at `position`, or 0.
     pub fn parked_before(&self, stream: u64, position: u64) -> u64 {
         nearest(&self.parked.lock(), stream, position).map_or(0, |(_, position)| position)
     }
@@ -225,7 +225,7 @@ impl Packing {
         if let Some(point) = index.unpacked(position).filter(|_| !is_over) {
             let spare = self.packer.lock().take();
             let mut packer = spare.unwrap_or_else(Packer::new);
-            // Where the source fails the window stays as it is; readers will be told.
+            // If the source fails, the window stays unpacked; readers will get the error.
             if let Ok(window) = packer.pack(&point, source, end) {
                 index.set_window(position, window);
             }
@@ -234,10 +234,10 @@ impl Packing {
     }
 }
 
-/// A window that waits to be packed, until this is dropped.
+/// Counts a window as waiting to be packed until dropped.
 struct Waiting {
     packing: Arc<Packing>,
-    /// So many waited before.
+    /// How many were waiting before this one.
     before: usize,
 }
 
@@ -261,7 +261,7 @@ fn give_back<T>(to: &Mutex<Vec<T>>, thing: T) {
     }
 }
 
-/// Index and position of the last decoder of `stream` before or at `position`.
+/// Index and position of the nearest decoder of `stream` before or at `position`.
 fn nearest(parked: &VecDeque<(u64, Inflater)>, stream: u64, position: u64) -> Option<(usize, u64)> {
     let of_stream = parked.iter().enumerate().filter(|(_, (id, _))| *id == stream);
     let positions = of_stream.map(|(index, (_, decoder))| (index, decoder.position()));

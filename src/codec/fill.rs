@@ -1,4 +1,4 @@
-//! Any range of bytes that are made a piece at a time.
+//! Reading any byte range of data that is produced in pieces.
 
 use crate::{Error, Result};
 
@@ -6,8 +6,8 @@ fn past_the_end() -> Error {
     Error::Other("read past the end".into())
 }
 
-/// Fills `buf` with the bytes from `offset` on. `some` gets what is left of it and where that begins, fills as much of it
-/// as there is at once, from its beginning on, and says how many bytes. There are none past the end only, so this ends.
+/// Fills `buf` with the bytes from `offset` on. `some` gets the unfilled rest and its position, fills as much of its
+/// start as it can at once, and returns the number of bytes. It returns 0 only past the end, which is an error here.
 pub fn in_pieces(
     buf: &mut [u8],
     offset: u64,
@@ -22,7 +22,7 @@ pub fn in_pieces(
     Ok(())
 }
 
-/// Fills `buf` with the bytes from `offset` on of blocks of `size`, all but the last one: `block` gives one by its number.
+/// Fills `buf` with the bytes from `offset` on of numbered blocks of `size` bytes (the last may be shorter).
 pub fn from_blocks<B: AsRef<[u8]>>(
     buf: &mut [u8],
     offset: u64,
@@ -42,19 +42,19 @@ pub fn from_blocks<B: AsRef<[u8]>>(
 type Whole<'f> = &'f dyn Fn(&mut [u8], u64) -> Result<()>;
 type Within<'f> = &'f dyn Fn(&mut [u8], u64, u64) -> Result<()>;
 
-/// Bytes that consist of units of one size: rows, elements, cells.
+/// Data made of units of equal size: rows, elements, cells.
 pub struct Units {
-    /// Of a unit.
+    /// Bytes in a unit.
     pub size: u64,
-    /// Of all.
+    /// Total bytes.
     pub len: u64,
-    /// So many bytes of whole units are made at once.
+    /// Maximum bytes of whole units produced at once.
     pub most: u64,
 }
 
 impl Units {
-    /// Fills `buf` with the bytes from `offset` on: `whole` makes whole units from a number on, `within` bytes of one unit
-    /// from one of its bytes on, which comes with its number.
+    /// Fills `buf` with the bytes from `offset` on. `whole(buf, number)` produces whole units from unit `number` on;
+    /// `within(buf, number, skip)` produces part of unit `number`, starting at its byte `skip`.
     pub fn fill(&self, buf: &mut [u8], offset: u64, whole: Whole<'_>, within: Within<'_>) -> Result<()> {
         if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.len) {
             return Err(past_the_end());
@@ -80,15 +80,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_without_a_byte_are_an_end() {
+    fn an_empty_piece_is_the_end() {
         let mut buf = [0; 5];
         let filled = in_pieces(&mut buf, 7, &mut |rest, at| {
             rest[0] = at as u8;
             Ok(1)
         });
         assert!(filled.is_ok() && buf == [7, 8, 9, 10, 11]);
-        let said = in_pieces(&mut buf, 0, &mut |_, at| Ok(usize::from(at < 3))).unwrap_err();
-        assert_eq!(said.to_string(), "read past the end");
+        let error = in_pieces(&mut buf, 0, &mut |_, at| Ok(usize::from(at < 3))).unwrap_err();
+        assert_eq!(error.to_string(), "read past the end");
         assert!(in_pieces(&mut buf, 0, &mut |_, _| Ok(6)).is_err());
     }
 

@@ -1,8 +1,8 @@
-//! What is known of one stream from decoding it: seek points, a check value for each block, and its length.
+//! The index of one stream, learned by decoding it: seek points, a checksum for each block, and its length.
 //!
-//! What always holds: blocks are learned from the front, each once; a block that was learned and is decoded
-//! again must have the same check value. The points are in order, and there is one between two multiples of
-//! their spacing. Their memory is counted for all streams together, see [`Account`].
+//! Invariants: blocks are recorded in order, each once; a block decoded again must have the same checksum. Seek points
+//! are sorted, with at most one between two multiples of the spacing. Their memory is counted for all streams together,
+//! see [`Account`].
 
 mod record;
 
@@ -18,8 +18,7 @@ use super::{BLOCK, SPAN};
 use crate::source::Source;
 use parking_lot::Mutex;
 
-/// The memory that the seek points of all streams take, and how it is kept bounded. (Check values come on top of
-/// that, 128 KiB for a GiB decoded.)
+/// The memory used by the seek points of all streams, kept within a limit. (Checksums add 128 KiB per decoded GiB.)
 pub struct Account {
     limit: u64,
     used: AtomicU64,
@@ -41,8 +40,7 @@ impl Account {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// An index that knows what is kept of it, if it is kept anywhere. `expected` is the decoded length where
-    /// it is known.
+    /// Opens an index, loading its saved state if there is one. `expected` is the decoded length where it is known.
     pub fn open(self: &Arc<Account>, kept: Option<Kept>, expected: Option<u64>) -> Arc<Index> {
         let loaded = kept.as_ref().and_then(|kept| kept.load(expected));
         let is_loaded = loaded.is_some();
@@ -57,18 +55,18 @@ impl Account {
         index
     }
 
-    /// Keeps what was learned since it was kept last.
+    /// Saves what was learned since the last save.
     pub fn save(&self) {
         self.indexes().iter().for_each(|index| index.save());
     }
 
-    /// What all streams know: seek points, bytes that these and the check values take, bytes decoded.
+    /// Totals over all streams: seek points, bytes taken by these and the checksums, bytes decoded.
     pub fn totals(&self) -> (usize, u64, u64) {
         let indexes = self.indexes();
         indexes.iter().map(|index| index.size()).fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2))
     }
 
-    /// Counts `bytes` as long as what is returned is there; None if there is no room for them.
+    /// Reserves `bytes` until the returned guard is dropped; None if the limit would be exceeded.
     pub fn room(self: &Arc<Account>, bytes: u64) -> Option<Room> {
         let room = Room { account: self.clone(), bytes };
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
@@ -83,7 +81,7 @@ impl Account {
         indexes.push(Arc::downgrade(index));
     }
 
-    /// While too much is used: every second point of all streams goes, as long as there are any to go.
+    /// While over the limit, doubles the spacing, which drops every second seek point of all streams.
     fn bound(&self) {
         while self.used() > self.limit {
             let indexes = self.indexes();
@@ -97,7 +95,7 @@ impl Account {
         }
     }
 
-    /// Those that have, or had, seek points.
+    /// The indexes that have, or had, seek points.
     fn indexes(&self) -> Vec<Arc<Index>> {
         self.indexes.lock().iter().filter_map(Weak::upgrade).collect()
     }
@@ -107,7 +105,7 @@ impl Account {
     }
 }
 
-/// Memory that is counted, until this is dropped.
+/// Memory reserved until this is dropped.
 pub struct Room {
     account: Arc<Account>,
     bytes: u64,
@@ -126,13 +124,13 @@ pub struct Index {
     known: Mutex<Known>,
 }
 
-/// Where an index outlives the mount. Only that of a stream whose end was right is kept, with the check value
-/// that stands there: so an index of other data is told by it, whatever the container's time says.
+/// Where an index outlives the mount. An index is saved only if the stream's end was verified, together with the
+/// checksum stored there, so an index of other data is recognised whatever the container's mtime says.
 pub struct Kept {
     pub file: Arc<IndexFile>,
     pub source: Arc<dyn Source>,
     pub stored: Range<u64>,
-    /// The header tells the decoded length, so it need not be kept.
+    /// The header declares the decoded length, so it need not be saved.
     pub len_is_told: bool,
 }
 
@@ -164,45 +162,45 @@ impl Kept {
 struct Known {
     points: Vec<Point>,
     checks: Vec<u32>,
-    /// The decoded length, once the end was seen and was right.
+    /// The decoded length, once the end has been verified.
     len: Option<u64>,
-    /// Where in the source its trailer ended; None also for more than one gzip member, of which each has its own.
+    /// Offset in the source where the trailer ends; None also for several gzip members, which have a trailer each.
     trailer: Option<u64>,
-    /// Memory that the points take.
+    /// Memory taken by the points.
     bytes: u64,
-    /// Counts how often what was known turned out to be of other data.
+    /// How often the saved state turned out to belong to other data.
     version: u64,
-    /// From an earlier mount: not yet to be believed, should the data say something else.
+    /// Loaded from an earlier mount: discarded if the data contradicts it.
     is_loaded: bool,
-    /// Something was learned that is not kept yet.
+    /// Something was learned that is not saved yet.
     is_new: bool,
 }
 
-/// What a block's check value says.
+/// The result of comparing a block's checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seen {
-    /// The block is new, and remembered.
+    /// The block is new and has been recorded.
     First,
     Again,
-    /// It was decoded before, to other bytes.
+    /// It decoded to other bytes before.
     Different,
-    /// What was known when its decoder started is forgotten.
+    /// The index was reset after its decoder started.
     Stale,
 }
 
 impl Index {
-    /// The decoded length, once the end of the stream was seen and was right.
+    /// The decoded length, once the end of the stream has been verified.
     pub fn len(&self) -> Option<u64> {
         self.known.lock().len
     }
 
-    /// To be given back with what is learned by a decoder that starts now.
+    /// The version that a decoder starting now passes back with its results.
     pub fn version(&self) -> u64 {
         self.known.lock().version
     }
 
-    /// The end was seen after `len` bytes, and was right; the trailer of the only member ends at `trailer`. Says
-    /// whether that is new.
+    /// Records the verified end after `len` bytes; the trailer of the only member ends at `trailer`. Returns whether that
+    /// is new.
     pub fn finish(&self, version: u64, len: u64, trailer: Option<u64>) -> bool {
         let mut known = self.known.lock();
         if known.version != version || known.len == Some(len) {
@@ -226,14 +224,14 @@ impl Index {
         known.points.get(after.checked_sub(1)?).cloned()
     }
 
-    /// As [`Index::point_before`], its position alone.
+    /// The position of [`Index::point_before`], or 0.
     pub fn position_before(&self, position: u64) -> u64 {
         let known = self.known.lock();
         let after = known.points.partition_point(|point| point.position <= position);
         after.checked_sub(1).and_then(|at| known.points.get(at)).map_or(0, |point| point.position)
     }
 
-    /// Compares the check value of a block with the one it had, or remembers it.
+    /// Compares the checksum of a block with the recorded one, or records it.
     pub fn see(&self, version: u64, block: u64, check: u32) -> Seen {
         let mut known = self.known.lock();
         if known.version != version {
@@ -256,7 +254,7 @@ impl Index {
         self.known.lock().lacks_point(position, spacing)
     }
 
-    /// Takes a point where one is missing; says whether it did.
+    /// Adds a point where one is missing; returns whether it did.
     pub fn add(self: &Arc<Index>, version: u64, point: Point, spacing: u64) -> bool {
         let spacing = spacing.max(self.account.spacing());
         let mut known = self.known.lock();
@@ -273,7 +271,7 @@ impl Index {
         true
     }
 
-    /// The point at `position`, if it is still there and its window is not packed.
+    /// The point at `position`, if it still exists and its window is not packed.
     pub fn unpacked(&self, position: u64) -> Option<Point> {
         let known = self.known.lock();
         let at = known.points.binary_search_by_key(&position, |point| point.position).ok()?;
@@ -291,7 +289,7 @@ impl Index {
         self.count(&mut known, before, after);
     }
 
-    /// Forgets what an earlier mount has left, which turned out to be of other data. Was there something?
+    /// Forgets what was loaded from an earlier mount, as it belongs to other data. Returns whether there was anything.
     pub fn distrust(&self) -> bool {
         let mut known = self.known.lock();
         let was_loaded = known.is_loaded;
@@ -302,12 +300,12 @@ impl Index {
         was_loaded
     }
 
-    /// Of a damaged stream nothing is kept.
+    /// Prevents saving: indexes of damaged streams are not kept.
     pub fn condemn(&self) {
         self.known.lock().trailer = None;
     }
 
-    /// Keeps what was learned since it was kept last, if the stream's end was right.
+    /// Saves what was learned since the last save, if the stream's end was verified.
     pub fn save(&self) {
         let Some(kept) = &self.kept else { return };
         let Some(ends) = self.known.lock().trailer.and_then(|trailer| kept.ends(trailer)) else { return };
@@ -322,7 +320,7 @@ impl Index {
         kept.file.put(kept.stored.start, kept.stored.end, &record);
     }
 
-    /// From now on it counts for the account.
+    /// Registers the index with the account, once.
     fn list(self: &Arc<Index>) {
         self.is_listed.call_once(|| self.account.register(self));
     }
@@ -337,7 +335,7 @@ impl Index {
         self.known.lock().points.len()
     }
 
-    /// Seek points, the bytes that they and the check values take, and bytes decoded.
+    /// Seek points, bytes taken by these and the checksums, and bytes decoded.
     fn size(&self) -> (usize, u64, u64) {
         let known = self.known.lock();
         let bytes = known.bytes + size_of_val(known.checks.as_slice()) as u64;
@@ -357,7 +355,7 @@ impl Index {
         self.count(&mut known, before, after);
     }
 
-    /// What took `before` bytes now takes `after`.
+    /// Replaces `before` counted bytes by `after`.
     fn count(&self, known: &mut Known, before: usize, after: usize) {
         known.bytes = known.bytes + after as u64 - before as u64;
         self.account.changed(before as u64, after as u64);
@@ -380,12 +378,12 @@ impl Known {
     }
 }
 
-/// Memory that a point takes.
+/// Memory taken by a point.
 fn cost(point: &Point) -> usize {
     size_of::<Point>() + point.window.bytes()
 }
 
-/// The block in which decoding from `position` gives the first whole block.
+/// The first block that decoding from `position` yields whole.
 pub fn first_whole_block(position: u64) -> u64 {
     position.div_ceil(BLOCK)
 }

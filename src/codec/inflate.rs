@@ -1,9 +1,8 @@
-//! Decoding a zlib, gzip or bare deflate stream from its start or from a seek point. Check values and lengths of the
-//! wrapper are compared at its end wherever decoding started, since a seek point remembers the check value
-//! up to it.
+//! Decodes a zlib, gzip or bare deflate stream from its start or from a seek point. The wrapper's checksum and length
+//! are verified at the end wherever decoding started, since a seek point records the checksum up to it.
 //!
-//! What always holds: [`Inflater::read`] fills its buffer, or reaches the verified end of the stream, or
-//! fails; after a failure [`Inflater::position`] tells how far the bytes are good.
+//! Invariants: [`Inflater::read`] fills its buffer, reaches the verified end of the stream, or fails; after a failure
+//! the bytes up to [`Inflater::position`] are good.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,10 +17,10 @@ use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
 
-/// A window is copied at most once in so many decoded bytes, however short the deflate blocks are.
+/// Minimum number of decoded bytes between two window copies, however short the deflate blocks are.
 const BETWEEN_CAPTURES: u64 = SPAN / 16;
-/// A seek point is looked for in so many bytes before a multiple of the spacing, at first and at least; the
-/// stream's own deflate blocks decide how far from it one is found.
+/// How many bytes before a multiple of the spacing a seek point is looked for: initially, and at least. The stream's
+/// own deflate blocks decide where in that range one is found.
 const NEAR: u64 = SPAN / 4;
 const NEAREST: u64 = SPAN / 16;
 
@@ -31,10 +30,10 @@ pub struct Point {
     pub position: u64,
     /// Offset in the source of the first byte that is not consumed.
     pub stored: u64,
-    /// So many upper bits of the byte before that are not consumed either.
+    /// How many upper bits of the byte before `stored` are not consumed either.
     pub bits: u8,
     pub wrapper: Wrapper,
-    /// Where the gzip member (or the zlib stream) begins, and the check value from there to here.
+    /// Where the gzip member (or the zlib stream) begins; `check` is the checksum from there to here.
     pub member: u64,
     pub check: u32,
     pub window: Window,
@@ -53,20 +52,20 @@ pub struct Inflater {
     /// The bytes since the start of the member or of the block, whichever is later.
     segment: Segment,
     finished: bool,
-    /// Where the trailer of the first member ended, if decoding started before it.
+    /// Offset in the source where the first member's trailer ended, if it is the only one seen.
     trailer: Option<u64>,
-    /// Whether the failure was one of a check value or length.
+    /// Whether the failure was a checksum or length mismatch.
     pub mismatch: bool,
     capture: Capture,
 }
 
 /// The search for seek points.
 struct Capture {
-    /// They are wanted shortly before multiples of this, or not at all.
+    /// Capture points shortly before multiples of this, or not at all.
     spacing: Option<u64>,
-    /// How far before a multiple they are looked for.
+    /// How far before a multiple to look for them.
     near: u64,
-    /// Boundaries that were met there.
+    /// Boundaries met in that range.
     met: u32,
     last: Option<Point>,
 }
@@ -76,8 +75,8 @@ struct Segment {
     check: u32,
 }
 
-/// What can be used again from a decoder that is done, so that reading a million small streams does not
-/// allocate and free its tables a million times (which fragments the heap).
+/// The reusable buffers of a finished decoder, so that reading a million small streams does not allocate and free
+/// decoder tables a million times, which fragments the heap.
 pub struct Parts {
     raw: Raw,
     buffer: Vec<u8>,
@@ -90,8 +89,7 @@ impl Parts {
 }
 
 impl Inflater {
-    /// A decoder at the start of the stream stored in `range` of `source`, whose first bytes tell the wrapper if
-    /// nothing else does.
+    /// A decoder at the start of the stream in `range` of `source`. Without `wrapper`, the first bytes identify it.
     pub fn new(
         source: Arc<dyn Source>,
         range: Range<u64>,
@@ -157,20 +155,20 @@ impl Inflater {
         self.trailer
     }
 
-    /// From here on, seek points are wanted shortly before multiples of `spacing`, or none.
+    /// From here on, captures seek points shortly before multiples of `spacing`, or none.
     pub fn capture(&mut self, spacing: Option<u64>) {
         self.capture.spacing = spacing;
     }
 
-    /// The last seek point that was passed since the last call, which was one spacing ago.
+    /// The last seek point captured since the previous call, one spacing ago.
     pub fn captured(&mut self) -> Option<Point> {
         self.capture.adapt();
         self.capture.last.take()
     }
 
-    /// Fills `out`; fewer bytes only at the verified end of the stream. Returns their number, and adds the
-    /// check value of each block that ends in them, or with the stream. (That of a block in whose middle
-    /// decoding started is of the rest of it.)
+    /// Fills `out` and returns the number of bytes, which is smaller only at the verified end of the stream. Appends the
+    /// checksum of each block that ends in them, or with the stream. (If decoding started inside a block, its checksum
+    /// covers only the rest of it.)
     pub fn read(&mut self, out: &mut [u8], checks: &mut Vec<u32>, place: &Place) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() && !self.finished {
@@ -205,7 +203,7 @@ impl Inflater {
         Ok(step.produced)
     }
 
-    /// Takes bytes into the check values.
+    /// Adds bytes to the checksums.
     fn count(&mut self, mut bytes: &[u8], checks: &mut Vec<u32>) {
         let kind = self.check();
         while !bytes.is_empty() {
@@ -221,7 +219,7 @@ impl Inflater {
         }
     }
 
-    /// At a boundary between two deflate blocks where a seek point is looked for.
+    /// Handles a boundary between two deflate blocks in the range where a seek point is looked for.
     fn pass(&mut self, bits: u8) {
         self.capture.met += 1;
         let since = self.capture.last.as_ref().map(|last| self.position - last.position);
@@ -243,7 +241,7 @@ impl Inflater {
         }
     }
 
-    /// After a gzip member either another one follows, or padding with zeros, or nothing.
+    /// After a gzip member comes another one, zero padding, or nothing.
     fn end_of_member(&mut self, checks: &mut Vec<u32>) -> Result<(), Fault> {
         self.end_segment();
         self.wrapper.close(&mut self.input, self.check, self.position - self.member)?;
@@ -263,7 +261,7 @@ impl Inflater {
         Ok(())
     }
 
-    /// Adds the segment to the check values of the member and of the block.
+    /// Adds the segment to the checksums of the member and of the block.
     fn end_segment(&mut self) {
         let kind = self.check();
         let len = self.position - self.segment.start;
@@ -284,7 +282,7 @@ impl Capture {
         (len.min((left - self.near) as usize), false)
     }
 
-    /// Looks farther back when nothing was found, and less far when there was more than enough.
+    /// Looks farther back after finding nothing, and less far after finding more than enough.
     fn adapt(&mut self) {
         if self.spacing.is_some() {
             self.near = match self.met {

@@ -1,4 +1,4 @@
-//! The stored bytes of a stream, fetched piece by piece from front to back.
+//! Reads the stored bytes of a stream in pieces, from front to back.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ pub struct Input {
 }
 
 impl Input {
-    /// `buffer` is used again; what is in it does not matter.
+    /// Reuses `buffer`, whose contents are discarded.
     pub fn new(source: Arc<dyn Source>, range: Range<u64>, mut buffer: Vec<u8>) -> Input {
         buffer.clear();
         Input { source, at: range.start, end: range.end, buffer, used: 0 }
     }
 
-    /// Where in the source the next byte is.
+    /// Offset in the source of the next byte.
     pub fn offset(&self) -> u64 {
         self.at
     }
@@ -34,12 +34,12 @@ impl Input {
         self.buffer
     }
 
-    /// The bytes at hand, fetching more if there are none; empty only at the end of the range.
+    /// The buffered bytes, fetching more if there are none; empty only at the end of the range.
     pub fn peek(&mut self) -> Result<&[u8]> {
         if self.used == self.buffer.len() && self.at < self.end {
             let size = (self.end - self.at).min(PIECE as u64);
             self.buffer.resize(size as usize, 0);
-            // Until they are there, none of the bytes counts.
+            // If the read fails, none of the buffer may be used.
             self.used = self.buffer.len();
             self.source.read_exact_at(&mut self.buffer, self.at)?;
             self.used = 0;
@@ -47,7 +47,7 @@ impl Input {
         Ok(self.buffer.get(self.used..).unwrap_or(&[]))
     }
 
-    /// `count` of the bytes that [`Input::peek`] showed are done with.
+    /// Discards `count` of the bytes returned by [`Input::peek`].
     pub fn consume(&mut self, count: usize) {
         self.used += count;
         self.at += count as u64;

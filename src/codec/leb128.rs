@@ -1,5 +1,5 @@
-//! Numbers of one width as LEB128: seven bits a byte, the lowest first, the high bit set on all bytes but a number's
-//! last. Signed ones are zig-zag coded before (0, -1, 1, -2, ... as 0, 1, 2, 3, ...). Decoded they are little-endian.
+//! LEB128 numbers of one width: seven bits per byte, lowest first, with the high bit set on all but a number's last
+//! byte. Signed numbers are zigzag coded (0, -1, 1, -2, ... as 0, 1, 2, 3, ...). Decoded numbers are little-endian.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use crate::source::Source;
 #[derive(Clone)]
 pub struct Leb128 {
     input: Fetched,
-    /// Bytes of a number, at most 16.
+    /// Bytes per decoded number, at most 16.
     width: usize,
     signed: bool,
-    /// May something follow the last number?
+    /// May other bytes follow the last number?
     is_open: bool,
 }
 
@@ -23,12 +23,12 @@ impl Leb128 {
         Leb128 { input: Fetched::new(range), width, signed, is_open: false }
     }
 
-    /// What follows the last number is left out, with a warning, and no error.
+    /// Bytes after the last number cause a warning instead of an error.
     pub fn with_anything_behind(self) -> Leb128 {
         Leb128 { is_open: true, ..self }
     }
 
-    /// Most bytes that a number of `width` bytes takes.
+    /// Maximum encoded bytes of a number of `width` bytes.
     pub fn longest(width: u64) -> u64 {
         (8 * width).div_ceil(7)
     }
@@ -51,13 +51,13 @@ impl Leb128 {
                 break;
             }
         }
-        // Of a signed one, the lowest bit says whether all others are turned.
+        // Zigzag: the lowest bit tells whether the others are inverted.
         Ok(if self.signed { (value >> 1) ^ (value & 1).wrapping_neg() } else { value })
     }
 }
 
 impl Decoder for Leb128 {
-    /// A place in the file each, and nothing else.
+    /// A point holds only an offset in the file.
     const POINTS: u64 = 1 << 16;
     const MEMORY: u64 = size_of::<Leb128>() as u64;
 
@@ -65,7 +65,7 @@ impl Decoder for Leb128 {
         let end = out.len() + count;
         while out.len() < end {
             if self.width == 1 && !self.signed {
-                // Small numbers are what they are.
+                // Numbers below 128 are stored as they are.
                 let here = self.input.peek(source)?;
                 let here = here.get(..here.len().min(end - out.len())).unwrap_or_default();
                 let small = here.iter().position(|byte| *byte & 0x80 != 0).unwrap_or(here.len());
@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_an_error_at_most(
+        fn garbage_does_not_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             width in prop::sample::select(vec![1usize, 2, 4, 8, 16]),
             count in 0usize..100,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn too_long_too_large_too_short_too_many() {
+    fn invalid_numbers_are_errors() {
         let problem = |bytes: &[u8], width| decode(bytes, width, false, 2).unwrap_err();
         assert_eq!(
             problem(&[5, 0x80, 2], 1),
@@ -179,7 +179,7 @@ mod tests {
         assert!(problem(&[5, 0x80, 0x80, 0], 1).1.contains("more than 8 bits"));
         assert_eq!(problem(&[5, 0x80], 1), (vec![5], "Data(\"the LEB128 numbers end early\", 2)".into()));
         assert!(problem(&[5, 6, 7], 1).1.contains("bytes follow the last LEB128 number\", 2"));
-        // Written with more bytes than it needs, but within those that it may have.
+        // An overlong encoding within the maximum length is valid.
         assert_eq!(decode(&[0x80, 0x00, 1], 1, false, 2).unwrap(), [0, 1]);
         let largest = [&[0xff; 18][..], &[3]].concat();
         assert_eq!(decode(&largest, 16, false, 1).unwrap(), [0xff; 16]);

@@ -1,14 +1,14 @@
-//! LZ4 blocks: sequences of literals and a copy of something decoded before, at most 64 KiB back.
+//! LZ4 blocks: sequences of literals, each followed by a copy of earlier output from at most 64 KiB back.
 //! ```text
 //! bytes
-//! 1      token: number of literals (upper 4 bits), length of the copy less 4 (lower 4 bits)
-//! 0..    if the number is 15: bytes that are added to it, through the first that is not 255
+//! 1      token: number of literals (upper 4 bits), length of the copy minus 4 (lower 4 bits)
+//! 0..    if the number is 15: bytes added to it, up to and including the first that is not 255
 //! n      literals
 //! 2      distance of the copy, little-endian; the block's last sequence ends before it
-//! 0..    if the length is 15 + 4: bytes that are added to it
+//! 0..    if the length is 15 + 4: bytes added to it
 //! ```
-//! Crates for this format decode a block as a whole, into one buffer of its decoded length; this decoder stops and
-//! starts anywhere.
+//! Existing crates decode a block as a whole, into one buffer of its decoded length; this decoder can stop and resume
+//! anywhere.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use super::walk::{Decoder, Fault, Fetched};
 use crate::Result;
 use crate::source::Source;
 
-/// The farthest that a copy goes back.
+/// Maximum distance of a copy.
 const WINDOW: usize = 64 << 10;
 const MIN_COPY: u64 = 4;
 
@@ -28,15 +28,15 @@ pub struct Lz4 {
     step: Step,
 }
 
-/// What comes next.
+/// What to decode next.
 #[derive(Clone, Copy)]
 enum Step {
     Token,
-    /// So many literals, then the copy whose length the token says.
+    /// The literals left, then the token, which holds the length of the copy.
     Literals(u64, u8),
-    /// So many bytes from so far back.
+    /// The bytes left to copy, and the distance.
     Copy(u64, usize),
-    /// The last literals were had.
+    /// The last literals have been decoded.
     End,
 }
 
@@ -46,7 +46,7 @@ impl Lz4 {
         Lz4 { input: Fetched::new(range), window: Vec::new(), step: Step::Token }
     }
 
-    /// Most bytes that a block of `stored` bytes decodes to.
+    /// Maximum decoded length of a block of `stored` bytes.
     pub fn longest(stored: u64) -> u64 {
         stored.saturating_mul(255).saturating_add(16)
     }
@@ -56,13 +56,13 @@ impl Lz4 {
         byte.ok_or_else(|| Fault::Data("the LZ4 block ends early".into(), self.input.offset()))
     }
 
-    /// A length of which the token says `first`.
+    /// A length that starts with `first` from the token.
     fn length(&mut self, source: &dyn Source, first: u8) -> Result<u64, Fault> {
         let mut length = u64::from(first);
         if first == 15 {
             loop {
                 let byte = self.byte(source)?;
-                // No file is so long that this overflows.
+                // No file is long enough for this to overflow.
                 length += u64::from(byte);
                 if byte != 255 {
                     break;
@@ -72,7 +72,7 @@ impl Lz4 {
         Ok(length)
     }
 
-    /// Literals to `out`, which is full at `end`.
+    /// Appends literals to `out` up to length `end`; returns how many are left.
     fn literals(
         &mut self,
         source: &dyn Source,
@@ -90,7 +90,7 @@ impl Lz4 {
         Ok(left - count)
     }
 
-    /// What comes after the literals.
+    /// The step after the literals.
     fn copy_or_end(&mut self, source: &dyn Source, token: u8, decoded: usize) -> Result<Step, Fault> {
         if self.input.peek(source)?.is_empty() {
             return Ok(Step::End);
@@ -128,7 +128,7 @@ impl Lz4 {
     }
 }
 
-/// Appends `count` bytes that begin `distance` before the end; where they overlap, what was copied goes on.
+/// Appends `count` bytes from `distance` before the end; where the ranges overlap, copied bytes are copied again.
 fn copy(out: &mut Vec<u8>, distance: usize, count: usize) {
     let from = out.len() - distance;
     let mut left = count;
@@ -140,7 +140,7 @@ fn copy(out: &mut Vec<u8>, distance: usize, count: usize) {
 }
 
 impl Decoder for Lz4 {
-    /// 64 KiB each, so 8 MiB.
+    /// 64 KiB each: 8 MiB in total.
     const POINTS: u64 = 128;
     const MEMORY: u64 = (WINDOW + size_of::<Lz4>()) as u64;
 
@@ -159,7 +159,7 @@ impl Decoder for Lz4 {
         let is_end = match self.step {
             Step::End => true,
             Step::Literals(0, _) => self.input.peek(source)?.is_empty(),
-            // The last sequence may have no literals, but has to be there.
+            // The last sequence may have no literals, but must exist.
             Step::Copy(0, _) | Step::Token => {
                 let token = self.input.next(source)?;
                 token.is_some_and(|token| token >> 4 == 0) && self.input.peek(source)?.is_empty()
@@ -216,7 +216,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_another_encoder_wrote_comes_back(data in data(), step in 1usize..100_000) {
+        fn decodes_what_lz4_flex_encodes(data in data(), step in 1usize..100_000) {
             let stored = lz4_flex::block::compress(&data);
             prop_assert!(data.len() as u64 <= Lz4::longest(stored.len() as u64));
             prop_assert!(decode(&stored, step.max(data.len() / 50), data.len()).unwrap() == data);
@@ -229,7 +229,7 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_what_the_crate_makes_of_it_or_an_error(bytes in prop::collection::vec(any::<u8>(), 1..300), len in 0usize..3000) {
+        fn garbage_decodes_as_in_lz4_flex_or_fails(bytes in prop::collection::vec(any::<u8>(), 1..300), len in 0usize..3000) {
             if let Ok(found) = decode(&bytes, 100, len) {
                 prop_assert!(len == 0 || lz4_flex::block::decompress(&bytes, len).unwrap() == found);
             }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named() {
+    fn errors_describe_the_damage() {
         assert!(decode(&[0x10, b'a', 0, 0], 10, 5).unwrap_err().contains("copies from 0 bytes back"));
         assert!(
             decode(&[0x10, b'a', 2, 0, 0], 10, 5).unwrap_err().contains("2 bytes back, and there are 1\", 2")

@@ -1,29 +1,29 @@
-//! Decoding. A [`Stream`] is one compressed dataset as decoded bytes with random access; the [`Engine`]
-//! is what all streams of a mount share: the block cache, the memory of seek points, and decoders that wait
-//! where a reader stopped. Everything here is bounded in bytes whatever is read.
+//! Decoding. A [`Stream`] gives random access to the decoded bytes of one compressed dataset; the [`Engine`] holds what
+//! all streams of a mount share: the block cache, the memory budget for seek points, and decoders parked where a reader
+//! stopped. Memory use is bounded in bytes whatever is read.
 //!
-//! | from the bytes up | |
+//! | module (lowest layer first) | purpose |
 //! |---|---|
-//! | `raw` | the deflate engine, which can stop and start between deflate blocks |
-//! | `input`, `check`, `wrapper` | stored bytes, check values, what zlib and gzip put around deflate |
+//! | `raw` | the deflate engine, which can stop and resume between deflate blocks |
+//! | `input`, `check`, `wrapper` | stored bytes, checksums, zlib and gzip headers and trailers |
 //! | `prefix` | the first bytes of a stream |
 //! | `inflate` | a stream decoded from its start or from a seek point |
-//! | `window` | what a seek point has to keep of the bytes before it |
-//! | `index` | what is known of one stream: seek points, check values, length |
-//! | `index_store` | where that is kept between mounts |
-//! | `single_flight`, `damage` | who decodes what, once for all who want it, and what is known to be wrong |
-//! | `stream` | readers, and the runs of decoders that serve them |
-//! | `decoded`, `spill` | what is decoded as a whole, and where that is kept on disk |
+//! | `window` | the decoded bytes that a seek point has to keep |
+//! | `index` | the index of one stream: seek points, checksums, length |
+//! | `index_store` | indexes kept on disk between mounts |
+//! | `single_flight`, `damage` | each part is decoded once for all concurrent readers; known damage |
+//! | `stream` | readers, and the decoder runs that serve them |
+//! | `decoded`, `spill` | data decoded as a whole, and its copy on disk |
 //! | `zstd` | zstd streams, frame by frame |
 //! | `streams` | the streams of one container |
 //! | `deflate`, `encoder` | compression, for writing |
-//! | `walk` | streams without check values, from front to back: `lz4`, `leb128` |
+//! | `walk` | streams without checksums, decoded from front to back: `lz4`, `leb128` |
 //! | `xz` | .xz and .lzma streams, each decoded as a whole |
-//! | `bits` | bits as bytes |
-//! | `fill` | any range of what is made in pieces |
+//! | `bits` | packed bits as bytes |
+//! | `fill` | any byte range of data produced in pieces |
 //! | `zip` | members of ZIP files |
-//! | `piped` | files that a program of the user decodes |
-//! | `whole` | bytes in memory, decoded as a whole |
+//! | `piped` | files decoded by a program that the user names |
+//! | `whole` | data in memory, decoded as a whole |
 
 mod bits;
 mod block_cache;
@@ -80,6 +80,6 @@ mod tests;
 
 /// Unit of caching, in decoded bytes.
 pub const BLOCK: u64 = 32 << 10;
-/// Decoded bytes between two seek points: what is decoded at most for a block, unless memory is short or the
-/// stream's own deflate blocks are longer.
+/// Decoded bytes between two seek points, and so the most that is decoded to reach a block, unless memory is short or
+/// the stream's own deflate blocks are longer.
 pub const SPAN: u64 = 256 << 10;

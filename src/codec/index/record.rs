@@ -1,17 +1,17 @@
-//! An index as bytes, to be kept for the next mount. Little-endian:
+//! The serialized form of an index, saved for the next mount. Little-endian:
 //!
 //! | bytes | |
 //! |---|---|
-//! | 8, 8 | decoded length, and where in the container the stream's trailer ends |
-//! | 16 | the first 8 bytes of the stream, and the last 8 of its trailer (its check value) |
-//! | 4 + 4 n | number of blocks, and the check value of each |
+//! | 8, 8 | decoded length, offset in the container where the stream's trailer ends |
+//! | 16 | the first 8 bytes of the stream, and the last 8 of its trailer (its checksum) |
+//! | 4 + 4 n | number of blocks, and the checksum of each |
 //! | 4 | number of seek points, and for each: |
 //! | 8, 8, 8 | its position, its offset in the container, where its member begins |
-//! | 4, 1, 1 | check value, bits, wrapper (0 zlib, 1 gzip, 2 none) |
-//! | 0 or 4 | without a wrapper, the CRC-32 that the container has |
-//! | 4, 4, n | window: length when unpacked, or all ones if it is not packed; number of bytes, and these |
+//! | 4, 1, 1 | checksum, bits, wrapper (0 zlib, 1 gzip, 2 none) |
+//! | 0 or 4 | without a wrapper, the CRC-32 stored in the container |
+//! | 4, 4, n | window: length when unpacked, or all ones if it is not packed; number of bytes; the bytes |
 //!
-//! What always holds: nothing is taken from a record whose numbers contradict each other or the stream.
+//! Invariant: a record whose numbers contradict each other or the stream is rejected whole.
 
 use std::ops::Range;
 
@@ -22,11 +22,11 @@ use super::super::window::Window;
 use super::super::wrapper::Wrapper;
 use super::Known;
 
-/// Tells two streams apart that lie at the same place of two versions of a container.
+/// Distinguishes streams at the same place in two versions of a container.
 pub type Ends = [u8; 16];
 
 const NOT_PACKED: u32 = u32::MAX;
-/// Decoded bytes for a stored one that deflate can reach (1032) and more.
+/// Upper bound on decoded bytes per stored byte; deflate reaches 1032.
 const MAX_EXPANSION: u64 = 1100;
 
 pub fn encode(known: &Known, ends: &Ends) -> Vec<u8> {
@@ -63,8 +63,8 @@ fn encode_point(point: &Point, out: &mut Vec<u8>) {
     out.extend(&bytes[..]);
 }
 
-/// What a record says of the stream stored in `stored`, whose length is `expected` where it is known; `ends`
-/// tells the bytes that are there now. None if it is of another stream or makes no sense.
+/// Decodes the record of the stream in `stored`, whose decoded length is `expected` where known; `ends` reads its
+/// current bytes. None if the record belongs to another stream or is inconsistent.
 pub fn decode(
     record: &[u8],
     stored: &Range<u64>,
@@ -104,11 +104,11 @@ fn fits(point: &Point, stored: &Range<u64>) -> bool {
         }
 }
 
-/// The length, the number of blocks and the points agree.
+/// Are the length, the number of blocks and the points consistent?
 fn agrees(known: &Known, stored: &Range<u64>, expected: Option<u64>) -> bool {
     let len = known.len.unwrap_or(0);
-    let most = (stored.end - stored.start).saturating_mul(MAX_EXPANSION);
-    len <= most
+    let max_len = (stored.end - stored.start).saturating_mul(MAX_EXPANSION);
+    len <= max_len
         && expected.is_none_or(|expected| expected == len)
         && len.div_ceil(BLOCK) == known.checks.len() as u64
         && known.points.last().is_none_or(|point| point.position <= len)
@@ -118,7 +118,7 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_le_bytes)
 }
 
-/// What is left of a record.
+/// The unread rest of a record.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn round_trip() {
         let (known, stored) = sample();
         let record = encode(&known, &[5; 16]);
         let back = decode(&record, &stored, None, ends(5)).unwrap();
@@ -208,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_record_is_too_wild(at in 0usize..1000, byte: u8, garbage in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn invalid_records_do_not_panic(at in 0usize..1000, byte: u8, garbage in prop::collection::vec(any::<u8>(), 0..200)) {
             let (known, stored) = sample();
             let mut record = encode(&known, &[5; 16]);
             let at = at % record.len();
