@@ -76,8 +76,8 @@ impl Damage {
         News { message, listener }
     }
 
-    /// Keeps `listener` until damage is found, unless there is one already. If damage has been found and no listener was
-    /// called yet, returns it, to be called with no lock held.
+    /// Keeps `listener` until damage is found, unless there is one already. If damage was found before and nobody was
+    /// notified, returns it, to be called with no lock held.
     pub fn listen(&mut self, listener: Listener) -> Option<Listener> {
         if !self.is_found() {
             self.listener.get_or_insert(listener);

@@ -1,8 +1,8 @@
-//! A file decoded by a program that the user named: all of it goes to the program's standard input, and what comes out
-//! of it into the spill, once for all who want it. Nothing is run unless the user asked for it, and then without a shell.
+//! Files decoded by a program that the user names. The whole file goes to the program's standard input, and its output
+//! to the spill, once for all readers. Nothing runs unless the user asked for it, and never through a shell.
 //!
-//! What always holds: a program that takes longer than [`MAX_DURATION`], or writes more than the spill may have, is ended with
-//! all that it started; one that fails gives nothing, and is not started again (see `single_flight`).
+//! Invariants: a program that takes longer than [`MAX_DURATION`], or writes more than the spill may hold, is killed with
+//! its whole process group; a failing program yields no data and is not run again (see `single_flight`).
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -23,36 +23,36 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// Set when the whole process is to end, which no program may hold up.
+/// Set when the whole process is to exit, which no decoder program may delay.
 pub static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// How often that is looked at.
+/// How often [`INTERRUPTED`] is polled.
 const WATCHED: Duration = Duration::from_millis(50);
-/// So long a program may take for one file.
+/// How long a program may take for one file.
 pub const MAX_DURATION: Duration = Duration::from_secs(600);
 
 pub struct Piped {
     engine: Arc<Engine>,
     source: Arc<dyn Source>,
     /// The program and its arguments.
-    words: Vec<String>,
+    argv: Vec<String>,
     place: Place,
-    /// Its number in the spill.
+    /// The file's number in the spill.
     id: u64,
-    longest: Duration,
-    /// With the length of what came out.
+    timeout: Duration,
+    /// Holds the decoded length once it is known.
     state: Arc<SingleFlight<Option<u64>>>,
 }
 
 impl Piped {
-    /// Of the whole file, by `command`: words with spaces between them.
+    /// Decodes the whole file with `command`, which is split at white space.
     pub fn new(engine: Arc<Engine>, source: Arc<dyn Source>, command: &str, place: Place) -> Piped {
         Piped {
             id: engine.cache.new_stream(),
-            words: command.split_whitespace().map(str::to_owned).collect(),
+            argv: command.split_whitespace().map(str::to_owned).collect(),
             engine,
             source,
             place,
-            longest: MAX_DURATION,
+            timeout: MAX_DURATION,
             state: SingleFlight::new(None),
         }
     }
@@ -83,7 +83,7 @@ impl Piped {
         self.source.check()
     }
 
-    /// What came out, from the spill or now; who comes meanwhile waits.
+    /// The program's output, from the spill or produced now; concurrent readers wait for it.
     fn decoded(&self) -> Result<Arc<Spilled>> {
         let spill = &self.engine.spill;
         let spilled = |state: &mut Shared<Option<u64>>| state.damage.or(0, || spill.get((self.id, 0)));
@@ -104,7 +104,7 @@ impl Piped {
     }
 
     fn program(&self) -> &str {
-        self.words.first().map_or("", String::as_str)
+        self.argv.first().map_or("", String::as_str)
     }
 
     fn attempt(&self) -> Result<Arc<Spilled>, Refused> {
@@ -116,14 +116,14 @@ impl Piped {
             ))
         };
         let mut command = Command::new(self.program());
-        command.args(self.words.get(1..).unwrap_or_default()).process_group(0);
+        command.args(self.argv.get(1..).unwrap_or_default()).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Group(command.spawn().map_err(|cause| failed("started", cause))?);
         let (input, output) = (child.0.stdin.take(), child.0.stdout.take());
         let (Some(mut input), Some(mut output)) = (input, output) else {
             return Err(failed("spoken to", ErrorKind::BrokenPipe.into()).into());
         };
-        let (end, group) = (Instant::now() + self.longest, child.id());
+        let (end, group) = (Instant::now() + self.timeout, child.id());
         let mut writer = self.engine.spill.writer()?;
         let mut pass = || -> Result<(), Refused> {
             let mut piece = vec![0; PIECE];
@@ -137,14 +137,14 @@ impl Piped {
         };
         let passed = thread::scope(|scope| {
             let (finish, finished) = mpsc::channel::<()>();
-            // What the program does not take it does not want: it tells by its exit code whether that is wrong.
+            // A program may stop reading early: its exit code tells whether that is an error.
             let feed = thread::Builder::new().spawn_scoped(scope, move || feed(&*self.source, &mut input));
             let watch = thread::Builder::new().spawn_scoped(scope, move || {
                 while !is_over(end) {
                     match finished.recv_timeout(WATCHED) {
                         Ok(()) => return,
                         Err(RecvTimeoutError::Timeout) => {}
-                        // After a panic the program may wait for somebody to read what it writes.
+                        // After a panic the program may be blocked writing output that nobody reads.
                         Err(RecvTimeoutError::Disconnected) => break,
                     }
                 }
@@ -171,7 +171,7 @@ impl Piped {
                 let problem = format!(
                     "the decoder {:?} took longer than {} s, which is the limit: decode the file beforehand",
                     self.program(),
-                    self.longest.as_secs()
+                    self.timeout.as_secs()
                 );
                 Err(self.unsupported(problem).into())
             }
@@ -186,7 +186,7 @@ impl Piped {
         }
     }
 
-    /// A limit, which says nothing against the file.
+    /// A limit was exceeded; the file itself may be fine.
     fn unsupported(&self, problem: String) -> Error {
         Error::Unsupported { place: self.place.clone(), problem }
     }
@@ -196,7 +196,7 @@ impl Piped {
     }
 }
 
-/// A program and all that it started: none of it is left behind.
+/// A program and its process group, killed on drop.
 struct Group(Child);
 
 impl Group {
@@ -204,7 +204,7 @@ impl Group {
         self.0.id()
     }
 
-    /// Waits until it ends, or ends it.
+    /// Waits for the program until `end`, then kills it.
     fn end(&mut self, end: Instant) -> std::io::Result<ExitStatus> {
         while !is_over(end) {
             if let Some(status) = self.0.try_wait()? {
@@ -219,7 +219,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Waited for before, it has no number any more.
+        // If it was waited for already, its process id may belong to another process.
         if let Ok(None) = self.0.try_wait() {
             kill(self.id());
             let _ = self.0.wait();
@@ -227,7 +227,7 @@ impl Drop for Group {
     }
 }
 
-/// Is a program to be ended that may run until `end`?
+/// Has the deadline passed, or is the process exiting?
 fn is_over(end: Instant) -> bool {
     Instant::now() >= end || INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -253,7 +253,7 @@ fn feed(source: &dyn Source, input: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// As many bytes as there is room for, fewer only at the end.
+/// Fills `buf`; fewer bytes only at the end.
 fn fill(output: &mut impl Read, buf: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_out_is_read_in_any_order() {
+    fn output_can_be_read_in_any_order() {
         let bytes: Vec<u8> = (0..300_000u32).map(|number| (number * 7) as u8).collect();
         let piped = piped(&bytes, "cat -");
         assert_eq!((piped.known_len(), piped.len().unwrap()), (None, 300_000));
@@ -291,22 +291,22 @@ mod tests {
         }
         assert!(piped.read_exact_at(&mut [0; 2], 299_999).is_err());
         assert_eq!(self::piped(b"", "cat").len().unwrap(), 0);
-        // Who takes nothing is not wrong by that.
+        // A program that reads nothing may still succeed.
         assert_eq!(self::piped(&bytes, "true").len().unwrap(), 0);
     }
 
     #[test]
-    fn what_fails_or_goes_on_for_ever_is_an_error() {
-        let said = |piped: &Piped| piped.len().unwrap_err().to_string();
-        assert!(said(&piped(b"x", "false")).contains("ended with exit status: 1"));
-        assert!(said(&piped(b"x", "no-such-program-here")).contains("cannot be started"));
-        assert!(said(&piped(b"x", "")).contains("cannot be started"));
+    fn failing_or_endless_programs_are_errors() {
+        let message = |piped: &Piped| piped.len().unwrap_err().to_string();
+        assert!(message(&piped(b"x", "false")).contains("ended with exit status: 1"));
+        assert!(message(&piped(b"x", "no-such-program-here")).contains("cannot be started"));
+        assert!(message(&piped(b"x", "")).contains("cannot be started"));
         let much = piped(b"x", "cat /dev/zero");
-        assert!(said(&much).contains("writes more than") && said(&much).contains("set TMPDIR"));
+        assert!(message(&much).contains("writes more than") && message(&much).contains("set TMPDIR"));
         assert!(matches!(much.len(), Err(Error::Unsupported { .. })), "a limit is no damage");
-        let slow = Piped { longest: Duration::from_millis(300), ..piped(b"x", "sleep 1000") };
+        let slow = Piped { timeout: Duration::from_millis(300), ..piped(b"x", "sleep 1000") };
         assert!(matches!(slow.len(), Err(Error::Unsupported { .. })), "a limit is no damage");
-        assert!(said(&slow).contains("took longer"));
-        assert!(said(&slow).contains("took longer"), "and is not run again");
+        assert!(message(&slow).contains("took longer"));
+        assert!(message(&slow).contains("took longer"), "and is not run again");
     }
 }

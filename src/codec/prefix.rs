@@ -1,4 +1,4 @@
-//! The first bytes of a stream, for who looks at what it begins with and not at its end.
+//! The first bytes of a stream, for callers that need only its beginning.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
 
-/// At most `len` decoded bytes from the start of a stream; fewer only if it ends before. What its end would tell
-/// (a check value) is only compared then.
+/// Up to `len` decoded bytes from the start of a stream; fewer only if it is shorter. Only then is the checksum at its
+/// end verified.
 pub fn prefix(
     engine: &Engine,
     source: Arc<dyn Source>,

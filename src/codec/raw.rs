@@ -1,19 +1,19 @@
-//! The deflate engine (RFC 1951, without wrapper) as a safe type: decoding that can stop at the end of any
-//! deflate block, tell its state there, and be started again from such a state. libz-rs-sys has these calls
-//! of zlib (inflatePrime, inflateGetDictionary, Z_BLOCK), which flate2 does not pass on.
+//! A safe wrapper around the deflate decoder (RFC 1951, no zlib or gzip wrapper) that can stop at the end of any deflate
+//! block, export its state there, and resume from such a state. libz-rs-sys has zlib's calls for this (inflatePrime,
+//! inflateGetDictionary, Z_BLOCK), which flate2 does not expose.
 
 use libz_rs_sys as z;
 
-/// The most that deflate can refer back to.
+/// How far back deflate can refer.
 pub const WINDOW: usize = 32 << 10;
 
 pub struct Raw {
-    /// Boxed, since zlib wants its address to stay the same.
+    /// Boxed because zlib requires a stable address.
     stream: Box<z::z_stream>,
 }
 
-// SAFETY: the pointers in the stream are to state that only this value owns; those to a caller's buffers
-// are never used after the call they were passed to.
+// SAFETY: the stream points to state owned by this value alone; pointers to a caller's buffers are never used
+// after the call they were passed to.
 unsafe impl Send for Raw {}
 
 /// What one call did.
@@ -45,14 +45,14 @@ impl Raw {
         Raw { stream }
     }
 
-    /// To the start of a stream.
+    /// Restarts at the start of a stream.
     pub fn reset(&mut self) {
         // SAFETY: the stream was initialised.
         unsafe { z::inflateReset(&mut *self.stream) };
     }
 
-    /// To a block boundary: the upper `bits` bits of `byte`, which was consumed already, come first;
-    /// `window` is what was decoded before, of which the last [`WINDOW`] bytes count.
+    /// Restarts at a block boundary: the upper `bits` bits of `byte`, which was consumed already, come first;
+    /// `window` holds the preceding decoded bytes, of which the last [`WINDOW`] are used.
     pub fn resume(&mut self, bits: u8, byte: u8, window: &[u8]) {
         self.reset();
         let window = window.get(window.len().saturating_sub(WINDOW)..).unwrap_or(window);
@@ -67,8 +67,8 @@ impl Raw {
         assert_eq!(codes, [z::Z_OK; 2], "both are always right for a raw stream at its start");
     }
 
-    /// Decodes from `input` into `out` until either is used up, or with `stop` until a block ends. Each call
-    /// pays for what refers to bytes before `out`, so stopping costs time.
+    /// Decodes from `input` into `out` until either is used up, or with `stop` until a block ends. References to
+    /// bytes before `out` are slow, so each stop costs time.
     pub fn step(&mut self, input: &[u8], out: &mut [u8], stop: bool) -> Step {
         let (given, room) = (input.len() as u32, out.len() as u32);
         let stream = &mut *self.stream;
@@ -104,8 +104,7 @@ impl Raw {
     pub fn window(&self) -> Vec<u8> {
         let mut bytes = vec![0; WINDOW];
         let mut len = 0;
-        // SAFETY: the stream was initialised, there is room for the largest window, and zlib only reads the
-        // stream here.
+        // SAFETY: the stream was initialised, there is room for the largest window, and zlib only reads the stream.
         unsafe { z::inflateGetDictionary(&*self.stream as *const _ as *mut _, bytes.as_mut_ptr(), &mut len) };
         bytes.truncate(len as usize);
         bytes

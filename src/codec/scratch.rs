@@ -1,16 +1,16 @@
-//! Memory that a thread uses again for what it reads only to make other bytes of it.
+//! Per-thread scratch buffers, reused for data that is read only to be converted.
 
 use std::cell::Cell;
 
-/// A thread keeps no more than this.
+/// Maximum bytes that a thread keeps.
 const KEPT: usize = 2 << 20;
 
 thread_local! {
     static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Fresh memory for each request would be cleared by the kernel, and again by us, at a fifth of the cost of the request.
-/// Taken twice in one thread, the second one is fresh.
+/// Fresh memory would be zeroed by the kernel and again by us, a fifth of the cost of a request. If a thread takes a
+/// second buffer while the first is in use, the second is fresh.
 pub struct Scratch(Vec<u8>);
 
 impl Scratch {
@@ -18,7 +18,7 @@ impl Scratch {
         Scratch(LAST.take())
     }
 
-    /// So many bytes with anything in them: whoever asks writes them all before one is read.
+    /// `len` bytes with unspecified contents: the caller writes all of them before reading any.
     pub fn bytes(&mut self, len: usize) -> &mut [u8] {
         if self.0.len() < len {
             self.0.resize(len, 0);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_memory_is_used_again_by_one_at_a_time() {
+    fn memory_is_reused_by_one_user_at_a_time() {
         let place = |scratch: &mut Scratch| scratch.bytes(100_000).as_ptr();
         let mut first = Scratch::take();
         let (mut second, was) = (Scratch::take(), place(&mut first));

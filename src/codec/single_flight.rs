@@ -1,13 +1,13 @@
-//! Each part of a stream is decoded once for all who want it meanwhile.
+//! Decodes each part of a stream once for all concurrent readers.
 //!
-//! The parts of a stream are numbered in the order of its bytes: blocks, spans or frames, or number 0 alone where all of it is
-//! decoded at once. A flight is a decoder at work, on its way from one part through another; often that is the same one.
+//! Parts are numbered in stream order: blocks, spans or frames, or just 0 where the whole stream is decoded at once. A
+//! flight is a running decoder that covers a range of parts, often a single one.
 //!
-//! What always holds:
-//! - One lock guards what is known of the stream and the list of flights, so nobody begins what has just been done.
-//! - That lock is not held while reading or decoding.
-//! - A flight ends when its [`Announced`] is dropped, also by an error or a panic. Whoever waited for it looks again, and finds
-//!   the part, the damage, or that it is now the one to decode.
+//! Invariants:
+//! - One lock guards both the stream's state and the list of flights, so finished work is never started again.
+//! - The lock is not held while reading or decoding.
+//! - A flight ends when its [`Announced`] is dropped, also by an error or a panic. Its waiters then check again: they
+//!   find the part or the damage, or decode the part themselves.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -22,29 +22,29 @@ pub struct SingleFlight<S> {
     progress: Condvar,
 }
 
-/// What is known of a stream: damage, the decoders at work on it, and what its own module adds.
+/// The shared state of a stream: damage, running decoders, and what its inner module adds.
 pub struct Shared<S> {
     pub damage: Damage,
     pub flights: Vec<Flight>,
     announced: u64,
-    /// The parts that readers wait for.
+    /// The parts that readers are waiting for.
     waiting: Vec<u64>,
-    own: S,
+    inner: S,
 }
 
-/// A decoder at work: it has come to part `next` and goes on through part `last`.
+/// A running decoder: `next` is the part it has reached, `last` the last one it will decode.
 pub struct Flight {
     number: u64,
     pub next: u64,
     pub last: u64,
-    /// Nobody waits for its end, so `last` may be moved on.
+    /// Nobody waits for its end, so `last` may be increased.
     pub open: bool,
 }
 
 impl<S> SingleFlight<S> {
-    pub fn new(own: S) -> Arc<SingleFlight<S>> {
+    pub fn new(inner: S) -> Arc<SingleFlight<S>> {
         let (flights, waiting) = (Vec::new(), Vec::new());
-        let shared = Shared { damage: Damage::default(), flights, announced: 0, waiting, own };
+        let shared = Shared { damage: Damage::default(), flights, announced: 0, waiting, inner };
         Arc::new(SingleFlight { shared: Mutex::new(shared), progress: Condvar::new() })
     }
 
@@ -52,8 +52,8 @@ impl<S> SingleFlight<S> {
         self.shared.lock()
     }
 
-    /// What `found` finds, or what `make` makes of `part`; who comes meanwhile waits and looks again. `found` is called with
-    /// the lock held, `make` is not.
+    /// Returns the result of `found`, or else of `make`; concurrent callers for `part` wait and check again. `found` is
+    /// called with the lock held, `make` without.
     pub fn once<T>(
         self: &Arc<Self>,
         part: u64,
@@ -75,12 +75,12 @@ impl<S> SingleFlight<S> {
         make()
     }
 
-    /// Changes what is known, and records the damage that shows with the change: nobody sees the one without the other.
-    /// `change` returns the position from which nothing can be trusted, and why. Returns the error.
+    /// Changes the state and records any damage that the change reveals, in one step for other threads. `change` returns the
+    /// position from which nothing can be trusted, and why. Returns that error.
     pub fn publish(&self, change: impl FnOnce(&mut Shared<S>) -> Option<(u64, Error)>) -> Option<Error> {
         let mut shared = self.lock();
         let (from, error) = change(&mut shared)?;
-        // An error of the source or of the disk may be gone the next time.
+        // Errors of the source or the disk may be transient.
         if error.lasts() {
             let news = shared.damage.record(from, &error);
             drop(shared);
@@ -89,13 +89,13 @@ impl<S> SingleFlight<S> {
         Some(error)
     }
 
-    /// Records that nothing from `from` on can be trusted, if that will be the same the next time. Returns the error.
+    /// Records that nothing from `from` on can be trusted, unless the error may be transient. Returns the error.
     pub fn condemn(&self, from: u64, error: Error) -> Error {
         self.publish(|_| Some((from, error.clone())));
         error
     }
 
-    /// As [`SingleFlight::condemn`], of one part.
+    /// As [`SingleFlight::condemn`], for a single part.
     pub fn condemn_alone(&self, part: u64, error: Error) -> Error {
         if error.lasts() {
             let news = self.lock().damage.record_alone(part, &error);
@@ -104,7 +104,7 @@ impl<S> SingleFlight<S> {
         error
     }
 
-    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
+    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is kept.
     pub fn on_damage(&self, listener: Listener) {
         let listener = self.lock().damage.listen(listener);
         if let Some(listener) = listener {
@@ -112,7 +112,7 @@ impl<S> SingleFlight<S> {
         }
     }
 
-    /// Announces a flight from part `next` through part `last`, which begins now.
+    /// Announces a flight from part `next` through part `last`, starting now.
     pub fn announce(
         self: &Arc<Self>,
         shared: &mut Shared<S>,
@@ -137,7 +137,7 @@ impl<S> SingleFlight<S> {
 }
 
 impl<S> Shared<S> {
-    /// Is a flight on its way to `part`?
+    /// Is a running decoder going to reach `part`?
     pub fn comes(&self, part: u64) -> bool {
         self.flights.iter().any(|flight| flight.next <= part && part <= flight.last)
     }
@@ -147,30 +147,30 @@ impl<S> Deref for Shared<S> {
     type Target = S;
 
     fn deref(&self) -> &S {
-        &self.own
+        &self.inner
     }
 }
 
 impl<S> DerefMut for Shared<S> {
     fn deref_mut(&mut self) -> &mut S {
-        &mut self.own
+        &mut self.inner
     }
 }
 
-/// The announcement of a flight, held by whoever decodes.
+/// The announcement of a flight, held by its decoder.
 pub struct Announced<S> {
     of: Arc<SingleFlight<S>>,
     number: u64,
 }
 
 impl<S> Announced<S> {
-    /// The last part that the flight is to pass.
+    /// The last part that the flight is to decode.
     pub fn last(&self) -> u64 {
         let shared = self.of.lock();
         shared.flights.iter().find(|flight| flight.number == self.number).map_or(0, |flight| flight.last)
     }
 
-    /// The flight has passed the parts from `at` up to `next`; returns the last part that it is to pass.
+    /// Records that the parts from `at` up to `next` are decoded; returns the last part that the flight is to decode.
     pub fn passed(&self, at: u64, next: u64) -> u64 {
         let mut shared = self.of.lock();
         let flight = shared.flights.iter_mut().find(|flight| flight.number == self.number);
@@ -213,7 +213,7 @@ mod tests {
         .skip(1)
     }
 
-    /// Of every three parts one is good, one is damaged, and one makes the first decoder panic.
+    /// Of every three parts one is good, one is damaged, and one makes its first decoder panic.
     #[test]
     fn every_part_is_decoded_once_and_nobody_hangs() {
         let flight = SingleFlight::new(BTreeMap::<u64, u64>::new());
@@ -270,9 +270,9 @@ mod tests {
         assert!(flight.lock().flights.is_empty() && flight.lock().waiting.is_empty());
     }
 
-    /// A decoder goes through all parts, because those who wait tell it to go farther than it was to.
+    /// The decoder goes through all parts because the waiting readers extend its range.
     #[test]
-    fn who_waits_is_woken_when_the_part_is_passed() {
+    fn readers_wake_when_their_part_is_decoded() {
         let flight = SingleFlight::new(0u64);
         let announced = flight.announce(&mut flight.lock(), 0, 0, true);
         std::thread::scope(|scope| {
@@ -302,7 +302,7 @@ mod tests {
         assert!(flight.lock().flights.is_empty());
     }
 
-    /// What is announced and then never begun keeps nobody waiting.
+    /// An announced flight that never starts keeps nobody waiting.
     #[test]
     fn a_flight_that_is_given_up_is_taken_over() {
         let flight = SingleFlight::new(());
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_disk_is_not_kept() {
+    fn disk_errors_are_not_recorded() {
         let flight = SingleFlight::new(());
         flight.condemn(0, Error::Other("the disk is full".into()));
         flight.condemn_alone(0, Error::Other("the disk is full".into()));

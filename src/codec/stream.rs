@@ -1,13 +1,13 @@
 //! One compressed dataset, read as decoded bytes at any offset.
 //!
-//! What always holds:
-//! - A block is decoded once for all readers who want it meanwhile (see `run` and `single_flight`).
-//! - The last block is handed out only when the end of the stream was seen and its checksum and length
-//!   were right. Streams of up to [`VERIFY_FIRST`] bytes and those of unknown length are verified whole
-//!   before a byte is served, and with `--verify-first` all are.
-//! - A block that is decoded again has the check value it had before, or the whole dataset is condemned.
-//! - After damage at decoded position p (bad data, early end), reads that end before p are served, all
-//!   others fail. A wrong checksum or length condemns the whole dataset (p = 0). Said once in the log.
+//! Invariants:
+//! - A block is decoded once for all concurrent readers (see `run` and `single_flight`).
+//! - The last block is served only after the stream's end, checksum and length have been verified. Streams of up to
+//!   [`VERIFY_FIRST`] bytes and those of unknown length are verified whole before a byte is served, and with
+//!   `--verify-first` all are.
+//! - A block that is decoded again has the same checksum as before, or the whole dataset is marked corrupt.
+//! - After damage at decoded position p (bad data, early end), reads that end before p are served and all others fail.
+//!   A wrong checksum or length marks the whole dataset corrupt (p = 0). Logged once.
 
 mod ahead;
 mod condemn;
@@ -34,10 +34,9 @@ const VERIFY_FIRST: u64 = 1 << 20;
 
 pub struct Stream {
     engine: Arc<Engine>,
-    /// The number of its blocks in the cache.
+    /// Identifies its blocks in the cache.
     id: AtomicU64,
-    /// The index of an earlier mount did not fit: who knows which of the two is wrong, so that nothing is served
-    /// before the whole was verified.
+    /// The saved index contradicted the data. Either may be wrong, so nothing is served before the whole is verified.
     is_suspect: AtomicBool,
     source: Arc<dyn Source>,
     stored: Range<u64>,
@@ -52,7 +51,7 @@ pub struct Stream {
 type State = single_flight::Shared<Readers>;
 
 impl Stream {
-    /// As [`Stream::kept_in`], kept nowhere.
+    /// As [`Stream::kept_in`], without an index file.
     #[cfg(test)]
     pub fn new(
         engine: Arc<Engine>,
@@ -65,7 +64,7 @@ impl Stream {
         Stream::kept_in(None, engine, source, described)
     }
 
-    /// The stream that is described, of `source`. What is learned about it is kept in `file`, and taken from there.
+    /// The `described` stream of `source`. Its index is loaded from `file` and saved there.
     pub fn kept_in(
         file: Option<Arc<IndexFile>>,
         engine: Arc<Engine>,
@@ -95,7 +94,7 @@ impl Stream {
         self.expected.or_else(|| self.index.len())
     }
 
-    /// The decoded length; decodes the whole stream once if nothing else tells.
+    /// The decoded length; decodes the whole stream once if it is not known otherwise.
     pub fn len(self: &Arc<Stream>) -> Result<u64> {
         match self.known_len() {
             Some(len) => Ok(len),
@@ -103,13 +102,13 @@ impl Stream {
         }
     }
 
-    /// Where its compressed bytes are.
+    /// The location of the compressed bytes.
     pub fn stored(&self) -> (&Arc<dyn Source>, &Range<u64>) {
         (&self.source, &self.stored)
     }
 
-    /// What is around its deflate data; None if that is no single piece with a wrapper that is known. Only the first
-    /// and the last bytes are looked at.
+    /// The wrapper of its deflate data; None unless it is a single zlib stream, gzip member or bare stream. Looks only at
+    /// the first and the last bytes.
     pub fn single(&self) -> Result<Option<Wrapper>> {
         let Range { start, end } = self.stored;
         if end - start < 4 {
@@ -122,7 +121,7 @@ impl Stream {
                 _ => None,
             },
         };
-        // The length at the end of several members is that of the last one.
+        // With several members, the length at the end is that of the last one.
         let last =
             if wrapper == Some(Wrapper::Gzip) { self.source.read_range(end - 4..end)? } else { Vec::new() };
         let is_single =
@@ -130,7 +129,7 @@ impl Stream {
         Ok(wrapper.filter(|_| is_single))
     }
 
-    /// As [`Stream::read_exact_at`] if nothing has to be decoded for it, or None.
+    /// As [`Stream::read_exact_at`], or None if anything would have to be decoded.
     pub fn read_cached(self: &Arc<Stream>, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         if let Some(error) = self.damage_in(offset, len) {
             return Err(error);
@@ -153,11 +152,11 @@ impl Stream {
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
     pub fn read_exact_at(self: &Arc<Stream>, buf: &mut [u8], offset: u64) -> Result<()> {
         let read = match self.try_to_read(buf, offset) {
-            // The index of an earlier mount did not fit, and is forgotten: once more, verified first.
+            // The saved index contradicted the data and was discarded: retry, verified first.
             Err(Error::Damaged { .. }) if !self.is_damaged() => self.try_to_read(buf, offset),
             read => read,
         };
-        // Cached blocks are right, but a changed container is an error everywhere, not by chance.
+        // Cached blocks are right, but a changed container must fail everywhere, not only where the cache misses.
         read.and_then(|()| self.source.check())
     }
 
@@ -183,7 +182,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What `block` has from decoded position `at` on: at least a byte.
+    /// The bytes of `block` from decoded position `at` on: at least one.
     fn part<'a>(&self, block: &'a Block, at: u64) -> Result<&'a [u8]> {
         match block.get((at % BLOCK) as usize..) {
             Some(bytes) if !bytes.is_empty() => Ok(bytes),
@@ -201,7 +200,7 @@ impl Stream {
             || self.is_suspect.load(Ordering::Relaxed)
     }
 
-    /// Decodes to the end, once for all who ask, and returns the length.
+    /// Decodes to the end, once for all callers, and returns the length.
     fn verify(self: &Arc<Stream>) -> Result<u64> {
         loop {
             if let Some(len) = self.index.len() {
@@ -222,8 +221,8 @@ impl Stream {
         }
     }
 
-    /// The block `number`, out of the cache or decoded now. If it is on its way, so are those through `last`
-    /// that the reader wants too, and it sleeps until all are there.
+    /// Block `number`, from the cache or decoded now. If a run is already decoding it, waits until that run has passed
+    /// `last`, the last block that this read needs.
     fn block(self: &Arc<Stream>, number: u64, last: u64) -> Result<Block> {
         loop {
             let mut state = self.state.lock();

@@ -1,5 +1,5 @@
-//! The streams of one container by dataset number: those in use and the recent ones are kept whole, so that
-//! all readers share them; of older ones only what was found out about them.
+//! The streams of one container by dataset number. Those in use and recent ones are kept whole, so that readers share
+//! them; of older ones only the findings are kept.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ use crate::Result;
 use crate::error::Place;
 use crate::source::Source;
 
-/// Bytes of memory that a stream takes, roughly, and that the length of one does.
+/// Approximate bytes of memory for a stream, and for the length of one.
 const STREAM: u64 = 512;
 const LENGTH: u64 = 24;
 /// 4 MiB of streams.
@@ -25,7 +25,7 @@ const RECENT: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
 pub struct Streams {
     engine: Arc<Engine>,
     source: Arc<dyn Source>,
-    /// What describes the data; its hash tells one container from another.
+    /// The container's header; its hash identifies the container.
     header: Range<u64>,
     file: OnceLock<Option<Arc<IndexFile>>>,
     held: Mutex<Held>,
@@ -35,18 +35,17 @@ struct Held {
     recent: LruCache<u32, Arc<Stream>>,
     /// Decoded lengths of streams that were dropped.
     lengths: HashMap<u32, u64>,
-    /// Their damage was said once; they stay.
+    /// Damaged streams are kept, so that their damage is logged only once.
     damaged: HashMap<u32, Arc<Stream>>,
 }
 
-/// Where a stream lies, and what messages call it.
+/// Where a stream is stored, and its name in messages.
 #[derive(Clone)]
 pub struct Described {
     pub stored: Range<u64>,
-    /// None: its first bytes tell.
+    /// None: identified by its first bytes.
     pub wrapper: Option<Wrapper>,
-    /// Its decoded length where that is known. (0 counts as not known: an empty stream has to be looked at to be
-    /// believed.)
+    /// The decoded length where it is known. (0 counts as unknown: an empty stream still has to be verified.)
     pub expected: Option<u64>,
     pub place: Place,
 }
@@ -64,21 +63,21 @@ impl Streams {
         recent.or_else(|| held.damaged.get(&number).cloned())
     }
 
-    /// The decoded length of a stream that was decoded before.
+    /// The decoded length, if the stream was decoded before.
     pub fn known_len(&self, number: u32) -> Option<u64> {
         let held = self.held.lock();
         let stream = held.recent.peek(&number).or(held.damaged.get(&number));
         stream.and_then(|stream| stream.known_len()).or(held.lengths.get(&number).copied())
     }
 
-    /// Bytes of memory that all of them take, roughly.
+    /// Approximate bytes of memory that all of them take.
     pub fn memory(&self) -> u64 {
         let held = self.held.lock();
         STREAM * (held.recent.len() + held.damaged.len()) as u64 + LENGTH * held.lengths.len() as u64
     }
 
-    /// The stream, made of what `describe` says if there is none; made without the lock, and of two made at
-    /// once one is kept.
+    /// The stream, created from `describe` if there is none. It is created without holding the lock; if two threads create
+    /// it at once, one is kept.
     pub fn get_or_make(
         &self,
         number: u32,
@@ -96,13 +95,13 @@ impl Streams {
         }
         let old = held.recent.push(number, new.clone());
         let forgotten = old.and_then(|(number, stream)| held.remember(number, stream));
-        // What a stream knows is kept when it goes: not under the lock.
+        // Dropping a stream saves its index: do that without the lock.
         drop(held);
         drop(forgotten);
         Ok(new)
     }
 
-    /// Where the indexes of these streams are kept; looked up once a stream is wanted.
+    /// The index file of these streams, opened when first needed.
     fn file(&self) -> Option<Arc<IndexFile>> {
         let open = || self.engine.index_file(&*self.source, self.header.clone()).map(Arc::new);
         self.file.get_or_init(open).clone()
@@ -110,7 +109,7 @@ impl Streams {
 }
 
 impl Held {
-    /// What is to be known of a stream that is not recent any more; returns it to be dropped.
+    /// Records the findings about a stream that is no longer recent; returns it to be dropped.
     fn remember(&mut self, number: u32, stream: Arc<Stream>) -> Option<Arc<Stream>> {
         if stream.is_damaged() {
             self.damaged.insert(number, stream);

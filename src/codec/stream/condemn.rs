@@ -1,4 +1,4 @@
-//! What damage of a stream is, when an index that an earlier mount left may be what is wrong.
+//! Records damage of a stream, unless an index saved by an earlier mount may be to blame.
 
 use std::sync::atomic::Ordering;
 
@@ -10,15 +10,14 @@ impl Stream {
         self.state.lock().damage.is_found()
     }
 
-    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
+    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is kept.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
         self.state.on_damage(Box::new(listener));
     }
 
-    /// Records damage from decoded position `from` on, found by a decoder that started when the index had
-    /// `version`, and says so in the log the first time. An error of the source (changed, unreadable) is passed
-    /// on and not kept: it may be of another cause next time. Nor is one kept that an index of an earlier mount
-    /// may have caused: that is forgotten first.
+    /// Records damage from decoded position `from` on, found by a decoder that started at index `version`, and logs it the
+    /// first time. Errors of the source (changed, unreadable) are returned but not recorded, as they may be transient. Nor
+    /// is damage recorded that a saved index may have caused: the index is discarded first.
     pub(super) fn condemn(&self, version: u64, from: u64, error: Error) -> Error {
         if !matches!(error, Error::Damaged { .. }) {
             return error;

@@ -1,4 +1,4 @@
-//! A whole stream from front to back, past the cache and the index: for who reads it once.
+//! Reads a whole stream once, from front to back, bypassing the cache and the index.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use super::super::inflate::Inflater;
 use super::Stream;
 use crate::{Error, Result};
 
-/// A stream on its way from front to back. What could be decoded before damage comes first, then the error: also
-/// one of a check value, which only the end tells.
+/// A sequential read of a whole stream. Data decoded before damage comes first, then the error; a checksum error comes
+/// only at the end.
 pub struct Pass {
     stream: Arc<Stream>,
-    /// None once it is dropped.
+    /// None only while being dropped.
     decoder: Option<Inflater>,
     end: Option<Result<()>>,
 }
 
 impl Stream {
-    /// Hands all decoded bytes to `each` in order, until it breaks off.
+    /// Passes all decoded bytes to `each` in order, until it breaks.
     pub fn pass(self: &Arc<Stream>, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
         let mut pass = self.once()?;
         let mut buffer = vec![0; SPAN as usize];
@@ -31,7 +31,7 @@ impl Stream {
         }
     }
 
-    /// All decoded bytes, to be read once.
+    /// A reader of all decoded bytes.
     pub fn once(self: &Arc<Stream>) -> Result<Pass> {
         let (source, parts) = (self.source.clone(), self.engine.parts());
         let decoder = Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)?;
@@ -40,7 +40,7 @@ impl Stream {
 }
 
 impl Pass {
-    /// Fills the buffer; less comes only before the end or before the error, and 0 is the end.
+    /// Fills the buffer; fewer bytes only right before the end or an error. 0 is the end.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if let Some(end) = &self.end {
             return end.clone().map(|()| 0);
@@ -64,7 +64,7 @@ impl Pass {
 }
 
 impl Stream {
-    /// How a pass ends that has come so far, if it does.
+    /// The result of the pass if it ends after `found` bytes.
     fn end(&self, found: u64, at_end: bool) -> Option<Result<()>> {
         let wrong = |found: String| -> Option<Result<(), Error>> { Some(Err(self.wrong_length(found))) };
         match self.expected {

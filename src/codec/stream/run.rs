@@ -1,8 +1,7 @@
-//! Runs: a decoder that goes from where it can start through some blocks, puts them into the cache, and
-//! leaves seek points behind.
+//! Runs: a decoder starts where it can, decodes some blocks into the cache, and records seek points on the way.
 //!
-//! What always holds: each run is announced as a flight for as long as it goes on, and who wants a block that a run
-//! will pass soon, or to which it comes nearer than anything else, waits for it.
+//! Invariants: each run is announced as a flight while it lasts; a reader waits for a run that will soon reach its block,
+//! or that is nearer to it than any other starting point.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,25 +16,25 @@ use super::ahead::Readers;
 use super::{State, Stream};
 use crate::{Error, Result};
 
-/// A run that passes a block within so many blocks is waited for, even if decoding could start nearer.
+/// Readers wait for a run that is at most this many blocks away, even if decoding could start nearer.
 const SOON: u64 = 2 * SPAN / BLOCK;
-/// Seek points of streams that are decoded only for their length are so much farther apart: they cost time,
-/// and reading adds those between.
+/// Spacing of seek points while a stream is decoded only for its length: they cost time, and later reads add those
+/// between.
 const SPARSE: u64 = 4 * SPAN;
 
 /// The announcement of a run.
 pub type Announced = single_flight::Announced<Readers>;
 
-/// What was there when a decoder started: what it learns counts only if that still holds.
+/// The state when a decoder started: its results count only if this still holds.
 #[derive(Clone, Copy)]
 struct Start {
-    /// Of the index.
+    /// Version of the index.
     version: u64,
-    /// Of the blocks in the cache.
+    /// Id of the stream's blocks in the cache.
     id: u64,
 }
 
-/// What was decoded: whole blocks, and a shorter one only before the end or damage.
+/// The decoded bytes: whole blocks, except for a shorter one before the end or damage.
 struct Decoded {
     len: usize,
     end: bool,
@@ -49,7 +48,7 @@ impl Stream {
         first_whole_block(parked.max(self.index.position_before(position)))
     }
 
-    /// Is a run going on that is to be waited for by who wants block `number`?
+    /// Should a reader of block `number` wait for a run in progress?
     pub(super) fn comes_nearest(&self, state: &State, number: u64) -> bool {
         let mut before = state.flights.iter().filter(|run| run.next <= number).peekable();
         if before.peek().is_none() {
@@ -59,7 +58,7 @@ impl Stream {
         before.any(|run| run.next >= start || (run.last >= number && number - run.next <= SOON))
     }
 
-    /// Announces a run for block `first` through block `last`, to be made by [`Stream::go`].
+    /// Announces a run for block `first` through block `last`, to be carried out by [`Stream::go`].
     pub(super) fn announce(
         self: &Arc<Stream>,
         state: &mut State,
@@ -70,8 +69,7 @@ impl Stream {
         self.state.announce(state, self.start_for(first), last, open)
     }
 
-    /// Announces a run and makes it; returns the last block that it decoded, which is another one than `last` where
-    /// the stream is damaged.
+    /// Announces and carries out a run; returns the last block decoded, which differs from `last` if the stream is damaged.
     pub(super) fn run(
         self: &Arc<Stream>,
         first: u64,
@@ -83,8 +81,8 @@ impl Stream {
         self.go(first, announced)
     }
 
-    /// Makes an announced run. If it fails without damage being recorded, what an earlier mount had left did not
-    /// fit, and is forgotten.
+    /// Carries out an announced run. If it fails with [`Error::Damaged`] and no damage is recorded, a saved index
+    /// contradicted the data and has been discarded.
     pub(super) fn go(&self, first: u64, announced: Announced) -> Result<(u64, Block)> {
         let mut scratch = self.engine.scratch();
         let done = self.go_with(&mut scratch, first, &announced);
@@ -117,7 +115,7 @@ impl Stream {
         }
     }
 
-    /// Puts blocks from `at` on into the cache; returns the last.
+    /// Caches the blocks from `at` on; returns the last.
     fn keep_blocks(&self, id: u64, at: u64, bytes: &[u8]) -> (u64, Block) {
         let mut last = (at, Block::default());
         for (number, bytes) in (at..).zip(bytes.chunks(BLOCK as usize)) {
@@ -126,7 +124,7 @@ impl Stream {
         last
     }
 
-    /// A decoder as near before block `first` as there is one.
+    /// The nearest available decoder before block `first`.
     fn decoder(&self, start: Start, first: u64) -> Result<Inflater> {
         let position = first.saturating_mul(BLOCK);
         let point = self.index.point_before(position);
@@ -147,7 +145,7 @@ impl Stream {
         sparse.max(self.engine.account.spacing())
     }
 
-    /// At the start of each span: is its seek point known already?
+    /// At the start of each span: captures its seek point unless it is known.
     fn want_point(&self, decoder: &mut Inflater, at: u64) {
         if at.is_multiple_of(SPAN / BLOCK) || decoder.position() == 0 {
             let spacing = self.spacing();
@@ -156,7 +154,7 @@ impl Stream {
         }
     }
 
-    /// At the end of each span: takes the seek point before it.
+    /// At the end of each span: stores the seek point captured in it.
     fn keep_point(&self, decoder: &mut Inflater, version: u64, next: u64) {
         let spacing = self.spacing();
         if !(next * BLOCK).is_multiple_of(spacing) {
@@ -169,8 +167,8 @@ impl Stream {
         }
     }
 
-    /// Decodes these blocks, and before them what is left of the one before. Damage is recorded here; what comes
-    /// before it is still returned, since reads that end before it are served.
+    /// Decodes these blocks, after the rest of the block before them. Damage is recorded here; the data before it is still
+    /// returned, since reads that end before it are served.
     fn decode(
         &self,
         scratch: &mut [u8],
@@ -207,9 +205,9 @@ impl Stream {
         Ok(Decoded { len: reached.saturating_sub(start) as usize, end: is_end })
     }
 
-    /// A data error in the blocks from decoded position `start` on: says how many bytes from there on are kept.
-    /// They are, unless the stream has to be verified before it is served, or all bytes are there, or the block
-    /// was whole when it was decoded before, or none can be believed.
+    /// After a data error in the blocks from decoded position `start` on, returns how many bytes from there are kept. None
+    /// are if the stream must be verified before it is served, if all bytes had been decoded, if the block was whole when it
+    /// was decoded before, or if a checksum or length is wrong.
     fn cut_short(&self, decoder: &Inflater, version: u64, start: u64, error: Error) -> Result<usize> {
         if !matches!(error, Error::Damaged { .. }) {
             return Err(error);
@@ -224,7 +222,7 @@ impl Stream {
         if is_recorded && from > start { Ok((from - start) as usize) } else { Err(error) }
     }
 
-    /// All bytes are there: nothing may follow, and the wrapper's check value must be right.
+    /// All bytes are decoded: nothing may follow, and the wrapper's checksum must be right.
     fn expect_end(&self, decoder: &mut Inflater, version: u64, checks: &mut Vec<u32>) -> Result<()> {
         match decoder.read(&mut [0], checks, &self.place) {
             Ok(0) => Ok(()),
@@ -233,7 +231,7 @@ impl Stream {
         }
     }
 
-    /// The end was seen after `len` bytes, and is right.
+    /// Records the verified end of the stream after `len` bytes.
     fn finish(&self, decoder: &Inflater, version: u64, len: u64) -> Result<()> {
         if self.expected.is_some_and(|expected| expected != len) {
             return Err(self.condemn(version, 0, self.wrong_length(len.to_string())));

@@ -11,7 +11,7 @@ use super::*;
 use crate::Error;
 use crate::source::memory::MemorySource;
 
-/// Bytes that compress a little and differ everywhere.
+/// Bytes that compress a little, without repeated blocks.
 fn sample(len: usize) -> Vec<u8> {
     let mut state = 1u32;
     let mut next = || {
@@ -81,7 +81,7 @@ impl Kit {
 const BIG: usize = 3_000_001;
 
 #[test]
-fn every_kind_of_stream_is_told_apart_and_read() {
+fn every_kind_of_stream_is_recognised_and_read() {
     let bytes = sample(BIG);
     let members = [gzip(&bytes[..10]), gzip(b""), gzip(&bytes[10..])].concat();
     let padded = [gzip(&bytes), vec![0; 100_000]].concat();
@@ -97,7 +97,7 @@ fn every_kind_of_stream_is_told_apart_and_read() {
 fn reading_from_the_front_decodes_once() {
     let bytes = sample(BIG);
     let stored = zlib(&bytes);
-    // The cache is smaller than the stream, so what was decoded ahead in vain would be decoded again.
+    // The cache is smaller than the stream, so blocks decoded ahead too early would be decoded twice.
     let kit = open_with_cache(stored, Some(BIG), 2 << 20);
     assert_eq!(kit.sequentially().unwrap(), bytes);
     assert_eq!(kit.decoded(), BIG);
@@ -119,7 +119,7 @@ fn many_readers_of_one_cold_stream_decode_it_once() {
 }
 
 #[test]
-fn a_wrong_length_condemns_everything() {
+fn a_wrong_length_marks_everything_corrupt() {
     let bytes = sample(BIG);
     for expected in [BIG - 1, BIG + 1, 2 * BIG, BLOCK as usize * 8] {
         let kit = open(zlib(&bytes), Some(expected));
@@ -144,7 +144,7 @@ fn a_wrong_checksum_is_found_before_the_last_block_is_served() {
 }
 
 #[test]
-fn before_damage_is_served_after_it_is_not() {
+fn data_before_damage_is_served_and_data_after_it_is_not() {
     let bytes = sample(BIG);
     let mut stored = zlib(&bytes);
     stored.truncate(stored.len() / 2);
@@ -170,14 +170,14 @@ fn small_streams_and_those_of_unknown_length_are_verified_first() {
 }
 
 #[test]
-fn an_empty_stream_has_to_be_looked_at() {
+fn an_empty_stream_is_verified() {
     assert_eq!(open(zlib(b""), Some(0)).stream.len().unwrap(), 0);
     assert!(open(b"junk".to_vec(), Some(0)).stream.len().is_err());
     assert!(open(zlib(b"x"), Some(0)).stream.len().is_ok_and(|len| len == 1));
 }
 
 #[test]
-fn messages() {
+fn errors_describe_the_problem() {
     let said = |stored: Vec<u8>| open(stored, None).whole().unwrap_err().to_string();
     assert!(said(vec![]).contains("there are no bytes"));
     assert!(said(b"PK34".to_vec()).contains("begins with 50 4b"));
@@ -194,7 +194,7 @@ fn messages() {
 }
 
 #[test]
-fn a_source_that_changed_stops_decoding_and_is_not_called_damage() {
+fn a_changed_source_stops_decoding_but_is_not_damage() {
     let kit = open(zlib(&sample(BIG)), Some(BIG));
     kit.read(0, 10).unwrap();
     kit.source.changed.store(true, Ordering::Relaxed);
@@ -208,7 +208,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_range_equals_that_slice(
+    fn any_range_reads_the_same_as_the_slice(
         len in 1usize..1_500_000,
         known: bool,
         ranges in prop::collection::vec((0f64..1.0, 0f64..1.0), 1..12),

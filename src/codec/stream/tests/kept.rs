@@ -1,5 +1,5 @@
-//! Streams over bytes that rot, indexes of other data, and every order of reads at every bound: nothing but the
-//! bytes that were packed, or an error.
+//! Streams over decaying bytes, indexes of other data, and reads in any order with any limits: every read gives the
+//! original bytes or an error.
 
 use parking_lot::{Condvar, Mutex};
 
@@ -18,7 +18,7 @@ fn kept<S: Source + 'static>(engine: &Arc<Engine>, source: &Arc<S>, expected: Op
     Stream::kept_in(file, engine.clone(), source.clone(), described)
 }
 
-/// All of it, so that its index is kept.
+/// Reads the whole stream in an earlier mount, so that its index is saved.
 fn an_earlier_mount_read<S: Source + 'static>(dir: &std::path::Path, source: &Arc<S>, bytes: &[u8]) {
     let engine = with_store(dir);
     let stream = kept(&engine, source, Some(bytes.len()));
@@ -26,7 +26,7 @@ fn an_earlier_mount_read<S: Source + 'static>(dir: &std::path::Path, source: &Ar
     engine.close();
 }
 
-/// The stream in a mount that comes after, and knows what that one has kept.
+/// The stream in a later mount, with the index that the earlier one saved.
 fn kept_of_earlier(dir: &std::path::Path, source: &Arc<Hooked>, bytes: &[u8]) -> (Arc<Engine>, Arc<Stream>) {
     an_earlier_mount_read(dir, source, bytes);
     let engine = with_store(dir);
@@ -43,7 +43,7 @@ fn get(stream: &Arc<Stream>, offset: usize, len: usize) -> Result<Vec<u8>> {
 
 type Action = Box<dyn FnOnce() + Send>;
 
-/// Bytes that can rot, and that do something when they are read next.
+/// Bytes that can be corrupted, with a hook for the next read.
 struct Hooked {
     bytes: Mutex<Vec<u8>>,
     action: Mutex<Option<Action>>,
@@ -85,7 +85,7 @@ fn stored_only(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_first_read_behind_damage_is_an_error() {
+fn the_first_read_after_damage_fails() {
     let bytes = sample(BIG);
     let mut stored = zlib(&bytes);
     stored.truncate(stored.len() / 2);
@@ -104,7 +104,7 @@ fn the_first_read_behind_damage_is_an_error() {
 }
 
 #[test]
-fn the_last_short_block_has_its_check() {
+fn the_short_last_block_has_a_checksum() {
     let bytes = sample(BIG);
     let kit = open(zlib(&bytes), Some(BIG));
     assert!(kit.sequentially().unwrap() == bytes);
@@ -112,7 +112,7 @@ fn the_last_short_block_has_its_check() {
 }
 
 #[test]
-fn a_length_that_is_no_multiple_of_a_block_is_kept() {
+fn a_length_that_is_not_a_block_multiple_is_saved() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(BIG);
     let source = Hooked::new(stored_only(&bytes));
@@ -124,7 +124,7 @@ fn a_length_that_is_no_multiple_of_a_block_is_kept() {
 const EVEN: usize = 4 << 20;
 
 #[test]
-fn rot_that_the_kept_index_shows_is_an_error() {
+fn corruption_that_the_saved_index_reveals_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
@@ -139,7 +139,7 @@ fn rot_that_the_kept_index_shows_is_an_error() {
 }
 
 #[test]
-fn rot_after_a_whole_verified_read_in_this_mount_is_an_error() {
+fn corruption_after_a_verified_read_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
@@ -159,12 +159,12 @@ fn rot_after_a_whole_verified_read_in_this_mount_is_an_error() {
 }
 
 #[test]
-fn a_stale_index_does_not_condemn_what_is_right() {
+fn a_stale_index_does_not_mark_good_data_corrupt() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
     let (_engine, stream) = kept_of_earlier(dir.path(), &source, &bytes);
-    // While a run decodes, another one finds that the kept index does not fit.
+    // While a run decodes, another one finds that the saved index does not fit.
     let other = stream.clone();
     *source.action.lock() = Some(Box::new(move || {
         other.condemn(other.index.version(), 0, Error::damaged(other.place.clone(), "as another run would"));
@@ -180,7 +180,7 @@ fn a_stale_index_does_not_condemn_what_is_right() {
 }
 
 #[test]
-fn readers_do_not_wait_for_runs_that_no_thread_makes() {
+fn readers_do_not_wait_for_runs_that_never_start() {
     let bytes = sample(EVEN);
     let kit = open(zlib(&bytes), Some(EVEN));
     let hold = Arc::new((Mutex::new(true), Condvar::new()));
@@ -214,7 +214,7 @@ fn readers_do_not_wait_for_runs_that_no_thread_makes() {
 }
 
 #[test]
-fn no_kept_record_hangs_a_reader() {
+fn no_saved_record_hangs_a_reader() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(20_000);
     let source = Hooked::new(zlib(&bytes));
@@ -246,7 +246,7 @@ fn no_kept_record_hangs_a_reader() {
 }
 
 #[test]
-fn check_values_alone_do_not_thin_all_points_away() {
+fn checksums_alone_do_not_thin_out_all_points() {
     let account = Arc::new(crate::codec::index::Account::new(64 << 10));
     let index = account.open(None, None);
     for block in 0..20_000 {
@@ -265,13 +265,13 @@ fn check_values_alone_do_not_thin_all_points_away() {
     assert!(account.spacing() < 1 << 40, "{}", account.spacing());
 }
 
-/// As two readers that resume from a kept index that is of other data.
+/// Several readers resume from a saved index that belongs to other data.
 #[test]
 fn a_stale_index_and_many_readers() {
     for round in 0..30 {
         let dir = tempfile::tempdir().unwrap();
         let bytes = sample(EVEN);
-        // Other bytes of the same Adler-32, so that the index looks like this stream's own.
+        // Other bytes with the same Adler-32, so that the index seems to be this stream's.
         let mut others = bytes.clone();
         for three in others[100..EVEN - 200].chunks_exact_mut(3).filter(|three| three[1] >= 2) {
             three[0] += 1;
@@ -304,7 +304,7 @@ fn a_stale_index_and_many_readers() {
 }
 
 #[test]
-fn a_size_that_was_kept_of_other_data_is_not_told() {
+fn a_saved_size_of_other_data_is_not_reported() {
     let dir = tempfile::tempdir().unwrap();
     let long = sample(50_000);
     let pad = |bytes: &[u8]| {
@@ -328,7 +328,7 @@ fn a_size_that_was_kept_of_other_data_is_not_told() {
 }
 
 #[test]
-fn any_order_any_memory() {
+fn reads_in_any_order_with_any_memory_limit() {
     struct Rng(u64);
     impl Rng {
         fn below(&mut self, end: usize) -> usize {
@@ -439,7 +439,7 @@ fn any_order_any_memory() {
 }
 
 #[test]
-fn an_index_made_anew_is_counted_once() {
+fn a_rebuilt_index_is_counted_once() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
