@@ -301,7 +301,7 @@ impl Index {
     }
 
     /// Prevents saving: indexes of damaged streams are not kept.
-    pub fn condemn(&self) {
+    pub fn mark_corrupt(&self) {
         self.known.lock().trailer = None;
     }
 

@@ -89,7 +89,7 @@ impl Piped {
         let spilled = |state: &mut Shared<Option<u64>>| state.damage.or(0, || spill.get((self.id, 0)));
         self.state.once(0, spilled, || {
             let decoded = spill.attempts(|| self.attempt(), |limit| self.too_large(limit));
-            let decoded = decoded.map_err(|error| self.state.condemn(0, error))?;
+            let decoded = decoded.map_err(|error| self.state.mark_corrupt(0, error))?;
             **self.state.lock() = Some(decoded.len());
             Ok(decoded)
         })

@@ -90,13 +90,13 @@ impl<S> SingleFlight<S> {
     }
 
     /// Records that nothing from `from` on can be trusted, unless the error may be transient. Returns the error.
-    pub fn condemn(&self, from: u64, error: Error) -> Error {
+    pub fn mark_corrupt(&self, from: u64, error: Error) -> Error {
         self.publish(|_| Some((from, error.clone())));
         error
     }
 
-    /// As [`SingleFlight::condemn`], for a single part.
-    pub fn condemn_alone(&self, part: u64, error: Error) -> Error {
+    /// As [`SingleFlight::mark_corrupt`], for a single part.
+    pub fn mark_part_corrupt(&self, part: u64, error: Error) -> Error {
         if error.lasts() {
             let news = self.lock().damage.record_alone(part, &error);
             news.tell();
@@ -317,8 +317,8 @@ mod tests {
     #[test]
     fn disk_errors_are_not_recorded() {
         let flight = SingleFlight::new(());
-        flight.condemn(0, Error::Other("the disk is full".into()));
-        flight.condemn_alone(0, Error::Other("the disk is full".into()));
+        flight.mark_corrupt(0, Error::Other("the disk is full".into()));
+        flight.mark_part_corrupt(0, Error::Other("the disk is full".into()));
         assert!(!flight.lock().damage.is_found());
     }
 }

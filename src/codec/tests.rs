@@ -1,5 +1,5 @@
-//! Damage: whatever was read before it, in whatever order, no read of a whole dataset that succeeds gives
-//! other bytes than were compressed; and what is verified first gives no other bytes at all.
+//! Damaged streams: whatever was read before, in any order, a successful read of a whole dataset returns exactly the
+//! bytes that were compressed, and streams that are verified first never return any others.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::Result;
 use crate::source::Source;
 use crate::source::memory::MemorySource;
 
-/// A generator good enough to scatter damage and reads, the same in every run.
+/// A deterministic pseudorandom generator for places of damage and reads.
 struct Scatter(u64);
 
 impl Scatter {
@@ -26,7 +26,7 @@ impl Scatter {
     }
 }
 
-/// Mostly a pattern that compresses well, with bytes of its own every here and there.
+/// Mostly a pattern that compresses well, with a distinct byte now and then.
 fn sample(len: usize, every: usize) -> Vec<u8> {
     let mut scatter = Scatter(1);
     (0..len).map(|at| if at % every == 0 { scatter.below(256) as u8 } else { (at % 251) as u8 }).collect()
@@ -44,7 +44,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Zeros after the last member, which may be missing.
+/// Number of zeros after the last member, which are optional.
 const PADDING: usize = 7;
 
 fn members(bytes: &[u8]) -> Vec<u8> {
@@ -52,31 +52,31 @@ fn members(bytes: &[u8]) -> Vec<u8> {
     [gzip(a), gzip(b""), gzip(b), vec![0; PADDING]].concat()
 }
 
-/// What was compressed, a stream of it, and whether its length is told.
+/// Plain bytes, their stream, and whether its length is declared.
 struct Case {
     plain: Vec<u8>,
     stored: Vec<u8>,
-    told: bool,
+    is_len_declared: bool,
 }
 
 impl Case {
-    /// Decodes to more than is verified before it is served.
+    /// Is it longer than streams that are verified first?
     fn is_long(&self) -> bool {
         self.plain.len() > 1 << 20
     }
 
     fn served_late(&self) -> bool {
-        !self.told || !self.is_long()
+        !self.is_len_declared || !self.is_long()
     }
 
     fn open(&self, source: Arc<dyn Source>) -> Arc<Stream> {
         // A small cache, so that reading again means decoding again.
         let engine = Arc::new(Engine::new(768 << 10));
         let (range, place) = (0..source.len(), source.place().dataset("x"));
-        Stream::new(engine, source, range, self.told.then_some(self.plain.len() as u64), place)
+        Stream::new(engine, source, range, self.is_len_declared.then_some(self.plain.len() as u64), place)
     }
 
-    /// Reads the damaged stream at random, then whole, twice; tells whether it ever succeeded whole.
+    /// Reads the damaged stream at random, then whole, twice; returns whether a whole read ever succeeded.
     fn survives(&self, stored: Vec<u8>, scatter: &mut Scatter, what: &str) -> bool {
         let stream = self.open(Arc::new(MemorySource { bytes: stored, ..MemorySource::default() }));
         let mut survived = false;
@@ -104,7 +104,7 @@ impl Case {
     }
 }
 
-/// As a request is answered: out of the cache if all is there.
+/// Reads as a request is served: from the cache if possible.
 fn read(stream: &Arc<Stream>, from: usize, len: usize) -> Result<Vec<u8>> {
     if let Some(bytes) = stream.read_cached(len, from as u64)? {
         return Ok(bytes);
@@ -114,7 +114,7 @@ fn read(stream: &Arc<Stream>, from: usize, len: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As `cat` reads it.
+/// Reads as `cat` does.
 fn whole(stream: &Arc<Stream>) -> Result<Vec<u8>> {
     let len = stream.len()? as usize;
     let mut bytes = Vec::with_capacity(len);
@@ -124,14 +124,14 @@ fn whole(stream: &Arc<Stream>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The kinds of streams, each with its length told and not.
+/// Every kind of stream, with and without a declared length.
 fn cases(plain: &[u8]) -> Vec<Case> {
     let streams = [zlib(plain), gzip(plain), members(plain)];
     let both = streams.into_iter().flat_map(|stored| [(stored.clone(), true), (stored, false)]);
-    both.map(|(stored, told)| Case { plain: plain.to_vec(), stored, told }).collect()
+    both.map(|(stored, is_len_declared)| Case { plain: plain.to_vec(), stored, is_len_declared }).collect()
 }
 
-/// Runs `work` for every number below `count`, on two threads; tells how often it said yes.
+/// Runs `work` for every number below `count`, on two threads; returns how often it was true.
 fn count(count: usize, work: impl Fn(usize) -> bool + Sync) -> usize {
     let yes = AtomicUsize::new(0);
     let half = |first: usize| {
@@ -146,7 +146,7 @@ fn count(count: usize, work: impl Fn(usize) -> bool + Sync) -> usize {
     yes.into_inner()
 }
 
-/// Flips a bit of the cases in turn; most flips must be seen, since few are in what a header need not tell.
+/// Flips bits of the cases in turn; most flips must be detected, since few hit unchecked header bits.
 fn flips(cases: &[Case], number: usize) {
     let survivors = count(number, |n| {
         let mut scatter = Scatter(n as u64);
@@ -159,7 +159,7 @@ fn flips(cases: &[Case], number: usize) {
     assert!(survivors < number / 10, "{survivors} of {number} damaged streams read whole");
 }
 
-/// Cuts the stream short at every length; tells how often it read whole nevertheless.
+/// Truncates the stream at every length; returns how often a whole read succeeded nevertheless.
 fn cuts(case: &Case, name: &str) -> usize {
     count(case.stored.len(), |len| {
         case.survives(case.stored[..len].to_vec(), &mut Scatter(len as u64), &format!("{name}, cut to {len}"))
@@ -167,22 +167,22 @@ fn cuts(case: &Case, name: &str) -> usize {
 }
 
 #[test]
-fn no_flipped_bit_of_a_short_stream_makes_other_bytes() {
+fn a_flipped_bit_in_a_short_stream_never_gives_wrong_bytes() {
     flips(&cases(&sample(20_000, 5)), 9_000);
 }
 
 #[test]
-fn no_flipped_bit_of_a_long_stream_makes_other_bytes() {
+fn a_flipped_bit_in_a_long_stream_never_gives_wrong_bytes() {
     flips(&cases(&sample(1_300_003, 500)), 1_000);
 }
 
 #[test]
-fn no_stream_that_ends_early_reads_whole() {
+fn a_truncated_stream_never_reads_whole() {
     for plain in [sample(5_000, 3), sample(1_100_001, 1_500)] {
-        // Members of unknown length are left out: cut after the first they are a whole stream.
+        // Members of unknown length are left out: truncated after the first, they are a valid stream.
         let [zlib_told, zlib, gzip_told, gzip, members_told, _] = cases(&plain).try_into().ok().unwrap();
         for (case, name) in
-            [(zlib_told, "zlib, told"), (zlib, "zlib"), (gzip_told, "gzip, told"), (gzip, "gzip")]
+            [(zlib_told, "zlib, is_len_declared"), (zlib, "zlib"), (gzip_told, "gzip, is_len_declared"), (gzip, "gzip")]
         {
             assert_eq!(cuts(&case, name), 0, "{name}");
         }
@@ -194,7 +194,7 @@ fn no_stream_that_ends_early_reads_whole() {
     }
 }
 
-/// A medium that loses bits without being changed: same length, same time of modification.
+/// A medium that loses bits, with unchanged length and mtime.
 struct Rotting(RwLock<Vec<u8>>);
 
 impl Source for Rotting {
@@ -221,7 +221,7 @@ impl Source for Rotting {
 }
 
 #[test]
-fn what_rots_after_it_was_verified_is_an_error_and_never_other_bytes() {
+fn corruption_after_verification_is_an_error() {
     let cases = cases(&sample(1_300_003, 500));
     let rounds = 300;
     let seen = count(rounds, |n| {

@@ -1,13 +1,13 @@
-//! Streams without check values that can only be decoded from front to back (LZ4 blocks, LEB128 numbers), read at any
-//! offset. What was decoded goes into the block cache; where a span ends, a decoder is kept now and then, and the
-//! last few that stopped wait for whoever reads on.
+//! Streams without checksums that can only be decoded from front to back (LZ4 blocks, LEB128 numbers), read at any
+//! offset. Decoded spans go into the block cache; copies of the decoder are kept at some span boundaries as seek points,
+//! and the last few decoders stay parked for reads that continue.
 //!
-//! What always holds:
-//! - A span is decoded by one reader; who wants it meanwhile waits for it (see `single_flight`).
-//! - Memory is that of the spans being decoded, of one decoder that waits, and of others as far as the engine's memory
-//!   for seek points has room: at most [`Decoder::POINTS`] + [`PARKED`].
-//! - The last span is handed out only when the stream ended right behind it. After damage at decoded position p,
-//!   reads that end before p are served, all others fail; a wrong end condemns all of it (p = 0). Said once in the log.
+//! Invariants:
+//! - A span is decoded by one reader, and concurrent readers wait for it (see `single_flight`).
+//! - Memory is bounded: the spans being decoded, one parked decoder, and others as far as the engine's memory for seek
+//!   points has room, at most [`Decoder::POINTS`] + [`PARKED`].
+//! - The last span is served only if the stream ends right after it. After damage at decoded position p, reads that end
+//!   before p are served and all others fail; a wrong end marks all of it corrupt (p = 0). Logged once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// Decoders that wait where a reader stopped: for so many who read on.
+/// Maximum number of decoders parked where a reader stopped.
 const PARKED: usize = 4;
 
-/// Decodes from front to back. A clone goes on from the same place by itself.
+/// Decodes from front to back. A clone continues independently from the same place.
 pub trait Decoder: Clone + Send + Sync + 'static {
-    /// How many may be kept of one stream.
+    /// Maximum number of seek points per stream.
     const POINTS: u64;
-    /// Bytes that a kept one takes.
+    /// Bytes of memory per seek point.
     const MEMORY: u64;
 
-    /// Appends the next `count` decoded bytes to `out`, or those before damage. There are so many, says who asks.
+    /// Appends the next `count` decoded bytes to `out`, or only those before damage. The stream must declare that many.
     fn decode(&mut self, source: &dyn Source, out: &mut Vec<u8>, count: usize) -> Result<(), Fault>;
 
-    /// To be asked after the last byte: is this the end of the stored ones?
+    /// Called after the last byte: fails unless the stored bytes end here.
     fn finish(&mut self, source: &dyn Source) -> Result<(), Fault>;
 
-    /// Drops what can be fetched again.
+    /// Frees buffers that can be fetched again.
     fn rest(&mut self);
 }
 
@@ -43,7 +43,7 @@ pub trait Decoder: Clone + Send + Sync + 'static {
 #[derive(Debug)]
 pub enum Fault {
     Source(Error),
-    /// What is wrong with the data, and at which byte of the file.
+    /// What is wrong with the data, and the offset in the file.
     Data(String, u64),
 }
 
@@ -53,7 +53,7 @@ impl From<Error> for Fault {
     }
 }
 
-/// Does the whole of it decode to `len` bytes, and ends there?
+/// Does the stream decode to exactly `len` bytes?
 pub fn decodes<D: Decoder>(start: &D, source: &dyn Source, len: u64) -> Result<bool> {
     let (mut decoder, mut out, mut left) = (start.clone(), Vec::new(), len);
     let mut run = || {
@@ -75,20 +75,20 @@ pub fn decodes<D: Decoder>(start: &D, source: &dyn Source, len: u64) -> Result<b
 pub struct Walk<D> {
     engine: Arc<Engine>,
     source: Arc<dyn Source>,
-    /// The number of its blocks in the cache.
+    /// Identifies its blocks in the cache.
     id: u64,
     len: u64,
     place: Place,
     start: D,
-    /// A decoder is kept at each so many spans.
+    /// Spans between two seek points.
     stride: u64,
     state: Arc<SingleFlight<State<D>>>,
 }
 
 struct State<D> {
-    /// By the span that they decode next.
+    /// Keyed by the span that they decode next.
     points: BTreeMap<u64, (D, Room)>,
-    /// With the memory that is counted for those behind the first.
+    /// Each with its reserved memory, which the first does without.
     parked: VecDeque<(u64, D, Option<Room>)>,
 }
 
@@ -106,7 +106,7 @@ impl<D: Decoder> Walk<D> {
         self.len
     }
 
-    /// As far as it is not known to be damaged.
+    /// The length up to known damage.
     pub fn sound_len(&self) -> u64 {
         self.state.lock().damage.sound(self.len)
     }
@@ -128,25 +128,25 @@ impl<D: Decoder> Walk<D> {
         self.source.check()
     }
 
-    /// As [`Walk::read_exact_at`] if nothing has to be decoded for it, or None.
+    /// As [`Walk::read_exact_at`], or None if anything would have to be decoded.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         self.check(offset, len)?;
         let Some(bytes) = self.engine.cache.bytes(self.id, BLOCK, len, offset) else { return Ok(None) };
         self.source.check().map(|()| Some(bytes))
     }
 
-    /// Calls `listener` when damage is found, or now if it was and nobody was told; only the first listener counts.
+    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is kept.
     pub fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
         self.state.on_damage(listener);
     }
 
-    /// The error of damage before the end of these bytes.
+    /// Fails if there is damage before the end of these bytes.
     fn check(&self, offset: u64, len: usize) -> Result<()> {
         self.state.lock().damage.within(offset, len).map_or(Ok(()), Err)
     }
 
-    /// Bytes with the one at `at` among them, out of the cache or decoded now, and where they begin; an error if any of `len`
-    /// is damaged.
+    /// The block or span that holds byte `at`, from the cache or decoded now, and its start; an error if any of the `len`
+    /// bytes is damaged.
     fn bytes(&self, at: u64, len: usize) -> Result<(Block, u64)> {
         let span = at / SPAN;
         let cached = |state: &mut Shared<State<D>>| match state.damage.within(at, len) {
@@ -154,18 +154,18 @@ impl<D: Decoder> Walk<D> {
             None => self.engine.cache.get(self.id, at / BLOCK).map(|block| Ok((block, at - at % BLOCK))),
         };
         let bytes = self.state.once(span, cached, || Ok((self.span(span)?, at - at % SPAN)))?;
-        // Decoding may have met damage behind `at`.
+        // Decoding may have found damage after `at`.
         self.check(at, len).map(|()| bytes)
     }
 
-    /// The bytes of a span, decoded now.
+    /// Decodes a span.
     fn span(&self, number: u64) -> Result<Block> {
         let nearest = self.state.lock().nearest(number);
         let (from, decoder) = nearest.unwrap_or_else(|| (0, self.start.clone()));
         self.decode(from, decoder, number)
     }
 
-    /// Decodes from one span through another, and returns the last one; of a damaged one what is before the damage.
+    /// Decodes spans `from` through `to` and returns the last one; of a damaged span only the bytes before the damage.
     fn decode(&self, from: u64, mut decoder: D, to: u64) -> Result<Block> {
         let mut out = Vec::new();
         for span in from..=to {
@@ -180,14 +180,14 @@ impl<D: Decoder> Walk<D> {
             let ended = decoded.map_err(|fault| (fault, span * SPAN + out.len() as u64)).and_then(|()| {
                 if is_last { decoder.finish(&*self.source).map_err(|fault| (fault, 0)) } else { Ok(()) }
             });
-            // What was read of a file that changed says nothing of it.
+            // Data read from a changed file proves no damage.
             self.source.check()?;
             match ended {
                 Ok(()) => {}
                 Err((Fault::Source(error), _)) => return Err(error),
                 Err((Fault::Data(problem, at), position)) => {
-                    let error = self.state.condemn(position, self.error(at, &problem));
-                    // What comes before the damage may still be wanted.
+                    let error = self.state.mark_corrupt(position, self.error(at, &problem));
+                    // Bytes before the damage may still be read.
                     return if span == to { Ok(out.into()) } else { Err(error) };
                 }
             }
@@ -220,7 +220,7 @@ impl<D: Decoder> Walk<D> {
         decoder.rest();
         let room = self.engine.account.room(D::MEMORY);
         let mut state = self.state.lock();
-        // One waits always, or reading on would begin anew.
+        // One decoder always stays parked, or sequential reads would restart from the front.
         let most = if room.is_some() { PARKED } else { 1 };
         state.parked.push_back((span, decoder, room));
         let too_many = state.parked.len().saturating_sub(most);
@@ -239,7 +239,7 @@ impl<D: Decoder> Walk<D> {
 }
 
 impl<D: Decoder> State<D> {
-    /// The decoder that comes nearest before the span `number`: a parked one is taken, others are copied.
+    /// The nearest decoder before span `number`: a parked one is taken, others are copied.
     fn nearest(&mut self, number: u64) -> Option<(u64, D)> {
         let point = self.points.range(..=number).next_back();
         let parked = self.parked.iter().enumerate().filter(|(_, (span, ..))| *span <= number);
@@ -253,17 +253,17 @@ impl<D: Decoder> State<D> {
     }
 }
 
-/// Stored bytes fetched from front to back.
+/// Reads stored bytes from front to back.
 #[derive(Clone)]
 pub struct Fetched {
-    /// Where in the file the next byte is.
+    /// Offset in the file of the next byte.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
     used: usize,
 }
 
-/// So much is fetched at once.
+/// Stored bytes are fetched in pieces of this size.
 const PIECE: u64 = 64 << 10;
 
 impl Fetched {
@@ -276,12 +276,12 @@ impl Fetched {
         self.at
     }
 
-    /// The bytes at hand, fetching more if there are none; empty only at the end.
+    /// The buffered bytes, fetching more if there are none; empty only at the end.
     pub fn peek(&mut self, source: &dyn Source) -> Result<&[u8]> {
         if self.used == self.buffer.len() && self.at < self.end {
             let size = (self.end - self.at).min(PIECE);
             self.buffer.resize(size as usize, 0);
-            // Until they are there, none of the bytes counts.
+            // If the read fails, none of the buffer may be used.
             self.used = self.buffer.len();
             source.read_exact_at(&mut self.buffer, self.at)?;
             self.used = 0;
@@ -289,7 +289,7 @@ impl Fetched {
         Ok(self.buffer.get(self.used..).unwrap_or_default())
     }
 
-    /// `count` of the bytes that [`Fetched::peek`] showed are done with.
+    /// Discards `count` of the bytes returned by [`Fetched::peek`].
     pub fn consume(&mut self, count: usize) {
         self.used += count;
         self.at += count as u64;

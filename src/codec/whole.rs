@@ -1,5 +1,4 @@
-//! Compressed bytes in memory, decoded as a whole: LZ4 frames and zstd, of at most as many bytes as the caller made
-//! sure may be.
+//! Decodes compressed bytes in memory as a whole: LZ4 frames and zstd, up to a length that the caller permits.
 //! ```text
 //! LZ4 frame  04 22 4d 18 | flags, 1 | block size, 1 | [content size, 8] | [dictionary, 4] | check, 1
 //!            blocks: size, 4, its highest bit set if stored as it is | bytes | [xxh32, 4]
@@ -15,20 +14,20 @@ use super::lz4::Lz4;
 const FRAME: u32 = 0x184d_2204;
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 
-/// Decodes zstd frames to at most `most` bytes.
-pub fn zstd_bytes(stored: &[u8], most: usize) -> Result<Vec<u8>, String> {
+/// Decodes zstd frames to at max_len `max_len` bytes.
+pub fn zstd_bytes(stored: &[u8], max_len: usize) -> Result<Vec<u8>, String> {
     let mut decoder = Decompressor::new().map_err(|cause| cause.to_string())?;
-    decoder.decompress(stored, most).map_err(|cause| format!("zstd: {}", cause.to_string().to_lowercase()))
+    decoder.decompress(stored, max_len).map_err(|cause| format!("zstd: {}", cause.to_string().to_lowercase()))
 }
 
-/// Decodes LZ4 frames to at most `most` bytes.
-pub fn lz4_frame(stored: &[u8], most: usize) -> Result<Vec<u8>, String> {
+/// Decodes LZ4 frames to at max_len `max_len` bytes.
+pub fn lz4_frame(stored: &[u8], max_len: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
-    out.try_reserve_exact(most).map_err(|_| "does not fit into memory".to_owned())?;
+    out.try_reserve_exact(max_len).map_err(|_| "does not fit into memory".to_owned())?;
     let mut input = Bytes(stored);
     while !input.0.is_empty() {
         match input.u32()? {
-            FRAME => frame(&mut input, &mut out, most)?,
+            FRAME => frame(&mut input, &mut out, max_len)?,
             magic if SKIPPABLE.contains(&magic) => {
                 let len = input.u32()? as usize;
                 input.take(len)?;
@@ -57,7 +56,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), String> {
+fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, max_len: usize) -> Result<(), String> {
     let descriptor = input.0;
     let (flags, _) = (input.byte()?, input.byte()?);
     if flags >> 6 != 1 {
@@ -85,8 +84,8 @@ fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), St
         let is_linked = flags & 0x20 == 0;
         let from = if is_linked { start } else { out.len() };
         match size >> 31 {
-            0 => lz4_block(block, out, from, most)?,
-            _ if out.len() + block.len() > most => return Err(too_long(most)),
+            0 => lz4_block(block, out, from, max_len)?,
+            _ if out.len() + block.len() > max_len => return Err(too_long(max_len)),
             _ => out.extend_from_slice(block),
         }
     }
@@ -96,20 +95,20 @@ fn frame(input: &mut Bytes<'_>, out: &mut Vec<u8>, most: usize) -> Result<(), St
     Ok(())
 }
 
-fn too_long(most: usize) -> String {
-    format!("the LZ4 frame decodes to more than {most} bytes")
+fn too_long(max_len: usize) -> String {
+    format!("the LZ4 frame decodes to more than {max_len} bytes")
 }
 
-/// Appends what a block decodes to; copies may reach back to `from`.
-fn lz4_block(block: &[u8], out: &mut Vec<u8>, from: usize, most: usize) -> Result<(), String> {
+/// Appends the decoded block; copies may reach back to `from`.
+fn lz4_block(block: &[u8], out: &mut Vec<u8>, from: usize, max_len: usize) -> Result<(), String> {
     let start = out.len();
-    // No more than the block can fill, or small ones would take as long as large ones.
+    // No more than the block can fill, or small blocks would take as long as large ones.
     let longest = usize::try_from(Lz4::longest(block.len() as u64)).unwrap_or(usize::MAX);
-    out.resize(start.saturating_add(longest).min(most), 0);
+    out.resize(start.saturating_add(longest).min(max_len), 0);
     let (before, room) = out.split_at_mut(start);
     let made = decompress_into_with_dict(block, room, before.get(from..).unwrap_or_default());
     let made = made.map_err(|error| match error {
-        DecompressError::OutputTooSmall { .. } => too_long(most),
+        DecompressError::OutputTooSmall { .. } => too_long(max_len),
         error => format!("the LZ4 block is damaged: {error}"),
     })?;
     out.truncate(start + made);
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An LZ4 frame with one block, and all check values.
+    /// An LZ4 frame with one block and all checksums.
     fn framed(bytes: &[u8]) -> Vec<u8> {
         let block = lz4_flex::block::compress(bytes);
         let head = [0x40 | 0x20 | 0x10 | 4, 0x70];
@@ -149,7 +148,7 @@ mod tests {
         }
 
         #[test]
-        fn damage_is_an_error_and_nothing_grows(bytes in bytes(), at in any::<prop::sample::Index>(), with in any::<u8>()) {
+        fn damage_is_an_error_and_never_exceeds_the_limit(bytes in bytes(), at in any::<prop::sample::Index>(), with in any::<u8>()) {
             let mut frame = framed(&bytes);
             let at = at.index(frame.len());
             frame[at] = with;
@@ -160,9 +159,9 @@ mod tests {
         }
     }
 
-    /// The second block is a copy of what the first one has, and goes on into itself.
+    /// The second block copies from the first one, and then from itself.
     #[test]
-    fn linked_blocks_reach_back_into_those_before() {
+    fn linked_blocks_copy_from_earlier_ones() {
         let blocks = [&[0x40, b'a', b'b', b'c', b'd'][..], &[0x04, 4, 0, 0x10, b'e']];
         let framed = |flags: u8| {
             let head = [0x40 | flags, 0x40];
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_ends_early_is_damaged_wherever_that_is() {
+    fn a_truncated_frame_is_damaged() {
         let frame = framed(&[7; 5000]);
         for end in 1..frame.len() {
             assert!(lz4_frame(&frame[..end], 5000).unwrap_err().contains("ends early"), "{end}");
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_was_said_is_refused() {
+    fn more_than_the_declared_size_is_refused() {
         let bytes = vec![7; 100_000];
         assert!(lz4_frame(&framed(&bytes), 99_999).unwrap_err().contains("more than"));
         assert!(zstd_bytes(&::zstd::bulk::compress(&bytes, 3).unwrap(), 99_999).is_err());

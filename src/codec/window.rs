@@ -1,10 +1,9 @@
-//! What was decoded right before a seek point, as far as the bytes after it refer to it. 32 KiB as they come;
-//! packed, the bytes that nothing refers to are zeros and the rest is deflated: 4 to 25 MiB for a GiB decoded
-//! instead of 128.
+//! The decoded bytes before a seek point that later bytes refer to. Raw, a window is 32 KiB; packed, its unreferenced
+//! bytes are zeroed and the rest is deflated: 4 to 25 MiB per decoded GiB instead of 128.
 //!
-//! Which bytes are referred to is found by decoding on from the seek point twice, with windows of which each
-//! byte tells its place: where the two results differ, a byte of the window was copied. Only the first 32 KiB
-//! can do that, since deflate refers no farther back.
+//! Referenced bytes are found by decoding from the seek point twice, with two marker windows whose bytes encode their
+//! positions: where the results differ, a byte of the window was copied. 32 KiB of output suffice, since deflate refers
+//! no farther back.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,13 +16,13 @@ use super::raw::{At, Raw, WINDOW};
 use crate::Result;
 use crate::source::Source;
 
-/// Level 1 takes four fifths of its time and makes a third more; higher ones take longer for little.
+/// Level 1 takes 4/5 of the time but gives a third more bytes; higher levels are slower for little gain.
 const LEVEL: u32 = 2;
 
 #[derive(Clone)]
 pub enum Window {
     Raw(Arc<[u8]>),
-    /// The last `len` bytes of the window, deflated; what is before them is not referred to.
+    /// The last `len` bytes of the window, deflated; bytes before them are not referenced.
     Packed {
         len: u32,
         deflated: Arc<[u8]>,
@@ -43,21 +42,21 @@ impl Window {
         matches!(self, Window::Packed { .. })
     }
 
-    /// Memory that it takes.
+    /// Memory taken, in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Window::Raw(bytes) | Window::Packed { deflated: bytes, .. } => bytes.len(),
         }
     }
 
-    /// The bytes before the seek point; fewer than there were if the first ones do not matter.
+    /// The bytes before the seek point, without leading unreferenced ones.
     pub fn unpack(&self) -> Arc<[u8]> {
         match self {
             Window::Raw(bytes) => bytes.clone(),
             Window::Packed { len: 0, .. } => Arc::default(),
             Window::Packed { len, deflated } => {
                 let mut bytes = vec![0; (*len as usize).min(WINDOW)];
-                // A window that does not unpack gives wrong blocks, which their check values tell.
+                // A window that fails to unpack gives wrong blocks, which their checksums reveal.
                 let _ = Decompress::new(false).decompress(deflated, &mut bytes, FlushDecompress::Finish);
                 bytes.into()
             }
@@ -65,7 +64,7 @@ impl Window {
     }
 }
 
-/// Makes windows small; its engines and buffers are used again.
+/// Packs windows, reusing its engines and buffers.
 pub struct Packer {
     raws: [Raw; 2],
     outs: [Vec<u8>; 2],
@@ -85,7 +84,7 @@ impl Packer {
         }
     }
 
-    /// The packed window of `point`, after which the stream goes on in `source` up to `end`.
+    /// The packed window of `point`, after which the stream continues in `source` up to `end`.
     pub fn pack(&mut self, point: &Point, source: &Arc<dyn Source>, end: u64) -> Result<Window> {
         let Window::Raw(bytes) = &point.window else { return Ok(point.window.clone()) };
         self.find_used(point, bytes.len(), source, end)?;
@@ -99,8 +98,8 @@ impl Packer {
         Ok(Window::Packed { len: sparse.len() as u32, deflated: self.deflate(&sparse).into() })
     }
 
-    /// Sets `used` for each byte of the window that is referred to. After an error in the data whatever was
-    /// found so far is enough: nothing behind it will be decoded.
+    /// Sets `used` for each referenced byte of the window. After an error in the data, the references found so far suffice:
+    /// nothing after it will be decoded.
     fn find_used(&mut self, point: &Point, len: usize, source: &Arc<dyn Source>, end: u64) -> Result<()> {
         self.used.clear();
         self.used.resize(len, false);
@@ -118,7 +117,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Decodes on with both; None at the end.
+    /// Continues decoding with both engines; None at the end.
     fn step(&mut self, input: &mut Input, filled: usize) -> Result<Option<usize>> {
         let stored = input.peek()?;
         if filled >= WINDOW || stored.is_empty() {
@@ -127,7 +126,7 @@ impl Packer {
         let [low, high] = &mut self.outs;
         let (low, high) = (&mut low[filled..], &mut high[filled..]);
         let step = self.raws[0].step(stored, low, false);
-        // The same codes with another window: it stops at the same place.
+        // The same codes with another window stop at the same place.
         self.raws[1].step(stored, high, false);
         for (low, high) in low.iter().zip(high.iter()).take(step.produced) {
             if let Some(used) = place(*low, *high).and_then(|place| self.used.get_mut(place)) {
@@ -142,22 +141,22 @@ impl Packer {
     fn deflate(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.compress.reset();
         let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8 + 64);
-        // There is room for the worst case, stored blocks; were there not, blocks would fail their check.
+        // There is room for the worst case, stored blocks; if there were not, blocks would fail their checksums.
         let _ = self.compress.compress_vec(bytes, &mut out, FlushCompress::Finish);
         out.shrink_to_fit();
         out
     }
 }
 
-/// Two windows whose bytes at a place are different from each other and tell the place. A literal is the same
-/// in both results.
+/// Two windows whose bytes at each position differ and together encode the position. A literal is equal in both
+/// results.
 fn markers(places: Range<usize>) -> [Vec<u8>; 2] {
     let low = |place: usize| place as u8;
     let high = |place: usize| low(place).wrapping_add(1 + (place >> 8) as u8);
     [places.clone().map(low).collect(), places.map(high).collect()]
 }
 
-/// The place that two bytes of the two results tell.
+/// The position encoded by a pair of bytes from the two results.
 fn place(low: u8, high: u8) -> Option<usize> {
     let above = high.wrapping_sub(low).checked_sub(1)?;
     Some(usize::from(above) << 8 | usize::from(low))
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markers_tell_their_place() {
+    fn markers_encode_their_position() {
         let [low, high] = markers(0..WINDOW);
         for (at, (low, high)) in low.into_iter().zip(high).enumerate() {
             assert_eq!(place(low, high), Some(at));

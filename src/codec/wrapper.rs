@@ -1,17 +1,16 @@
-//! What stands around deflate data: the headers and trailers of zlib (RFC 1950) and gzip (RFC 1952), told
-//! apart by their first bytes; or nothing, where the container itself has a CRC-32. zlib streams may be followed
-//! by other bytes, which the format's Python reader ignores, and so do we; after a gzip member comes another one,
-//! or zeros, or nothing.
+//! The wrappers of deflate data: headers and trailers of zlib (RFC 1950) and gzip (RFC 1952), identified by their first
+//! bytes; or none, where the container itself has a CRC-32. Bytes after a zlib stream are ignored, as in the format's
+//! Python reader; after a gzip member comes another one, zero padding, or nothing.
 
 use super::check::Check;
 use super::input::Input;
 use crate::Error;
 use crate::error::Place;
 
-/// What went wrong, before it is known where to say so.
+/// An error that still lacks its place.
 pub enum Fault {
     Data(String),
-    /// A check value or a length does not fit what was decoded: none of it can be believed.
+    /// A checksum or length does not match the decoded data: none of it can be trusted.
     Mismatch(String),
     Source(Error),
 }
@@ -35,13 +34,13 @@ impl Fault {
 pub enum Wrapper {
     Zlib,
     Gzip,
-    /// None at all: the container says what the CRC-32 of the decoded bytes is.
+    /// No wrapper: the container has the CRC-32 of the decoded bytes.
     Bare {
         crc: u32,
     },
 }
 
-/// Bits of a gzip header's flags (RFC 1952, 2.3.1).
+/// Flag bits of a gzip header (RFC 1952, 2.3.1).
 const FHCRC: u8 = 2;
 const FEXTRA: u8 = 4;
 const FNAME: u8 = 8;
@@ -64,7 +63,7 @@ impl Wrapper {
         }
     }
 
-    /// Passes over the header at the start of a stream that has one.
+    /// Skips the header at the start of a stream and identifies its wrapper.
     pub fn open(input: &mut Input) -> Result<Wrapper, Fault> {
         let mut header = Header { input, check: Check::Crc.of_nothing() };
         let first = header.first("there are no bytes")?;
@@ -76,7 +75,7 @@ impl Wrapper {
         Ok(wrapper)
     }
 
-    /// What a stream that begins with these bytes has around it.
+    /// Identifies the wrapper by the first two bytes.
     pub fn shown(first: u8, second: u8) -> Result<Wrapper, Fault> {
         match (first, second) {
             (0x1f, 0x8b) => Ok(Wrapper::Gzip),
@@ -96,7 +95,7 @@ impl Wrapper {
         }
     }
 
-    /// Passes over the trailer and compares it with what was decoded: its check value and its length.
+    /// Skips the trailer, verifying the checksum and length of the decoded data.
     pub fn close(self, input: &mut Input, check: u32, len: u64) -> Result<(), Fault> {
         let told = match self {
             Wrapper::Zlib => u32::from_be_bytes(self.take(input)?),
@@ -113,7 +112,7 @@ impl Wrapper {
         Ok(())
     }
 
-    /// After a trailer: passes over zero padding and the header of another gzip member. Is there one?
+    /// After a trailer: skips zero padding and the header of another gzip member. Returns whether there is one.
     pub fn next_member(self, input: &mut Input) -> Result<bool, Fault> {
         if self != Wrapper::Gzip {
             return Ok(false);
@@ -144,7 +143,7 @@ impl Wrapper {
         }
     }
 
-    /// Data that stops before it ends.
+    /// The fault of truncated data.
     pub fn ends_early(self) -> Fault {
         Fault::Data(format!("the {} stream ends early", self.name()))
     }
@@ -166,7 +165,7 @@ impl Wrapper {
     }
 }
 
-/// A header that is being read, and the CRC-32 of what was read of it.
+/// A header being read, and the CRC-32 of its bytes so far.
 struct Header<'a> {
     input: &'a mut Input,
     check: u32,
@@ -195,7 +194,7 @@ impl Header<'_> {
         Ok(())
     }
 
-    /// What follows 1f 8b.
+    /// Skips the rest of a gzip header after 1f 8b.
     fn rest_of_gzip(&mut self) -> Result<(), Fault> {
         let (method, flags) = (self.byte()?, self.byte()?);
         if method != 8 || flags & RESERVED != 0 {

@@ -1,9 +1,9 @@
-//! A .xz or .lzma file (maybe several, one after the other) of known decoded length, read at any offset. Decoding
-//! cannot begin inside, so all of it is decoded at once (see `decoded`).
+//! One or more concatenated .xz or .lzma files of known decoded length, read at any offset. Decoding cannot begin
+//! inside, so all of it is decoded at once (see `decoded`).
 //!
-//! What always holds: not a byte is served before all were decoded and their number was right; the decoder stops
-//! where there are more, and takes no more memory than [`MAX_MEMORY`]; it runs once for all who want it meanwhile
-//! (see `single_flight`). Bytes after the last file are ignored, as Python's `lzma.decompress` does.
+//! Invariants: no byte is served before all have been decoded and their number is right; the decoder stops if there are
+//! more, uses at most [`MAX_MEMORY`], and runs once for all concurrent readers (see `single_flight`). Bytes after the
+//! last file are ignored, as in Python's `lzma.decompress`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::source::Source;
 use crate::{Error, Result};
 use liblzma::stream::{Action, Status, Stream};
 
-/// Dictionary and all; the largest that the program xz uses by itself needs 65 MiB.
+/// Decoder memory in bytes, including the dictionary; the largest preset of xz needs 65 MiB.
 const MAX_MEMORY: u64 = 256 << 20;
-/// So much is read at once.
+/// Stored bytes are read in pieces of this size.
 const INPUT: u64 = 64 << 10;
 
 pub struct Xz {
@@ -34,7 +34,7 @@ pub struct Xz {
 }
 
 impl Xz {
-    /// What is stored in `stored` of `source` and decodes to `len` bytes.
+    /// The stream in `stored` of `source`, which decodes to `len` bytes.
     pub fn new(
         engine: Arc<Engine>,
         source: Arc<dyn Source>,
@@ -51,7 +51,7 @@ impl Xz {
         self.len
     }
 
-    /// The length that it really has; None if it has more than was said.
+    /// The actual decoded length; None if it exceeds the declared one.
     pub fn measure(&self) -> Result<Option<u64>> {
         let _turn = self.engine.spill.turn();
         let spill = &self.engine.spill;
@@ -59,7 +59,7 @@ impl Xz {
         self.source.check().map(|()| (total <= self.len).then_some(total))
     }
 
-    /// As far as it is not known to be damaged: all of it or nothing.
+    /// The length not known to be damaged: all of it or 0.
     pub fn sound_len(&self) -> u64 {
         self.state.lock().damage.sound(self.len)
     }
@@ -78,7 +78,7 @@ impl Xz {
         self.source.check()
     }
 
-    /// As [`Xz::read_exact_at`] if nothing has to be decoded for it, or None.
+    /// As [`Xz::read_exact_at`], or None if anything would have to be decoded.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         if let Some(error) = self.state.lock().damage.at(0) {
             return Err(error);
@@ -90,7 +90,7 @@ impl Xz {
         self.source.check().map(|()| Some(bytes))
     }
 
-    /// The block that holds a place. `whole` is kept for the rest of a read, lest the spill give it up meanwhile.
+    /// The block that holds `here`. `whole` is kept for the rest of a read, so that the spill cannot evict it meanwhile.
     fn block(&self, here: &Here, whole: &mut Option<Decoded>) -> Result<Block> {
         if let Some(block) = self.engine.cache.get(self.id, here.block()) {
             return Ok(block);
@@ -106,15 +106,15 @@ impl Xz {
         (self.id, 0)
     }
 
-    /// Found at hand, or decoded now.
+    /// The decoded data, cached or decoded now.
     fn whole(&self) -> Result<Decoded> {
         let at_hand =
             |state: &mut Shared<()>| state.damage.or(0, || Decoded::at_hand(&self.engine, self.key()));
         self.state.once(0, at_hand, || {
             let decoded = self.decode();
-            // Of a changed container nothing is kept, neither bytes nor damage.
+            // Neither bytes nor damage of a changed container are kept.
             self.source.check().inspect_err(|_| self.engine.spill.forget(self.key()))?;
-            let decoded = decoded.map_err(|error| self.state.condemn(0, error))?;
+            let decoded = decoded.map_err(|error| self.state.mark_corrupt(0, error))?;
             decoded.keep(&self.engine, self.key());
             Ok(decoded)
         })
@@ -123,14 +123,14 @@ impl Xz {
     fn decode(&self) -> Result<Decoded> {
         let spill = &self.engine.spill;
         if self.len > SMALL as u64 {
-            // Not only after having decoded as much as fits.
+            // Fail early rather than after decoding as much as fits.
             let limit = spill.limit()?;
             if self.len > limit {
                 return Err(self.too_large(limit));
             }
         }
         let attempt = || -> Result<Decoded, Refused> {
-            // A decoder may need much memory: one at a time.
+            // Decoders may need much memory: run one at a time.
             let _turn = spill.turn();
             let mut output = Output::new(spill);
             self.run(&mut |piece| output.push(piece))?;
@@ -139,7 +139,7 @@ impl Xz {
         spill.attempts(attempt, |limit| self.too_large(limit))
     }
 
-    /// Hands out everything in pieces of [`PIECE`] bytes, the last one shorter.
+    /// Passes all decoded data to `each` in pieces of [`PIECE`] bytes, the last one shorter.
     fn run(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), Refused>) -> Result<(), Refused> {
         let total = self.decoded(each)?;
         if total == self.len {
@@ -149,13 +149,13 @@ impl Xz {
         Err(self.wrong(self.stored.start, &format!("decodes to {found} bytes, but {} are needed", self.len)))
     }
 
-    /// As `run`, of whatever length it is: stops where there is more than was said.
+    /// As `run`, but returns the actual length; stops at the first byte beyond the declared one.
     fn decoded(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), Refused>) -> Result<u64, Refused> {
         let mut piece = vec![0; PIECE];
         let (mut filled, mut total) = (0, 0u64);
         let (mut at, mut input, mut used) = (self.stored.start, Vec::new(), 0);
         let (mut decoder, mut files) = (self.decoder()?, 0);
-        // One byte more than there should be tells that there are more.
+        // Room for one byte more than expected reveals excess data.
         while total <= self.len {
             if used == input.len() && at < self.stored.end {
                 let count = (self.stored.end - at).min(INPUT);
@@ -186,7 +186,7 @@ impl Xz {
                     decoder = self.decoder()?;
                 }
                 Ok(Status::Ok | Status::GetCheck) if read > 0 || made > 0 || !is_last => {}
-                // Not the beginning of another file.
+                // Not the start of another file.
                 _ if files > 0 && decoder.total_out() == 0 => break,
                 Ok(_) => return Err(self.wrong(at, "the xz stream ends early")),
                 Err(liblzma::stream::Error::MemLimit | liblzma::stream::Error::Mem) => {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_comes_back_small_and_large() {
+    fn round_trip_of_small_and_large_data() {
         for len in [1usize, 100_000, 1 << 20, (1 << 20) + 1, 3_000_000] {
             let data: Vec<u8> = (0..len).map(|at| ((at * at) >> 7) as u8).collect();
             assert!(read(&encoded(&data), len as u64).unwrap() == data, "{len}");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_come_at_once_share_one_decoding() {
+    fn concurrent_readers_share_one_decoding() {
         for len in [1usize << 20, 3_000_000] {
             let data: Vec<u8> = (0..len).map(|at| ((at * at) >> 7) as u8).collect();
             let stored = encoded(&data);
@@ -281,14 +281,14 @@ mod tests {
     }
 
     #[test]
-    fn several_files_and_what_follows_them() {
+    fn concatenated_files_and_trailing_bytes() {
         let both = [encoded(b"one"), encoded(b"two")].concat();
         assert_eq!(read(&both, 6).unwrap(), b"onetwo");
         assert_eq!(read(&[&both[..], b"junk"].concat(), 6).unwrap(), b"onetwo");
     }
 
     #[test]
-    fn damage_and_bombs() {
+    fn damage_and_excess_data_are_errors() {
         let whole = encoded(&vec![7; 200_000]);
         assert!(read(&whole, 10).unwrap_err().contains("more bytes, but 10 are needed"));
         assert!(read(&whole, 200_001).unwrap_err().contains("decodes to 200000 bytes"));

@@ -1,7 +1,7 @@
-//! The file below the spill: pieces of [`PIECE`] bytes, handed out and taken back, so that frames of any size
-//! leave no gaps. It has no name, so it is gone with the process however that ends; its mode is 0600.
+//! The spill file: pieces of [`PIECE`] bytes, allocated and freed, so that frames of any size leave no gaps. The file
+//! has no name, so it disappears with the process however that ends; its mode is 0600.
 //!
-//! A piece is read back as it was written, or not at all: who writes it keeps its checksum.
+//! A piece is read back as it was written, or not at all: [`Pieces`] keeps its checksum.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -14,13 +14,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::PIECE;
 
-/// The default limit is this part of the free space, and never more than [`DEFAULT_LIMIT`].
+/// The default limit is the free space divided by this, but at most [`DEFAULT_LIMIT`].
 const DEFAULT_PART: u64 = 4;
 const DEFAULT_LIMIT: u64 = 16 << 30;
 
 pub struct Disk {
     file: File,
-    /// How many pieces the file may have.
+    /// Maximum number of pieces in the file.
     pub most: u32,
     room: Mutex<Room>,
     given_back: Condvar,
@@ -29,23 +29,23 @@ pub struct Disk {
 #[derive(Default)]
 pub struct Room {
     free: Vec<u32>,
-    /// Pieces that the file has, free ones included.
+    /// Pieces in the file, including free ones.
     made: u32,
-    /// Frames that are being written and have not given up.
+    /// Frames being written that have not given up.
     pub writers: u32,
-    /// How many of them ended.
+    /// How many writers have ended.
     pub ended: u64,
 }
 
 impl Disk {
-    /// A new file in `directory` of at most `limit` bytes; None: as the free space there permits.
+    /// A new file in `directory` of at most `limit` bytes; None: depends on the free space there.
     pub fn open(directory: &Path, limit: Option<u64>) -> io::Result<Disk> {
         let limit = match limit {
             Some(limit) => limit,
             None => (free_space(directory)? / DEFAULT_PART).min(DEFAULT_LIMIT),
         };
         let file = tempfile::tempfile_in(directory)?;
-        // Nobody can get at it yet.
+        // No other process can have opened it yet.
         file.set_permissions(Permissions::from_mode(0o600))?;
         Ok(Disk::new(file, limit))
     }
@@ -59,7 +59,7 @@ impl Disk {
         self.room.lock()
     }
 
-    /// Waits until a writer ends or pieces are given back.
+    /// Waits until a writer ends or pieces are freed.
     pub fn wait(&self, room: &mut MutexGuard<'_, Room>) {
         self.given_back.wait(room);
     }
@@ -100,7 +100,7 @@ impl Room {
     }
 }
 
-/// Pieces in the order of a frame's bytes, given back when dropped.
+/// The pieces of a frame in order, freed when dropped.
 pub struct Pieces {
     pub disk: Arc<Disk>,
     /// Number and checksum.
@@ -116,14 +116,14 @@ impl Pieces {
         self.list.len()
     }
 
-    /// Adds `piece` with `bytes`, of which there are at most [`PIECE`].
+    /// Writes at most [`PIECE`] bytes to `piece` and appends it.
     pub fn push(&mut self, piece: u32, bytes: &[u8]) -> io::Result<()> {
-        // In the list first: given back also if writing fails.
+        // Listed first, so that it is freed also if writing fails.
         self.list.push((piece, xxh3_64(bytes)));
         self.disk.file.write_all_at(bytes, offset(piece))
     }
 
-    /// The `len` bytes of the piece that is `index` from the first.
+    /// The `len` bytes of piece `index` of the frame.
     pub fn read(&self, index: usize, len: usize) -> io::Result<Vec<u8>> {
         let &(piece, sum) = self.list.get(index).ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut bytes = vec![0; len];
@@ -150,7 +150,7 @@ fn offset(piece: u32) -> u64 {
     u64::from(piece) * PIECE as u64
 }
 
-/// What is free for us in bytes.
+/// Free space available to this user, in bytes.
 fn free_space(directory: &Path) -> io::Result<u64> {
     let found = nix::sys::statvfs::statvfs(directory)?;
     // The types differ between systems.

@@ -1,11 +1,11 @@
-//! Decoded frames that are too large to be kept in memory, in a temporary file: one for each mount, made when
-//! it is first needed, in `$TMPDIR`, else in /var/tmp.
+//! Decoded frames too large for memory, in a temporary file: one per mount, created when first needed, in `$TMPDIR` or
+//! else in /var/tmp.
 //!
-//! What always holds:
-//! - The file is never larger than the limit (`--spill-size`). When it is full, the frame that was used least
-//!   recently makes room; the space of one that is being read comes free when its reader is done.
-//! - Of frames written at the same time that do not fit together all but one give up and begin anew when
-//!   another one has ended, so only a frame that is itself larger than the limit is refused.
+//! Invariants:
+//! - The file never exceeds the limit (`--spill-size`). When it is full, the least recently used frame is evicted; the
+//!   space of a frame being read is freed when its reader is done.
+//! - If frames being written do not fit together, all but one give up and retry when another has ended, so only a frame
+//!   that is itself larger than the limit is refused.
 //! - No lock is held while reading or writing.
 
 mod disk;
@@ -22,10 +22,10 @@ use super::BLOCK;
 use crate::{Error, Result};
 use disk::{Disk, Pieces};
 
-/// Unit of space, of checksums, and so of reading back.
+/// Unit of allocation and of checksums, and so of reading back, in bytes.
 pub const PIECE: usize = BLOCK as usize;
 
-/// What to do where the limit is too small.
+/// Advice for errors where the limit is too small.
 pub const ADVICE: &str = "set TMPDIR to a directory with more space (a quarter of it is used, at most 16 GiB), or mount \
     with a larger --spill-size";
 
@@ -37,9 +37,9 @@ pub struct Spill {
     wanted: Option<u64>,
     disk: OnceLock<Arc<Disk>>,
     frames: Mutex<LruCache<Key, Arc<Spilled>>>,
-    /// A failing disk is said once: every frame would say it again.
-    said: AtomicBool,
-    /// Held by who decodes a frame that needs much memory.
+    /// A disk failure was logged: the others would only repeat it.
+    is_reported: AtomicBool,
+    /// Held while decoding a frame that needs much memory.
     turn: Mutex<()>,
 }
 
@@ -50,7 +50,7 @@ pub enum Refused {
     TooLarge {
         limit: u64,
     },
-    /// Frames that are being written do not fit together: drop the writer, and begin anew (see [`Spill::attempts`]).
+    /// Frames being written do not fit together: drop the writer and retry (see [`Spill::attempts`]).
     Busy,
     Failed(Error),
 }
@@ -62,15 +62,15 @@ impl From<Error> for Refused {
 }
 
 impl Spill {
-    /// At most `limit` bytes; None: a quarter of the free space, at most 16 GiB. Nothing is made yet.
+    /// A spill of at most `limit` bytes; None: a quarter of the free space, at most 16 GiB. Creates no file yet.
     pub fn new(limit: Option<u64>) -> Spill {
         let directory = std::env::var_os("TMPDIR").filter(|path| !path.is_empty());
         let directory = directory.map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
-        // A daemon leaves the directory it was started in.
+        // A daemon changes its working directory.
         Spill::in_directory(std::path::absolute(&directory).unwrap_or(directory), limit)
     }
 
-    /// Waits until nobody else decodes a frame that needs much memory.
+    /// Waits until no other thread decodes a frame that needs much memory.
     pub fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock()
     }
@@ -82,7 +82,7 @@ impl Spill {
             disk: OnceLock::new(),
             frames: Mutex::new(LruCache::unbounded()),
             turn: Mutex::default(),
-            said: AtomicBool::new(false),
+            is_reported: AtomicBool::new(false),
         }
     }
 
@@ -95,7 +95,7 @@ impl Spill {
         self.frames.lock().get(&key).cloned()
     }
 
-    /// Drops a frame before its time.
+    /// Drops a frame.
     pub fn forget(&self, key: Key) {
         let old = self.frames.lock().pop(&key);
         drop(old);
@@ -107,7 +107,7 @@ impl Spill {
         Ok(Writer { spill: self, pieces: Pieces::none(disk), len: 0, gave_up: false })
     }
 
-    /// Makes attempts to write a frame until there is room for one, or there never will be.
+    /// Retries writing a frame until there is room for it, or it is clear that there never will be.
     pub fn attempts<T>(
         &self,
         mut attempt: impl FnMut() -> Result<T, Refused>,
@@ -123,7 +123,7 @@ impl Spill {
         }
     }
 
-    /// After [`Refused::Busy`], when the writer is dropped: waits until another frame is done with.
+    /// After [`Refused::Busy`], with the writer dropped: waits until another frame is finished or freed.
     fn wait(&self) {
         let Some(disk) = self.disk.get() else { return };
         let mut room = disk.lock();
@@ -138,11 +138,11 @@ impl Spill {
             return Ok(disk.clone());
         }
         let new = Disk::open(&self.directory, self.wanted).map_err(|cause| self.failed("made", &cause))?;
-        // Of two made at once one is used.
+        // If two threads create it at once, one file is used.
         Ok(self.disk.get_or_init(|| Arc::new(new)).clone())
     }
 
-    /// A piece for a writer that has `mine` already.
+    /// Allocates a piece for a writer that has `mine` already.
     fn take(&self, disk: &Disk, mine: usize) -> Result<u32, Refused> {
         let mut room = disk.lock();
         loop {
@@ -159,16 +159,16 @@ impl Spill {
                 return Err(Refused::TooLarge { limit: u64::from(disk.most) * PIECE as u64 });
             }
             if room.writers > 1 {
-                // Not counted any more from here on, so that the last one goes on.
+                // No longer counted as a writer, so that the last one continues.
                 room.writers -= 1;
                 return Err(Refused::Busy);
             }
-            // What is missing is with readers, or with writers that gave up: it comes soon.
+            // The missing space is held by readers, or by writers that gave up: it is freed soon.
             disk.wait(&mut room);
         }
     }
 
-    /// Gives up the frame that was used least recently. Was there one?
+    /// Evicts the least recently used frame. Returns whether there was one.
     fn evict(&self) -> bool {
         let oldest = self.frames.lock().pop_lru();
         oldest.is_some()
@@ -185,14 +185,14 @@ impl Spill {
         let error = Error::Other(format!(
             "{directory}: the temporary file for decoded data cannot be {what}: {cause}{advice}"
         ));
-        if !self.said.swap(true, Ordering::Relaxed) {
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
             log::error!("{error}");
         }
         error
     }
 }
 
-/// A frame on its way into the spill. Dropped unfinished it leaves nothing behind.
+/// A frame being written to the spill. Its space is freed if it is dropped unfinished.
 pub struct Writer<'a> {
     spill: &'a Spill,
     pieces: Pieces,
@@ -201,7 +201,7 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Appends [`PIECE`] bytes, or fewer as the last.
+    /// Appends a piece of [`PIECE`] bytes; only the last may be shorter.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
         let taken = self.spill.take(&self.pieces.disk, self.pieces.count());
         let piece = taken.inspect_err(|why| self.gave_up = matches!(why, Refused::Busy))?;
@@ -218,7 +218,7 @@ impl Writer<'_> {
         let frame = Arc::new(Spilled { pieces, len: self.len });
         let old = self.spill.frames.lock().put(key, frame.clone());
         drop(old);
-        // Only now does this writer end: who waits for that finds a frame that can make room.
+        // The writer ends only now, so that threads waiting for it find a frame they can evict.
         frame
     }
 }
@@ -230,7 +230,7 @@ impl Drop for Writer<'_> {
     }
 }
 
-/// A frame in the spill; its space is not used for another one as long as somebody has it.
+/// A frame in the spill, whose space is not reused while it is referenced.
 pub struct Spilled {
     pieces: Pieces,
     len: u64,
@@ -241,7 +241,7 @@ impl Spilled {
         self.len
     }
 
-    /// The bytes from `index * PIECE`, up to a whole piece of them, verified.
+    /// The bytes of piece `index`, verified against its checksum.
     pub fn read(&self, index: usize, spill: &Spill) -> Result<Vec<u8>> {
         let start = (index as u64).saturating_mul(PIECE as u64);
         let len = self.len.saturating_sub(start).min(PIECE as u64) as usize;

@@ -9,7 +9,7 @@ fn spill(limit: u64) -> Spill {
     Spill::in_directory(std::env::temp_dir(), Some(limit))
 }
 
-/// Pieces that differ from each other and from those of other frames.
+/// Pieces that all differ, within and between frames.
 fn piece(frame: u64, index: usize) -> Vec<u8> {
     let start = frame.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64);
     (0..PIECE / 8).flat_map(|n| (start ^ (n as u64) << 20).to_le_bytes()).collect()
@@ -32,12 +32,12 @@ fn in_use(spill: &Spill) -> u32 {
 }
 
 #[test]
-fn the_least_recently_used_makes_room_and_the_file_stays_in_its_limit() {
+fn the_least_recently_used_frame_is_evicted_at_the_limit() {
     let spill = spill(LIMIT);
     for number in 0..20 {
         write(&spill, number, 3).unwrap();
         if number > 0 {
-            // Frame 0 is used again and again, so it is the other one that goes.
+            // Frame 0 is used again and again, so the other one is evicted.
             check(&spill, &spill.get((0, 0)).expect("in use"), 0);
             assert_eq!(spill.get((0, number - 1)).is_some(), number < 2);
         }
@@ -47,7 +47,7 @@ fn the_least_recently_used_makes_room_and_the_file_stays_in_its_limit() {
 }
 
 #[test]
-fn who_reads_keeps_the_space() {
+fn the_space_of_a_frame_being_read_is_not_reused() {
     let spill = spill(LIMIT);
     let kept = write(&spill, 0, 3).unwrap();
     for number in 1..10 {
@@ -89,7 +89,7 @@ fn frames_that_do_not_fit_together_are_written_one_after_the_other() {
 }
 
 #[test]
-fn of_two_that_do_not_fit_together_one_goes_on() {
+fn of_two_frames_that_do_not_fit_one_continues() {
     let spill = spill(LIMIT);
     let [mut first, mut second] = [0, 1].map(|_| spill.writer().unwrap());
     for index in 0..4 {
@@ -105,7 +105,7 @@ fn of_two_that_do_not_fit_together_one_goes_on() {
 }
 
 #[test]
-fn what_the_disk_changed_is_an_error() {
+fn bytes_changed_on_disk_are_an_error() {
     let spill = spill(LIMIT);
     let frame = write(&spill, 0, 2).unwrap();
     spill.disk.get().unwrap().file().write_all_at(b"x", PIECE as u64 + 77).unwrap();
@@ -116,7 +116,7 @@ fn what_the_disk_changed_is_an_error() {
 }
 
 #[test]
-fn a_full_disk_is_named() {
+fn a_full_disk_is_reported() {
     let spill = spill(LIMIT);
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert!(spill.disk.set(Arc::new(Disk::new(full, LIMIT))).is_ok());

@@ -18,7 +18,7 @@ impl Stream {
     /// Records damage from decoded position `from` on, found by a decoder that started at index `version`, and logs it the
     /// first time. Errors of the source (changed, unreadable) are returned but not recorded, as they may be transient. Nor
     /// is damage recorded that a saved index may have caused: the index is discarded first.
-    pub(super) fn condemn(&self, version: u64, from: u64, error: Error) -> Error {
+    pub(super) fn mark_corrupt(&self, version: u64, from: u64, error: Error) -> Error {
         if !matches!(error, Error::Damaged { .. }) {
             return error;
         }
@@ -32,7 +32,7 @@ impl Stream {
             self.is_suspect.store(true, Ordering::Relaxed);
             state.damage.doubted()
         } else {
-            self.index.condemn();
+            self.index.mark_corrupt();
             state.damage.record(from, &error)
         };
         drop(state);

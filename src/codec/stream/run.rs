@@ -136,7 +136,7 @@ impl Stream {
         match point {
             Some(point) => Inflater::resume(source, self.stored.end, &point, parts),
             None => Inflater::new(source, self.stored.clone(), self.wrapper, &self.place, parts)
-                .map_err(|error| self.condemn(start.version, 0, error)),
+                .map_err(|error| self.mark_corrupt(start.version, 0, error)),
         }
     }
 
@@ -192,7 +192,7 @@ impl Stream {
         let whole = checks.iter().skip(usize::from(position < start));
         for (number, check) in blocks.zip(whole) {
             if matches!(self.index.see(version, number, *check), Seen::Different | Seen::Stale) {
-                return Err(self.condemn(version, 0, self.decoded_differently(number * BLOCK)));
+                return Err(self.mark_corrupt(version, 0, self.decoded_differently(number * BLOCK)));
             }
         }
         if let Err(error) = read {
@@ -217,7 +217,7 @@ impl Stream {
         let was_whole = position / BLOCK < self.index.frontier();
         let lost = self.is_verified_first() || complete || was_whole || decoder.mismatch;
         let from = if lost { 0 } else { position };
-        let error = self.condemn(version, from, error);
+        let error = self.mark_corrupt(version, from, error);
         let is_recorded = self.index.version() == version;
         if is_recorded && from > start { Ok((from - start) as usize) } else { Err(error) }
     }
@@ -226,15 +226,15 @@ impl Stream {
     fn expect_end(&self, decoder: &mut Inflater, version: u64, checks: &mut Vec<u32>) -> Result<()> {
         match decoder.read(&mut [0], checks, &self.place) {
             Ok(0) => Ok(()),
-            Ok(_) => Err(self.condemn(version, 0, self.wrong_length("more".into()))),
-            Err(error) => Err(self.condemn(version, 0, error)),
+            Ok(_) => Err(self.mark_corrupt(version, 0, self.wrong_length("more".into()))),
+            Err(error) => Err(self.mark_corrupt(version, 0, error)),
         }
     }
 
     /// Records the verified end of the stream after `len` bytes.
     fn finish(&self, decoder: &Inflater, version: u64, len: u64) -> Result<()> {
         if self.expected.is_some_and(|expected| expected != len) {
-            return Err(self.condemn(version, 0, self.wrong_length(len.to_string())));
+            return Err(self.mark_corrupt(version, 0, self.wrong_length(len.to_string())));
         }
         if self.index.finish(version, len, decoder.trailer()) {
             self.engine.save(&self.index);

@@ -1,4 +1,4 @@
-//! Whatever range is read, by however many, it is that of the whole.
+//! Reads of any range, by any number of readers, match the whole.
 
 use std::sync::atomic::Ordering;
 
@@ -73,7 +73,7 @@ fn from_front_to_back_all_is_decoded_once() {
 }
 
 #[test]
-fn without_memory_for_seek_points_one_decoder_waits() {
+fn without_memory_for_seek_points_one_decoder_stays_parked() {
     let bytes = data(12 * SPAN as usize + 5);
     let stored = lz4_flex::block::compress(&bytes);
     let start = Lz4::new(0..stored.len() as u64);
@@ -99,7 +99,7 @@ fn without_memory_for_seek_points_one_decoder_waits() {
 }
 
 #[test]
-fn who_was_served_is_told_of_damage() {
+fn a_reader_served_earlier_is_notified_of_damage() {
     let bytes = data(2 * SPAN as usize);
     let (_, walk) = of(lz4_flex::block::compress(&bytes), bytes.len() - 1, 1 << 20);
     let told = Arc::new(std::sync::atomic::AtomicUsize::new(0));
@@ -120,7 +120,7 @@ fn who_was_served_is_told_of_damage() {
 }
 
 #[test]
-fn numbers_have_few_decoders_of_a_few_bytes() {
+fn seek_points_of_numbers_take_a_few_bytes() {
     let count = 3 * SPAN as usize;
     let stored: Vec<u8> =
         (0..count).flat_map(|at| if at % 3 == 0 { vec![0x80 | at as u8, 1] } else { vec![7] }).collect();
@@ -134,7 +134,7 @@ fn numbers_have_few_decoders_of_a_few_bytes() {
 }
 
 #[test]
-fn what_comes_before_damage_is_served() {
+fn data_before_damage_is_served() {
     let bytes = data(3 * SPAN as usize);
     let mut stored = lz4_flex::block::compress(&bytes);
     stored.truncate(stored.len() * 2 / 3);
@@ -149,7 +149,7 @@ fn what_comes_before_damage_is_served() {
 }
 
 #[test]
-fn a_wrong_end_condemns_all_of_it() {
+fn a_wrong_end_marks_all_of_it_corrupt() {
     let bytes = data(100_000);
     let stored = lz4_flex::block::compress(&bytes);
     for len in [bytes.len() - 1, bytes.len() + 1] {
@@ -160,7 +160,7 @@ fn a_wrong_end_condemns_all_of_it() {
 }
 
 #[test]
-fn a_source_that_changed_is_not_damage() {
+fn a_changed_source_is_not_damage() {
     let bytes = data(100_000);
     let (source, walk) = lz4(&bytes, 1 << 20);
     source.changed.store(true, Ordering::Relaxed);

@@ -201,13 +201,13 @@ impl ZstdStream {
         let decoded = job.run();
         // Of a changed container nothing is kept, neither bytes nor damage.
         self.source.check().inspect_err(|_| self.engine.spill.forget(job.key))?;
-        let decoded = decoded.map_err(|error| self.state.condemn_alone(job.key.1, error))?;
+        let decoded = decoded.map_err(|error| self.state.mark_part_corrupt(job.key.1, error))?;
         if let Some(needed) = frame.len.filter(|len| *len != decoded.len()) {
             self.engine.spill.forget(job.key);
             let problem =
                 format!("the zstd frame decodes to {} bytes, the seek table needs {needed}", decoded.len());
             let error = Error::damaged(self.place.at(frame.stored.start), problem);
-            return Err(self.state.condemn(job.key.1, error));
+            return Err(self.state.mark_corrupt(job.key.1, error));
         }
         decoded.keep(&self.engine, job.key);
         let wrong = self.state.publish(|state| {

@@ -167,7 +167,7 @@ fn a_stale_index_does_not_mark_good_data_corrupt() {
     // While a run decodes, another one finds that the saved index does not fit.
     let other = stream.clone();
     *source.action.lock() = Some(Box::new(move || {
-        other.condemn(other.index.version(), 0, Error::damaged(other.place.clone(), "as another run would"));
+        other.mark_corrupt(other.index.version(), 0, Error::damaged(other.place.clone(), "as another run would"));
     }));
     let at = 3 << 20;
     let got = get(&stream, at, 4096);
@@ -444,7 +444,7 @@ fn a_rebuilt_index_is_counted_once() {
     let bytes = sample(EVEN);
     let source = Hooked::new(stored_only(&bytes));
     let (engine, stream) = kept_of_earlier(dir.path(), &source, &bytes);
-    stream.condemn(stream.index.version(), 0, Error::damaged(stream.place.clone(), "stale"));
+    stream.mark_corrupt(stream.index.version(), 0, Error::damaged(stream.place.clone(), "stale"));
     assert!(get(&stream, 0, EVEN).unwrap() == bytes);
     assert_eq!(engine.account.totals().2, EVEN as u64);
 }
