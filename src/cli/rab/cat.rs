@@ -11,7 +11,7 @@ use clap::Args;
 use super::binary::Guarded;
 use super::framed::{self, Framed};
 use super::output::{Done, Output};
-use super::{face, select};
+use super::{as_view, select};
 use crate::cli::reading::{Opening, READING};
 use crate::cli::{complete::dataset_and_table_names, values};
 use crate::tree::naming;
@@ -56,7 +56,7 @@ pub struct Cat {
     force: bool,
 
     /// Print this view of the dataset instead of its bytes
-    #[arg(long = "as", value_name = "KIND", value_parser = face::kinds(), conflicts_with = "stored")]
+    #[arg(long = "as", value_name = "KIND", value_parser = as_view::kinds(), conflicts_with = "stored")]
     kind: Option<String>,
 
     /// Mark where each dataset ends, as rab pack --records reads it: lines, nul, length32 or length64
@@ -86,7 +86,7 @@ impl Cat {
             (name, _) => name.clone().unwrap_or_default(),
         };
         if let Some(kind) = &self.kind
-            && let Some(derived) = face::derived(&archive, &name, kind)?
+            && let Some(derived) = as_view::derived(&archive, &name, kind)?
         {
             let what = format!("{}.{kind}", naming::printed(name.as_bytes()));
             return self.print((&what, derived.known_len()), |each| derived.pass(each), out);
@@ -111,7 +111,7 @@ impl Cat {
 
     fn pass(&self, dataset: &Dataset<'_>, each: Each<'_>) -> Result<()> {
         match &self.kind {
-            Some(kind) => face::content(dataset, None, kind)?.pass(each),
+            Some(kind) => as_view::content(dataset, None, kind)?.pass(each),
             None if self.stored => dataset.stored_pieces(each),
             None => dataset.pieces(each),
         }

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::output::Done;
 use super::progress::Progress;
+use super::reported::Reported;
 use super::stop::Stop;
-use super::told::Told;
 use super::{complain, select};
 use crate::cli::complete::dataset_names;
 use crate::cli::reading::{Opening, READING};
@@ -87,11 +87,11 @@ impl Convert {
 
 /// With a progress bar, notes on stderr, and an ear for Ctrl-C.
 fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
-    let (progress, stop, told) = (Progress::new(len), Stop::listen(), Told::default());
+    let (progress, stop, reported) = (Progress::new(len), Stop::listen(), Reported::default());
     let noted = |note: &str| progress.hidden(|| super::note(note));
     let warned = |text: &str| progress.hidden(|| super::warning(text));
     let failed = |error: &Error| {
-        if told.is_new(error) {
+        if reported.is_new(error) {
             progress.hidden(|| complain(error));
         }
     };
@@ -106,7 +106,7 @@ fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
     drop(progress);
     stop.obey();
     done?;
-    told.done()
+    reported.done()
 }
 
 /// The number of the only array of a container.

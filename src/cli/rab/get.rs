@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::binary::Guarded;
 use super::output::{Done, Failure, Output};
-use super::{face, items, numbers, opaque, print, select};
+use super::{as_view, items, numbers, opaque, print, select};
 use crate::array::{self, Meaning, Slab};
 use crate::cli::complete::dataset_and_table_names;
 use crate::cli::reading::{Opening, READING};
@@ -110,9 +110,9 @@ impl Get {
             return items::print(&dataset, &*found, expression, out);
         }
         if self.kind == TEXT && is_table(&dataset) {
-            return self.table(&face::content(&dataset, index.as_deref(), self.table_kind())?, out);
+            return self.table(&as_view::content(&dataset, index.as_deref(), self.table_kind())?, out);
         }
-        let slab = || dataset.slab(expression).map_err(|error| face::instead(&dataset, error));
+        let slab = || dataset.slab(expression).map_err(|error| as_view::instead(&dataset, error));
         match self.kind.as_str() {
             TEXT if self.json => items::array(&dataset, &slab()?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
@@ -123,7 +123,7 @@ impl Get {
                     part?.write(described.dtype.endian, &mut out)?;
                 }
             }
-            kind => self.write(&face::content(&dataset, index.as_deref(), kind)?, out)?,
+            kind => self.write(&as_view::content(&dataset, index.as_deref(), kind)?, out)?,
         }
         Ok(())
     }
@@ -135,8 +135,8 @@ impl Get {
 
     /// What the container derives of itself and is called so, or some rows of it: `records[2:4]`.
     fn derived(&self, archive: &Archive, kind: &str) -> Result<Option<Content>> {
-        match face::derived(archive, &self.what, kind)? {
-            None => face::derived_rows(archive, &self.what, kind),
+        match as_view::derived(archive, &self.what, kind)? {
+            None => as_view::derived_rows(archive, &self.what, kind),
             whole => Ok(whole),
         }
     }

@@ -2,12 +2,12 @@
 //! `rab: ...`, and the exit codes are those of `rab-mount`.
 
 mod add;
+mod as_view;
 mod binary;
 mod cat;
 mod convert;
 mod diff;
 mod diff_json;
-mod face;
 mod framed;
 mod get;
 mod human;
@@ -24,12 +24,12 @@ mod print;
 mod progress;
 mod records;
 mod refs;
+mod reported;
 mod rm;
 mod select;
 mod set;
 mod several;
 mod stop;
-mod told;
 mod typed;
 mod unpack;
 mod verify;

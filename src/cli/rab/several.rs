@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::complain;
 use super::output::{Done, Failure};
-use super::told::Told;
+use super::reported::Reported;
 use crate::archive::containers_below;
 use crate::cli::reading::Opening;
 use crate::format::{self, writer};
@@ -28,7 +28,7 @@ pub struct Chosen {
     searched: Option<PathBuf>,
     /// The names that a container has had.
     matched: RefCell<HashSet<OsString>>,
-    told: Told,
+    reported: Reported,
 }
 
 impl Chosen {
@@ -56,10 +56,10 @@ impl Chosen {
 
     /// Of directories all containers in them and below, if that is asked for.
     pub fn files(given: &[PathBuf], options: &Options, recursive: bool) -> Result<Chosen> {
-        let (told, count) = (Told::default(), Cell::new(0));
+        let (reported, count) = (Reported::default(), Cell::new(0));
         let mut failed = |error: &Error| {
             complain(error);
-            told.note(error.exit_code());
+            reported.note(error.exit_code());
             count.set(count.get() + 1);
         };
         let (mut files, mut searched) = (Vec::new(), None);
@@ -80,7 +80,7 @@ impl Chosen {
             }
         }
         let are_several = given.len() > 1 || searched.is_some();
-        Ok(Chosen { files, names: Vec::new(), are_several, searched, matched: RefCell::default(), told })
+        Ok(Chosen { files, names: Vec::new(), are_several, searched, matched: RefCell::default(), reported })
     }
 
     /// What was `found` of a name in one of the containers. Of those of a directory, only one has to have it.
@@ -106,7 +106,7 @@ impl Chosen {
         for file in &self.files {
             match each(file) {
                 Err(Failure::Error(error)) => self.complain(&error),
-                Err(Failure::Said(code)) => self.told.note(code),
+                Err(Failure::Said(code)) => self.reported.note(code),
                 done => done?,
             }
         }
@@ -116,12 +116,12 @@ impl Chosen {
                 self.complain(&Error::NoDataset { file: directory.clone(), name, near: Vec::new() });
             }
         }
-        self.told.done()
+        self.reported.done()
     }
 
     fn complain(&self, error: &Error) {
         complain(error);
-        self.told.note(error.exit_code());
+        self.reported.note(error.exit_code());
     }
 }
 

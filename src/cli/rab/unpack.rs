@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::output::Done;
 use super::progress::Progress;
+use super::reported::Reported;
 use super::stop::Stop;
-use super::told::Told;
-use super::{complain, face, select, warning};
+use super::{as_view, complain, select, warning};
 use crate::cli::complete::dataset_and_table_names;
 use crate::cli::reading::{Opening, READING};
 use crate::cli::values;
@@ -40,7 +40,7 @@ pub struct Unpack {
     glob: Vec<OsString>,
 
     /// Write this view of the datasets that have it, as NAME.npy for example, and the others as they are
-    #[arg(long = "as", value_name = "KIND", value_parser = face::kinds())]
+    #[arg(long = "as", value_name = "KIND", value_parser = as_view::kinds())]
     kind: Option<String>,
 
     /// Replace existing files
@@ -69,16 +69,16 @@ impl Unpack {
         };
         let datasets = chosen.as_ref().map(|chosen| chosen.datasets.as_slice());
         let progress = Progress::new(select::stored_len(&archive, datasets));
-        let (stop, told) = (Stop::listen(), Told::default());
+        let (stop, reported) = (Stop::listen(), Reported::default());
         let failed = |error: &Error| {
-            if told.is_new(error) {
+            if reported.is_new(error) {
                 progress.hidden(|| complain(error));
             }
         };
         let watch = Watch {
             passed: &|bytes| progress.add(bytes),
             failed: &failed,
-            failed_again: &|error| told.note(error.exit_code()),
+            failed_again: &|error| reported.note(error.exit_code()),
             warned: &|text| progress.hidden(|| warning(text)),
             stop: &stop.asked,
         };
@@ -88,7 +88,7 @@ impl Unpack {
         drop(progress);
         stop.obey();
         done?;
-        told.done()
+        reported.done()
     }
 }
 

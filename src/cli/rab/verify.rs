@@ -14,8 +14,8 @@ use clap::Args;
 use super::complain;
 use super::output::{Done, Output, escaped};
 use super::progress::Progress;
+use super::reported::Reported;
 use super::several::Chosen;
-use super::told::Told;
 use crate::cli::reading::{READING, Reading};
 use crate::cli::values;
 use crate::{Checked, Error};
@@ -56,14 +56,14 @@ impl Verify {
         }
         let chosen = Chosen::files(&self.files, &self.reading.options(), self.recursive)?;
         chosen.each(&mut |file| {
-            let told = Told::default();
-            self.file(file, out, &told)?;
-            told.done()
+            let reported = Reported::default();
+            self.file(file, out, &reported)?;
+            reported.done()
         })
     }
 
     /// Says what is wrong with its datasets; an error is that of the whole file.
-    fn file(&self, file: &Path, out: &mut Output, told: &Told) -> Done {
+    fn file(&self, file: &Path, out: &mut Output, reported: &Reported) -> Done {
         let archive = self.reading.open(file)?;
         let progress = Progress::new(archive.stored_len());
         let mut counts = Counts { all: archive.len(), ..Counts::default() };
@@ -90,7 +90,7 @@ impl Verify {
                 Error::Unsupported { problem, .. } => counts.refuse(problem),
                 _ => return Err(error.into()),
             }
-            if !told.is_new(&error) {
+            if !reported.is_new(&error) {
                 return Ok(());
             }
             progress.hidden(|| match &error {

@@ -1,5 +1,5 @@
-//! What was wrong with datasets, while the others go on: each thing is said once, however many datasets suffer from it,
-//! and the exit code is that of the worst.
+//! Errors of datasets while the others continue: each message is reported once, however many datasets it affects,
+//! and the exit code is that of the most severe.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -11,27 +11,27 @@ use super::output::{Done, Failure};
 use crate::Error;
 
 #[derive(Default)]
-pub struct Told {
-    /// Of messages. There may be a million.
+pub struct Reported {
+    /// Hashes of messages, as there may be a million of them.
     hashes: Mutex<HashSet<u64>>,
     hasher: RandomState,
     worst: AtomicU8,
 }
 
-impl Told {
-    /// Is this to be said, as it has not been yet?
+impl Reported {
+    /// Records the error and returns whether its message is new.
     pub fn is_new(&self, error: &Error) -> bool {
         self.note(error.exit_code());
         let hash = self.hasher.hash_one(error.to_string());
         self.hashes.lock().insert(hash)
     }
 
-    /// Damage (12) says more than what could not be read (10), and that more than what is refused (1).
+    /// Keeps the most severe code: damaged (12) over unreadable (10) over refused (1).
     pub fn note(&self, code: u8) {
         self.worst.fetch_max(code, Ordering::Relaxed);
     }
 
-    /// 0: nothing was wrong.
+    /// The exit code; 0 if there were no errors.
     pub fn code(&self) -> u8 {
         self.worst.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! `--as KIND`: a dataset in the form of a view.
+//! `--as KIND`: prints a dataset through a view.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,13 +11,13 @@ use crate::tree::Description;
 use crate::view::{self, Representation, View};
 use crate::{Archive, Dataset, Error, Result};
 
-/// What may stand after `--as`.
+/// The values that `--as` accepts.
 pub fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(view::kinds())
 }
 
-/// A view whose faces are files.
-fn of_files(kind: &str) -> Result<&'static dyn View> {
+/// A view that represents each dataset as one file.
+fn file_view(kind: &str) -> Result<&'static dyn View> {
     let view = view::named(kind)?;
     match view.makes_directories() {
         true => Err(Error::Usage(format!(
@@ -27,9 +27,9 @@ fn of_files(kind: &str) -> Result<&'static dyn View> {
     }
 }
 
-/// The face of a dataset, or of a part of it that an index says.
+/// The representation of a dataset, or of the part selected by an index.
 pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result<Content> {
-    let (view, whole) = (of_files(kind)?, dataset.seen());
+    let (view, whole) = (file_view(kind)?, dataset.seen());
     let place = dataset.place();
     let wrong =
         |problem: String| dataset.no_array().unwrap_or_else(|| Error::Usage(format!("{place}: {problem}")));
@@ -52,7 +52,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// Why a dataset cannot be printed as an array, and how it can be printed: the views that it has as a table, or its bytes.
+/// Extends the error for a dataset that cannot be printed as an array with what can print it: table views, or its bytes.
 pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     let about = dataset.description();
     match (&about.table, &about.array, &error) {
@@ -64,7 +64,7 @@ pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     }
     let other = Description { table: None, ..about.clone() };
     let shown = view::VIEWS.iter().filter(|view| view.shows(about) && !view.shows(&other));
-    let kinds = shown.map(|view| view.kind()).filter(|kind| of_files(kind).is_ok());
+    let kinds = shown.map(|view| view.kind()).filter(|kind| file_view(kind).is_ok());
     match kinds.collect::<Vec<_>>().as_slice() {
         [] => error,
         [kind] => Error::Other(format!("{}: is a table: use --as {kind}", dataset.place())),
@@ -75,18 +75,18 @@ pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     }
 }
 
-/// As [`derived`], some rows of a table or items of an array: `records[2:5]`.
+/// Like [`derived`], for selected rows of a table or items of an array: `records[2:5]`.
 pub fn derived_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
     let Some((name, index)) = array::indexed(what.as_bytes()) else { return Ok(None) };
     if archive.has(what.as_bytes()) {
         return Ok(None);
     }
-    let found = archive.derived().find(kind, of_files(kind)?.extension(), name);
+    let found = archive.derived().find(kind, file_view(kind)?.extension(), name);
     found.map_or(Ok(None), |number| archive.derived().datasets().rows(number, index))
 }
 
-/// What the container derives of itself and is called so. It wins over the face of a dataset of the name, as in a mount.
+/// The container's derived file of this name. It takes precedence over a dataset's view of the same name, as in a mount.
 pub fn derived(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
-    let found = archive.derived().find(kind, of_files(kind)?.extension(), name.as_bytes());
+    let found = archive.derived().find(kind, file_view(kind)?.extension(), name.as_bytes());
     found.map(|number| archive.derived().datasets().content(number)).transpose()
 }
