@@ -56,8 +56,8 @@ impl BlockCache {
         self.held.lock().blocks.contains(&(stream, block))
     }
 
-    /// Stores a copy of `bytes` as the block and returns it. A full cache evicts a block for each new one and reuses its
-    /// memory, which avoids fragmenting the heap.
+    /// Stores a copy of `bytes` as the block and returns it. A full cache evicts a block for each new one and reuses
+    /// its memory, which avoids fragmenting the heap.
     pub fn insert(&self, stream: u64, number: u64, bytes: &[u8]) -> Block {
         let block = filled(self.make_room(cost(bytes.len())), bytes);
         let mut held = self.held.lock();

@@ -48,7 +48,7 @@ impl Damage {
     }
 
     /// How many of `len` bytes come before the damage.
-    pub fn sound(&self, len: u64) -> u64 {
+    pub fn valid_len(&self, len: u64) -> u64 {
         self.from.as_ref().map_or(len, |(from, _)| *from)
     }
 
@@ -87,7 +87,7 @@ impl Damage {
     }
 
     /// Asks the listener to check again, although nothing is recorded.
-    pub fn doubted(&mut self) -> News {
+    pub fn notify_only(&mut self) -> News {
         News { message: None, listener: self.listener.take() }
     }
 }
@@ -111,7 +111,7 @@ pub struct News {
 }
 
 impl News {
-    pub fn tell(self) {
+    pub fn report(self) {
         if let Some(message) = self.message {
             log::error!("{message}");
         }
@@ -140,13 +140,13 @@ mod tests {
         assert_eq!(damage.record(500, &error("near")).message, None);
         assert!(damage.at(499).is_none() && damage.within(400, 100).is_none());
         assert_eq!(damage.at(500).unwrap().to_string(), damage.within(400, 101).unwrap().to_string());
-        assert_eq!(damage.sound(1000), 500);
+        assert_eq!(damage.valid_len(1000), 500);
     }
 
     #[test]
     fn a_single_damaged_part_does_not_affect_others() {
         let mut damage = Damage::default();
-        damage.record_alone(7, &error("alone")).tell();
+        damage.record_alone(7, &error("alone")).report();
         assert!(damage.at(6).is_none() && damage.at(8).is_none());
         assert!(damage.at(7).unwrap().to_string().contains("alone"));
         assert!(damage.is_found() && !damage.is_cut());
@@ -160,7 +160,7 @@ mod tests {
         assert!(damage.record(0, &error("second")).listener.is_none());
         assert!(damage.listen(Box::new(|| {})).is_none());
         let mut found = Damage::default();
-        found.record(0, &error("before anyone listened")).tell();
+        found.record(0, &error("before anyone listened")).report();
         assert!(found.listen(Box::new(|| {})).is_some() && found.listen(Box::new(|| {})).is_none());
     }
 }

@@ -26,7 +26,7 @@ impl Decoded {
     }
 
     /// The unit with this stream and number, if it is still cached or spilled.
-    pub fn at_hand(engine: &Engine, key: Key) -> Option<Decoded> {
+    pub fn if_available(engine: &Engine, key: Key) -> Option<Decoded> {
         let small = engine.cache.get(key.0, block_number(key.1, 0)).map(Decoded::Small);
         small.or_else(|| engine.spill.get(key).map(Decoded::Spilled))
     }

@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// Runs a job in the background, or drops it if all background threads are busy.
-    pub fn beside(&self, job: impl FnOnce() + Send + 'static) {
+    pub fn in_background(&self, job: impl FnOnce() + Send + 'static) {
         self.ahead.offer(job);
     }
 

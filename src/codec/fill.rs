@@ -49,7 +49,7 @@ pub struct Units {
     /// Total bytes.
     pub len: u64,
     /// Maximum bytes of whole units produced at once.
-    pub most: u64,
+    pub max_chunk: u64,
 }
 
 impl Units {
@@ -61,7 +61,7 @@ impl Units {
         }
         in_pieces(buf, offset, &mut |rest, at| {
             let (number, skip, len) = (at / self.size, at % self.size, rest.len() as u64);
-            let units = len.min(self.most) / self.size * self.size;
+            let units = len.min(self.max_chunk) / self.size * self.size;
             let is_whole = skip == 0 && units > 0;
             let count = if is_whole { units } else { len.min(self.size - skip) } as usize;
             let now = rest.get_mut(..count).ok_or_else(past_the_end)?;
@@ -101,7 +101,7 @@ mod tests {
                 let mut block = |number: u64| Ok(all.chunks(5).nth(number as usize).unwrap_or_default());
                 from_blocks(&mut buf, from as u64, 5, &mut block).unwrap();
                 assert_eq!(buf, all[from..to]);
-                let units = Units { size: 4, len: 20, most: 9 };
+                let units = Units { size: 4, len: 20, max_chunk: 9 };
                 let made = |buf: &mut [u8], at: u64| {
                     buf.copy_from_slice(&all[at as usize..][..buf.len()]);
                     Ok(())

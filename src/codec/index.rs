@@ -131,7 +131,7 @@ pub struct Kept {
     pub source: Arc<dyn Source>,
     pub stored: Range<u64>,
     /// The header declares the decoded length, so it need not be saved.
-    pub len_is_told: bool,
+    pub len_is_declared: bool,
 }
 
 impl Kept {
@@ -199,8 +199,8 @@ impl Index {
         self.known.lock().version
     }
 
-    /// Records the verified end after `len` bytes; the trailer of the only member ends at `trailer`. Returns whether that
-    /// is new.
+    /// Records the verified end after `len` bytes; the trailer of the only member ends at `trailer`. Returns whether
+    /// that is new.
     pub fn finish(&self, version: u64, len: u64, trailer: Option<u64>) -> bool {
         let mut known = self.known.lock();
         if known.version != version || known.len == Some(len) {
@@ -290,7 +290,7 @@ impl Index {
     }
 
     /// Forgets what was loaded from an earlier mount, as it belongs to other data. Returns whether there was anything.
-    pub fn distrust(&self) -> bool {
+    pub fn discard_loaded(&self) -> bool {
         let mut known = self.known.lock();
         let was_loaded = known.is_loaded;
         if was_loaded {
@@ -310,7 +310,7 @@ impl Index {
         let Some(kept) = &self.kept else { return };
         let Some(ends) = self.known.lock().trailer.and_then(|trailer| kept.ends(trailer)) else { return };
         let mut known = self.known.lock();
-        let is_worth_it = !known.points.is_empty() || !kept.len_is_told;
+        let is_worth_it = !known.points.is_empty() || !kept.len_is_declared;
         if !std::mem::take(&mut known.is_new) || !is_worth_it {
             return;
         }

@@ -166,9 +166,9 @@ impl Inflater {
         self.capture.last.take()
     }
 
-    /// Fills `out` and returns the number of bytes, which is smaller only at the verified end of the stream. Appends the
-    /// checksum of each block that ends in them, or with the stream. (If decoding started inside a block, its checksum
-    /// covers only the rest of it.)
+    /// Fills `out` and returns the number of bytes, which is smaller only at the verified end of the stream. Appends
+    /// the checksum of each block that ends in them, or with the stream. (If decoding started inside a block, its
+    /// checksum covers only the rest of it.)
     pub fn read(&mut self, out: &mut [u8], checks: &mut Vec<u32>, place: &Place) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() && !self.finished {

@@ -14,22 +14,22 @@ pub struct Leb128 {
     width: usize,
     signed: bool,
     /// May other bytes follow the last number?
-    is_open: bool,
+    allows_trailing: bool,
 }
 
 impl Leb128 {
     /// The numbers in a range of the file. `width` is a power of two, at most 16.
     pub fn new(range: Range<u64>, width: usize, signed: bool) -> Leb128 {
-        Leb128 { input: Fetched::new(range), width, signed, is_open: false }
+        Leb128 { input: Fetched::new(range), width, signed, allows_trailing: false }
     }
 
     /// Bytes after the last number cause a warning instead of an error.
-    pub fn with_anything_behind(self) -> Leb128 {
-        Leb128 { is_open: true, ..self }
+    pub fn allowing_trailing_bytes(self) -> Leb128 {
+        Leb128 { allows_trailing: true, ..self }
     }
 
     /// Maximum encoded bytes of a number of `width` bytes.
-    pub fn longest(width: u64) -> u64 {
+    pub fn max_encoded_len(width: u64) -> u64 {
         (8 * width).div_ceil(7)
     }
 
@@ -84,7 +84,7 @@ impl Decoder for Leb128 {
     fn finish(&mut self, source: &dyn Source) -> Result<(), Fault> {
         match self.input.peek(source)?.is_empty() {
             true => Ok(()),
-            false if self.is_open => {
+            false if self.allows_trailing => {
                 let place = source.place().at(self.input.offset());
                 log::warn!("{place}: bytes follow the last LEB128 number, and are ignored");
                 Ok(())
@@ -150,7 +150,7 @@ mod tests {
             let stored = encoded(&values, width, signed);
             let want: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()).collect();
             prop_assert_eq!(decode(&stored, width, signed, values.len()).unwrap(), want.clone());
-            prop_assert!(stored.len() as u64 <= values.len() as u64 * Leb128::longest(width as u64));
+            prop_assert!(stored.len() as u64 <= values.len() as u64 * Leb128::max_encoded_len(width as u64));
             let source = MemorySource { bytes: stored.clone(), ..MemorySource::default() };
             let decoder = |end: usize| Leb128::new(0..end as u64, width, signed);
             prop_assert!(decodes(&decoder(stored.len()), &source, want.len() as u64).unwrap());

@@ -47,7 +47,7 @@ impl Lz4 {
     }
 
     /// Maximum decoded length of a block of `stored` bytes.
-    pub fn longest(stored: u64) -> u64 {
+    pub fn max_decoded_len(stored: u64) -> u64 {
         stored.saturating_mul(255).saturating_add(16)
     }
 
@@ -218,7 +218,7 @@ mod tests {
         #[test]
         fn decodes_what_lz4_flex_encodes(data in data(), step in 1usize..100_000) {
             let stored = lz4_flex::block::compress(&data);
-            prop_assert!(data.len() as u64 <= Lz4::longest(stored.len() as u64));
+            prop_assert!(data.len() as u64 <= Lz4::max_decoded_len(stored.len() as u64));
             prop_assert!(decode(&stored, step.max(data.len() / 50), data.len()).unwrap() == data);
             prop_assert!(decode(&stored, 70_000, data.len() + 1).is_err());
             if let Some(less) = data.len().checked_sub(1) {

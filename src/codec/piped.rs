@@ -1,8 +1,8 @@
 //! Files decoded by a program that the user names. The whole file goes to the program's standard input, and its output
 //! to the spill, once for all readers. Nothing runs unless the user asked for it, and never through a shell.
 //!
-//! Invariants: a program that takes longer than [`MAX_DURATION`], or writes more than the spill may hold, is killed with
-//! its whole process group; a failing program yields no data and is not run again (see `single_flight`).
+//! Invariants: a program that takes longer than [`MAX_DURATION`], or writes more than the spill may hold, is killed
+//! with its whole process group; a failing program yields no data and is not run again (see `single_flight`).
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;

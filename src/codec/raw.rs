@@ -1,6 +1,6 @@
-//! A safe wrapper around the deflate decoder (RFC 1951, no zlib or gzip wrapper) that can stop at the end of any deflate
-//! block, export its state there, and resume from such a state. libz-rs-sys has zlib's calls for this (inflatePrime,
-//! inflateGetDictionary, Z_BLOCK), which flate2 does not expose.
+//! A safe wrapper around the deflate decoder (RFC 1951, no zlib or gzip wrapper) that can stop at the end of any
+//! deflate block, export its state there, and resume from such a state. libz-rs-sys has zlib's calls for this
+//! (inflatePrime, inflateGetDictionary, Z_BLOCK), which flate2 does not expose.
 
 use libz_rs_sys as z;
 

@@ -22,7 +22,7 @@ pub struct SingleFlight<S> {
     progress: Condvar,
 }
 
-/// The shared state of a stream: damage, running decoders, and what its inner module adds.
+/// The shared state of a stream: damage, running decoders, and what its own module adds.
 pub struct Shared<S> {
     pub damage: Damage,
     pub flights: Vec<Flight>,
@@ -65,7 +65,7 @@ impl<S> SingleFlight<S> {
             if let Some(found) = found(&mut shared) {
                 return found;
             }
-            if !shared.comes(part) {
+            if !shared.is_coming(part) {
                 break;
             }
             self.wait(&mut shared, part);
@@ -75,8 +75,8 @@ impl<S> SingleFlight<S> {
         make()
     }
 
-    /// Changes the state and records any damage that the change reveals, in one step for other threads. `change` returns the
-    /// position from which nothing can be trusted, and why. Returns that error.
+    /// Changes the state and records any damage that the change reveals, in one step for other threads. `change`
+    /// returns the position from which nothing can be trusted, and why. Returns that error.
     pub fn publish(&self, change: impl FnOnce(&mut Shared<S>) -> Option<(u64, Error)>) -> Option<Error> {
         let mut shared = self.lock();
         let (from, error) = change(&mut shared)?;
@@ -84,7 +84,7 @@ impl<S> SingleFlight<S> {
         if error.lasts() {
             let news = shared.damage.record(from, &error);
             drop(shared);
-            news.tell();
+            news.report();
         }
         Some(error)
     }
@@ -99,12 +99,13 @@ impl<S> SingleFlight<S> {
     pub fn mark_part_corrupt(&self, part: u64, error: Error) -> Error {
         if error.lasts() {
             let news = self.lock().damage.record_alone(part, &error);
-            news.tell();
+            news.report();
         }
         error
     }
 
-    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is kept.
+    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is
+    /// kept.
     pub fn on_damage(&self, listener: Listener) {
         let listener = self.lock().damage.listen(listener);
         if let Some(listener) = listener {
@@ -138,7 +139,7 @@ impl<S> SingleFlight<S> {
 
 impl<S> Shared<S> {
     /// Is a running decoder going to reach `part`?
-    pub fn comes(&self, part: u64) -> bool {
+    pub fn is_coming(&self, part: u64) -> bool {
         self.flights.iter().any(|flight| flight.next <= part && part <= flight.last)
     }
 }
@@ -232,7 +233,7 @@ mod tests {
                 1 => {
                     let error = Error::damaged(Place::default(), format!("part {part}"));
                     let news = flight.lock().damage.record_alone(part, &error);
-                    news.tell();
+                    news.report();
                     return Err(error);
                 }
                 2 if attempt == 0 => panic!("once, on purpose"),
@@ -283,7 +284,7 @@ mod tests {
                     let last = shared.flights[0].last.max(part);
                     shared.flights[0].last = last;
                     while **shared <= part {
-                        assert!(shared.comes(part));
+                        assert!(shared.is_coming(part));
                         flight.wait(&mut shared, part);
                     }
                 });

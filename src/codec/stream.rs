@@ -10,7 +10,7 @@
 //!   A wrong checksum or length marks the whole dataset corrupt (p = 0). Logged once.
 
 mod ahead;
-mod condemn;
+mod corrupt;
 mod pass;
 mod run;
 
@@ -73,8 +73,9 @@ impl Stream {
     ) -> Arc<Stream> {
         let Described { stored, wrapper, expected, place } = described;
         let expected = expected.filter(|len| *len > 0);
-        let (len_is_told, stored_too) = (expected.is_some(), stored.clone());
-        let kept = file.map(|file| Kept { file, source: source.clone(), stored: stored_too, len_is_told });
+        let (len_is_declared, stored_range) = (expected.is_some(), stored.clone());
+        let kept =
+            file.map(|file| Kept { file, source: source.clone(), stored: stored_range, len_is_declared });
         Arc::new(Stream {
             id: AtomicU64::new(engine.cache.new_stream()),
             is_suspect: AtomicBool::new(false),
@@ -107,8 +108,8 @@ impl Stream {
         (&self.source, &self.stored)
     }
 
-    /// The wrapper of its deflate data; None unless it is a single zlib stream, gzip member or bare stream. Looks only at
-    /// the first and the last bytes.
+    /// The wrapper of its deflate data; None unless it is a single zlib stream, gzip member or bare stream. Looks only
+    /// at the first and the last bytes.
     pub fn single(&self) -> Result<Option<Wrapper>> {
         let Range { start, end } = self.stored;
         if end - start < 4 {
@@ -232,7 +233,7 @@ impl Stream {
             if let Some(block) = self.engine.cache.get(self.id(), number) {
                 return Ok(block);
             }
-            if self.comes_nearest(&state, number) {
+            if self.should_wait_for(&state, number) {
                 self.state.wait(&mut state, last);
                 continue;
             }

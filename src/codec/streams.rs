@@ -76,8 +76,8 @@ impl Streams {
         STREAM * (held.recent.len() + held.damaged.len()) as u64 + LENGTH * held.lengths.len() as u64
     }
 
-    /// The stream, created from `describe` if there is none. It is created without holding the lock; if two threads create
-    /// it at once, one is kept.
+    /// The stream, created from `describe` if there is none. It is created without holding the lock; if two threads
+    /// create it at once, one is kept.
     pub fn get_or_make(
         &self,
         number: u32,

@@ -1,6 +1,6 @@
 //! Streams without checksums that can only be decoded from front to back (LZ4 blocks, LEB128 numbers), read at any
-//! offset. Decoded spans go into the block cache; copies of the decoder are kept at some span boundaries as seek points,
-//! and the last few decoders stay parked for reads that continue.
+//! offset. Decoded spans go into the block cache; copies of the decoder are kept at some span boundaries as seek
+//! points, and the last few decoders stay parked for reads that continue.
 //!
 //! Invariants:
 //! - A span is decoded by one reader, and concurrent readers wait for it (see `single_flight`).
@@ -108,7 +108,7 @@ impl<D: Decoder> Walk<D> {
 
     /// The length up to known damage.
     pub fn sound_len(&self) -> u64 {
-        self.state.lock().damage.sound(self.len)
+        self.state.lock().damage.valid_len(self.len)
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
@@ -135,7 +135,8 @@ impl<D: Decoder> Walk<D> {
         self.source.check().map(|()| Some(bytes))
     }
 
-    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is kept.
+    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is
+    /// kept.
     pub fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
         self.state.on_damage(listener);
     }
@@ -145,8 +146,8 @@ impl<D: Decoder> Walk<D> {
         self.state.lock().damage.within(offset, len).map_or(Ok(()), Err)
     }
 
-    /// The block or span that holds byte `at`, from the cache or decoded now, and its start; an error if any of the `len`
-    /// bytes is damaged.
+    /// The block or span that holds byte `at`, from the cache or decoded now, and its start; an error if any of the
+    /// `len` bytes is damaged.
     fn bytes(&self, at: u64, len: usize) -> Result<(Block, u64)> {
         let span = at / SPAN;
         let cached = |state: &mut Shared<State<D>>| match state.damage.within(at, len) {

@@ -14,13 +14,13 @@ use super::lz4::Lz4;
 const FRAME: u32 = 0x184d_2204;
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 
-/// Decodes zstd frames to at max_len `max_len` bytes.
+/// Decodes zstd frames to at most `max_len` bytes.
 pub fn zstd_bytes(stored: &[u8], max_len: usize) -> Result<Vec<u8>, String> {
     let mut decoder = Decompressor::new().map_err(|cause| cause.to_string())?;
     decoder.decompress(stored, max_len).map_err(|cause| format!("zstd: {}", cause.to_string().to_lowercase()))
 }
 
-/// Decodes LZ4 frames to at max_len `max_len` bytes.
+/// Decodes LZ4 frames to at most `max_len` bytes.
 pub fn lz4_frame(stored: &[u8], max_len: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     out.try_reserve_exact(max_len).map_err(|_| "does not fit into memory".to_owned())?;
@@ -103,8 +103,8 @@ fn too_long(max_len: usize) -> String {
 fn lz4_block(block: &[u8], out: &mut Vec<u8>, from: usize, max_len: usize) -> Result<(), String> {
     let start = out.len();
     // No more than the block can fill, or small blocks would take as long as large ones.
-    let longest = usize::try_from(Lz4::longest(block.len() as u64)).unwrap_or(usize::MAX);
-    out.resize(start.saturating_add(longest).min(max_len), 0);
+    let block_limit = usize::try_from(Lz4::max_decoded_len(block.len() as u64)).unwrap_or(usize::MAX);
+    out.resize(start.saturating_add(block_limit).min(max_len), 0);
     let (before, room) = out.split_at_mut(start);
     let made = decompress_into_with_dict(block, room, before.get(from..).unwrap_or_default());
     let made = made.map_err(|error| match error {

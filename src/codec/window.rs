@@ -98,8 +98,8 @@ impl Packer {
         Ok(Window::Packed { len: sparse.len() as u32, deflated: self.deflate(&sparse).into() })
     }
 
-    /// Sets `used` for each referenced byte of the window. After an error in the data, the references found so far suffice:
-    /// nothing after it will be decoded.
+    /// Sets `used` for each referenced byte of the window. After an error in the data, the references found so far
+    /// suffice: nothing after it will be decoded.
     fn find_used(&mut self, point: &Point, len: usize, source: &Arc<dyn Source>, end: u64) -> Result<()> {
         self.used.clear();
         self.used.resize(len, false);

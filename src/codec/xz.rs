@@ -61,7 +61,7 @@ impl Xz {
 
     /// The length not known to be damaged: all of it or 0.
     pub fn sound_len(&self) -> u64 {
-        self.state.lock().damage.sound(self.len)
+        self.state.lock().damage.valid_len(self.len)
     }
 
     /// Fills `buf` with decoded bytes from `offset`; the caller has clamped the range at the length.
@@ -90,7 +90,8 @@ impl Xz {
         self.source.check().map(|()| Some(bytes))
     }
 
-    /// The block that holds `here`. `whole` is kept for the rest of a read, so that the spill cannot evict it meanwhile.
+    /// The block that holds `here`. `whole` is kept for the rest of a read, so that the spill cannot evict it
+    /// meanwhile.
     fn block(&self, here: &Here, whole: &mut Option<Decoded>) -> Result<Block> {
         if let Some(block) = self.engine.cache.get(self.id, here.block()) {
             return Ok(block);
@@ -108,9 +109,9 @@ impl Xz {
 
     /// The decoded data, cached or decoded now.
     fn whole(&self) -> Result<Decoded> {
-        let at_hand =
-            |state: &mut Shared<()>| state.damage.or(0, || Decoded::at_hand(&self.engine, self.key()));
-        self.state.once(0, at_hand, || {
+        let if_available =
+            |state: &mut Shared<()>| state.damage.or(0, || Decoded::if_available(&self.engine, self.key()));
+        self.state.once(0, if_available, || {
             let decoded = self.decode();
             // Neither bytes nor damage of a changed container are kept.
             self.source.check().inspect_err(|_| self.engine.spill.forget(self.key()))?;

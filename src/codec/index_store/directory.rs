@@ -1,6 +1,6 @@
-//! The directory of index files: that it and they belong to this user alone (somebody else's index could make
-//! us serve wrong bytes), and that all of them together stay under the limit. Only names that we give are ever
-//! removed: the directory may be one that holds other things.
+//! The directory of index files. Makes sure that it and the files belong to this user alone (somebody else's index
+//! could make us serve wrong bytes), and that their total size stays under the limit. Only files with names of our
+//! pattern are ever removed, as the directory may hold other things.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
@@ -18,27 +18,27 @@ const LEFT_OVER: Duration = Duration::from_secs(3600);
 #[derive(Clone)]
 pub struct Directory {
     pub path: PathBuf,
-    /// Bytes of all index files together.
+    /// Maximum total bytes of all index files.
     pub limit: u64,
 }
 
 impl Directory {
-    /// Fails unless it is there, and nobody else can put files into it.
+    /// Fails unless the directory exists and nobody else can write to it.
     pub fn check(&self) -> io::Result<()> {
         let meta = fs::symlink_metadata(&self.path)?;
         is_ours(&meta, meta.is_dir(), "a directory").map_err(io::Error::other)
     }
 
-    /// Creates what is missing, for this user alone.
+    /// Creates missing directories, private to this user.
     pub fn create(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
         self.check()
     }
 
-    /// Drops what was used longest ago until the rest is under the limit, but neither `own` nor what another
-    /// mount has locked. False if that is not enough.
+    /// Removes the least recently used files until the rest is under the limit, except `own` and files that another
+    /// mount has locked. Returns false if that is not enough.
     ///
-    /// `own` is not even opened: where locks belong to processes, closing it would give ours up.
+    /// `own` is not even opened: where locks belong to processes, closing it would release ours.
     pub fn shrink(&self, own: &Path) -> bool {
         let mut files = self.files();
         files.sort_unstable_by_key(|(_, meta)| (meta.mtime(), meta.mtime_nsec()));
@@ -52,7 +52,7 @@ impl Directory {
         total <= self.limit
     }
 
-    /// Removes what processes left that died while they wrote a file.
+    /// Removes temporary files of processes that died while writing.
     pub fn remove_left_over(&self) {
         let is_old = |path: &Path| {
             let modified = fs::symlink_metadata(path).and_then(|meta| meta.modified());
@@ -114,17 +114,17 @@ pub fn open(path: &Path, write: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Locks the file for this process, until its last descriptor is closed; false if it cannot be had at once.
+/// Tries to lock the file, without blocking, until its last descriptor is closed.
 pub fn lock(file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// Gives the lock up, whoever else has the file open by the same description.
+/// Releases the lock, even if others share the same open file description.
 pub fn unlock(file: &File) {
     let _ = rustix::fs::flock(file, FlockOperation::Unlock);
 }
 
-/// Is it this file that has the name?
+/// Does `path` still refer to this file?
 pub fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;
@@ -136,7 +136,7 @@ fn remove_unlocked(path: &Path) -> bool {
     open(path, true).is_ok_and(|file| lock(&file) && is_at(&file, path) && fs::remove_file(path).is_ok())
 }
 
-/// A new file beside its later place, locked; gone with this if it never got there.
+/// A new, locked file in the directory of its target; removed on drop unless kept.
 pub struct Temporary {
     pub file: File,
     path: PathBuf,
@@ -150,14 +150,14 @@ impl Temporary {
         let mut name = target.as_os_str().to_owned();
         name.push(format!(".{}-{number}.tmp", std::process::id()));
         let path = PathBuf::from(name);
-        // Left by a dead process that had our number.
+        // Left by a dead process with the same id.
         let _ = fs::remove_file(&path);
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
         let new = Temporary { file, path, target: target.to_owned() };
         if lock(&new.file) { Ok(new) } else { Err(io::Error::other("it cannot be locked")) }
     }
 
-    /// Gives it its name, in place of what has that now.
+    /// Renames it to its target, replacing any file there.
     pub fn keep(self) -> io::Result<File> {
         self.file.sync_all()?;
         fs::rename(&self.path, &self.target)?;
@@ -166,7 +166,7 @@ impl Temporary {
 }
 
 impl Drop for Temporary {
-    /// In vain when it was kept.
+    /// Has no effect if the file was kept.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -1,8 +1,8 @@
-//! The index of one container. Any number of threads ask and put at once: whoever asks waits for no disk but
-//! its own reading, and who puts waits only for others who put.
+//! The index file of one container. Any number of threads may get and put concurrently: a get waits only for its own
+//! disk reads, a put only for other puts.
 //!
-//! The first mount that puts something locks the file and writes; other mounts of the container read it as it
-//! was when they first asked.
+//! The first mount that puts something locks the file and writes it; other mounts of the container see the file as it
+//! was at their first get.
 
 use std::fs::File;
 use std::io;
@@ -19,19 +19,19 @@ use super::directory::{self, Directory, Temporary};
 use super::layout::{Head, MAX_PAYLOAD};
 use super::table::{self, MAX_RECORDS, Table};
 
-/// After so much growth all index files are held against the limit.
+/// The limit on all index files is checked each time the file has grown by this many bytes.
 const GROWTH: u64 = 1 << 20;
-/// Less is not worth a new file.
+/// Minimum bytes of replaced records worth rewriting the file for.
 const MIN_DEAD: u64 = 1 << 20;
 
 pub struct IndexFile {
     directory: Directory,
     path: PathBuf,
     key: Key,
-    /// Read when first asked for. None: there is no file to believe.
+    /// Read at the first get. None: there is no valid file.
     known: OnceLock<Mutex<Option<Known>>>,
     writer: Mutex<Writer>,
-    /// Something was wrong, and said.
+    /// A problem was logged already.
     pub(super) complained: AtomicBool,
 }
 
@@ -42,11 +42,11 @@ struct Known {
 }
 
 enum Writer {
-    /// Nothing was put yet.
+    /// Nothing has been put yet.
     Waiting,
-    /// `known` is a file that we have locked. `checked` is its length when the limit was last looked at.
+    /// `known` is a file that we have locked; `checked` is its length when the limit was last checked.
     Appending { checked: u64 },
-    /// It is another's, or writing failed.
+    /// Another mount writes it, or writing failed.
     Off,
 }
 
@@ -57,7 +57,7 @@ impl IndexFile {
         IndexFile { directory, path, key, known, writer, complained: AtomicBool::new(false) }
     }
 
-    /// What was put last for the stored range `start..end`.
+    /// The last payload put for the stored range `start..end`.
     pub fn get(&self, start: u64, end: u64) -> Option<Vec<u8>> {
         let range = (start, end);
         let (file, entry) = {
@@ -68,7 +68,7 @@ impl IndexFile {
         let payload = entry.payload(&file, &self.key, range);
         if payload.is_none() {
             self.complain(&format!("the record of bytes {start}..{end} is damaged and ignored"));
-            // Of the same file only: offsets mean nothing in a later one.
+            // Only in the same file: offsets are meaningless in a rewritten one.
             if let Some(known) = self.known().as_mut().filter(|known| Arc::ptr_eq(&known.file, &file)) {
                 known.table.forget(range, entry);
             }
@@ -76,7 +76,7 @@ impl IndexFile {
         payload
     }
 
-    /// Keeps this for the stored range `start..end`, if it can.
+    /// Stores the payload for the stored range `start..end`, if possible.
     pub fn put(&self, start: u64, end: u64, payload: &[u8]) {
         if payload.len() as u64 > u64::from(MAX_PAYLOAD) {
             let text =
@@ -123,7 +123,7 @@ impl IndexFile {
             Ok(file) => self.read(file),
         };
         let known = known.inspect_err(|why| self.complain(&format!("{why}; it is ignored"))).ok()?;
-        // For whoever looks for what was used longest ago.
+        // The mtime records the last use, for eviction.
         let _ = known.file.set_modified(SystemTime::now());
         Some(known)
     }
@@ -138,9 +138,9 @@ impl IndexFile {
         Ok(Known { file: Arc::new(file), table })
     }
 
-    /// Becomes the one mount that writes, or not.
+    /// Tries to become the one mount that writes.
     fn begin(&self) -> Writer {
-        // Read by now, so that what is wrong with it is in the log before it is made anew.
+        // Read it first, so that problems are logged before it is replaced.
         drop(self.known());
         match self.claim() {
             Ok(Some(known)) => {
@@ -161,11 +161,10 @@ impl IndexFile {
         }
     }
 
-    /// The file, locked and without a torn end; made anew where it is missing or not to be believed. None if
-    /// another mount has it.
+    /// The file, locked and without a torn end; created anew if missing or invalid. None if another mount has it.
     fn claim(&self) -> io::Result<Option<Known>> {
         self.directory.create()?;
-        // Again if it was replaced or dropped between opening and locking.
+        // Retry if it was replaced or removed between opening and locking.
         for _ in 0..10 {
             let Ok(file) = directory::open(&self.path, true) else {
                 return self.create().map(Some);
@@ -182,7 +181,7 @@ impl IndexFile {
 
     fn own(&self, file: File) -> io::Result<Known> {
         match self.read(file) {
-            // A lower limit than last time.
+            // The limit is lower than last time.
             Ok(known) if known.table.end > self.directory.limit => self.create(),
             Ok(known) => known.file.set_len(known.table.end).map(|()| known),
             Err(_) => self.create(),
@@ -207,8 +206,8 @@ impl IndexFile {
         Ok(())
     }
 
-    /// The file, and where in it the record goes. Only who holds `writer` changes it, so that its end stays
-    /// where it is while we write and readers go on.
+    /// The file and the offset for the record. Only the holder of `writer` changes the file, so its end stays put while
+    /// we write and others read.
     fn room_for(&self, head: &Head) -> io::Result<Option<(Arc<File>, u64)>> {
         let known = self.known();
         let Some(known) = known.as_ref() else { return Ok(None) };
@@ -222,7 +221,7 @@ impl IndexFile {
         Ok(Some((Arc::clone(&known.file), known.table.end)))
     }
 
-    /// After an append: drops old files of other containers, and the dead records of this one.
+    /// After an append: removes old files of other containers, and replaced records of this one.
     fn tidy(&self, checked: &mut u64) -> io::Result<()> {
         let (end, dead) = self.known().as_ref().map_or((0, 0), |known| (known.table.end, known.table.dead));
         if end.saturating_sub(*checked) > GROWTH {
@@ -237,7 +236,7 @@ impl IndexFile {
         Ok(())
     }
 
-    /// Leaves the replaced records behind; the length of the new file.
+    /// Rewrites the file without replaced records; returns its new length.
     fn rewrite(&self) -> io::Result<u64> {
         let Some(old) = self.known().clone() else { return Ok(0) };
         let new = Temporary::new(&self.path)?;
@@ -247,8 +246,7 @@ impl IndexFile {
         Ok(end)
     }
 
-    /// A directory that is not private is a danger. One that cannot be had is quite usual: a user without a
-    /// home, a read-only one.
+    /// A directory that is not private is a danger. One that cannot be created is common: no home, or a read-only one.
     fn give_up(&self, cause: &io::Error) {
         let level = if cause.raw_os_error().is_none() { Level::Warn } else { Level::Info };
         self.say(level, &self.directory.path, &format!("{cause}; no index is read or kept in it"));
@@ -258,7 +256,7 @@ impl IndexFile {
         self.say(Level::Warn, &self.path, text);
     }
 
-    /// Once for each container: the rest is for who debugs.
+    /// Logs at `level` once per container, then only at debug level.
     fn say(&self, level: Level, path: &Path, text: &str) {
         let said = self.complained.swap(true, Ordering::Relaxed);
         log::log!(if said { Level::Debug } else { level }, "index {}: {text}", path.display());
@@ -266,7 +264,7 @@ impl IndexFile {
 }
 
 impl Drop for IndexFile {
-    /// Closing alone would do, but for a child that was forked a moment ago: it holds the file until its exec.
+    /// Closing alone is not enough: a child forked a moment ago holds the file open until its exec.
     fn drop(&mut self) {
         if let Writer::Appending { .. } = *self.writer.lock()
             && let Some(known) = self.known().as_ref()

@@ -11,8 +11,8 @@
 //!         64  records, one after the other
 //! ```
 //!
-//! Checksums are xxh3-64. That of a record's head depends on the file's key and on the record's offset, so
-//! that bytes of another index, or from elsewhere in this one, are no record.
+//! Checksums are xxh3-64. A record head's checksum depends on the file's key and on the record's offset, so that bytes
+//! of another index, or from elsewhere in this one, are never taken for a record.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
@@ -25,7 +25,7 @@ const RECORD: [u8; 4] = *b"RREC";
 pub const HEADER: usize = 64;
 pub const HEAD: usize = 40;
 
-/// No payload is longer: a lying length must not make us allocate more.
+/// Maximum payload length, so that a false length cannot cause a large allocation.
 pub const MAX_PAYLOAD: u32 = 256 << 20;
 
 impl Key {
@@ -49,12 +49,12 @@ impl Key {
         bytes
     }
 
-    /// What the checksums of all record heads of this container begin with.
+    /// The seed of the checksums of all record heads of this container.
     pub fn seed(&self) -> u64 {
         xxh3_64(&self.bytes())
     }
 
-    /// Is this the header of the container's index? If not, why.
+    /// Checks that this is the header of the container's index; the error says why not.
     pub fn check(&self, header: &[u8; HEADER]) -> Result<(), String> {
         let own = self.header();
         if header[..] == own[..] {
@@ -73,7 +73,7 @@ impl Key {
     }
 }
 
-/// What precedes a payload.
+/// The head of a record, which precedes its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub start: u64,
@@ -83,7 +83,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// None if there can be no such record in the index of a container of `limit` bytes.
+    /// None if such a record is impossible in the index of a container of `limit` bytes.
     pub fn new(start: u64, end: u64, payload: &[u8], limit: u64) -> Option<Head> {
         let length = u32::try_from(payload.len()).ok()?;
         let head = Head { start, end, length, checksum: xxh3_64(payload) };
@@ -94,7 +94,7 @@ impl Head {
         self.start < self.end && self.end <= limit && self.length <= MAX_PAYLOAD
     }
 
-    /// The head as it stands at `at` in the file.
+    /// The encoded head for offset `at` of the file.
     pub fn bytes(&self, seed: u64, at: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD);
         bytes.extend(RECORD);
@@ -106,7 +106,7 @@ impl Head {
         bytes
     }
 
-    /// The head at the front of `bytes`, which stand at `at` in the index of a container of `limit` bytes.
+    /// Decodes the head at the start of `bytes`, found at offset `at` in the index of a container of `limit` bytes.
     pub fn read(bytes: &[u8], seed: u64, at: u64, limit: u64) -> Option<Head> {
         let mut rest = bytes;
         let magic: [u8; 4] = take(&mut rest)?;
@@ -122,7 +122,7 @@ impl Head {
         payload.len() as u64 == u64::from(self.length) && xxh3_64(payload) == self.checksum
     }
 
-    /// Bytes of the whole record.
+    /// Length of the whole record in bytes.
     pub fn size(&self) -> u64 {
         HEAD as u64 + u64::from(self.length)
     }

@@ -1,10 +1,8 @@
-//! What was learned about a container's compressed streams, kept on disk between mounts: one file per
-//! container in one private directory, records in it by their stored range. What the payloads mean is the
-//! caller's business.
+//! Stores the indexes of a container's compressed streams on disk between mounts: one file per container in a private
+//! directory, with records keyed by stored range. Payloads are opaque here.
 //!
-//! Nothing here is ever an error to the caller. A file that is stale, foreign, damaged or locked is a line in
-//! the log and an [`IndexFile`] that knows nothing; what [`IndexFile::get`] returns was put for that very range
-//! of that very container, whole.
+//! Callers never see errors. A stale, foreign, damaged or locked file is logged and treated as empty; whatever
+//! [`IndexFile::get`] returns was put, whole, for that range of that container.
 
 mod directory;
 mod file;
@@ -18,8 +16,7 @@ use std::path::PathBuf;
 use directory::Directory;
 pub use file::IndexFile;
 
-/// What tells one container from another. Device and inode numbers are not in it: they change across reboots
-/// and copies.
+/// Identifies a container. Device and inode numbers are left out: they change across reboots and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Length of the container in bytes.
@@ -30,19 +27,18 @@ pub struct Key {
     pub header_hash: u128,
 }
 
-/// The directory of all index files, and how large they may be together.
+/// The directory of all index files, and the limit on their total size.
 pub struct IndexStore {
     directory: Directory,
 }
 
 impl IndexStore {
-    /// Touches nothing. `limit` is in bytes, for all containers together.
+    /// Does not access the directory yet. `limit` is in bytes, for all containers together.
     pub fn new(directory: PathBuf, limit: u64) -> IndexStore {
         IndexStore { directory: Directory { path: directory, limit } }
     }
 
-    /// The container's file; nothing is read before the first question, and nothing created before the first
-    /// answer is put.
+    /// The container's index file. Nothing is read before the first get, and nothing created before the first put.
     pub fn open(&self, key: Key) -> IndexFile {
         IndexFile::new(self.directory.clone(), key)
     }

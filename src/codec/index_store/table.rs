@@ -1,5 +1,5 @@
-//! Which records a file holds, and where: read from the heads alone, so that opening a large index is cheap.
-//! An entry says that a right head was seen; the payload is checked when it is asked for.
+//! The table of records in a file, read from the heads alone, so that opening a large index is cheap. An entry means
+//! that a valid head was found; payloads are verified when read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,9 +9,9 @@ use std::os::unix::fs::FileExt;
 use super::Key;
 use super::layout::{HEAD, HEADER, Head};
 
-/// More records than any container needs, in about 100 MB: a lying file must not make us keep more.
+/// More records than any container needs, about 100 MB: bounds the memory that a false file can take.
 pub const MAX_RECORDS: usize = 1 << 21;
-/// Heads of small records are read many at once; behind a large payload little is read in vain.
+/// Bytes read at once: many heads of small records, and little waste after a large payload.
 const WINDOW: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,20 +23,20 @@ pub struct Entry {
 #[derive(Clone)]
 pub struct Table {
     entries: HashMap<(u64, u64), Entry>,
-    /// Where the next record goes: what stands from here on is no record.
+    /// Offset for the next record; no valid record starts here or later.
     pub end: u64,
-    /// Bytes of records that were replaced by later ones.
+    /// Bytes of replaced records.
     pub dead: u64,
 }
 
 impl Table {
-    /// Of a file with nothing but a header.
+    /// The table of a file that has only a header.
     pub fn new() -> Table {
         Table { entries: HashMap::new(), end: HEADER as u64, dead: 0 }
     }
 
-    /// The records of a file of `len` bytes, up to the first one that is not whole. Fails if the file is not
-    /// the container's index at all.
+    /// The records of a file of `len` bytes, up to the first incomplete one. Fails if the file is not the container's
+    /// index.
     pub fn read(file: &File, len: u64, key: &Key) -> Result<Table, String> {
         let mut header = [0; HEADER];
         match file.read_exact_at(&mut header, 0) {
@@ -62,7 +62,7 @@ impl Table {
         self.entries.len() < MAX_RECORDS
     }
 
-    /// A record of this head now stands at the end.
+    /// Adds a record that was appended at the end.
     pub fn insert(&mut self, head: &Head) {
         let entry = Entry { at: self.end, length: head.length };
         self.end += head.size();
@@ -75,7 +75,7 @@ impl Table {
         self.entries.get(&range).copied()
     }
 
-    /// Forgets a record that turned out to be damaged, unless it was replaced meanwhile.
+    /// Removes a damaged record, unless it has been replaced meanwhile.
     pub fn forget(&mut self, range: (u64, u64), entry: Entry) {
         if self.entries.get(&range).is_some_and(|now| now.at == entry.at) {
             self.entries.remove(&range);
@@ -83,7 +83,7 @@ impl Table {
         }
     }
 
-    /// Writes a file with those records that count and are right, in the same order.
+    /// Copies the current, valid records to a new file, in the same order.
     pub fn copy(&self, from: &File, to: &File, key: &Key) -> io::Result<Table> {
         let mut all: Vec<_> = self.entries.iter().map(|(range, entry)| (*range, *entry)).collect();
         all.sort_unstable_by_key(|(_, entry)| entry.at);
@@ -109,7 +109,7 @@ impl Entry {
         if (head.start, head.end) != range || head.length != self.length {
             return None;
         }
-        // That much was in the file when its table was read, and is no more than a payload may be.
+        // The file was long enough when its table was read, and the size is within the limit for payloads.
         let mut payload = vec![0; self.length as usize];
         file.read_exact_at(&mut payload, self.at.checked_add(HEAD as u64)?).ok()?;
         head.fits(&payload).then_some(payload)
@@ -120,7 +120,7 @@ pub fn write_header(file: &File, key: &Key) -> io::Result<()> {
     file.write_all_at(&key.header(), 0)
 }
 
-/// Writes a record. The head comes last: where it stands, its payload was written.
+/// Writes a record, its head last, so that a head implies a written payload.
 pub fn write(file: &File, key: &Key, at: u64, head: &Head, payload: &[u8]) -> io::Result<()> {
     file.write_all_at(payload, at + HEAD as u64)?;
     file.write_all_at(&head.bytes(key.seed(), at), at)

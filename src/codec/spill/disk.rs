@@ -21,7 +21,7 @@ const DEFAULT_LIMIT: u64 = 16 << 30;
 pub struct Disk {
     file: File,
     /// Maximum number of pieces in the file.
-    pub most: u32,
+    pub max_pieces: u32,
     room: Mutex<Room>,
     given_back: Condvar,
 }
@@ -51,8 +51,8 @@ impl Disk {
     }
 
     pub fn new(file: File, limit: u64) -> Disk {
-        let most = u32::try_from(limit / PIECE as u64).unwrap_or(u32::MAX);
-        Disk { file, most, room: Mutex::default(), given_back: Condvar::new() }
+        let max_pieces = u32::try_from(limit / PIECE as u64).unwrap_or(u32::MAX);
+        Disk { file, max_pieces, room: Mutex::default(), given_back: Condvar::new() }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Room> {
@@ -79,12 +79,12 @@ impl Disk {
 }
 
 impl Room {
-    pub fn take(&mut self, most: u32) -> Option<u32> {
+    pub fn take(&mut self, max_pieces: u32) -> Option<u32> {
         if let Some(piece) = self.free.pop() {
             return Some(piece);
         }
         let new = self.made;
-        (new < most).then(|| {
+        (new < max_pieces).then(|| {
             self.made += 1;
             new
         })

@@ -34,7 +34,7 @@ pub type Key = (u64, u64);
 
 pub struct Spill {
     directory: PathBuf,
-    wanted: Option<u64>,
+    requested_limit: Option<u64>,
     disk: OnceLock<Arc<Disk>>,
     frames: Mutex<LruCache<Key, Arc<Spilled>>>,
     /// A disk failure was logged: the others would only repeat it.
@@ -75,10 +75,10 @@ impl Spill {
         self.turn.lock()
     }
 
-    fn in_directory(directory: PathBuf, wanted: Option<u64>) -> Spill {
+    fn in_directory(directory: PathBuf, requested_limit: Option<u64>) -> Spill {
         Spill {
             directory,
-            wanted,
+            requested_limit,
             disk: OnceLock::new(),
             frames: Mutex::new(LruCache::unbounded()),
             turn: Mutex::default(),
@@ -88,7 +88,7 @@ impl Spill {
 
     /// The limit in bytes.
     pub fn limit(&self) -> Result<u64> {
-        Ok(u64::from(self.disk()?.most) * PIECE as u64)
+        Ok(u64::from(self.disk()?.max_pieces) * PIECE as u64)
     }
 
     pub fn get(&self, key: Key) -> Option<Arc<Spilled>> {
@@ -137,7 +137,8 @@ impl Spill {
         if let Some(disk) = self.disk.get() {
             return Ok(disk.clone());
         }
-        let new = Disk::open(&self.directory, self.wanted).map_err(|cause| self.failed("made", &cause))?;
+        let new =
+            Disk::open(&self.directory, self.requested_limit).map_err(|cause| self.failed("made", &cause))?;
         // If two threads create it at once, one file is used.
         Ok(self.disk.get_or_init(|| Arc::new(new)).clone())
     }
@@ -146,7 +147,7 @@ impl Spill {
     fn take(&self, disk: &Disk, mine: usize) -> Result<u32, Refused> {
         let mut room = disk.lock();
         loop {
-            if let Some(piece) = room.take(disk.most) {
+            if let Some(piece) = room.take(disk.max_pieces) {
                 return Ok(piece);
             }
             drop(room);
@@ -155,8 +156,8 @@ impl Spill {
             if evicted || room.has_free() {
                 continue;
             }
-            if mine as u64 >= u64::from(disk.most) {
-                return Err(Refused::TooLarge { limit: u64::from(disk.most) * PIECE as u64 });
+            if mine as u64 >= u64::from(disk.max_pieces) {
+                return Err(Refused::TooLarge { limit: u64::from(disk.max_pieces) * PIECE as u64 });
             }
             if room.writers > 1 {
                 // No longer counted as a writer, so that the last one continues.

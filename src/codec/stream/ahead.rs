@@ -1,7 +1,7 @@
 //! Decodes ahead of sequential readers, so that the next blocks are cached in time and other processors are used. Where
 //! seek points are known, each span is a separate run; elsewhere one run continues for as long as the reader does.
 //!
-//! A reader's departure cannot be detected, so at max_ahead [`AHEAD`] bytes after the last request are decoded.
+//! A reader's departure cannot be detected, so at most [`AHEAD`] bytes after the last request are decoded.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const NEAR: u64 = SPAN;
 /// Maximum number of sequential readers tracked per stream.
 const READERS: usize = 4;
 
-/// The positions of sequential readers, max_ahead recent first.
+/// The positions of sequential readers, most recent first.
 #[derive(Default)]
 pub struct Readers {
     places: Vec<Reader>,
@@ -69,7 +69,7 @@ impl Stream {
         drop(state);
         for (first, announced) in runs {
             let stream = self.clone();
-            self.engine.beside(move || {
+            self.engine.in_background(move || {
                 // Errors are logged, or returned to the next reader of these blocks.
                 let _ = stream.go(first, announced);
             });
@@ -91,7 +91,7 @@ impl Stream {
     }
 
     fn is_cached_or_coming(&self, state: &State, block: u64) -> bool {
-        state.comes(block) || self.engine.cache.contains(self.id(), block)
+        state.is_coming(block) || self.engine.cache.contains(self.id(), block)
     }
 
     /// Announces a run for these blocks, or extends one that leads up to them.

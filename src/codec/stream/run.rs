@@ -1,7 +1,7 @@
 //! Runs: a decoder starts where it can, decodes some blocks into the cache, and records seek points on the way.
 //!
-//! Invariants: each run is announced as a flight while it lasts; a reader waits for a run that will soon reach its block,
-//! or that is nearer to it than any other starting point.
+//! Invariants: each run is announced as a flight while it lasts; a reader waits for a run that will soon reach its
+//! block, or that is nearer to it than any other starting point.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Stream {
     }
 
     /// Should a reader of block `number` wait for a run in progress?
-    pub(super) fn comes_nearest(&self, state: &State, number: u64) -> bool {
+    pub(super) fn should_wait_for(&self, state: &State, number: u64) -> bool {
         let mut before = state.flights.iter().filter(|run| run.next <= number).peekable();
         if before.peek().is_none() {
             return false;
@@ -69,7 +69,8 @@ impl Stream {
         self.state.announce(state, self.start_for(first), last, open)
     }
 
-    /// Announces and carries out a run; returns the last block decoded, which differs from `last` if the stream is damaged.
+    /// Announces and carries out a run; returns the last block decoded, which differs from `last` if the stream is
+    /// damaged.
     pub(super) fn run(
         self: &Arc<Stream>,
         first: u64,
@@ -167,8 +168,8 @@ impl Stream {
         }
     }
 
-    /// Decodes these blocks, after the rest of the block before them. Damage is recorded here; the data before it is still
-    /// returned, since reads that end before it are served.
+    /// Decodes these blocks, after the rest of the block before them. Damage is recorded here; the data before it is
+    /// still returned, since reads that end before it are served.
     fn decode(
         &self,
         scratch: &mut [u8],
@@ -178,12 +179,12 @@ impl Stream {
     ) -> Result<Decoded> {
         let (start, position) = (blocks.start * BLOCK, decoder.position());
         let end = self.known_len().map_or(blocks.end * BLOCK, |len| len.min(blocks.end * BLOCK));
-        let wanted = scratch.get_mut(..end.saturating_sub(position) as usize).unwrap_or_default();
+        let target = scratch.get_mut(..end.saturating_sub(position) as usize).unwrap_or_default();
         let mut checks = Vec::with_capacity(1 + (blocks.end - blocks.start) as usize);
-        let read = decoder.read(wanted, &mut checks, &self.place);
+        let read = decoder.read(target, &mut checks, &self.place);
         let reached = decoder.position();
         self.engine.count_decoded(reached - position);
-        let is_short = read.as_ref().is_ok_and(|got| *got < wanted.len());
+        let is_short = read.as_ref().is_ok_and(|got| *got < target.len());
         let is_end = is_short || self.known_len().is_some_and(|len| reached >= len);
         if read.is_ok() && is_end {
             self.expect_end(decoder, version, &mut checks)?;
@@ -205,9 +206,9 @@ impl Stream {
         Ok(Decoded { len: reached.saturating_sub(start) as usize, end: is_end })
     }
 
-    /// After a data error in the blocks from decoded position `start` on, returns how many bytes from there are kept. None
-    /// are if the stream must be verified before it is served, if all bytes had been decoded, if the block was whole when it
-    /// was decoded before, or if a checksum or length is wrong.
+    /// After a data error in the blocks from decoded position `start` on, returns how many bytes from there are kept.
+    /// None are if the stream must be verified before it is served, if all bytes had been decoded, if the block was
+    /// whole when it was decoded before, or if a checksum or length is wrong.
     fn cut_short(&self, decoder: &Inflater, version: u64, start: u64, error: Error) -> Result<usize> {
         if !matches!(error, Error::Damaged { .. }) {
             return Err(error);

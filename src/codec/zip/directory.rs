@@ -1,7 +1,7 @@
-//! The directory at the end of a ZIP file, read once. In memory a member takes 48 bytes.
+//! The directory at the end of a ZIP file, read once. A member takes 48 bytes of memory.
 //!
-//! The crate rawzip reads it and not the better known `zip`: that keeps members by name, so that of two of one name
-//! one is gone, takes ten times the memory, and refuses a whole archive for one bad member.
+//! It is read with the crate rawzip rather than the better known `zip`, which keys members by name and so loses
+//! duplicates, takes ten times the memory, and rejects a whole archive for one bad member.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,21 +13,21 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// An entry with the longest name, extra field and comment fits.
+/// Large enough for an entry with the longest name, extra field and comment.
 const BUFFER: usize = 256 << 10;
-/// The end of the directory fits, however short the file is.
+/// Large enough for the end of the directory, however short the file is.
 const MIN_BUFFER: usize = 4 << 10;
 
 pub struct Directory {
-    /// Of the members in their order, but for those that only name a directory.
+    /// The members in order, without directory entries.
     pub records: Vec<Record>,
-    /// The names of those, which end in a slash.
+    /// The names of directory entries, which end in a slash.
     pub directories: Vec<String>,
-    /// Where it begins.
+    /// Offset of the directory.
     pub start: u64,
 }
 
-/// Reads the directory; `named` is called with the name of each member, in their order.
+/// Reads the directory; `named` is called with the name of each member, in order.
 pub fn read(source: &dyn Source, named: &mut dyn FnMut(&str)) -> Result<Directory> {
     let reader = Reader { source, failure: RefCell::default() };
     // No entry is longer than the file.
@@ -77,7 +77,7 @@ fn entries(
             flags,
         });
     }
-    // Without ZIP64 the number has 16 bits, and some writers let it overflow.
+    // Without ZIP64 the count has 16 bits, and some writers let it overflow.
     let told = archive.entries_hint();
     if told != count && told != count & 0xffff {
         let problem = format!("the ZIP directory has {count} members, but its end says {told}");
@@ -89,7 +89,7 @@ fn entries(
     Ok(())
 }
 
-/// Members follow each other, and then the directory.
+/// Sets the end of each member: the next member, or the directory.
 fn limit(records: &mut [Record], directory: u64) {
     let mut order: Vec<u32> = (0..records.len() as u32).collect();
     order.sort_by_key(|number| records.get(*number as usize).map(|record| record.header));
@@ -102,7 +102,7 @@ fn limit(records: &mut [Record], directory: u64) {
     }
 }
 
-/// A source as the crate reads it. Keeps the first error as we know it.
+/// Adapts a source for the crate, and keeps the first error in our own form.
 struct Reader<'s> {
     source: &'s dyn Source,
     failure: RefCell<Option<Error>>,

@@ -1,4 +1,4 @@
-//! A member's local header, which must agree with the directory.
+//! A member's local header, which must match the directory.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use super::{ENCRYPTED, Fault, LOCAL, LOCAL_LEN, Record, names};
 use crate::Result;
 use crate::source::Source;
 
-/// So much is read at a time: local header, name, extra field, and some of the data.
+/// Bytes read at a time: local header, name, extra field, and some of the data.
 const WINDOW: u64 = 512;
-/// A flag.
+/// Flag: the sizes are in a data descriptor after the data.
 const SIZES_FOLLOW: u16 = 1 << 3;
-/// Stands for a size that the ZIP64 extra field has.
+/// Marks a size that is in the ZIP64 extra field.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// The first bytes of a member with its headers, as they are in the file.
+/// The first bytes of a member in the file, including its header.
 pub struct Window<'s> {
     source: &'s dyn Source,
     start: u64,
@@ -27,7 +27,7 @@ impl Window<'_> {
         Ok(Window { source, start, bytes })
     }
 
-    /// The bytes of `range` of the file, which holds them.
+    /// The bytes in `range` of the file.
     pub fn get(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let inside = |at: u64| at.checked_sub(self.start).and_then(|at| usize::try_from(at).ok());
         let here = inside(range.start).zip(inside(range.end)).and_then(|(from, to)| self.bytes.get(from..to));
@@ -35,8 +35,7 @@ impl Window<'_> {
     }
 }
 
-/// Where the data of the member called `name` is. The error is one of reading; what makes no sense is the member's
-/// fault.
+/// Finds the data of the member called `name`. The outer error is one of reading, the inner one a fault of the member.
 pub fn find(record: &Record, name: &str, window: &Window<'_>) -> Result<Result<Range<u64>, Fault>> {
     let Some((fixed, _)) = window.bytes.split_first_chunk::<LOCAL_LEN>() else {
         let problem = format!("its local header at byte {} does not fit the file", record.header);

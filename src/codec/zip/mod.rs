@@ -1,4 +1,4 @@
-//! ZIP files, read: what the directory at the end says of each member, and where a member's data is. All numbers are
+//! Reads ZIP files: each member's record in the directory at the end, and the location of its data. All numbers are
 //! little-endian.
 //! ```text
 //! for each member:
@@ -8,8 +8,8 @@
 //!   46 + n + m + k for each member: sizes, CRC-32, where its local header is
 //!   22 + c (ZIP64: 56 + 20 before it): where the directory is; comment
 //! ```
-//! Names are keys, never paths of the system. What is said twice (in the directory and in a local header) has to be
-//! the same, and no member reaches into the next.
+//! Names are keys, never file system paths. Values in both the directory and a local header must agree, and no member
+//! may overlap the next.
 
 mod directory;
 mod local;
@@ -22,11 +22,11 @@ use super::Wrapper;
 use crate::Error;
 use crate::error::Place;
 
-/// Before each member.
+/// Signature of a local header.
 pub const LOCAL: [u8; 4] = *b"PK\x03\x04";
-/// After the directory, which is all that there is of an archive without members.
+/// Signature of the end of the directory, which is all that an archive without members has.
 pub const END: [u8; 4] = *b"PK\x05\x06";
-/// Methods of compression.
+/// Compression methods.
 pub const STORED: u16 = 0;
 pub const DEFLATED: u16 = 8;
 /// The length of a local header without name and extra field.
@@ -34,12 +34,12 @@ pub const LOCAL_LEN: usize = 30;
 
 const ENCRYPTED: u16 = 1;
 
-/// What the directory says of a member.
+/// A member's entry in the directory.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Offset of its local header.
     pub header: u64,
-    /// Offset of the next thing in the file: it must end before.
+    /// Offset of the next structure in the file, before which the member must end.
     pub limit: u64,
     /// Bytes of its data, in the file and decoded.
     pub stored_len: u64,
@@ -54,7 +54,7 @@ impl Record {
         self.method == DEFLATED
     }
 
-    /// Neither encrypted nor of a compression that is not known.
+    /// Is it unencrypted, with a known compression method?
     pub fn is_readable(&self) -> bool {
         self.flags & ENCRYPTED == 0 && matches!(self.method, STORED | DEFLATED)
     }
@@ -63,7 +63,7 @@ impl Record {
         Wrapper::Bare { crc: self.crc }
     }
 
-    /// What the compression is called; None where the data is as it is.
+    /// The name of the compression; None if the data is stored as is.
     pub fn compression(&self) -> Option<String> {
         Some(match self.method {
             _ if self.flags & ENCRYPTED != 0 => "encrypted".into(),
@@ -77,8 +77,8 @@ impl Record {
         })
     }
 
-    /// Can it be read, as far as the directory tells?
-    pub fn judge(&self) -> Result<(), Fault> {
+    /// Checks that the member can be read, as far as the directory shows.
+    pub fn check_readable(&self) -> Result<(), Fault> {
         let Record { stored_len, len, .. } = *self;
         match (self.compression(), self.method) {
             (None, _) if stored_len != len => {
@@ -106,11 +106,11 @@ impl Record {
     }
 }
 
-/// Why nothing is read of a member.
+/// Why a member cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub problem: String,
-    /// Nothing is wrong with it.
+    /// The member is valid but not supported.
     pub is_unsupported: bool,
 }
 

@@ -1,9 +1,8 @@
-//! The names of members: UTF-8 where their flag says so, else in the character set of the first IBM PC, as Python
-//! takes them.
+//! Member names: UTF-8 if their flag is set, else code page 437, as in Python.
 
 use std::borrow::Cow;
 
-/// The flag that the name is UTF-8.
+/// Flag: the name is UTF-8.
 pub const UTF8: u16 = 1 << 11;
 
 /// Code page 437 from 0x80 on.

@@ -1,5 +1,5 @@
-//! Decoding one frame from front to back, into memory while it is small, else into the spill. What comes out
-//! is verified: the checksum and content size where the frame has them, and that it ends where it should.
+//! Decodes one frame from front to back, into memory while it is small, else into the spill. The result is verified:
+//! checksum and content size where the frame has them, and that it ends where it should.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// The frames that need more memory than this are decoded one at a time.
+/// Frames that need more memory than this are decoded one at a time.
 const LARGE_WINDOW: u64 = 8 << 20;
 
 /// A frame to be decoded.
 pub struct Job<'a> {
     pub source: &'a Arc<dyn Source>,
     pub stored: Range<u64>,
-    /// Decoded, if recorded.
+    /// The decoded length, if recorded.
     pub len: Option<u64>,
     pub place: &'a Place,
     pub spill: &'a Spill,
-    /// What the spill is to call it.
+    /// The key of the frame in the spill.
     pub key: Key,
 }
 
@@ -37,7 +37,7 @@ impl Job<'_> {
             return Err(self.unsupported(start, problem));
         }
         if let Some(len) = self.len.filter(|len| *len > SMALL as u64) {
-            // Not only after having decoded as much as fits.
+            // Fail early rather than after decoding as much as fits.
             let limit = self.spill.limit()?;
             if len > limit {
                 return Err(self.too_large(limit));
@@ -85,7 +85,7 @@ impl Job<'_> {
         Ok(output.finish(self.key))
     }
 
-    /// What the decoder says is wrong at `at`.
+    /// The error for the decoder's `code` at `at`.
     fn fault(&self, at: u64, code: usize) -> Error {
         let why = get_error_name(code);
         if why.contains("not enough memory") {
@@ -102,7 +102,7 @@ impl Job<'_> {
         self.unsupported(self.stored.start, problem)
     }
 
-    /// A limit, which says nothing against the frame.
+    /// A limit was exceeded; the frame itself may be fine.
     fn unsupported(&self, at: u64, problem: String) -> Error {
         Error::Unsupported { place: self.place.at(at), problem }
     }
@@ -112,7 +112,7 @@ impl Job<'_> {
     }
 }
 
-/// Says nothing about the frame, so it is not kept as its damage.
+/// Not recorded as damage: the frame itself may be fine.
 fn no_memory() -> Error {
     Error::Other("there is not enough memory to decode a zstd frame".into())
 }

@@ -1,4 +1,4 @@
-//! What begins at a place of a zstd stream, told by headers alone (RFC 8878): nothing is decoded here.
+//! Identifies the items of a zstd stream by their headers alone (RFC 8878); decodes nothing.
 //!
 //! ```text
 //! frame       28 b5 2f fd | descriptor, 1 | [window, 1] | [dictionary, 0-4] | [content size, 0-8] | blocks | [checksum, 4]
@@ -14,12 +14,12 @@ use crate::{Error, Result};
 
 const FRAME: u32 = 0xfd2f_b528;
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
-/// The formats before 0.8, each with its number.
+/// Magic numbers of the formats before 0.8.
 const LEGACY: std::ops::RangeInclusive<u32> = 0xfd2f_b522..=0xfd2f_b527;
 const LEGACY_OLDEST: u32 = 0x1eb5_2ffd;
-/// No block is larger, decoded.
+/// Maximum decoded length of a block.
 const MAX_BLOCK_LEN: u64 = 128 << 10;
-/// A frame may ask the decoder to remember this many bytes, which is what the `zstd` command permits too.
+/// Maximum window size in bytes, the same as that of the `zstd` command.
 pub const WINDOW_LOG: u32 = 27;
 
 pub enum Item {
@@ -29,15 +29,15 @@ pub enum Item {
 
 pub struct Header {
     pub content: Option<u64>,
-    /// Bytes of memory that decoding it needs.
+    /// Bytes of memory needed for decoding.
     pub window: u64,
     dictionary: u64,
     has_checksum: bool,
-    /// Where the blocks begin.
+    /// Offset of the first block.
     end: u64,
 }
 
-/// What begins at `at` and where it ends; a frame's blocks decode to at most `most` bytes.
+/// The item at `at` and its end; a frame's blocks decode to at most `most` bytes.
 pub fn item(stored: &mut Stored, at: u64) -> Result<Item> {
     let magic = stored.number(at, 4)? as u32;
     if SKIPPABLE.contains(&magic) {
@@ -118,7 +118,7 @@ pub fn header(stored: &mut Stored, at: u64) -> Result<Header> {
 }
 
 impl Header {
-    /// Why this frame cannot be decoded here, right as it may be.
+    /// Why this frame, though it may be valid, cannot be decoded here.
     pub fn unsupported(&self) -> Option<String> {
         let most = 1 << WINDOW_LOG;
         match (self.dictionary, self.window) {
@@ -133,17 +133,17 @@ impl Header {
     }
 }
 
-/// The bytes of the stored range, a few at a time.
+/// Reads the stored range, a few bytes at a time.
 pub struct Stored<'a> {
     source: &'a Arc<dyn Source>,
     place: &'a Place,
     end: u64,
-    /// Some of them, from `start` on.
+    /// The bytes buffered, from `start` on.
     buffer: Vec<u8>,
     start: u64,
 }
 
-/// One page: the next block header is far, unless blocks are small.
+/// Bytes read at a time: one page, since the next block header is far away unless blocks are small.
 const AHEAD: u64 = 4 << 10;
 
 impl<'a> Stored<'a> {
@@ -151,7 +151,7 @@ impl<'a> Stored<'a> {
         Stored { source, place, end, buffer: Vec::new(), start: 0 }
     }
 
-    /// `count` bytes (at most 8) at `at`, the lowest first.
+    /// The little-endian number of `count` bytes (at most 8) at `at`.
     pub fn number(&mut self, at: u64, count: u32) -> Result<u64> {
         let count = count as usize;
         self.within(at, at.saturating_add(count as u64))?;

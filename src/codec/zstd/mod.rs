@@ -1,12 +1,12 @@
-//! A zstd stream of any number of frames, read as decoded bytes at any offset. Decoding cannot begin inside a
-//! frame, so a frame is the unit (see `decoded`).
+//! A zstd stream of any number of frames, read as decoded bytes at any offset. Decoding cannot begin inside a frame, so
+//! whole frames are decoded (see `decoded`).
 //!
-//! What always holds:
-//! - Not a byte of a frame is served before the whole frame was decoded and verified.
-//! - A frame is decoded once for all who want it meanwhile, different frames at the same time (see `single_flight`).
-//! - A damaged frame fails alone: what is before it is served, and also what is after it where the frame's
-//!   length is recorded. A wrong length condemns all that follows, a wrong length of the whole everything.
-//!   Said once in the log.
+//! Invariants:
+//! - No byte of a frame is served before the whole frame has been decoded and verified.
+//! - A frame is decoded once for all concurrent readers; different frames are decoded in parallel (see
+//!   `single_flight`).
+//! - A damaged frame fails alone: data before it is served, and data after it too if the frame's length is recorded. A
+//!   frame of the wrong length marks all that follows corrupt, a wrong total length everything. Logged once.
 
 mod decode;
 mod encode;
@@ -30,7 +30,7 @@ use decode::Job;
 use state::State;
 use table::Table;
 
-/// The part that is no frame: looking for the frames.
+/// The pseudo-part for scanning the frames.
 const SCAN: u64 = u64::MAX;
 
 pub struct ZstdStream {
@@ -44,8 +44,8 @@ pub struct ZstdStream {
 }
 
 impl ZstdStream {
-    /// The stream stored in `stored` of `source`; `expected` is its decoded length where the container tells
-    /// (0 counts as not told: an empty stream has to be looked at to be believed).
+    /// The stream in `stored` of `source`; `expected` is its decoded length if the container declares it (0 counts as
+    /// undeclared: an empty stream still has to be verified).
     pub fn new(
         engine: Arc<Engine>,
         source: Arc<dyn Source>,
@@ -59,7 +59,7 @@ impl ZstdStream {
         ZstdStream { engine, id, source, stored, expected, place, state }
     }
 
-    /// The decoded length if it is known without reading anything.
+    /// The decoded length, if known without reading anything.
     pub fn known_len(&self) -> Option<u64> {
         self.expected.or_else(|| self.state.lock().total())
     }
@@ -69,7 +69,7 @@ impl ZstdStream {
         self.state.lock().damage.is_found()
     }
 
-    /// The decoded length: recorded in the headers of all frames, or found by decoding those where it is not.
+    /// The decoded length, from the headers of all frames, or by decoding those that do not record theirs.
     pub fn len(&self) -> Result<u64> {
         match self.known_len() {
             Some(len) => Ok(len),
@@ -77,7 +77,7 @@ impl ZstdStream {
         }
     }
 
-    /// As [`ZstdStream::read_exact_at`] if nothing has to be read or decoded for it, or None.
+    /// As [`ZstdStream::read_exact_at`], or None if anything would have to be read or decoded.
     pub fn read_cached(&self, len: usize, offset: u64) -> Result<Option<Vec<u8>>> {
         if self.is_last(offset, len) && self.state.lock().total().is_none() {
             return Ok(None);
@@ -105,16 +105,16 @@ impl ZstdStream {
             rest[..count].copy_from_slice(&from[..count]);
             Ok(count)
         })?;
-        // Cached blocks are right, but a changed container is an error everywhere, not by chance.
+        // Cached blocks are right, but a changed container must fail everywhere, not only where the cache misses.
         self.source.check()
     }
 
-    /// Does a read reach the expected end? Its bytes are right only if nothing follows.
+    /// Does a read reach the expected end? If so, its bytes are right only if nothing follows.
     fn is_last(&self, offset: u64, len: usize) -> bool {
         self.expected.is_some_and(|expected| offset.saturating_add(len as u64) >= expected)
     }
 
-    /// The length that all frames have together, decoding those that do not tell.
+    /// The total length of all frames, decoding those that do not record theirs.
     fn total(&self) -> Result<u64> {
         let table = self.table()?;
         loop {
@@ -128,7 +128,7 @@ impl ZstdStream {
         }
     }
 
-    /// The frame that holds decoded byte `at`, decoding those before it that do not tell their lengths.
+    /// The place of decoded byte `at`, decoding the frames before it that do not record their lengths.
     fn locate(&self, at: u64) -> Result<Here> {
         let table = self.table()?;
         loop {
@@ -145,7 +145,7 @@ impl ZstdStream {
         }
     }
 
-    /// Decodes frame `index` to know its length.
+    /// Decodes frame `index` to learn its length.
     fn learn(&self, table: &Table, index: usize) -> Result<()> {
         let known = |state: &mut Shared<State>| {
             state.damage.or(index as u64, || state.knows_length(index).then_some(()))
@@ -161,7 +161,7 @@ impl ZstdStream {
                 let table = table::scan(&self.source, self.stored.clone(), &self.place)?;
                 self.source.check()?;
                 let table = Arc::new(table);
-                // What is wrong is found by whoever looks for a frame.
+                // The damage is reported to whoever looks up a frame.
                 self.state.publish(|state| {
                     state.set_table(table.clone());
                     let cut = table.cut.clone().map(|error| (table.frames.len() as u64, error));
@@ -172,7 +172,7 @@ impl ZstdStream {
         )
     }
 
-    /// The block of a frame that holds the place that was asked for.
+    /// The block that holds `here`.
     fn block(&self, here: &Here) -> Result<Block> {
         if let Some(block) = self.engine.cache.get(self.id, here.block()) {
             return Ok(block);
@@ -183,9 +183,9 @@ impl ZstdStream {
     fn frame(&self, index: usize) -> Result<Decoded> {
         let table = self.table()?;
         let key = (self.id, index as u64);
-        let at_hand =
-            |state: &mut Shared<State>| state.damage.or(key.1, || Decoded::at_hand(&self.engine, key));
-        self.state.once(key.1, at_hand, || self.decode(&table, index))
+        let if_available =
+            |state: &mut Shared<State>| state.damage.or(key.1, || Decoded::if_available(&self.engine, key));
+        self.state.once(key.1, if_available, || self.decode(&table, index))
     }
 
     fn decode(&self, table: &Table, index: usize) -> Result<Decoded> {
@@ -199,7 +199,7 @@ impl ZstdStream {
             key: (self.id, index as u64),
         };
         let decoded = job.run();
-        // Of a changed container nothing is kept, neither bytes nor damage.
+        // Neither bytes nor damage of a changed container are kept.
         self.source.check().inspect_err(|_| self.engine.spill.forget(job.key))?;
         let decoded = decoded.map_err(|error| self.state.mark_part_corrupt(job.key.1, error))?;
         if let Some(needed) = frame.len.filter(|len| *len != decoded.len()) {
@@ -217,7 +217,7 @@ impl ZstdStream {
         wrong.map_or(Ok(decoded), Err)
     }
 
-    /// All lengths may be known now: they have to be what the container says.
+    /// Once all lengths are known, their sum must match the container's.
     fn wrong_total(&self, state: &Shared<State>) -> Option<(u64, Error)> {
         let (needed, total) = (self.expected?, state.total()?);
         let problem = format!("decodes to {total} bytes, but its description needs {needed}");

@@ -1,5 +1,5 @@
-//! What is known about a stream so far: its frames, and where each begins in the decoded bytes (for as many from
-//! the front as have known lengths). Frames are the parts that its damage counts.
+//! What is known about a stream so far: its frames, and their decoded positions up to the first frame of unknown
+//! length. Damage positions count frames.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::codec::single_flight::Shared;
 #[derive(Default)]
 pub struct State {
     table: Option<Arc<Table>>,
-    /// Where frame 0, 1, ... ends, decoded.
+    /// Decoded end of frame 0, 1, ...
     ends: Vec<u64>,
 }
 
@@ -25,7 +25,7 @@ impl State {
         self.extend();
     }
 
-    /// Frame `index`, the first of unknown length, turned out to have `len` bytes.
+    /// Records that frame `index`, the first of unknown length, has `len` bytes.
     pub fn learned(&mut self, index: usize, len: u64) {
         if self.ends.len() == index {
             self.push(len);
@@ -33,7 +33,7 @@ impl State {
         }
     }
 
-    /// Goes on while lengths are recorded.
+    /// Continues as long as lengths are recorded.
     fn extend(&mut self) {
         let Some(table) = self.table.clone() else { return };
         while let Some(len) = table.frames.get(self.ends.len()).and_then(|frame| frame.len) {
@@ -42,7 +42,7 @@ impl State {
     }
 
     fn push(&mut self, len: u64) {
-        // Saturated it is longer than any file, and its bytes are nowhere.
+        // A saturated length exceeds any file, so its bytes are never located.
         let end = self.ends.last().copied().unwrap_or(0).saturating_add(len);
         self.ends.push(end);
     }
@@ -53,20 +53,20 @@ impl State {
 }
 
 impl Shared<State> {
-    /// The length of all frames together, once it is known that there are no others.
+    /// The total length, once all frames are known.
     pub fn total(&self) -> Option<u64> {
         let table = self.table.as_ref()?;
         let is_complete = self.ends.len() == table.frames.len() && !self.damage.is_cut();
         is_complete.then(|| self.ends.last().copied().unwrap_or(0))
     }
 
-    /// The first frame whose length has to be found; an error if there is none to go on with.
+    /// The first frame of unknown length; an error if there are no more frames.
     pub fn frame_of_unknown_length(&self) -> Result<usize> {
         let index = self.ends.len();
         self.damage.at(index as u64).map_or(Ok(index), Err)
     }
 
-    /// Where decoded byte `at` is; None if that is not known yet, or nowhere.
+    /// The place of decoded byte `at`; None if it is not known yet or does not exist.
     pub fn locate(&self, at: u64) -> Result<Option<Here>> {
         let frame = self.ends.partition_point(|end| *end <= at);
         if let Some(error) = self.damage.at(frame as u64) {

@@ -1,13 +1,13 @@
-//! The frames of a zstd stream: where each one is stored, and how long it is decoded where that is recorded,
-//! in its header or in the seek table that the seekable format puts at the end:
+//! The frames of a zstd stream: where each is stored, and its decoded length where that is recorded, in its header or
+//! in the seek table at the end of the seekable format:
 //!
 //! ```text
 //! 5e 2a 4d 18 | size, 4 | stored size, 4, decoded size, 4, [checksum, 4] for each frame | frames, 4 | flags, 1 | b1 ea 92 8f
 //! ```
 //!
-//! The seek table is only a hint, and ignored if it does not fit what is there (two seekable files in one are a
-//! right stream). Its sizes are checked again by whoever decodes a frame. It also tells where to go on after
-//! a frame whose headers are damaged.
+//! The seek table is only a hint, ignored if it does not match the frames (two concatenated seekable files are a valid
+//! stream). Its sizes are checked again when a frame is decoded. It also shows where to continue after a frame with
+//! damaged headers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub struct Table {
 
 pub struct Frame {
     pub stored: Range<u64>,
-    /// Decoded, if recorded. Never 0: a frame that is said to be empty has to be looked at, since nobody would
-    /// find out otherwise.
+    /// The decoded length, if recorded. Never 0: a frame declared empty has to be decoded, since no read would ever
+    /// check it otherwise.
     pub len: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ fn plain(bytes: &mut Stored, stored: Range<u64>) -> Result<Table> {
     Ok(table)
 }
 
-/// The frames with what the seek table says of them, or None if the two contradict each other.
+/// The frames with the sizes from the seek table, or None if the two contradict each other.
 fn fitting(bytes: &mut Stored, start: u64, hints: &[Hint]) -> Result<Option<Table>> {
     let mut frames = Vec::with_capacity(hints.len());
     let mut at = start;
@@ -98,7 +98,7 @@ fn fitting(bytes: &mut Stored, start: u64, hints: &[Hint]) -> Result<Option<Tabl
                 found == end && len_fits
             }
             Err(Error::Damaged { .. }) => {
-                // Decoding it will tell what is wrong.
+                // Decoding it will report what is wrong.
                 frames.push(Frame::new(at..end, Some(hint.len)));
                 true
             }
@@ -112,7 +112,7 @@ fn fitting(bytes: &mut Stored, start: u64, hints: &[Hint]) -> Result<Option<Tabl
     Ok(Some(Table { frames, cut: None }))
 }
 
-/// The seek table at the end, if there is one that covers all that is before it.
+/// The seek table at the end, if there is one that covers everything before it.
 fn seek_table(bytes: &mut Stored, stored: &Range<u64>) -> Result<Option<Vec<Hint>>> {
     let Some(foot) = stored.end.checked_sub(9).filter(|foot| *foot >= stored.start) else { return Ok(None) };
     if bytes.number(foot + 5, 4)? != TABLE_END {

@@ -1,4 +1,4 @@
-//! Any order of uses against a model.
+//! Random sequences of operations compared with a model.
 
 use super::*;
 
@@ -6,7 +6,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn garbage_is_not_believed(
+    fn garbage_is_ignored(
         garbage in prop::collection::vec(any::<u8>(), 0..9000),
         with_header: bool,
         with_magic: bool,
@@ -24,10 +24,10 @@ proptest! {
         prop_assert_eq!(kit.open().get(0, 10), Some(garbage));
     }
 
-    /// A mount's life and accidents between mounts: what is got is one of those that were put for the range,
-    /// and the last one as long as there was no accident.
+    /// Mounts with file damage between them: a get returns a payload that was put for the range, and the last one if
+    /// there was no damage.
     #[test]
-    fn what_is_got_was_put(steps in prop::collection::vec(step(), 1..60)) {
+    fn a_get_returns_what_was_put(steps in prop::collection::vec(step(), 1..60)) {
         let kit = Kit::new();
         let mut put: Vec<Vec<Vec<u8>>> = vec![Vec::new(); 6];
         let mut index = kit.open();
@@ -70,7 +70,7 @@ enum Step {
 enum Damage {
     Flip(prop::sample::Index, u8),
     Cut(prop::sample::Index),
-    /// Bytes of one place stand at another one too.
+    /// Bytes of one place are copied to another.
     Repeat(prop::sample::Index, prop::sample::Index, usize),
     Append(Vec<u8>),
 }

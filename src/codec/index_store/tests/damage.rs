@@ -1,4 +1,4 @@
-//! Files that were cut or changed.
+//! Truncated or changed files.
 
 use super::*;
 
@@ -61,7 +61,7 @@ fn a_damaged_payload_is_put_again() {
 }
 
 #[test]
-fn records_that_lie_with_right_checksums_are_not_believed() {
+fn false_records_with_right_checksums_are_ignored() {
     let at = HEADER as u64;
     let long = vec![7; 100];
     for (what, record) in [
@@ -91,14 +91,14 @@ fn records_that_lie_with_right_checksums_are_not_believed() {
         index.put(0, 10, b"new");
         assert_eq!(kit.open().get(0, 10).as_deref(), Some(&b"new"[..]), "{what}");
     }
-    // The same, told truthfully, is believed.
+    // The same record with true values is accepted.
     let kit = Kit::new();
     kit.plant(&[KEY.header(), forged(at, 100, 0, 10, &long)].concat());
     assert_eq!(kit.open().get(0, 10), Some(long));
 }
 
 #[test]
-fn a_length_over_the_limit_is_not_believed_of_a_file_that_has_it_either() {
+fn a_length_over_the_limit_is_ignored_even_if_the_file_is_that_long() {
     let kit = Kit::new();
     kit.plant(&[KEY.header(), forged(HEADER as u64, MAX_PAYLOAD + 1, 0, 10, b"")].concat());
     let sparse = File::options().write(true).open(kit.path()).unwrap();
@@ -108,7 +108,7 @@ fn a_length_over_the_limit_is_not_believed_of_a_file_that_has_it_either() {
 }
 
 #[test]
-fn a_payload_of_another_length_than_its_head_says_is_not_believed() {
+fn a_payload_of_the_wrong_length_is_ignored() {
     let kit = Kit::new();
     kit.plant(&[KEY.header(), forged(HEADER as u64, 99, 0, 10, &[7; 100])].concat());
     assert_eq!(kit.open().get(0, 10), None);
@@ -130,7 +130,7 @@ fn a_file_cut_or_changed_while_it_is_open_gives_nothing_else() {
 }
 
 #[test]
-fn ranges_and_payloads_that_cannot_be_are_not_kept() {
+fn impossible_ranges_and_payloads_are_not_stored() {
     let kit = Kit::new();
     let index = kit.open();
     for (start, end) in [(10, 10), (10, 0), (0, KEY.len + 1)] {

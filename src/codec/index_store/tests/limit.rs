@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Makes a file of about 300 KB that was used so long ago.
+/// Creates a file of about 300 KB, last used `seconds_ago`.
 fn used(kit: &Kit, number: u64, seconds_ago: u64) -> PathBuf {
     kit.with_limit(LIMIT, other(number)).put(0, 10, &[1; 300_000]);
     let path = kit.directory().join(other(number).file_name());
@@ -16,7 +16,7 @@ fn set_age(path: &Path, seconds: u64) {
 }
 
 #[test]
-fn what_was_used_longest_ago_goes_first() {
+fn the_least_recently_used_file_goes_first() {
     let kit = Kit::new();
     let [oldest, old, reused, newer] =
         [(1, 400), (2, 300), (3, 200), (4, 100)].map(|(n, age)| used(&kit, n, age));
@@ -63,7 +63,7 @@ fn at_the_limit_nothing_more_is_kept() {
     let next = kit.with_limit(1000, KEY);
     assert_eq!((next.get(3, 4), next.get(9, 10)), (Some(vec![3; 160]), None));
     drop(next);
-    // A lower limit begins anew.
+    // With a lower limit, the file starts empty.
     kit.with_limit(500, KEY).put(3, 4, b"x");
     let next = kit.open();
     assert_eq!((next.get(3, 4).as_deref(), next.get(2, 3)), (Some(&b"x"[..]), None));

@@ -24,7 +24,7 @@ const KEY: Key =
     Key { len: 1 << 40, seconds: 1_700_000_000, nanoseconds: 123_456_789, header_hash: 1 << 100 };
 const LIMIT: u64 = 1 << 30;
 
-/// A cache directory of a test's own.
+/// A test's private cache directory.
 struct Kit {
     parent: TempDir,
 }
@@ -55,7 +55,7 @@ impl Kit {
         fs::metadata(self.path()).unwrap().len()
     }
 
-    /// Puts a file of these bytes where the index is.
+    /// Writes these bytes as the index file.
     fn plant(&self, bytes: &[u8]) {
         fs::create_dir_all(self.directory()).unwrap();
         fs::write(self.path(), bytes).unwrap();
@@ -70,7 +70,7 @@ impl Kit {
         names
     }
 
-    /// Nothing is believed of what is there, and it is made anew by the first put.
+    /// The existing file is ignored, and the first put replaces it.
     fn is_made_anew(&self, what: &str) {
         let index = self.open();
         assert_eq!(index.get(0, 10), None, "{what}");
@@ -83,7 +83,7 @@ impl Kit {
         assert!(!complained(&index), "{what}");
     }
 
-    /// Nothing is believed, nor kept.
+    /// The existing file is ignored, and nothing is stored.
     fn is_of_no_use(&self, index: &IndexFile, what: &str) {
         assert_eq!(index.get(0, 10), None, "{what}");
         index.put(0, 10, b"new");
@@ -117,7 +117,7 @@ fn sample() -> (Vec<u8>, Vec<u64>) {
     (fs::read(kit.path()).unwrap(), ends)
 }
 
-/// A record whose checksums are right, whatever it says.
+/// A record with right checksums and arbitrary contents.
 fn forged(at: u64, length: u32, start: u64, end: u64, payload: &[u8]) -> Vec<u8> {
     let mut bytes = b"RREC".to_vec();
     bytes.extend(length.to_le_bytes());

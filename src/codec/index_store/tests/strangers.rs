@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn files_that_others_may_have_written_are_made_anew() {
+fn files_that_others_may_have_written_are_replaced() {
     let good = [KEY.header(), forged(HEADER as u64, 3, 0, 10, b"old")].concat();
     let kit = Kit::new();
     let elsewhere = kit.parent.path().join("elsewhere");

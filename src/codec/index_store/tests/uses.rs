@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_was_put_is_got_by_this_mount_and_the_next() {
+fn what_was_put_is_returned_in_this_mount_and_the_next() {
     let kit = Kit::new();
     let index = kit.open();
     assert_eq!(index.get(5, 9), None);
@@ -56,7 +56,7 @@ fn every_part_of_the_key_counts() {
 }
 
 #[test]
-fn a_file_of_many_dead_bytes_is_written_anew() {
+fn a_file_with_many_dead_bytes_is_rewritten() {
     let kit = Kit::new();
     let index = kit.open();
     index.put(0, 1, b"stays");
@@ -109,7 +109,7 @@ fn a_mount_that_looked_earlier_appends_behind_what_came_since() {
 }
 
 #[test]
-fn many_threads_put_and_get_while_the_file_is_written_anew() {
+fn many_threads_put_and_get_while_the_file_is_rewritten() {
     let kit = Kit::new();
     let index = kit.open();
     let of = |thread: u64, round: u64| vec![(thread * 16 + round) as u8; 100_000];
@@ -134,7 +134,7 @@ fn many_threads_put_and_get_while_the_file_is_written_anew() {
     assert!((0..8).all(|thread| index.get(thread, thread + 1) == Some(of(thread, 11))));
 }
 
-/// As a child that was forked for another reason holds it, until its exec.
+/// A child forked for another reason holds the file until its exec.
 #[test]
 fn the_next_mount_writes_though_a_child_still_has_the_file() {
     let kit = Kit::new();

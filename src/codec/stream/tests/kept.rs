@@ -167,7 +167,11 @@ fn a_stale_index_does_not_mark_good_data_corrupt() {
     // While a run decodes, another one finds that the saved index does not fit.
     let other = stream.clone();
     *source.action.lock() = Some(Box::new(move || {
-        other.mark_corrupt(other.index.version(), 0, Error::damaged(other.place.clone(), "as another run would"));
+        other.mark_corrupt(
+            other.index.version(),
+            0,
+            Error::damaged(other.place.clone(), "as another run would"),
+        );
     }));
     let at = 3 << 20;
     let got = get(&stream, at, 4096);
@@ -186,7 +190,7 @@ fn readers_do_not_wait_for_runs_that_never_start() {
     let hold = Arc::new((Mutex::new(true), Condvar::new()));
     for _ in 0..32 {
         let hold = hold.clone();
-        kit.stream.engine.beside(move || {
+        kit.stream.engine.in_background(move || {
             let mut held = hold.0.lock();
             while *held {
                 hold.1.wait(&mut held);

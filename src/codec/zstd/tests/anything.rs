@@ -1,4 +1,4 @@
-//! Any stream against its plain bytes.
+//! Random streams compared with their plain bytes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Streams that are cut, changed or lie.
+//! Streams that are truncated, changed or make false claims.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,7 @@ fn a_damaged_frame_fails_alone() {
 }
 
 #[test]
-fn a_wrong_expected_length_condemns_everything() {
+fn a_wrong_expected_length_marks_everything_corrupt() {
     let bytes = sample(400_000, 5);
     for options in [CHECKED, UNSIZED] {
         for expected in [1, 399_999, 400_001, 800_000] {
@@ -40,7 +40,7 @@ fn a_wrong_seek_table_never_gives_wrong_bytes() {
     for options in [CHECKED, UNSIZED] {
         let frames = [frame(&bytes[..100_000], options), frame(&bytes[100_000..], options)];
         let [a, b] = [frames[0].len(), frames[1].len()];
-        // Without a content size in the header, a wrong decoded size is found out when the frame is decoded.
+        // Without a content size in the header, a wrong decoded size is detected when the frame is decoded.
         for sizes in [[(a, 99_999), (b, 100_001)], [(a, 100_001), (b, 99_999)]] {
             let kit = open([frames.concat(), seek_table(&sizes, false)].concat(), None);
             match options.content_size {
@@ -52,7 +52,7 @@ fn a_wrong_seek_table_never_gives_wrong_bytes() {
                 }
             }
         }
-        // These cannot be, so they are not believed.
+        // These are impossible, so they are ignored.
         for sizes in
             [[(a - 1, 100_000), (b + 1, 100_000)], [(a, 9_999_999), (b, 100_000)], [(a + b, 200_000), (0, 0)]]
         {
@@ -63,7 +63,7 @@ fn a_wrong_seek_table_never_gives_wrong_bytes() {
 }
 
 #[test]
-fn a_frame_that_is_said_to_be_empty_is_looked_at() {
+fn a_frame_declared_empty_is_verified() {
     let frame = frame(b"x", UNSIZED);
     let table = seek_table(&[(frame.len(), 0)], false);
     assert_eq!(open([frame, table].concat(), None).whole().unwrap(), b"x");
@@ -74,7 +74,7 @@ fn a_frame_that_is_said_to_be_empty_is_looked_at() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_named() {
+fn unsupported_frames_are_reported() {
     let bytes = sample(1000, 8);
     let good = frame(&bytes, CHECKED);
     let mut dictionary = good.clone();
@@ -94,13 +94,13 @@ fn what_cannot_be_decoded_is_named() {
         let said = open(stored, None).whole().unwrap_err().to_string();
         assert!(said.contains(part) && said.starts_with("memory: dataset \"x\": at byte "), "{said}");
     }
-    // A window that is just permitted.
+    // The largest permitted window.
     let most = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3][..], &[1, 0, 0]].concat();
     assert_eq!(open(most, None).stream.len().unwrap(), 0);
 }
 
 #[test]
-fn a_header_that_claims_more_than_its_blocks_hold_is_not_believed() {
+fn a_header_that_claims_more_than_its_blocks_hold_is_rejected() {
     let mut stored = frame(&sample(100_000, 9), CHECKED);
     assert_eq!(stored[4] >> 6, 2);
     stored[8] = 0x7f;
@@ -122,7 +122,7 @@ fn a_changed_source_is_an_error_and_no_damage() {
     assert!(!kit.stream.is_damaged());
     kit.source.changed.store(false, Ordering::Relaxed);
     assert!(kit.whole().unwrap() == bytes);
-    // What is wrong with bytes that are not those of the container is not its damage.
+    // Faults in bytes of a changed container are not damage.
     let mut stored = frame(&bytes, CHECKED);
     let last = stored.len() - 1;
     stored[last] ^= 1;
@@ -152,7 +152,7 @@ fn a_frame_has_to_end_where_its_range_does() {
 }
 
 #[test]
-fn truncated_anywhere_it_is_an_error_or_whole_frames() {
+fn truncation_gives_an_error_or_whole_frames() {
     let bytes = sample(3000, 11);
     for options in [PLAIN, CHECKED, UNSIZED] {
         let frames: Vec<_> = bytes.chunks(1000).map(|part| frame(part, options)).collect();
@@ -168,7 +168,7 @@ fn truncated_anywhere_it_is_an_error_or_whole_frames() {
             }
             let kit = open(stored[..cut].to_vec(), Some(3000));
             assert!(kit.whole().is_err());
-            // Where the length is told, what is whole is served, unless frames are missing altogether.
+            // With a declared length, whole frames are served unless others are missing altogether.
             let is_end = ends.iter().any(|(end, _)| *end == cut);
             if cut >= frames[0].len() && !is_end {
                 assert!(open(stored[..cut].to_vec(), Some(3000)).read(0, 1000).unwrap() == bytes[..1000]);
@@ -177,7 +177,7 @@ fn truncated_anywhere_it_is_an_error_or_whole_frames() {
     }
 }
 
-/// Looks at the state all the time while `read` reads: no total but `right` may be seen, even for a moment.
+/// Polls the state while `read` runs: no total other than `right` may appear, even briefly.
 fn watched(kit: &Kit, right: Option<u64>, read: impl FnOnce()) {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -11,7 +11,7 @@ mod anything;
 mod damage;
 mod streams;
 
-/// Bytes that compress a little and differ everywhere.
+/// Bytes that compress a little, without repeated blocks.
 fn sample(len: usize, seed: u32) -> Vec<u8> {
     let mut state = seed.wrapping_mul(77).wrapping_add(1);
     let mut next = || {

@@ -1,4 +1,4 @@
-//! What a stream may be made of, and what is decoded of it.
+//! All kinds of valid streams, and what is decoded for a read.
 
 use super::*;
 
@@ -113,7 +113,7 @@ fn a_frame_larger_than_the_spill_is_an_error_that_names_the_option() {
 }
 
 #[test]
-fn the_seek_table_tells_lengths() {
+fn lengths_come_from_the_seek_table() {
     let bytes = sample(BIG, 6);
     for checksums in [false, true] {
         let frames: Vec<_> = bytes.chunks(1 << 20).map(|part| frame(part, UNSIZED)).collect();
@@ -129,7 +129,7 @@ fn the_seek_table_tells_lengths() {
             open([&stored[..], &stored[..]].concat(), None).whole().unwrap()
                 == [&bytes[..], &bytes[..]].concat()
         );
-        // A table tells where to go on after damaged headers: here of the second frame's first block.
+        // A table shows where to continue after damaged headers: here of the second frame's first block.
         let mut damaged = stored;
         damaged[frames[0].len() + 6..][..3].fill(0xff);
         let kit = open(damaged, None);

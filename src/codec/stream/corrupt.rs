@@ -10,14 +10,15 @@ impl Stream {
         self.state.lock().damage.is_found()
     }
 
-    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is kept.
+    /// Calls `listener` when damage is found, or now if it was and nobody was notified. Only the first listener is
+    /// kept.
     pub fn on_damage(&self, listener: impl FnOnce() + Send + 'static) {
         self.state.on_damage(Box::new(listener));
     }
 
-    /// Records damage from decoded position `from` on, found by a decoder that started at index `version`, and logs it the
-    /// first time. Errors of the source (changed, unreadable) are returned but not recorded, as they may be transient. Nor
-    /// is damage recorded that a saved index may have caused: the index is discarded first.
+    /// Records damage from decoded position `from` on, found by a decoder that started at index `version`, and logs it
+    /// the first time. Errors of the source (changed, unreadable) are returned but not recorded, as they may be
+    /// transient. Nor is damage recorded that a saved index may have caused: the index is discarded first.
     pub(super) fn mark_corrupt(&self, version: u64, from: u64, error: Error) -> Error {
         if !matches!(error, Error::Damaged { .. }) {
             return error;
@@ -26,20 +27,20 @@ impl Stream {
         if self.index.version() != version {
             return error;
         }
-        let is_doubted = self.index.distrust();
-        let news = if is_doubted {
+        let is_index_discarded = self.index.discard_loaded();
+        let news = if is_index_discarded {
             self.id.store(self.engine.cache.new_stream(), Ordering::Relaxed);
             self.is_suspect.store(true, Ordering::Relaxed);
-            state.damage.doubted()
+            state.damage.notify_only()
         } else {
             self.index.mark_corrupt();
             state.damage.record(from, &error)
         };
         drop(state);
-        if is_doubted {
+        if is_index_discarded {
             log::warn!("{error}; or the index of an earlier mount was wrong: it is rebuilt");
         }
-        news.tell();
+        news.report();
         error
     }
 
