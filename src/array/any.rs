@@ -1,5 +1,5 @@
-//! An array in memory, of whatever element type. It keeps the layout (C or F) that it has in the container; the
-//! byte order is the machine's.
+//! An array in memory, of any element type. It keeps the container's layout (C or F order); the byte order is
+//! the machine's.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Texts that are elements or cells of columns: of a fixed size, filled up with NULs.
+//! Fixed-size texts, padded with NULs, as elements or table cells.
 
 use super::Endian;
 

@@ -1,4 +1,4 @@
-//! Columns and rows of a table by an index: `x`, `10:20, x, y`, `"1", -1`.
+//! Selects columns and rows of a table by an index: `x`, `10:20, x, y`, `"1", -1`.
 
 use super::{Slab, Term, is_index, terms};
 

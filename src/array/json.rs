@@ -1,6 +1,6 @@
-//! Elements as JSON. What JSON has no form for is an object with one key that says what it is: `__float__` (nan, inf,
-//! -inf), `__complex__` (real and imaginary part), `__bytes_hex__`. Texts and dates are texts; bytes that are no UTF-8,
-//! and characters that are none, are `__bytes_hex__`. Records are objects.
+//! Elements as JSON. Values without a JSON form become an object with one key: `__float__` (nan, inf, -inf),
+//! `__complex__` (real and imaginary part), `__bytes_hex__` (bytes that are not UTF-8, and invalid characters). Texts
+//! and dates become strings, records objects.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! What elements that are no numbers mean, down to their numbers and texts: the one place that takes apart what a
-//! [`Record`] says, be it fields or numpy's own text of a type.
+//! Decodes non-numeric elements down to their numbers and texts. The only place that interprets a [`Record`]: its
+//! fields, or numpy's own type string.
 
 use super::npy::{Literal, descr, parse_literal};
 use super::{Cell, Record, Times};

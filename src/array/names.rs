@@ -1,4 +1,4 @@
-//! Names for columns and fields that have none of their own.
+//! Default names for unnamed columns and fields.
 
 use std::collections::{HashMap, HashSet};
 

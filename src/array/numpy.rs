@@ -1,4 +1,4 @@
-//! What users of numpy are told of an array beside its bytes: a description for programs, and a line to paste.
+//! Describes an array to numpy users: a description for programs, and a line of code to paste.
 
 use super::npy::{Literal, descr, parse_literal};
 use super::{Array, Order};

@@ -1,4 +1,4 @@
-//! Arrays in memory whose elements are no numbers: as the bytes that they are in the container.
+//! Arrays in memory with non-numeric elements, kept as their bytes in the container.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One element of an array, for who does not care which of the many types it has.
+//! One array element, for callers that do not depend on its type.
 
 use half::{bf16, f16};
 use num_complex::Complex;

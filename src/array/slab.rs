@@ -1,8 +1,6 @@
-//! Reads a part of an array out of its bytes: in long runs where its elements lie close together, one by one where
-//! they lie far apart.
+//! Reads part of an array: in long runs where its elements are close together, one by one where they are far apart.
 //!
-//! The elements come in the order in which they lie in the bytes; axes with a negative step are to be turned
-//! round afterwards.
+//! Elements are returned in storage order; the caller must reverse axes with a negative step.
 
 use super::{Array, Order, Slab};
 use crate::Result;

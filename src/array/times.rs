@@ -1,6 +1,6 @@
-//! Dates and spans of time as numpy has them (`M8[ms]`, `m8[25s]`): whole numbers of a unit in 64 bits, dates counted from
-//! 1970 on, the least number for none. As text dates are what `numpy.datetime_as_string` writes (ISO 8601, as exact as the
-//! unit), spans their numbers.
+//! numpy's dates and time spans (`M8[ms]`, `m8[25s]`): 64-bit integers counting a unit, dates since 1970; the minimum
+//! value is NaT. As text, dates are what `numpy.datetime_as_string` writes (ISO 8601, as precise as the unit), and spans
+//! are their integers.
 
 use super::{Dtype, Element, Endian, Kind, Record};
 

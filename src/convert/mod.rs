@@ -1,7 +1,8 @@
-//! A container written anew, in another format or as another file of its own: names, order, types and metadata stay,
-//! and what the new format cannot hold is named. Datasets are read and written front to back, one after the other.
-//! Nothing is at the new path before all of it is there; a damaged dataset ends it. What is not there at all, or not read
-//! here, is told and left out.
+//! Converts a container to another format, or rewrites it in its own. Names, order, types and metadata are kept;
+//! whatever the new format cannot hold is reported. Datasets are copied sequentially, one after the other.
+//!
+//! The output path appears only once the file is complete; a damaged dataset aborts the conversion. Missing or
+//! unsupported datasets are reported and left out.
 
 use std::collections::HashSet;
 use std::fs;

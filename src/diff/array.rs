@@ -1,5 +1,5 @@
-//! Arrays of one element type and shape. With the elements in the same order both are read front to back; one in C
-//! and the other in F order are compared in blocks that both can read in longer runs.
+//! Compares arrays of equal element type and shape. Arrays of the same order are read sequentially; one in C and one
+//! in F order are compared in blocks that both can read in long runs.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Datasets as streams of bytes: read side by side, a piece of each in memory.
+//! Compares datasets as byte streams, holding one piece of each in memory.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Elements that are no numbers, compared by what they mean: texts, dates, and structures field by field.
+//! Compares non-numeric elements by meaning: texts, dates, and structures field by field.
 
 use std::sync::Arc;
 

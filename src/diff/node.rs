@@ -1,5 +1,5 @@
-//! Values of metadata and objects. Mappings and sets have no order, lists have; a whole number equals the
-//! floating-point number of its value, as in Python.
+//! Compares values of metadata and objects. The order of mappings and sets is ignored, that of lists is not; as in
+//! Python, an integer equals the float of the same value.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

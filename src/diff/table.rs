@@ -1,4 +1,4 @@
-//! Dataframes, column by column. Columns go by their names; numbers are compared whatever width they are stored in.
+//! Compares dataframes column by column. Columns are matched by name; numbers are compared regardless of width.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Elements compared one by one, and what is counted of those that differ.
+//! Compares elements one by one and counts the differences.
 
 use super::{DiffCell, Options, Values};
 use crate::array::{Dtype, Scalar, Times, Width};

@@ -1,5 +1,4 @@
-//! .npz files: ZIP archives of .npy files. Members are read from front to back, and their check values compared
-//! at their ends.
+//! .npz files: ZIP archives of .npy files. Members are read sequentially, and each checksum is verified at its end.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -58,7 +57,7 @@ impl Npz {
         let window = Window::new(&*self.source, record.header)?;
         let found = zip::find(record, name, &window)?;
         let place = Place::file(&self.origin.path);
-        let stored = found.and_then(|stored| record.judge().map(|()| stored)).map_err(|mut fault| {
+        let stored = found.and_then(|stored| record.check_readable().map(|()| stored)).map_err(|mut fault| {
             fault.problem = format!("member {name:?} cannot be read: {}", fault.problem);
             fault.error(place.clone())
         })?;

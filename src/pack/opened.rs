@@ -1,5 +1,5 @@
-//! Inputs that are being read: an archive stays open for its next member, and what can be read once only is kept if it may
-//! be read again.
+//! Open inputs: an archive stays open for its next member; input that can be read only once is kept if it may be
+//! needed again.
 
 use std::cell::RefCell;
 use std::fs::File;

@@ -1,6 +1,6 @@
-//! Which files are sidecars: known by their content (a mapping with `name` and what a format says of a dataset), and by
-//! a name that can become the file that they stand beside. A sidecar's own name is always longer than its file's, so the
-//! longest are judged first: what has turned out to be a dataset's file is no sidecar, whatever its content.
+//! Detects sidecars by content (a mapping with `name` and a format's fields for a dataset) and by a name that is derived
+//! from the file beside them. A sidecar's name is always longer than its file's, so the longest names are classified
+//! first: a file that turns out to be a dataset's data is not a sidecar, whatever its content.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

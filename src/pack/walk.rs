@@ -1,5 +1,5 @@
-//! The regular files of a directory, whatever is in its directories. Nothing outside of it is looked at: a
-//! symbolic link counts only as the file inside that it leads to.
+//! Lists the regular files of a directory recursively. Nothing outside it is included: a symbolic link counts only as
+//! the file inside the directory that it points to.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

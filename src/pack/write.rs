@@ -1,4 +1,4 @@
-//! The plan carried out: each dataset's bytes streamed from its input into the container.
+//! Executes the plan: streams each dataset's bytes from its input into the container.
 
 use std::cell::RefCell;
 use std::io::{self, Read};

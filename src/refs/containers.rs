@@ -1,4 +1,4 @@
-//! The containers of a directory and below, by the keys that they have in a store.
+//! Finds the containers below a directory, with their keys in a Zarr store.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;

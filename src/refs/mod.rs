@@ -1,8 +1,9 @@
-//! References: what Zarr's programs need to read the arrays of containers from the containers themselves, over whatever
-//! network they lie on and without us. Version 1 of kerchunk's references, as JSON: for every key of a Zarr store its
-//! bytes, or `[url, offset, length]`.
+//! References that let Zarr libraries read arrays directly from the containers, over any network and without this
+//! program. The format is version 1 of kerchunk's references as JSON: each key of a Zarr store maps to its bytes or to
+//! `[url, offset, length]`.
 //!
-//! Of a directory every container is a group by its path. What bytes of a file cannot stand for is left out and named.
+//! For a directory, each container is a group named by its path. Arrays that cannot be expressed as byte ranges are
+//! reported and left out.
 
 mod containers;
 mod urls;

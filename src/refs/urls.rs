@@ -1,4 +1,4 @@
-//! What the files of a container are called by who reads them without us.
+//! The URLs under which external readers find the containers' files.
 
 use std::io;
 use std::path::{Path, PathBuf};

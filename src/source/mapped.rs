@@ -1,11 +1,11 @@
-//! A file in the address space, for the kernel to copy replies from: faster than any copy of ours.
+//! A memory-mapped file, from which the kernel copies replies without a copy of our own.
 //!
-//! What always holds: this process never reads a mapped byte itself. The file may be truncated at any moment,
-//! and then touching the map would be a SIGBUS; the kernel's copy in a reply only fails (the reader gets an
-//! input/output error). Headers and streams are read with pread instead.
+//! Invariant: this process never reads a mapped byte itself. The file may be truncated at any moment, and touching the
+//! map would then raise SIGBUS, whereas the kernel's copy into a reply only fails (the reader gets an input/output
+//! error). Headers and streams are read with pread instead.
 //!
-//! Mapped pages count as resident memory of this process although they are the page cache's, so they are let
-//! go of now and then.
+//! Mapped pages count as resident memory of this process although they belong to the page cache, so they are released
+//! from time to time.
 
 use std::fs::File;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Bytes in memory as a source, for tests: counts what is read, and can be told to have changed.
+//! An in-memory source for tests: counts the bytes read, and can be marked as changed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,8 +1,8 @@
-//! Files that a container names, beside itself or elsewhere: found by rules that keep a hostile container inside its
-//! own directory, opened when they are read, and closed again when too many are open.
+//! Files referenced by a container, beside it or elsewhere: resolved by rules that confine a hostile container to its
+//! own directory, opened when they are read, and closed when too many are open.
 //!
-//! What always holds: what was found is the file that is read, or the read fails; only regular files are opened; nothing
-//! below our own mountpoint is.
+//! Invariants: the file read is the file that was resolved, or the read fails; only regular files are opened, and none
+//! below our own mountpoint.
 
 use std::io;
 use std::num::NonZeroUsize;

@@ -1,6 +1,6 @@
-//! Where a path leads, through symbolic links, step by step: every directory on the way is open before the next name is looked for in
-//! it. So what is found is what was seen on the way, whoever renames things meanwhile; it is known who may go that way;
-//! and the way never enters our own mount, which would wait for us while we wait for it.
+//! Resolves a path through symbolic links step by step: each directory is open before the next name is looked up in it.
+//! So concurrent renames cannot change the result, access along the way is known, and resolution never enters our own
+//! mount, which would deadlock.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;

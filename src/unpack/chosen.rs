@@ -1,4 +1,4 @@
-//! The datasets that are wanted of a tree, and the directories that lead to them.
+//! The selected datasets of a tree, and the directories that lead to them.
 
 use std::sync::Arc;
 

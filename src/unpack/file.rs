@@ -1,5 +1,5 @@
-//! One new file: without a name while it is filled, where the file system can do that, else with a temporary one.
-//! It gets its name once it is whole; dropped before, nothing of it is left.
+//! Creates a file atomically: unnamed while it is written where the file system supports that, otherwise under a
+//! temporary name. It gets its name once complete; dropped earlier, it leaves nothing behind.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};

@@ -1,11 +1,11 @@
-//! A container's tree written into a directory: the files that a mount shows, for keeps.
+//! Writes a container's tree into a directory: the files that a mount shows, permanently.
 //!
-//! What always holds: nothing is written outside the directory, whatever the names say and whatever is in it
-//! already (`walk` goes from directory to directory by descriptors, and follows no symbolic link); a file is there
-//! whole or not at all (`file`); nothing is replaced that was not to be.
+//! Invariants: nothing is written outside the directory, whatever the names or its existing content (`walk` goes from
+//! directory to directory by descriptors and follows no symbolic link); a file is complete or absent (`file`); existing
+//! files are replaced only on request.
 //!
-//! The walk makes directories and hands files to a few threads, which copy or decode them. As with cp and tar, the
-//! bytes are the system's when this ends, and on disk when the system has written them.
+//! The walk creates directories and hands files to a few threads, which copy or decode them. As with cp and tar, data is
+//! not synced: it reaches the disk when the system writes it back.
 
 mod chosen;
 mod file;

@@ -1,5 +1,5 @@
-//! A face that is a directory of files, while it is written: the file that announces it to programs is written when all
-//! the rest is there, and not at all if something is missing. What is missing of a store is zeros to its programs.
+//! Writes a view that is a directory of files (a store). The file that makes programs recognize the store is written
+//! last, and not at all if anything is missing, because programs read missing parts of a store as zeros.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

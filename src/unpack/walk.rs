@@ -1,5 +1,5 @@
-//! From directory to directory, by descriptors: no path is ever given to the system that has more than one name, so
-//! that a symbolic link is met where it stands and refused, and no path is too long.
+//! Walks directories by descriptors. Each system call gets a single path component, so a symbolic link is detected and
+//! refused where it is, and no path is too long.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,5 +1,5 @@
-//! Whether an item's own text can stand alone. The rule is to be sure: what is not obviously the same to
-//! PyYAML and to every YAML 1.2 loader, once cut out and dedented, is not portable, and is written anew.
+//! Decides whether an item's own text can stand alone. The rule is conservative: text that PyYAML and every YAML 1.2
+//! loader might not read identically once cut out and dedented is not portable, and is emitted again.
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
-//! Reading one item again, from nothing but its own text: so that what is rarely asked for (metadata, shapes)
-//! need not be kept in memory.
+//! Reparses one item from its own text, so that rarely needed data (metadata, shapes) need not stay in memory.
 
 use std::sync::Arc;
 

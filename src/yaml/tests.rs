@@ -1,4 +1,4 @@
-//! The room as a whole: what is read from a header, and what is written again.
+//! Tests of the module as a whole: reading headers and writing them back.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Nodes as JSON, for programs such as `jq`. What JSON lacks becomes text: dates as they are written, bytes in
-//! base64, and the floating-point numbers `nan`, `inf` and `-inf`; keys that are no text as YAML writes them.
+//! Nodes as JSON, for programs such as `jq`. Values without a JSON form become strings: dates as written, bytes in
+//! base64, and the floats `nan`, `inf` and `-inf`; non-string keys become their YAML text.
 
 use serde_json::{Map, Number, Value};
 

@@ -1,4 +1,4 @@
-//! A .npy file that is read from its beginning, for who wants its array and nothing else.
+//! Reads a whole .npy file sequentially, for callers that want only its array.
 
 use std::io::{self, Read};
 

@@ -1,5 +1,5 @@
-//! A command line up to the cursor, taken apart as a shell does: quotes, backslashes, `~/`. Nothing is expanded
-//! but that, and nothing is run.
+//! Splits a command line up to the cursor as a shell does: quotes, backslashes, `~/`. Nothing else is expanded, and
+//! nothing is executed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,5 +1,5 @@
-//! Names of datasets at the cursor: of the container that the line names before it. They are as many as can be looked
-//! at; of more, how they go on.
+//! Completes dataset names from the container named earlier on the line. If there are too many to list, offers
+//! their common beginnings.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! The list after `-o`, as mount(8) and fstab pass it: `key,key=value,...`, `-` and `_` alike in keys, `\`
-//! taking the meaning from a `,` or `\` after it. Of two settings of one key the later one counts.
+//! The `-o` list as mount(8) and fstab pass it: `key,key=value,...`. In keys `-` and `_` are equivalent; `\` escapes
+//! `,` and `\`. If a key is repeated, its last value counts.
 
 use super::options::{Options, Settings};
 use crate::cli::values;

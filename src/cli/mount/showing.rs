@@ -1,5 +1,4 @@
-//! What is shown of a directory and how containers are understood: the options, the same names after `-o`, and what
-//! comes of both.
+//! Options for how directories and containers are presented: long options, their `-o` names, and the merged result.
 
 use std::ffi::OsString;
 use std::time::Duration;

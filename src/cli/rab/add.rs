@@ -1,4 +1,4 @@
-//! `rab add`: files and directories become more datasets of a container.
+//! `rab add`: adds files and directories to a container as datasets.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `rab cat`: the bytes of datasets, in bounded memory. Of a damaged one all that comes before the damage.
+//! `rab cat`: prints the bytes of datasets, in bounded memory. A damaged dataset is printed up to the damage.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;

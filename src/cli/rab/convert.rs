@@ -1,4 +1,4 @@
-//! `rab convert`: a container written anew in the format that an extension names.
+//! `rab convert`: converts a container to the format given by an extension.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

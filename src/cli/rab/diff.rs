@@ -1,4 +1,4 @@
-//! `rab diff`: what is different in two containers, one line for each difference.
+//! `rab diff`: compares two containers and prints one line for each difference.
 
 use std::ffi::OsString;
 use std::io::Write;

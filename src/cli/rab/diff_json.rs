@@ -1,4 +1,4 @@
-//! What `rab diff` finds, as objects of JSON. The manual page describes them.
+//! The differences found by `rab diff`, as JSON objects. The manual page describes them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a value that was typed has become, for people.
+//! Describes to the user how a typed value was interpreted.
 
 use crate::Value;
 

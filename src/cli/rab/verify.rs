@@ -1,5 +1,5 @@
-//! `rab verify`: every dataset of every file is read and compared with what is known of it. One line for each
-//! that is damaged, and a summary for each file.
+//! `rab verify`: reads every dataset of every file and checks it against its checksums and metadata. Prints one line
+//! for each damaged dataset and a summary for each file.
 
 use std::collections::BTreeMap;
 use std::io::Write;

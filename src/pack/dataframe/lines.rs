@@ -1,4 +1,4 @@
-//! A CSV file line by line, and in which line something is wrong.
+//! Reads a CSV file line by line, and locates errors by line number.
 
 use std::cell::Cell;
 use std::collections::HashSet;

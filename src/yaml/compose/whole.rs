@@ -1,4 +1,4 @@
-//! Texts that are one value: metadata, sidecars, objects.
+//! Parses texts that are a single value: metadata, sidecars, objects.
 
 use std::sync::Arc;
 
