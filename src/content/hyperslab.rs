@@ -73,7 +73,7 @@ impl Computed for Hyperslab {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let elements = Units { size: self.size(), len: self.len, most: u64::MAX };
+        let elements = Units { size: self.size(), len: self.len, max_chunk: u64::MAX };
         elements.fill(buf, offset, &|buf, first| self.elements(buf, first), &|buf, number, skip| {
             self.within(buf, number, skip)
         })

@@ -71,7 +71,7 @@ impl Computed for Rows {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let rows = Units { size: self.row, len: self.row * self.count, most: BLOCK };
+        let rows = Units { size: self.row, len: self.row * self.count, max_chunk: BLOCK };
         rows.fill(buf, offset, &|buf, first| self.turn(buf, first), &|buf, row, skip| {
             self.within(buf, row, skip)
         })

@@ -57,7 +57,7 @@ impl<S: Slots> Computed for Whole<S> {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let slots = Units { size: self.size, len: self.len, most: PIECE.max(self.size) };
+        let slots = Units { size: self.size, len: self.len, max_chunk: PIECE.max(self.size) };
         slots.fill(buf, offset, &|buf, first| self.slots.make(buf, first), &|buf, number, skip| {
             let slot = self.slot(number)?;
             let part = slot.get(skip as usize..).and_then(|part| part.get(..buf.len()));

@@ -123,7 +123,7 @@ impl Computed for Offsets {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        let units = Units { size: 8, len: 8 * (self.0.count() + 1), most: 8 * BLOCK };
+        let units = Units { size: 8, len: 8 * (self.0.count() + 1), max_chunk: 8 * BLOCK };
         units.fill(buf, offset, &|buf, first| self.0.offsets(buf, first), &|buf, number, skip| {
             let mut one = [0; 8];
             self.0.offsets(&mut one, number)?;

@@ -65,7 +65,7 @@ pub fn read(
         Ok(stored) => stored,
         Err(fault) => return Ok(Member { stored: 0..0, body: Err(fault) }),
     };
-    let body = match record.judge() {
+    let body = match record.check_readable() {
         Ok(()) if record.is_npy => npy(record, &stored, &window, source, engine, place)?,
         other => other.map(|()| Body { npy: None }),
     };

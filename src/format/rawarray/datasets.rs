@@ -136,7 +136,7 @@ impl Data {
             Codec::Bits => computed(Arc::new(Bits::new(from, stored.start, len, header.is_big()))),
             Codec::Lz4 => computed(Arc::new(Walk::new(engine, from, Lz4::new(stored.clone()), len, place))),
             Codec::Leb128 => {
-                let start = payload::leb128(header, &of, stored.clone()).with_anything_behind();
+                let start = payload::leb128(header, &of, stored.clone()).allowing_trailing_bytes();
                 computed(Arc::new(Walk::new(engine, from, start, len, place)))
             }
         };

@@ -99,7 +99,7 @@ fn lz4(header: &Header, len: u64) -> Result<Payload> {
         let problem = format!("size is {size}, an LZ4 block has {MAX_LZ4_LEN} bytes at most");
         return Err(header.damaged(SIZE, problem));
     }
-    let max_len = Lz4::longest(size);
+    let max_len = Lz4::max_decoded_len(size);
     if len > max_len || len == 0 {
         let dims = header.shown_dims();
         let problem = format!(
@@ -153,7 +153,7 @@ impl Ambiguous<'_> {
     fn can_be_leb128(&self, exactly: bool) -> bool {
         let (Header { eltype, data, end, .. }, size) = (self.header, self.of.size);
         let (count, rest) = (self.len / size.max(1), end - data);
-        let is_short = rest <= count.saturating_mul(Leb128::longest(size));
+        let is_short = rest <= count.saturating_mul(Leb128::max_encoded_len(size));
         matches!(eltype, 1 | 2 | 5)
             && matches!(size, 1 | 2 | 4 | 8 | 16)
             && count <= rest

@@ -91,13 +91,13 @@ impl ZipDatasets {
 
     /// As [`ZipDatasets::find`], of a member that can be read.
     fn readable(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
-        let judged = self.member(number)?.record.judge();
+        let judged = self.member(number)?.record.check_readable();
         Ok(self.find(number)?.and_then(|stored| judged.map(|()| stored)))
     }
 
     /// Of a member that cannot be read at most the length of the file.
     fn len(&self, record: &Record) -> u64 {
-        match record.judge() {
+        match record.check_readable() {
             Ok(()) => record.len,
             Err(_) => record.len.clamp(1, self.source.len().max(1)),
         }

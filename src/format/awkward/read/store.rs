@@ -231,7 +231,7 @@ impl Store {
 
     /// What a member says its length is, as far as the file can have it.
     fn believed(&self, record: &zip::Record) -> u64 {
-        match record.judge() {
+        match record.check_readable() {
             Ok(()) => record.len,
             Err(_) => record.len.clamp(1, self.source.len().max(1)),
         }
@@ -241,7 +241,7 @@ impl Store {
     pub fn blob_len(&self, blob: &Blob) -> Result<u64, Fault> {
         let member = self.find(&blob.member).and_then(|number| self.members.get(number));
         match member.map(|member| &member.data) {
-            Some(Data::Zip { record, .. }) => record.judge().map(|()| record.len),
+            Some(Data::Zip { record, .. }) => record.check_readable().map(|()| record.len),
             Some(Data::File(source)) => Ok(source.len()),
             None => Err(self.missing(&blob.member)),
         }
@@ -274,7 +274,7 @@ impl Store {
         let window = Window::new(&*self.source, record.header)?;
         let found = zip::find(record, name, &window)?;
         self.source.check()?;
-        let judged = found.and_then(|range| record.judge().map(|()| range));
+        let judged = found.and_then(|range| record.check_readable().map(|()| range));
         Ok(known.get_or_init(|| judged).clone())
     }
 

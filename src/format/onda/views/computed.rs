@@ -200,7 +200,7 @@ fn aligned(
     offset: u64,
     values: &dyn Fn(&mut [u8], u64) -> Result<()>,
 ) -> Result<()> {
-    Units { size, len, most: u64::MAX }.fill(buf, offset, values, &|part, number, skip| {
+    Units { size, len, max_chunk: u64::MAX }.fill(buf, offset, values, &|part, number, skip| {
         let mut edge = [0; 8];
         let edge = edge.get_mut(..size as usize).unwrap_or_default();
         values(edge, number)?;
