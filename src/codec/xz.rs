@@ -109,9 +109,9 @@ impl Xz {
 
     /// The decoded data, cached or decoded now.
     fn whole(&self) -> Result<Decoded> {
-        let if_available =
+        let existing =
             |state: &mut Shared<()>| state.damage.or(0, || Decoded::if_available(&self.engine, self.key()));
-        self.state.once(0, if_available, || {
+        self.state.once(0, existing, || {
             let decoded = self.decode();
             // Neither bytes nor damage of a changed container are kept.
             self.source.check().inspect_err(|_| self.engine.spill.forget(self.key()))?;

@@ -183,9 +183,9 @@ impl ZstdStream {
     fn frame(&self, index: usize) -> Result<Decoded> {
         let table = self.table()?;
         let key = (self.id, index as u64);
-        let if_available =
+        let existing =
             |state: &mut Shared<State>| state.damage.or(key.1, || Decoded::if_available(&self.engine, key));
-        self.state.once(key.1, if_available, || self.decode(&table, index))
+        self.state.once(key.1, existing, || self.decode(&table, index))
     }
 
     fn decode(&self, table: &Table, index: usize) -> Result<Decoded> {
