@@ -1,4 +1,4 @@
-//! The tables as datasets by number, with their names.
+//! The datasets of an opened set of tables.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::read::arrow::Problem;
 use super::read::rules;
 use super::read::samples::Encoding;
-use super::read::set::{Set, TextOf};
+use super::read::set::{Set, TextDataset};
 use super::read::table::OndaTable;
 use super::views::annotations;
 use super::views::computed;
@@ -30,13 +30,13 @@ pub struct OndaDatasets {
 }
 
 impl OndaDatasets {
-    fn text(&self, of: TextOf) -> Result<Vec<u8>> {
+    fn text(&self, of: TextDataset) -> Result<Vec<u8>> {
         match of {
-            TextOf::Annotations { recording, nested } => {
+            TextDataset::Annotations { recording, nested } => {
                 let recording = self.set.recordings.get(recording as usize).ok_or(Error::NotFound)?;
                 annotations::build(&self.set, recording, nested)
             }
-            TextOf::Table(table) => {
+            TextDataset::Table(table) => {
                 let table = self.set.tables.get(table as usize).ok_or(Error::NotFound)?;
                 let mut text = String::new();
                 yaml::write(&sidecar::table(table), 0, &mut text);
@@ -65,7 +65,7 @@ impl OndaDatasets {
             compression,
             stored: data.map(|data| 0..data.source.len()),
             decoded_len: data.and_then(|data| data.known_len()),
-            // What cannot be decoded says so when it is read.
+            // Data that cannot be decoded reports its own error when read.
             fault: facts.fault.clone().filter(|_| data.is_some_and(|data| data.len().is_ok())),
             metadata: Arc::new(metadata),
             codec: Arc::new(sidecar::facts(set, number, &facts, &unreadable)),
@@ -116,11 +116,11 @@ impl Datasets for OndaDatasets {
     fn describe(&self, number: u32) -> Result<Description> {
         let Some(text) = self.set.text(number) else { return self.describe_signal(number) };
         let stored = match text {
-            TextOf::Table(_) => "table",
-            TextOf::Annotations { .. } => "annotations",
+            TextDataset::Table(_) => "table",
+            TextDataset::Annotations { .. } => "annotations",
         };
         Ok(Description {
-            // What is wrong with it is said when it is read.
+            // Errors are reported when it is read.
             decoded_len: self.text(text).ok().map(|text| text.len() as u64),
             codec: Arc::new(Node::map([("made of", Node::text(stored))])),
             ..Description::of(&*self.set.shown_name(number), "text")
@@ -179,7 +179,7 @@ impl Provenance for OndaDatasets {
         }
     }
 
-    /// The sample files that the tables name.
+    /// The sample files listed in the tables.
     fn files(&self) -> Vec<PathBuf> {
         (0..self.set.signals.len() as u32).filter_map(|number| self.set.path(number)).collect()
     }
@@ -196,18 +196,21 @@ impl Validate for OndaDatasets {
     }
 
     fn violations(&self, number: u32) -> Result<Vec<String>> {
-        let wrong = match self.set.text(number) {
-            Some(TextOf::Table(table)) => {
+        let problems = match self.set.text(number) {
+            Some(TextDataset::Table(table)) => {
                 let of = |table| [rules::table(table), table.unreadable(rules::MAX_REPORTED)].concat();
                 self.set.tables.get(table as usize).map_or(Vec::new(), of)
             }
-            Some(TextOf::Annotations { .. }) => Vec::new(),
+            Some(TextDataset::Annotations { .. }) => Vec::new(),
             None => Facts::of(&self.set, number).warnings,
         };
-        // A limit alone is nothing wrong.
-        match wrong.iter().find(|_| wrong.iter().all(|problem| matches!(problem, Problem::Unsupported(_)))) {
+        // Reaching a limit is not a violation.
+        match problems
+            .iter()
+            .find(|_| problems.iter().all(|problem| matches!(problem, Problem::Unsupported(_))))
+        {
             Some(limit) => Err(limit.clone().at(self.set.place(number))),
-            None => Ok(wrong.iter().map(|problem| problem.text().to_owned()).collect()),
+            None => Ok(problems.iter().map(|problem| problem.text().to_owned()).collect()),
         }
     }
 
@@ -231,7 +234,7 @@ impl Sampled for OndaDatasets {
             (_, _, Content::Broken { error, .. }) => Err(error),
             (Some(layout), Some(scale), samples) => {
                 let (array, content) = computed::decoded(samples, layout, scale)?;
-                Ok(Some((sidecar::of_decoded(stored.clone(), array), content)))
+                Ok(Some((sidecar::describe_decoded(stored.clone(), array), content)))
             }
             _ => Ok(None),
         }
@@ -247,7 +250,7 @@ impl Rewrite for OndaDatasets {
         _: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<Vec<String>> {
         let [table] = self.set.tables.as_slice() else {
-            return Err(Error::Usage(one_by_one(&self.set.tables)));
+            return Err(Error::Usage(several_tables(&self.set.tables)));
         };
         let rows = match only {
             None => (0..table.arrow.rows() as u32).collect(),
@@ -261,8 +264,8 @@ impl Rewrite for OndaDatasets {
     }
 }
 
-/// What to do about several tables.
-fn one_by_one(tables: &[OndaTable]) -> String {
+/// The error for rewriting several tables.
+fn several_tables(tables: &[OndaTable]) -> String {
     let paths: Vec<_> =
         tables.iter().take(3).map(|table| table.source.path().display().to_string()).collect();
     let more = if tables.len() > paths.len() { ", ..." } else { "" };
@@ -275,7 +278,7 @@ fn one_by_one(tables: &[OndaTable]) -> String {
 }
 
 impl OndaDatasets {
-    /// The rows that datasets are made of, in their order.
+    /// The table rows behind these datasets, in table order.
     pub fn rows(&self, numbers: &[usize]) -> Vec<u32> {
         let of_annotations = |recording: u32| {
             let recording = self.set.recordings.get(recording as usize);
@@ -286,13 +289,13 @@ impl OndaDatasets {
         for number in numbers {
             match self.set.text(*number as u32) {
                 None => rows.extend(self.set.signals.get(*number).map(|row| row.row)),
-                Some(TextOf::Annotations { recording, .. }) => {
+                Some(TextDataset::Annotations { recording, .. }) => {
                     rows.extend(of_annotations(recording).map(|row| row.row));
                 }
-                Some(TextOf::Table(_)) => {}
+                Some(TextDataset::Table(_)) => {}
             }
         }
-        // Those of recordings need not follow each other.
+        // Rows of a recording need not be adjacent.
         rows.sort_unstable();
         rows
     }

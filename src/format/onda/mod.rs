@@ -1,12 +1,12 @@
-//! Onda (`.onda.signal.arrow`, ...): Arrow tables of which each row describes a file of samples, or a span of time. The
-//! samples are interleaved values of all channels, little-endian, in files beside the table.
+//! Onda (`.onda.signal.arrow`, ...): Arrow tables in which each row describes a file of samples or a span of time.
+//! Samples are stored in separate files: little-endian, with the channels interleaved.
 //!
 //! | | |
 //! |---|---|
-//! | `read` | tables and the samples that their rows name |
-//! | `views` | what a mount shows beside the samples |
-//! | `write` | new tables, and tables rewritten in today's form |
-//! | `datasets` | datasets by number |
+//! | `read` | reading tables and the sample files listed in them |
+//! | `views` | sidecars and derived files of a mount |
+//! | `write` | writing new tables; rewriting tables in the current schema |
+//! | `datasets` | dataset access by number |
 
 mod datasets;
 mod read;
@@ -32,9 +32,9 @@ use write::Writer;
 /// The format, for [`super::FORMATS`].
 pub(super) struct Onda;
 
-/// Of Onda before 0.12.
+/// Metadata file of Onda before 0.12.
 const OLD: &str = "recordings.msgpack.zst";
-const IS_OLD: &str = "a data set of Onda before 0.12 (format 0.4 or older: recordings.msgpack.zst, \
+const OLD_UNSUPPORTED: &str = "a data set of Onda before 0.12 (format 0.4 or older: recordings.msgpack.zst, \
     MessagePack), which is not supported: Onda.jl 0.13 makes tables of it with \
     Onda.upgrade_onda_dataset_to_v0_5!(directory)";
 const EXTENSION: &str = "arrow";
@@ -44,7 +44,7 @@ impl Format for Onda {
         "Onda"
     }
 
-    /// Of an Arrow file the schema is near the beginning: it has the identifiers of Onda's schemas, or their columns.
+    /// Arrow files have their schema near the beginning; Onda's has its schema identifiers or column names.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         if candidate.asked_for && candidate.path.file_name().is_some_and(|name| name == OLD) {
             return true;
@@ -54,17 +54,17 @@ impl Format for Onda {
         if !candidate.head.starts_with(read::arrow::MAGIC) && !is_stream {
             return false;
         }
-        candidate.asked_for || read::schema::tells_of_onda(candidate.head)
+        candidate.asked_for || read::schema::mentions_onda(candidate.head)
     }
 
     fn open(&self, context: Context) -> Result<Container> {
         let set = read(context)?;
         let tables = views::tables::of(&set);
-        // The directories of a kind and of tables are those of each file at most.
-        let others = 1 + 3 * tables.len() as u64;
+        // At most 3 nodes (file and its directories) per derived file.
+        let other_nodes = 1 + 3 * tables.len() as u64;
         let (derived, of_views) = (Derived::of_files(tables), set.clone());
         let views = move |arena: &Arc<Arena>| -> Arc<dyn Tree> {
-            Arc::new(OndaTree::new(arena.clone(), others, of_views))
+            Arc::new(OndaTree::new(arena.clone(), other_nodes, of_views))
         };
         let (archive, views) = (Arc::new(OndaDatasets { set }), Some(Box::new(views) as _));
         Ok(Container { derived, views, ..Container::new(self.name(), archive.clone(), archive) })
@@ -85,7 +85,7 @@ impl Format for Onda {
 }
 
 impl MultiFile for Onda {
-    /// Tables, told by their first bytes.
+    /// Tables, recognized by their content.
     fn is_part(&self, path: &Path) -> bool {
         if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION)) {
             return false;
@@ -97,7 +97,7 @@ impl MultiFile for Onda {
         })
     }
 
-    /// Files of samples, and directories of them.
+    /// Sample files and their directories.
     fn stands_beside(&self, path: &Path, named: bool) -> bool {
         let name = path.as_os_str().as_encoded_bytes();
         named
@@ -106,7 +106,7 @@ impl MultiFile for Onda {
     }
 
     fn refuses(&self, directory: &Path) -> Option<String> {
-        directory.join(OLD).is_file().then(|| IS_OLD.into())
+        directory.join(OLD).is_file().then(|| OLD_UNSUPPORTED.into())
     }
 }
 
@@ -127,7 +127,7 @@ impl WriteFormat for Onda {
 fn read(context: Context) -> Result<Arc<Set>> {
     let path = context.source.path();
     if path.file_name().is_some_and(|name| name == OLD) {
-        return Err(Error::Unsupported { place: context.source.place(), problem: IS_OLD.into() });
+        return Err(Error::Unsupported { place: context.source.place(), problem: OLD_UNSUPPORTED.into() });
     }
     Ok(Arc::new(Set::open(context)?))
 }

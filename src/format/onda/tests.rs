@@ -1,5 +1,5 @@
-//! Short tables that say much: one long text many times, more than anything has. What they ask for is refused with the
-//! limit, or takes no more than there is.
+//! Short tables that expand enormously, for example by referring to one long text many times: they are refused with the
+//! limit, or need only reasonable memory.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -28,7 +28,7 @@ use crate::{Error, Result};
 
 pub const LONG: usize = 1 << 20;
 
-/// One text, as often as is said, which takes a byte each.
+/// A dictionary column with one text, repeated; each repetition takes one byte.
 fn repeated(text: &str, count: usize) -> ArrayRef {
     let values = Arc::new(StringArray::from_iter_values([text]));
     Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(vec![0; count]), values))
@@ -59,7 +59,7 @@ fn signal(row: usize) -> canonical::Row {
     (signal, vec![Some("a".into())])
 }
 
-/// Writes a table of columns in the place of those of its name, or behind them.
+/// Writes a table, with `others` replacing columns of the same name or added after them.
 fn write(path: &Path, own: canonical::Columns, others: Vec<(&str, ArrayRef)>, schema: &str) {
     let mut columns = own;
     for (name, array) in others {
@@ -77,7 +77,7 @@ fn write(path: &Path, own: canonical::Columns, others: Vec<(&str, ArrayRef)>, sc
     table.finish().unwrap();
 }
 
-/// A table of signals in a directory of its own, with the data of the first.
+/// A table of signals in a new directory, with the data of the first one.
 fn signals(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let own: Vec<_> = (0..rows).map(signal).collect();
@@ -91,7 +91,7 @@ fn context(dir: &tempfile::TempDir) -> Context {
     Context::new(source, Arc::new(Engine::new(1 << 20)))
 }
 
-fn said<T>(result: Result<T>) -> String {
+fn message<T>(result: Result<T>) -> String {
     result.err().map_or("nothing".into(), |error| error.to_string())
 }
 
@@ -114,9 +114,9 @@ fn names_in(tree: &dyn Tree, path: &[&str]) -> Vec<String> {
 
 const RECORDING: &str = "00000000-0000-0000-0000-000000000001";
 
-/// 10 GiB of names.
+/// 10 GiB of channel names.
 #[test]
-fn one_name_of_many_channels() {
+fn many_channels_with_one_long_name() {
     let channels = lists(repeated(&"a".repeat(LONG), 10_000), 10_000);
     let dir = signals(1, vec![("channels", channels)]);
     let set = Set::open(context(&dir)).unwrap();
@@ -129,17 +129,17 @@ fn one_name_of_many_channels() {
         matches!(archive.violations(0), Err(Error::Unsupported { problem, .. }) if problem.contains("16777216"))
     );
     assert!(archive.sampling(0).is_none());
-    // A file for each is there all the same: only its own name is looked at.
+    // Each channel still has its file, since only its own name is read.
     let tree = Onda.open(context(&dir)).unwrap().into_tree().unwrap();
     let names = names_in(&*tree, &[".views", "channels", RECORDING, "eeg"]);
     assert!(names.len() == 10_000 && names.iter().all(|name| name.len() <= 255));
     let rewritten =
         rewrite::rewrite(&archive.set.tables[0], &[0], &dir.path().join("y"), &tempfile::tempfile().unwrap());
-    assert!(said(rewritten).contains("16777216"));
+    assert!(message(rewritten).contains("16777216"));
 }
 
 #[test]
-fn what_is_wrong_with_many_channels_is_not_said_of_all() {
+fn problems_of_channels_are_limited() {
     let dir = signals(1, vec![("channels", lists(repeated(&"A".repeat(1000), 10_000), 10_000))]);
     let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let wrong = archive.violations(0).unwrap();
@@ -148,24 +148,27 @@ fn what_is_wrong_with_many_channels_is_not_said_of_all() {
 }
 
 #[test]
-fn one_label_of_many_signals() {
+fn many_signals_with_one_long_label() {
     let dir = signals(65, vec![("sensor_label", repeated(&"a".repeat(LONG), 65))]);
-    let said = said(Set::open(context(&dir)));
-    assert!(said.contains("x.arrow: the labels of signals have in all more than 67108864 bytes"), "{said}");
+    let message = message(Set::open(context(&dir)));
+    assert!(
+        message.contains("x.arrow: the labels of signals have in all more than 67108864 bytes"),
+        "{message}"
+    );
     let dir = signals(3, vec![("sensor_label", repeated(&"a".repeat(LONG), 3))]);
     assert!(Set::open(context(&dir)).is_ok());
 }
 
-/// 100 times 1 MiB are looked at, and more not.
+/// Reads 100 paths of 1 MiB, but not many more.
 #[test]
-fn one_path_of_many_signals() {
+fn many_signals_with_one_long_path() {
     let dir = signals(100, vec![("file_path", repeated(&"a".repeat(LONG), 100))]);
     let set = Set::open(context(&dir)).unwrap();
     let text = to_json(&sidecar::table(&set.tables[0])).to_string();
     assert!(text.contains("the texts in its file_path have more than"), "{text}");
 }
 
-/// Also of those whose names have slashes, or come again.
+/// Including names with slashes, and duplicates.
 #[test]
 fn signals_below_an_annotation_are_found_by_their_names() {
     let labels = StringArray::from_iter_values((0..100).map(|row| format!("a/{}", row / 2)));
@@ -203,7 +206,7 @@ fn annotated(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
 }
 
 #[test]
-fn an_id_that_comes_twice_is_named_with_its_rows() {
+fn duplicate_ids_are_reported_with_their_rows() {
     let dir = tempfile::tempdir().unwrap();
     let span = Span { start: 0, stop: 1 };
     let columns = canonical::annotations(&[(1, 7, span), (1, 8, span), (2, 7, span)]).unwrap();
@@ -215,7 +218,7 @@ fn an_id_that_comes_twice_is_named_with_its_rows() {
 }
 
 #[test]
-fn rows_of_recordings_that_take_turns_keep_their_order() {
+fn rows_of_alternating_recordings_keep_their_order() {
     let dir = tempfile::tempdir().unwrap();
     let span = Span { start: 0, stop: 1 };
     let columns = canonical::annotations(&[(1, 7, span), (2, 8, span), (3, 9, span), (1, 10, span)]).unwrap();
@@ -226,14 +229,14 @@ fn rows_of_recordings_that_take_turns_keep_their_order() {
 }
 
 #[test]
-fn one_text_of_many_annotations() {
+fn many_annotations_with_one_long_text() {
     let text = "a".repeat(LONG);
     let nested = lists(repeated(&text, 20), 1);
     for (others, nests) in [(vec![("note", repeated(&text, 20))], false), (vec![("notes", nested)], true)] {
         let dir = annotated(20, others);
         let set = Set::open(context(&dir)).unwrap();
         let built = |most| annotations::built(&set, &set.recordings[0], nests, annotations::limit(most));
-        let wrong = said(built(10 << 20));
+        let wrong = message(built(10 << 20));
         assert!(
             wrong.contains("x.arrow: the annotations of a recording have as text more than 10485760"),
             "{wrong}"
@@ -244,28 +247,28 @@ fn one_text_of_many_annotations() {
 }
 
 #[test]
-fn columns_without_values_count_too() {
+fn columns_without_values_count_towards_the_limit() {
     let names: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
     let nulls = || Arc::new(arrow_array::NullArray::new(100)) as ArrayRef;
     let dir = annotated(100, names.iter().map(|name| (name.as_str(), nulls())).collect());
     let set = Set::open(context(&dir)).unwrap();
     let built = |most| annotations::built(&set, &set.recordings[0], false, annotations::limit(most));
-    assert!(said(built(100_000)).contains("more than 100000 bytes"));
+    assert!(message(built(100_000)).contains("more than 100000 bytes"));
     assert!(built(200_000).unwrap().len() > 100_000);
 }
 
 #[test]
-fn batches_that_are_written_anew_end_where_they_take_much() {
+fn rewritten_batches_are_limited_in_size() {
     let dir = signals(100, vec![("file_path", repeated(&"a".repeat(LONG), 100))]);
     let set = Set::open(context(&dir)).unwrap();
     let mut rewriting = rewrite::Rewriting::new(&set.tables[0], &dir.path().join("y")).unwrap();
     let rows: Vec<u32> = (0..100).collect();
-    assert_eq!(rewriting.own(&rows).unwrap().1, 64);
-    assert_eq!(rewriting.own(&rows[64..]).unwrap().1, 36);
+    assert_eq!(rewriting.onda_columns(&rows).unwrap().1, 64);
+    assert_eq!(rewriting.onda_columns(&rows[64..]).unwrap().1, 36);
     rewriting.budget = super::read::arrow::Budget::new("Onda's own columns take", 1 << 20);
-    let Err(Error::Unsupported { problem, .. }) = rewriting.own(&rows) else { panic!() };
+    let Err(Error::Unsupported { problem, .. }) = rewriting.onda_columns(&rows) else { panic!() };
     assert!(problem.contains("Onda's own columns take more than 1048576 bytes"), "{problem}");
-    // Each value is there again.
+    // Every value has been written.
     let mut new = tempfile::NamedTempFile::new_in(dir.path()).unwrap();
     rewrite::rewrite(&set.tables[0], &rows, new.path(), new.as_file()).unwrap();
     let mut bytes = Vec::new();
@@ -277,14 +280,14 @@ fn batches_that_are_written_anew_end_where_they_take_much() {
 }
 
 #[test]
-fn what_no_column_has_room_for_is_refused() {
+fn texts_beyond_32_bit_offsets_are_refused() {
     assert!(canonical::fits([1 << 30, (1 << 30) - 1].into_iter()).is_ok());
     let problem = canonical::fits([1 << 30, 1 << 30].into_iter()).unwrap_err();
     assert!(problem.text().contains("more than 2147483647 bytes"), "{problem:?}");
     assert_eq!(canonical::len(&signal(7)), "7.lpcmlpcmeegeegvoltint8a".len() + 4);
 }
 
-/// Of several tables in `x.arrow`, `y.arrow`, each with columns of the user's own.
+/// Tables `x.arrow`, `y.arrow`, ... of annotations, each with its user columns.
 fn several(tables: Vec<Vec<(&str, ArrayRef)>>) -> (tempfile::TempDir, Set) {
     let dir = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
@@ -300,7 +303,7 @@ fn several(tables: Vec<Vec<(&str, ArrayRef)>>) -> (tempfile::TempDir, Set) {
 }
 
 #[test]
-fn columns_of_annotations_are_not_taken_for_those_of_the_user() {
+fn user_columns_do_not_clash_with_fixed_ones() {
     let texts = |text: &str| Arc::new(StringArray::from_iter_values([text])) as ArrayRef;
     let own = || vec![("start", texts("a")), ("table", texts("")), ("start~2", texts("c"))];
     let read = |tables, nested| {
@@ -326,7 +329,7 @@ fn columns_of_annotations_are_not_taken_for_those_of_the_user() {
     assert_eq!(lines.lines().collect::<Vec<_>>(), [first, second]);
 }
 
-/// However its length is found.
+/// However the length is determined.
 #[test]
 fn a_file_is_decoded_once_for_all_rows() {
     let columns = vec![("file_path", repeated("0.zst", 3)), ("file_format", repeated("lpcm.zst", 3))];

@@ -1,14 +1,14 @@
-//! A table of signals made of arrays: each of shape (samples, channels), with what its row says in its metadata. The
-//! samples go into files beside the table, never in the place of one that is there; the table comes last, so that what it
-//! names is whole.
+//! Writes a table of signals from arrays of shape (samples, channels), whose metadata becomes their row. Samples go
+//! into new files beside the table; existing files are never replaced. The table is written last, so that every file
+//! it lists is complete.
 //!
 //! | | |
 //! |---|---|
 //! | `row` | the row of a signal, from an array's metadata |
-//! | `columns`, `column_type` | the user's own columns, and the type each of them gets |
-//! | `canonical` | Onda's own columns as Onda.jl writes them |
-//! | `encode` | samples in the signal's unit, encoded as Onda.jl does |
-//! | `rewrite` | a table rewritten in today's form |
+//! | `columns`, `column_type` | the user's columns and their types |
+//! | `canonical` | Onda's columns as Onda.jl writes them |
+//! | `encode` | encoding samples from the signal's unit, like Onda.jl |
+//! | `rewrite` | rewriting a table in the current schema |
 
 pub mod canonical;
 mod column_type;
@@ -37,18 +37,18 @@ use crate::tree::naming;
 use crate::{Error, Result};
 use canonical::{NewTable, SIGNALS};
 use columns::Custom;
-use row::{Row, Said, parsed};
+use row::{Row, SignalMetadata, parsed};
 
 pub struct Writer {
     path: PathBuf,
     table: Temporary,
-    /// Of the table, without `.arrow`.
+    /// The table's file name without `.arrow`.
     stem: String,
     rows: Vec<canonical::Row>,
     custom: Custom,
     samples: Vec<(PathBuf, Temporary)>,
-    /// It was said that annotations are left out.
-    told_of_annotations: bool,
+    /// The user has been told that annotations are skipped.
+    annotations_reported: bool,
     names: HashSet<String>,
 }
 
@@ -61,12 +61,12 @@ impl Writer {
         let table = Temporary::create(path, force).map_err(failed)?;
         let (rows, samples, names) = (Vec::new(), Vec::new(), HashSet::new());
         let custom = Custom::default();
-        let told_of_annotations = false;
-        Ok(Writer { path: path.to_owned(), table, stem, rows, custom, samples, told_of_annotations, names })
+        let annotations_reported = false;
+        Ok(Writer { path: path.to_owned(), table, stem, rows, custom, samples, annotations_reported, names })
     }
 
-    /// What is said of a file that is no signal and stands beside those of a mount; None if it is something else.
-    fn left_out(&mut self, name: &str) -> Option<Vec<String>> {
+    /// Notes about a file of a mount that is skipped because it is not a signal; None for any other file.
+    fn skipped(&mut self, name: &str) -> Option<Vec<String>> {
         let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
         if last.as_bytes().ends_with(naming::SIDECAR) {
             return Some(vec!["skipped: it describes something that is not here".into()]);
@@ -75,13 +75,13 @@ impl Writer {
         if !is_annotations || parsed(directory).is_none() {
             return None;
         }
-        let is_told = std::mem::replace(&mut self.told_of_annotations, true);
+        let was_reported = std::mem::replace(&mut self.annotations_reported, true);
         let note = "skipped, like all annotations: they have a table of their own, which stays as it is \
             (rab convert rewrites it, for all recordings or some)";
-        Some(if is_told { Vec::new() } else { vec![note.into()] })
+        Some(if was_reported { Vec::new() } else { vec![note.into()] })
     }
 
-    /// For a new file of samples beside the table.
+    /// An unused name and path for a new sample file beside the table.
     fn free_name(&self, signal: &Signal) -> (String, PathBuf) {
         let (recording, label) =
             (super::read::table::shown(signal.recording), signal.label.as_deref().unwrap_or_default());
@@ -108,25 +108,25 @@ impl NewFile for Writer {
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let NewContent::Array(array) = dataset.what else {
             let name = dataset.name.as_str().unwrap_or_default();
-            return match self.left_out(name) {
+            return match self.skipped(name) {
                 Some(note) => io::copy(data, &mut io::sink()).map(|_| note),
                 None => {
                     Err(io::Error::other("signals are arrays, and this dataset is not one: leave it out"))
                 }
             };
         };
-        let said = Said::new(dataset);
-        let row = said.row(array, dataset.compression).map_err(io::Error::other)?;
+        let metadata = SignalMetadata::new(dataset);
+        let row = metadata.row(array, dataset.compression).map_err(io::Error::other)?;
         let Row { mut signal, channels, is_encoded, mut notes } = row;
         let (name, path) = self.free_name(&signal);
         signal.path = Some(name.clone());
         notes.extend(
             self.custom
-                .add(said.node, said.types(dataset), |key| said.is_own(key))
+                .add(metadata.node, metadata.types(dataset), |key| metadata.is_reserved(key))
                 .map_err(io::Error::other)?,
         );
-        if let Some(wrong) = rules::row(&signal, &channels, "sensor_label").first() {
-            return Err(io::Error::other(wrong.clone()));
+        if let Some(problem) = rules::row(&signal, &channels, "sensor_label").first() {
+            return Err(io::Error::other(problem.clone()));
         }
         let layout = Layout::of(&signal).ok_or_else(|| io::Error::other("its row describes no samples"))?;
         let scale = match (is_encoded, signal.scale()) {
@@ -154,29 +154,29 @@ impl NewFile for Writer {
         if self.rows.is_empty() {
             return Err(io::Error::other("an Onda table is made of arrays, and there are none"));
         }
-        let wrong = |problem: Problem| io::Error::other(problem.text().to_owned());
-        let columns = canonical::signals(&self.rows).map_err(wrong)?;
-        let custom = self.custom.columns().map_err(wrong)?;
+        let failed = |problem: Problem| io::Error::other(problem.text().to_owned());
+        let columns = canonical::signals(&self.rows).map_err(failed)?;
+        let custom = self.custom.columns().map_err(failed)?;
         let (fields, values) = columns.into_iter().chain(custom).unzip();
-        let metadata = HashMap::from([(QUALIFIED.to_owned(), SIGNALS.to_owned())]);
-        let written = NewTable::create(&self.table.file, fields, metadata).and_then(|mut new| {
+        let table_metadata = HashMap::from([(QUALIFIED.to_owned(), SIGNALS.to_owned())]);
+        let written = NewTable::create(&self.table.file, fields, table_metadata).and_then(|mut new| {
             new.add(values)?;
             new.finish()
         });
         written.map_err(io::Error::other)?;
         self.table.sync()?;
-        let mut there = Vec::new();
-        let put = || {
+        let mut placed = Vec::new();
+        let place = || {
             for (path, file) in self.samples {
                 file.finish()?;
-                there.push(path);
+                placed.push(path);
             }
             self.table.replace()
         };
-        let done = put();
+        let done = place();
         if done.is_err() {
-            // Nothing names them.
-            there.iter().for_each(|path| drop(fs::remove_file(path)));
+            // No table lists them.
+            placed.iter().for_each(|path| drop(fs::remove_file(path)));
         }
         done
     }

@@ -1,5 +1,4 @@
-//! Files of samples that have to be decoded: those of the last ones that were asked for, so that all rows that name a
-//! file have it decoded once.
+//! A cache of decoded sample files, so that a file is decoded once for all rows that refer to it.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -17,31 +16,30 @@ use crate::content::{Bytes, Computed};
 use crate::error::Place;
 use crate::source::{Named, Seen, Source};
 
-/// Each takes about a kilobyte.
-const RECENT: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
+/// Cached files; each takes about a kilobyte.
+const MAX_CACHED: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
 
 pub struct DecodedFiles {
     engine: Arc<Engine>,
-    /// Programs by the formats that they decode.
+    /// Formats and the commands that decode them.
     programs: Vec<(String, String)>,
-    made: AtomicU64,
+    next_number: AtomicU64,
     recent: Mutex<LruCache<Key, DecodedFile>>,
 }
 
-/// A file as it was found, and how it is decoded.
-type Key = (PathBuf, Seen, Way);
+/// A file's identity and its decoder.
+type Key = (PathBuf, Seen, Decoder);
 
-/// How a file's bytes become samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Way {
+enum Decoder {
     Zstd,
-    /// By the program of this number.
+    /// Index into `DecodedFiles::programs`.
     Program(usize),
 }
 
 #[derive(Clone)]
 pub struct DecodedFile {
-    /// No other has it.
+    /// Unique.
     pub number: u64,
     pub bytes: Arc<dyn Computed>,
 }
@@ -51,77 +49,77 @@ impl DecodedFiles {
         DecodedFiles {
             engine,
             programs,
-            made: AtomicU64::new(0),
-            recent: Mutex::new(LruCache::sparse(RECENT)),
+            next_number: AtomicU64::new(0),
+            recent: Mutex::new(LruCache::sparse(MAX_CACHED)),
         }
     }
 
-    /// What the bytes of `source` are in this format; of those that are decoded, what comes out. `place` is that of the row that
-    /// names it.
+    /// The encoding that `format` means, and the decoded file if it has to be decoded. `place` is that of the row that
+    /// refers to `source`.
     pub fn find(&self, source: &Arc<Named>, format: &str, place: &Place) -> (Encoding, Option<DecodedFile>) {
         let program = self.programs.iter().rposition(|(name, _)| name == format);
-        let (encoding, way) = match (Encoding::named(format), program) {
-            (Encoding::Zstd, _) => (Encoding::Zstd, Way::Zstd),
-            (Encoding::Unknown, Some(number)) => (Encoding::Program, Way::Program(number)),
+        let (encoding, decoder) = match (Encoding::named(format), program) {
+            (Encoding::Zstd, _) => (Encoding::Zstd, Decoder::Zstd),
+            (Encoding::Unknown, Some(number)) => (Encoding::Program, Decoder::Program(number)),
             (encoding, _) => return (encoding, None),
         };
-        let key = (source.path().to_owned(), source.seen(), way);
-        let known = self.recent.lock().get(&key).cloned();
-        let file = known.unwrap_or_else(|| self.keep(key, self.new_file(source, way, place)));
-        let bytes = Arc::new(OfRow { bytes: file.bytes.clone(), place: place.clone() });
+        let key = (source.path().to_owned(), source.seen(), decoder);
+        let cached = self.recent.lock().get(&key).cloned();
+        let file = cached.unwrap_or_else(|| self.insert(key, self.new_file(source, decoder, place)));
+        let bytes = Arc::new(RowView { bytes: file.bytes.clone(), place: place.clone() });
         (encoding, Some(DecodedFile { number: file.number, bytes }))
     }
 
-    /// Of two that were made at once the first is kept.
-    fn keep(&self, key: Key, new: DecodedFile) -> DecodedFile {
+    /// Caches a new file, unless another thread has cached it in the meantime.
+    fn insert(&self, key: Key, new: DecodedFile) -> DecodedFile {
         let mut recent = self.recent.lock();
         if let Some(first) = recent.get(&key) {
             return first.clone();
         }
         let old = recent.push(key, new.clone());
-        // Closing is not done under the lock.
+        // Dropping may close files, so it happens after unlocking.
         drop(recent);
         drop(old);
         new
     }
 
-    /// Nothing is read yet.
-    fn new_file(&self, source: &Arc<Named>, way: Way, place: &Place) -> DecodedFile {
+    /// Prepares decoding; reads nothing yet.
+    fn new_file(&self, source: &Arc<Named>, decoder: Decoder, place: &Place) -> DecodedFile {
         let (engine, file, place) = (self.engine.clone(), source.clone(), place.clone());
-        let bytes: Arc<dyn Computed> = match way {
-            Way::Zstd => Arc::new(ZstdStream::new(engine, file, 0..source.len(), None, place)),
-            Way::Program(number) => {
+        let bytes: Arc<dyn Computed> = match decoder {
+            Decoder::Zstd => Arc::new(ZstdStream::new(engine, file, 0..source.len(), None, place)),
+            Decoder::Program(number) => {
                 let command = self.programs.get(number).map_or("", |(_, command)| command);
                 Arc::new(Piped::new(engine, file, command, place))
             }
         };
-        DecodedFile { number: self.made.fetch_add(1, Ordering::Relaxed), bytes }
+        DecodedFile { number: self.next_number.fetch_add(1, Ordering::Relaxed), bytes }
     }
 }
 
-/// A decoded file for one of its rows, which errors name.
-struct OfRow {
+/// A decoded file whose errors name one of its rows.
+struct RowView {
     bytes: Arc<dyn Computed>,
     place: Place,
 }
 
-impl OfRow {
-    fn own<T>(&self, result: Result<T>) -> Result<T> {
+impl RowView {
+    fn with_place<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| error.of(&self.place))
     }
 }
 
-impl Computed for OfRow {
+impl Computed for RowView {
     fn known_len(&self) -> Option<u64> {
         self.bytes.known_len()
     }
 
     fn len(&self) -> Result<u64> {
-        self.own(self.bytes.len())
+        self.with_place(self.bytes.len())
     }
 
     fn sound_len(&self) -> Result<u64> {
-        self.own(self.bytes.sound_len())
+        self.with_place(self.bytes.sound_len())
     }
 
     fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
@@ -133,10 +131,10 @@ impl Computed for OfRow {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.own(self.bytes.fill(buf, offset))
+        self.with_place(self.bytes.fill(buf, offset))
     }
 
     fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        self.own(self.bytes.read_at_once(range))
+        self.with_place(self.bytes.read_at_once(range))
     }
 }

@@ -1,5 +1,5 @@
-//! Types of the user's columns that are whole numbers of something: what sidecars call them, the numbers behind the values
-//! that sidecars show, and columns of them.
+//! Numeric types of the user's columns, including dates, timestamps and durations: parsing their names and values as
+//! written in sidecars, and building columns of them.
 
 use arrow_array::{Array, ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array};
 use arrow_array::{UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array};
@@ -10,7 +10,7 @@ use super::arrow::Unit;
 use crate::array::times;
 use crate::yaml::Node;
 
-/// The type that is called so; None if it is none of numbers, days or times.
+/// The type of this name; None if it is not a number, date, timestamp or duration.
 pub fn named(name: &str) -> Option<DataType> {
     let within = |kind: &str| name.strip_prefix(kind)?.strip_prefix('[')?.strip_suffix(']');
     if let Some(of) = within("timestamp") {
@@ -37,7 +37,7 @@ pub fn named(name: &str) -> Option<DataType> {
     })
 }
 
-/// The number that a column of this type has for a value; None if it has none.
+/// The integer that a column of this type stores for a value; None if it cannot represent it.
 pub fn count(of: &DataType, value: &Node) -> Option<i128> {
     let exactly = |count: i128, unit: TimeUnit| {
         let nanoseconds = i128::from(Unit::from(unit).0);
@@ -64,13 +64,13 @@ pub fn float(value: &Node) -> Option<f64> {
     }
 }
 
-/// As a float32 that is the same number.
+/// The value as a float32, if that is exact.
 pub fn single(value: &Node) -> Option<f32> {
     let wide = float(value)?;
     Some(wide as f32).filter(|single| f64::from(*single) == wide || wide.is_nan())
 }
 
-/// As a float64 that is the same number; the largest integer is none, but is what any larger float becomes.
+/// The integer as a float64, if that is exact. (`i128::MAX` is not, but the saturating cast back would hide it.)
 pub fn exact(int: i128) -> Option<f64> {
     Some(int as f64).filter(|float| *float as i128 == int && int != i128::MAX)
 }
@@ -91,7 +91,7 @@ fn fits(of: &DataType, count: i128) -> bool {
     }
 }
 
-/// A column of counts that all fit.
+/// A column of counts, all of which must fit.
 pub fn column(of: &DataType, counts: Vec<Option<i128>>) -> ArrayRef {
     macro_rules! of {
         ($array:ident, $number:ty) => {
@@ -108,12 +108,12 @@ pub fn column(of: &DataType, counts: Vec<Option<i128>>) -> ArrayRef {
         DataType::UInt64 => of!(UInt64Array, u64),
         _ => of!(Int64Array, i64),
     };
-    // The same numbers, said to be days or times.
+    // The same integers, typed as dates, timestamps or durations.
     let typed = numbers.to_data().into_builder().data_type(of.clone()).build();
     typed.map_or(numbers, make_array)
 }
 
-/// Days from 1970-01-01 on to a day of the proleptic Gregorian calendar, as sidecars write it.
+/// Days since 1970-01-01 of a date in the proleptic Gregorian calendar, as written in sidecars.
 fn days(text: &str) -> Option<i128> {
     let (year, rest) = text.get(1..)?.split_once('-').map(|(year, rest)| (year.len() + 1, rest))?;
     let (year, (month, day)) = (text.get(..year)?, rest.split_once('-')?);
@@ -121,7 +121,7 @@ fn days(text: &str) -> Option<i128> {
     times::day_of(year.parse().ok()?, part(month)?, part(day)?)
 }
 
-/// Nanoseconds from 1970-01-01 on.
+/// Nanoseconds since 1970-01-01.
 fn instant(text: &str) -> Option<i128> {
     let (date, clock) = text.split_once('T')?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));

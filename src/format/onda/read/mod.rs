@@ -1,13 +1,13 @@
-//! Reading Onda's tables and the files of samples that their rows name.
+//! Reads Onda's tables and the sample files listed in them.
 //!
-//! | from the bytes up | |
+//! | module, lowest layer first | |
 //! |---|---|
-//! | `arrow` | Arrow tables, read without trusting them |
-//! | `schema` | which of Onda's tables a table is |
-//! | `table`, `logical`, `spans` | its typed rows; columns of integers that mean times and the like; time spans as samples |
-//! | `rules` | what Onda requires of rows |
-//! | `samples`, `decoded` | the file of a signal: where it is and what its bytes are; decoding compressed ones |
-//! | `set` | all tables that were opened together, as datasets |
+//! | `arrow` | reading untrusted Arrow tables |
+//! | `schema` | detecting the kind of table |
+//! | `table`, `logical`, `spans` | typed rows; numeric, date and time columns; sample ranges of time spans |
+//! | `rules` | validating rows |
+//! | `samples`, `decoded` | finding a signal's file; decoding compressed ones |
+//! | `set` | the tables opened together, as datasets |
 
 pub mod arrow;
 pub mod decoded;

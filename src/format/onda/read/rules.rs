@@ -1,130 +1,132 @@
-//! What a row has to be: the rules that Onda.jl checks, and ours. What they find wrong is said in sidecars and by
-//! `rab verify`, with the row; the data is given all the same where it can be.
+//! Validates rows against Onda.jl's rules and our own. Problems are reported in sidecars and by `rab verify`; the data
+//! of invalid rows is still served where possible.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::arrow::{Budget, Problem};
-use super::schema::Sort;
+use super::schema::TableKind;
 use super::table::{Id, OndaTable, Signal, Span, shown};
 
-/// What is wrong in one table as a whole, or with the channels of one signal: so much is said.
+/// Maximum number of problems reported for a table, or for the channels of a signal.
 pub const MAX_REPORTED: usize = 1000;
-/// Characters of a name or path that are said.
-const QUOTED: usize = 200;
+/// Characters of a name or path quoted in a message.
+const MAX_QUOTED: usize = 200;
 
-/// What is wrong with a row of signals.
+/// The problems of a row of signals.
 pub fn signal(table: &OndaTable, row: usize) -> Vec<Problem> {
     let column = table.label_column();
     match (table.signal(row), table.channel_names(row)) {
         (Ok(signal), Ok(names)) => damaged(self::row(&signal, &names, column)).collect(),
-        (Ok(signal), Err(problem)) => damaged(about(&signal, column)).chain([problem]).collect(),
+        (Ok(signal), Err(problem)) => damaged(except_channels(&signal, column)).chain([problem]).collect(),
         (Err(problem), _) => vec![problem],
     }
 }
 
-pub fn damaged(said: Vec<String>) -> impl Iterator<Item = Problem> {
-    said.into_iter().map(Problem::Damaged)
+pub fn damaged(problems: Vec<String>) -> impl Iterator<Item = Problem> {
+    problems.into_iter().map(Problem::Damaged)
 }
 
-/// As `signal`, where that is read already.
+/// Like `signal`, for a row already read.
 pub fn row(signal: &Signal, names: &[Option<String>], label_column: &str) -> Vec<String> {
-    let mut wrong = about(signal, label_column);
-    channels(names, &mut wrong);
-    wrong
+    let mut problems = except_channels(signal, label_column);
+    channels(names, &mut problems);
+    problems
 }
 
-/// What is wrong with all but the channels.
-fn about(signal: &Signal, label_column: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+/// The problems of everything but the channels.
+fn except_channels(signal: &Signal, label_column: &str) -> Vec<String> {
+    let mut problems = Vec::new();
     let mut names = vec![(label_column, &signal.label), ("sample_unit", &signal.unit)];
     if label_column != "kind" {
         names.push(("sensor_type", &signal.sensor_type));
     }
     for (column, name) in names {
         match name {
-            None => wrong.push(format!("{column} is null")),
-            Some(name) => wrong
+            None => problems.push(format!("{column} is null")),
+            Some(name) => problems
                 .extend(name_rule(name, "").map(|problem| format!("{column} {} {problem}", quoted(name)))),
         }
     }
-    wrong.extend(signal.recording.is_none().then(|| "recording is null".to_owned()));
+    problems.extend(signal.recording.is_none().then(|| "recording is null".to_owned()));
     match signal.path.as_deref() {
-        None => wrong.push("file_path is null".into()),
-        Some("") => wrong.push("file_path is empty".into()),
+        None => problems.push("file_path is null".into()),
+        Some("") => problems.push("file_path is empty".into()),
         Some(_) => {}
     }
     match signal.format.as_deref() {
-        None => wrong.push("file_format is null".into()),
-        Some("") => wrong.push("file_format is empty".into()),
+        None => problems.push("file_format is null".into()),
+        Some("") => problems.push("file_format is empty".into()),
         Some(_) => {}
     }
-    span_rule(signal.span, &mut wrong);
-    numbers(signal, &mut wrong);
-    wrong
+    span_rule(signal.span, &mut problems);
+    numbers(signal, &mut problems);
+    problems
 }
 
-/// A text of a table in a message: of a long one the beginning.
+/// A text quoted for a message, shortened if it is long.
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
+    match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?}...", text.get(..end).unwrap_or_default()),
         None => format!("{text:?}"),
     }
 }
 
-fn numbers(signal: &Signal, wrong: &mut Vec<String>) {
+fn numbers(signal: &Signal, problems: &mut Vec<String>) {
     match signal.sample_type.as_deref() {
-        None => wrong.push("sample_type is null".into()),
+        None => problems.push("sample_type is null".into()),
         Some(name) if TYPES.contains(&name) => {}
-        Some(name) => wrong.push(format!("sample_type {} is not one of {}", quoted(name), TYPES.join(", "))),
+        Some(name) => {
+            problems.push(format!("sample_type {} is not one of {}", quoted(name), TYPES.join(", ")))
+        }
     }
     match signal.rate {
-        None => wrong.push("sample_rate is null".into()),
+        None => problems.push("sample_rate is null".into()),
         Some(rate) if rate.is_finite() && rate > 0.0 => {}
-        Some(rate) => wrong.push(format!("sample_rate is {rate}, it must be finite and more than 0")),
+        Some(rate) => problems.push(format!("sample_rate is {rate}, it must be finite and more than 0")),
     }
     match signal.resolution {
-        None => wrong.push("sample_resolution_in_unit is null".into()),
+        None => problems.push("sample_resolution_in_unit is null".into()),
         Some(resolution) if resolution.is_finite() && resolution != 0.0 => {}
         Some(resolution) => {
-            wrong.push(format!("sample_resolution_in_unit is {resolution}, it must be finite and not 0"));
+            problems.push(format!("sample_resolution_in_unit is {resolution}, it must be finite and not 0"));
         }
     }
     match signal.offset {
-        None => wrong.push("sample_offset_in_unit is null".into()),
+        None => problems.push("sample_offset_in_unit is null".into()),
         Some(offset) if offset.is_finite() => {}
-        Some(offset) => wrong.push(format!("sample_offset_in_unit is {offset}, it must be finite")),
+        Some(offset) => problems.push(format!("sample_offset_in_unit is {offset}, it must be finite")),
     }
 }
 
 const TYPES: [&str; 10] =
     ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
 
-fn channels(names: &[Option<String>], wrong: &mut Vec<String>) {
+fn channels(names: &[Option<String>], problems: &mut Vec<String>) {
     if names.is_empty() {
-        wrong.push("channels is empty".into());
+        problems.push("channels is empty".into());
     }
     let mut seen = HashSet::new();
     for (number, channel) in names.iter().enumerate() {
-        if wrong.len() >= MAX_REPORTED {
-            return wrong.push("there are more problems".into());
+        if problems.len() >= MAX_REPORTED {
+            return problems.push("there are more problems".into());
         }
         let Some(name) = channel else {
-            wrong.push(format!("channel {number} has no name"));
+            problems.push(format!("channel {number} has no name"));
             continue;
         };
-        wrong.extend(
+        problems.extend(
             name_rule(name, "-.+/()").map(|problem| format!("channel {number}, {}, {problem}", quoted(name))),
         );
         if !seen.insert(name) {
-            wrong.push(format!("channel {number} is called {}, as another before it", quoted(name)));
+            problems.push(format!("channel {number} is called {}, as another before it", quoted(name)));
         }
     }
 }
 
-/// What is wrong with a name of small letters, digits, `_` and `more`.
+/// The problem of a name, which may only have lower-case letters, digits, `_` and `more`.
 fn name_rule(name: &str, more: &str) -> Option<String> {
-    let strange = |c: &char| !matches!(c, 'a'..='z' | '0'..='9' | '_') && !more.contains(*c);
+    let not_allowed = |c: &char| !matches!(c, 'a'..='z' | '0'..='9' | '_') && !more.contains(*c);
     let mut open = 0i64;
     let mut balanced = true;
     for c in name.chars() {
@@ -133,9 +135,9 @@ fn name_rule(name: &str, more: &str) -> Option<String> {
     }
     if name.is_empty() {
         Some("is empty".into())
-    } else if let Some(strange) = name.chars().find(strange) {
+    } else if let Some(not_allowed) = name.chars().find(not_allowed) {
         Some(format!(
-            "has {strange:?}: names have small letters, digits and _{}",
+            "has {not_allowed:?}: names have small letters, digits and _{}",
             if more.is_empty() { "" } else { ", channels also - . + / ( )" }
         ))
     } else if name.starts_with('_') || name.ends_with('_') {
@@ -147,40 +149,40 @@ fn name_rule(name: &str, more: &str) -> Option<String> {
     }
 }
 
-fn span_rule(span: Option<Span>, wrong: &mut Vec<String>) {
+fn span_rule(span: Option<Span>, problems: &mut Vec<String>) {
     let Some(Span { start, stop }) = span else {
-        wrong.push("span is null".into());
+        problems.push("span is null".into());
         return;
     };
     if start < 0 {
-        wrong.push(format!("span starts at {start} ns, before its recording"));
+        problems.push(format!("span starts at {start} ns, before its recording"));
     }
     if stop <= start {
-        wrong.push(format!("span stops at {stop} ns, and starts at {start} ns"));
+        problems.push(format!("span stops at {stop} ns, and starts at {start} ns"));
     }
     if stop - start > i128::from(i64::MAX) {
-        wrong.push(format!("span from {start} to {stop} ns is longer than 64 bits of nanoseconds"));
+        problems.push(format!("span from {start} to {stop} ns is longer than 64 bits of nanoseconds"));
     }
 }
 
-/// What is wrong with a row of annotations.
+/// The problems of a row of annotations.
 pub fn annotation(table: &OndaTable, row: usize) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     for column in ["recording", "id"] {
         match table.id(column, row) {
             Ok(Some(_)) => {}
-            Ok(None) => wrong.push(format!("{column} is null")),
-            Err(problem) => wrong.push(problem.text().to_owned()),
+            Ok(None) => problems.push(format!("{column} is null")),
+            Err(problem) => problems.push(problem.text().to_owned()),
         }
     }
     match table.span(row) {
-        Ok(span) => span_rule(span, &mut wrong),
-        Err(problem) => wrong.push(problem.text().to_owned()),
+        Ok(span) => span_rule(span, &mut problems),
+        Err(problem) => problems.push(problem.text().to_owned()),
     }
-    wrong
+    problems
 }
 
-/// The ids that a merged annotation was made of, if they are as they have to be.
+/// The ids from which an annotation was merged, or what is wrong with them.
 pub fn sources(table: &OndaTable, row: usize, budget: &mut Budget) -> Result<Vec<Id>, Problem> {
     let ids = table.sources(row, budget)?.ok_or_else(|| Problem::damaged("from is null"))?;
     if ids.is_empty() {
@@ -192,32 +194,32 @@ pub fn sources(table: &OndaTable, row: usize, budget: &mut Budget) -> Result<Vec
     ids.iter().enumerate().map(id).collect()
 }
 
-/// Everything that is wrong with a table that is not said of its signals: its schema, rows of annotations, and
-/// what comes twice though it should be one.
+/// All problems of a table that are not reported for its signals: its schema, rows of annotations, and duplicate
+/// paths or ids.
 pub fn table(table: &OndaTable) -> Vec<Problem> {
     let rows = 0..table.arrow.rows();
-    damaged(table.identity.mended.clone()).chain(lasting(table, rows)).collect()
+    damaged(table.identity.repairable.clone()).chain(remaining(table, rows)).collect()
 }
 
-/// As `table`, without what is mended when it is written anew, of a table that has only these rows: their numbers are
-/// those that they have there.
-pub fn lasting(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> Vec<Problem> {
-    let (mut wrong, mut limit) = (table.identity.warnings.clone(), None);
-    match table.identity.sort {
-        Sort::Signals { .. } => {
+/// Like `table`, for a table with only these rows, and without the problems that rewriting repairs. Row numbers in
+/// messages count only these rows.
+pub fn remaining(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> Vec<Problem> {
+    let (mut problems, mut limit) = (table.identity.warnings.clone(), None);
+    match table.identity.kind {
+        TableKind::Signals { .. } => {
             let paths = rows.map(|row| table.text("file_path", row).ok().flatten());
-            match looked_at(table, paths.clone()) {
-                Ok(()) => twice("file_path", &mut wrong, paths, quoted),
+            match check_text_len(table, paths.clone()) {
+                Ok(()) => find_duplicates("file_path", &mut problems, paths, quoted),
                 Err(problem) => limit = Some(problem),
             }
         }
-        Sort::Annotations => {
+        TableKind::Annotations => {
             let mut budget = Budget::of_file("the lists in its column from take", table.source.len());
             for (number, row) in rows.clone().enumerate() {
-                if wrong.len() >= MAX_REPORTED {
+                if problems.len() >= MAX_REPORTED {
                     break;
                 }
-                wrong.extend(
+                problems.extend(
                     annotation(table, row).into_iter().map(|problem| format!("row {number}: {problem}")),
                 );
                 if !table.has_sources() || limit.is_some() {
@@ -225,41 +227,44 @@ pub fn lasting(table: &OndaTable, rows: impl Iterator<Item = usize> + Clone) -> 
                 }
                 match sources(table, row, &mut budget) {
                     Ok(_) => {}
-                    Err(Problem::Damaged(problem)) => wrong.push(format!("row {number}: {problem}")),
+                    Err(Problem::Damaged(problem)) => problems.push(format!("row {number}: {problem}")),
                     Err(problem) => limit = Some(problem),
                 }
             }
             let ids = rows.map(|row| table.id("id", row).ok().flatten());
-            twice("id", &mut wrong, ids, |id| shown(Some(id)));
+            find_duplicates("id", &mut problems, ids, |id| shown(Some(id)));
         }
-        Sort::Other => {}
+        TableKind::Other => {}
     }
-    if wrong.len() >= MAX_REPORTED {
-        wrong.truncate(MAX_REPORTED);
-        wrong.push("there are more problems".into());
+    if problems.len() >= MAX_REPORTED {
+        problems.truncate(MAX_REPORTED);
+        problems.push("there are more problems".into());
     }
-    damaged(wrong).chain(limit).collect()
+    damaged(problems).chain(limit).collect()
 }
 
-/// A short file can say a long text in every row, and looking at all of them would not end.
-fn looked_at<'t>(table: &OndaTable, mut texts: impl Iterator<Item = Option<&'t str>>) -> Result<(), Problem> {
+/// Limits the total length of texts: a short file can refer to a long text in every row.
+fn check_text_len<'t>(
+    table: &OndaTable,
+    mut texts: impl Iterator<Item = Option<&'t str>>,
+) -> Result<(), Problem> {
     let mut budget = Budget::of_file("the texts in its file_path have", table.source.len());
     texts.try_for_each(|text| budget.take(text.map_or(0, str::len)))
 }
 
-/// What has the value of a row before it.
-fn twice<T: Copy + Eq + Hash>(
+/// Reports values that an earlier row has, too.
+fn find_duplicates<T: Copy + Eq + Hash>(
     column: &str,
-    wrong: &mut Vec<String>,
+    problems: &mut Vec<String>,
     values: impl Iterator<Item = Option<T>>,
-    said: impl Fn(T) -> String,
+    show: impl Fn(T) -> String,
 ) {
     let mut seen: HashMap<T, usize> = HashMap::new();
     for (row, value) in values.enumerate() {
         let Some(value) = value else { continue };
         if let Some(first) = seen.get(&value) {
-            wrong.push(format!("row {row}: {column} {} is the same as in row {first}", said(value)));
-            if wrong.len() >= MAX_REPORTED {
+            problems.push(format!("row {row}: {column} {} is the same as in row {first}", show(value)));
+            if problems.len() >= MAX_REPORTED {
                 return;
             }
         } else {
@@ -274,17 +279,17 @@ mod tests {
 
     #[test]
     fn names() {
-        for right in ["eeg", "a1_b", "0"] {
-            assert_eq!(name_rule(right, ""), None, "{right}");
+        for valid in ["eeg", "a1_b", "0"] {
+            assert_eq!(name_rule(valid, ""), None, "{valid}");
         }
-        for wrong in ["", "EEG", "_a", "a_", "a-b", "a b", "é", "a/b"] {
-            assert!(name_rule(wrong, "").is_some(), "{wrong}");
+        for invalid in ["", "EEG", "_a", "a_", "a-b", "a b", "é", "a/b"] {
+            assert!(name_rule(invalid, "").is_some(), "{invalid}");
         }
-        for right in ["c3-m1", "(a+b)/2", "a.b", ".", "..", "/"] {
-            assert_eq!(name_rule(right, "-.+/()"), None, "{right}");
+        for valid in ["c3-m1", "(a+b)/2", "a.b", ".", "..", "/"] {
+            assert_eq!(name_rule(valid, "-.+/()"), None, "{valid}");
         }
-        for wrong in ["(a", "a)", ")(", "A", ""] {
-            assert!(name_rule(wrong, "-.+/()").is_some(), "{wrong}");
+        for invalid in ["(a", "a)", ")(", "A", ""] {
+            assert!(name_rule(invalid, "-.+/()").is_some(), "{invalid}");
         }
     }
 }

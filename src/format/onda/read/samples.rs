@@ -1,7 +1,7 @@
-//! The file that a row of signals names: where it is, what its bytes are, and how they are to be understood.
+//! The sample file of a signal: its path, encoding and layout.
 //!
-//! A path is a URI, or one that counts from the table's directory; only `file:` URIs lead to files here. Which files may
-//! be opened is the business of [`Siblings`].
+//! A `file_path` is a URI or a path relative to the table's directory; only `file:` URIs are supported. [`Siblings`]
+//! decides which files may be opened.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -16,25 +16,25 @@ use crate::{Error, Result};
 
 pub struct Data {
     pub source: Arc<dyn Source>,
-    /// Decoded, if we can.
+    /// Decoded if the format is known, raw otherwise.
     content: Content,
-    /// Rows with the same one have the same decoded bytes; None where nothing is decoded.
+    /// Identifies the decoded bytes: equal for rows that share a file. None if nothing is decoded.
     pub number: Option<u64>,
     pub encoding: Encoding,
     pub layout: Option<Layout>,
     place: Place,
-    /// Is its damage in the log?
-    told: Once,
+    /// Damage is logged once.
+    logged: Once,
 }
 
-/// What the file's format is, by its name alone: never by the extension.
+/// A file's encoding, determined by `file_format` alone, never by the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Lpcm,
     Zstd,
-    /// By a program that the user named for it.
+    /// Decoded by a program that the user configured.
     Program,
-    /// Its bytes are given as they are.
+    /// Served as raw bytes.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ impl Encoding {
     }
 }
 
-/// Samples one after the other, each with a value for every channel; little-endian.
+/// Layout of decoded samples: channels interleaved, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub element: Element,
@@ -56,7 +56,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// None if the row does not describe samples.
+    /// None if the row does not describe samples correctly.
     pub fn of(signal: &Signal) -> Option<Layout> {
         let name = signal.sample_type.as_deref()?;
         let is_known =
@@ -66,7 +66,7 @@ impl Layout {
         (channels > 0).then_some(Layout { element, channels })
     }
 
-    /// The bytes of one sample of all channels.
+    /// Bytes per sample of all channels.
     pub fn frame(&self) -> u64 {
         u64::from(self.element.size) * self.channels
     }
@@ -103,28 +103,29 @@ impl Data {
             None => Content::Stored { source: source.clone(), range: 0..source.len() },
         };
         let layout = Layout::of(signal).filter(|_| encoding != Encoding::Unknown);
-        Ok(Data { source, content, number, encoding, layout, place, told: Once::new() })
+        Ok(Data { source, content, number, encoding, layout, place, logged: Once::new() })
     }
 
-    /// The length of the decoded bytes, if nothing has to be read to tell.
+    /// Decoded length, if known without reading.
     pub fn known_len(&self) -> Option<u64> {
         self.content.known_len()
     }
 
-    /// The bytes of all samples. Their length is known then.
+    /// The bytes of all samples. Afterwards their length is known.
     pub fn content(&self) -> Result<Content> {
         let len = self.content.len()?;
         Ok(match self.fault(len) {
             Some(problem) => {
                 let error = Error::damaged(self.place.clone(), problem);
-                self.told.call_once(|| log::error!("{error}; reads of it give an input/output error"));
+                self.logged.call_once(|| log::error!("{error}; reads of it give an input/output error"));
                 Content::Broken { claimed: len.min(self.source.len()).max(1), error }
             }
             None => self.content.clone(),
         })
     }
 
-    /// The decoded bytes, whole samples or not; the file's if they are damaged. Of what is too much nothing is known.
+    /// Whatever can be recovered: the decoded bytes even if they end within a sample, or the raw file if decoding
+    /// fails. Nothing if a limit is exceeded.
     pub fn remains(&self) -> Content {
         match self.content.len() {
             Ok(_) => self.content.clone(),
@@ -137,7 +138,7 @@ impl Data {
         if self.known_len().is_some() { self.content().map(Some) } else { Ok(None) }
     }
 
-    /// How many samples there are, and the array that they are.
+    /// The array of all samples; None if the layout is unknown or the data ends within a sample.
     pub fn array(&self) -> Result<Option<Array>> {
         let Some(layout) = &self.layout else { return Ok(None) };
         let len = self.content.len()?;
@@ -148,7 +149,7 @@ impl Data {
         self.content.len()
     }
 
-    /// What is wrong with the number of decoded bytes.
+    /// The problem with a decoded length that is not a whole number of samples.
     pub fn fault(&self, len: u64) -> Option<String> {
         let Layout { element, channels } = self.layout?;
         let frame = u64::from(element.size) * channels;
@@ -162,23 +163,23 @@ impl Data {
     }
 }
 
-/// Does this `file_path` count from the table's directory?
+/// True if this `file_path` is relative to the table's directory.
 pub fn is_relative(path: &str) -> bool {
     local(path).is_ok_and(|path| path.is_relative())
 }
 
-/// Where the file should be that a table in `directory` names, or why it is none here.
+/// The location of the file that a table in `directory` refers to, or why it cannot be local.
 pub fn path(path: &str, directory: &Path) -> Result<PathBuf, String> {
     local(path).map(|local| joined(directory, &local))
 }
 
-/// As users find it; an absolute path is what it is.
+/// The path as shown to users.
 fn joined(directory: &Path, path: &Path) -> PathBuf {
     let path = path.strip_prefix(".").unwrap_or(path);
     if path.as_os_str().is_empty() { directory.to_owned() } else { directory.join(path) }
 }
 
-/// The path that a `file_path` names, or why it is none here.
+/// The local path that a `file_path` means, or why it cannot be local.
 fn local(path: &str) -> Result<PathBuf, String> {
     let scheme = path.split_once(':').filter(|(scheme, _)| {
         scheme.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic())
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_matched_as_they_are_written() {
+    fn formats_are_case_sensitive() {
         assert_eq!(Encoding::named("lpcm"), Encoding::Lpcm);
         assert_eq!(Encoding::named("lpcm.zst"), Encoding::Zstd);
         for other in ["LPCM", "lpcm.zstd", "flac", ""] {

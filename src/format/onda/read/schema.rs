@@ -1,9 +1,9 @@
-//! Which of Onda's tables a table is: told by its metadata, or where that says nothing by its columns.
+//! Detects the kind of Onda table from its metadata, or else from its columns.
 //!
 //! | key of the metadata | example |
 //! |---|---|
 //! | `legolas_schema_qualified` | `mylab.eeg-signal@1>onda.signal@2>onda.samples-info@2`, child first |
-//! | `onda_format_version` | `v0.5.0`; the columns tell the rest |
+//! | `onda_format_version` | `v0.5.0`; the kind depends on the columns |
 
 use memchr::memmem;
 
@@ -13,40 +13,40 @@ use crate::error::shortened;
 pub const QUALIFIED: &str = "legolas_schema_qualified";
 pub const FORMAT_VERSION: &str = "onda_format_version";
 
-/// What the rows are.
+/// What the rows describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    /// Sample data, of `onda.signal@1` (with `kind`), or 2.
+pub enum TableKind {
+    /// Sample data, as `onda.signal@1` (with `kind`) or `onda.signal@2`.
     Signals {
         version: u8,
     },
     Annotations,
-    /// Another table of Onda's, which is only described.
+    /// Another of Onda's tables; only described.
     Other,
 }
 
 pub struct Identity {
-    pub sort: Sort,
-    /// As the sidecar tells it.
+    pub kind: TableKind,
+    /// As shown in the sidecar.
     pub schema: String,
-    /// What is not as Onda writes it, and how it is understood.
+    /// Deviations from what Onda writes, and how they are interpreted.
     pub warnings: Vec<String>,
-    /// As `warnings`, of what a table that is written anew has as Onda writes it.
-    pub mended: Vec<String>,
-    /// What was found out otherwise than by metadata; nothing is wrong with it.
+    /// Like `warnings`, for deviations that rewriting the table repairs.
+    pub repairable: Vec<String>,
+    /// What had to be inferred without metadata. Not problems.
     pub notes: Vec<String>,
 }
 
 impl Identity {
-    /// Has each annotation in `from` the ids of those that it was made of?
+    /// True for merged annotations, whose column `from` lists the ids they were merged from.
     pub fn is_merged(&self) -> bool {
-        self.sort == Sort::Annotations && self.schema.split('>').any(|part| part == MERGED)
+        self.kind == TableKind::Annotations && self.schema.split('>').any(|part| part == MERGED)
     }
 }
 
-/// Why a table is not taken.
+/// Why a table is refused.
 pub enum Refusal {
-    /// It is none of Onda's.
+    /// Not one of Onda's tables.
     Foreign(String),
     Problem(Problem),
 }
@@ -71,25 +71,25 @@ const SHARED: [&str; 9] = [
 const MERGED: &str = "onda.merged-annotation@1";
 const ANNOTATION: [&str; 3] = ["recording", "id", "span"];
 
-/// Has the head of an Arrow file the words of Onda's metadata or columns?
-pub fn tells_of_onda(head: &[u8]) -> bool {
+/// True if the beginning of an Arrow file contains Onda's metadata keys or column names.
+pub fn mentions_onda(head: &[u8]) -> bool {
     let has = |words: &[&str]| words.iter().all(|word| memmem::find(head, word.as_bytes()).is_some());
     has(&[QUALIFIED, "onda."])
         || has(&[FORMAT_VERSION])
         || has(&["recording", "file_path", "file_format", "span", "sample_type", "sample_rate"])
 }
 
-/// `by_columns`: the user says that it is one, whatever its metadata says.
+/// With `by_columns` (the user has named the format), unknown metadata is only a warning, and the columns decide.
 pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> {
     let mut identity = match (schema.metadata(QUALIFIED), schema.metadata(FORMAT_VERSION)) {
         (Some(qualified), _) => match named(qualified) {
             Err(Refusal::Foreign(problem)) if by_columns => {
-                let mut identity = of_columns(schema, problem.clone())?;
+                let mut identity = from_columns(schema, problem.clone())?;
                 identity.warnings.push(problem);
                 identity
             }
             Err(Refusal::Problem(problem)) if by_columns => {
-                let mut identity = of_columns(schema, problem.text().into())?;
+                let mut identity = from_columns(schema, problem.text().into())?;
                 identity.warnings.push(problem.text().into());
                 identity
             }
@@ -103,11 +103,11 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
                 let problem = format!("its Onda format is {version}; 0.5 and the schemas after it are read");
                 return Err(Problem::unsupported(problem).into());
             }
-            let found = of_columns(schema, "its columns are not those of Onda's tables".into())?;
+            let found = from_columns(schema, "its columns are not those of Onda's tables".into())?;
             Identity { schema: format!("Onda format {version}"), ..found }
         }
         (None, None) => {
-            let mut found = of_columns(schema, "it has neither Onda's metadata nor its columns".into())?;
+            let mut found = from_columns(schema, "it has neither Onda's metadata nor its columns".into())?;
             found.notes.push(format!(
                 "no metadata names a schema ({QUALIFIED}): it is taken for {} by its columns",
                 found.schema
@@ -115,29 +115,29 @@ pub fn identify(schema: &Schema, by_columns: bool) -> Result<Identity, Refusal> 
             found
         }
     };
-    if let Sort::Signals { version } = identity.sort {
-        let found = by_names(schema);
+    if let TableKind::Signals { version } = identity.kind {
+        let found = signal_version(schema);
         match found {
             Some(found) if found != version => {
                 identity.warnings.push(format!(
                     "its metadata says onda.signal@{version}, its columns are those of version {found}"
                 ));
-                identity.sort = Sort::Signals { version: found };
+                identity.kind = TableKind::Signals { version: found };
             }
             _ => {}
         }
     }
-    complete(schema, identity.sort)?;
+    check_columns(schema, identity.kind)?;
     if identity.is_merged() && schema.position("from").is_none() {
         identity.warnings.push(format!("the column from, which {MERGED} needs, is missing"));
     }
-    types(schema, &mut identity)?;
+    check_types(schema, &mut identity)?;
     Ok(identity)
 }
 
-/// By the identifiers of the metadata.
+/// The identity given by the schema identifiers in the metadata.
 fn named(qualified: &str) -> Result<Identity, Refusal> {
-    let mut sort = None;
+    let mut kind = None;
     for part in qualified.split('>') {
         let (name, version) = parsed(part).ok_or_else(|| {
             Problem::damaged(format!(
@@ -149,20 +149,20 @@ fn named(qualified: &str) -> Result<Identity, Refusal> {
             Refusal::Problem(Problem::unsupported(problem))
         };
         match (name, version) {
-            ("onda.signal", 1 | 2) => sort = Some(Sort::Signals { version: version as u8 }),
-            ("onda.annotation", 1) => sort = Some(Sort::Annotations),
+            ("onda.signal", 1 | 2) => kind = Some(TableKind::Signals { version: version as u8 }),
+            ("onda.annotation", 1) => kind = Some(TableKind::Annotations),
             ("onda.merged-annotation", 1) => {}
-            ("onda.samples-info", 1 | 2) => sort = sort.or(Some(Sort::Other)),
+            ("onda.samples-info", 1 | 2) => kind = kind.or(Some(TableKind::Other)),
             (name, _) if name.starts_with("onda.") => return Err(unknown()),
             _ => {}
         }
     }
     let foreign = || Refusal::Foreign(format!("its schema is {qualified}, which is not one of Onda's"));
     Ok(Identity {
-        sort: sort.ok_or_else(foreign)?,
+        kind: kind.ok_or_else(foreign)?,
         schema: qualified.into(),
         warnings: Vec::new(),
-        mended: Vec::new(),
+        repairable: Vec::new(),
         notes: Vec::new(),
     })
 }
@@ -176,22 +176,22 @@ fn parsed(part: &str) -> Option<(&str, u64)> {
     is_name.then_some((name, version))
 }
 
-fn of_columns(schema: &Schema, foreign: String) -> Result<Identity, Refusal> {
+fn from_columns(schema: &Schema, foreign: String) -> Result<Identity, Refusal> {
     let has = |names: &[&str]| names.iter().all(|name| schema.position(name).is_some());
-    let sort = match by_names(schema) {
-        Some(version) if has(&SHARED) => Sort::Signals { version },
-        _ if has(&ANNOTATION) => Sort::Annotations,
+    let kind = match signal_version(schema) {
+        Some(version) if has(&SHARED) => TableKind::Signals { version },
+        _ if has(&ANNOTATION) => TableKind::Annotations,
         _ => return Err(Refusal::Foreign(foreign)),
     };
-    let name = match sort {
-        Sort::Signals { version } => format!("onda.signal@{version}"),
+    let name = match kind {
+        TableKind::Signals { version } => format!("onda.signal@{version}"),
         _ => "onda.annotation@1".into(),
     };
-    Ok(Identity { sort, schema: name, warnings: Vec::new(), mended: Vec::new(), notes: Vec::new() })
+    Ok(Identity { kind, schema: name, warnings: Vec::new(), repairable: Vec::new(), notes: Vec::new() })
 }
 
-/// The version of signals by the columns that differ.
-fn by_names(schema: &Schema) -> Option<u8> {
+/// The version of a table of signals, by the columns that differ.
+fn signal_version(schema: &Schema) -> Option<u8> {
     let has = |name| schema.position(name).is_some();
     match (has("kind"), has("sensor_type") && has("sensor_label")) {
         (_, true) => Some(2),
@@ -200,14 +200,14 @@ fn by_names(schema: &Schema) -> Option<u8> {
     }
 }
 
-fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
-    let needed: Vec<&str> = match sort {
-        Sort::Signals { version: 1 } => SHARED.into_iter().chain(["sample_rate", "kind"]).collect(),
-        Sort::Signals { .. } => {
+fn check_columns(schema: &Schema, kind: TableKind) -> Result<(), Problem> {
+    let needed: Vec<&str> = match kind {
+        TableKind::Signals { version: 1 } => SHARED.into_iter().chain(["sample_rate", "kind"]).collect(),
+        TableKind::Signals { .. } => {
             SHARED.into_iter().chain(["sample_rate", "sensor_type", "sensor_label"]).collect()
         }
-        Sort::Annotations => ANNOTATION.to_vec(),
-        Sort::Other => Vec::new(),
+        TableKind::Annotations => ANNOTATION.to_vec(),
+        TableKind::Other => Vec::new(),
     };
     let missing: Vec<&str> = needed.into_iter().filter(|name| schema.position(name).is_none()).collect();
     match missing.as_slice() {
@@ -217,13 +217,13 @@ fn complete(schema: &Schema, sort: Sort) -> Result<(), Problem> {
     }
 }
 
-/// Are the columns of the types that are needed?
-fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
+/// Checks the columns' types.
+fn check_types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
     let is_text = |kind: &ArrowType| matches!(kind, ArrowType::Text { .. } | ArrowType::TextView);
-    if identity.sort == Sort::Other {
+    if identity.kind == TableKind::Other {
         return Ok(());
     }
-    let is_signal = identity.sort != Sort::Annotations;
+    let is_signal = identity.kind != TableKind::Annotations;
     let is_merged = identity.is_merged();
     let is_bytes = |kind: &ArrowType| matches!(kind, ArrowType::Binary { .. } | ArrowType::BinaryView);
     for field in &schema.fields {
@@ -232,9 +232,9 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
         let needed = match (field.name.as_str(), is_signal) {
             ("recording", _) | ("id", false) => match &found.kind {
                 ArrowType::FixedBinary(16) => None,
-                // As polars has it, which knows no bytes of a fixed number.
+                // Written by polars, which has no fixed-size binary type.
                 kind if is_bytes(kind) => {
-                    identity.mended.push(format!(
+                    identity.repairable.push(format!(
                         "column {}: {} where Onda has fixed_size_binary[16] (rab convert writes it so)",
                         field.name,
                         field.type_name()
@@ -250,7 +250,7 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                         shortened(&field.type_name())
                     ));
                 } else if inner.first().is_some_and(|kind| is_bytes(kind)) {
-                    identity.mended.push(format!(
+                    identity.repairable.push(format!(
                         "column from: {} where Onda has a list of fixed_size_binary[16] (rab convert writes it so)",
                         field.type_name()
                     ));
@@ -287,8 +287,8 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 }
                 _ => Some("a list of strings"),
             },
-            // Of version 2 it is the user's own.
-            ("kind", true) if identity.sort == (Sort::Signals { version: 2 }) => None,
+            // In version 2 it is a user's column.
+            ("kind", true) if identity.kind == (TableKind::Signals { version: 2 }) => None,
             (
                 "file_path" | "file_format" | "kind" | "sensor_type" | "sensor_label" | "sample_unit"
                 | "sample_type",
@@ -304,7 +304,7 @@ fn types(schema: &Schema, identity: &mut Identity) -> Result<(), Problem> {
                 match &found.kind {
                     ArrowType::Float(8) => None,
                     ArrowType::Float(_) | ArrowType::Int(_) => {
-                        if identity.sort == (Sort::Signals { version: 2 }) {
+                        if identity.kind == (TableKind::Signals { version: 2 }) {
                             identity.warnings.push(format!(
                                 "column {}: {} where Onda has float64",
                                 field.name,
@@ -341,9 +341,9 @@ pub fn is_list_of_ids(field: &Field) -> bool {
 mod tests {
     use super::*;
 
-    fn sort(qualified: &str) -> Result<Sort, String> {
+    fn kind(qualified: &str) -> Result<TableKind, String> {
         match named(qualified) {
-            Ok(identity) => Ok(identity.sort),
+            Ok(identity) => Ok(identity.kind),
             Err(Refusal::Foreign(problem)) => Err(problem),
             Err(Refusal::Problem(problem)) => Err(problem.text().into()),
         }
@@ -351,14 +351,17 @@ mod tests {
 
     #[test]
     fn identifiers() {
-        assert_eq!(sort("onda.signal@2>onda.samples-info@2"), Ok(Sort::Signals { version: 2 }));
-        assert_eq!(sort("my-lab.x@17>onda.signal@1>onda.samples-info@1"), Ok(Sort::Signals { version: 1 }));
-        assert_eq!(sort("onda.merged-annotation@1>onda.annotation@1"), Ok(Sort::Annotations));
-        assert_eq!(sort("onda.samples-info@2"), Ok(Sort::Other));
-        assert!(sort("onda.signal@3").unwrap_err().contains("onda.signal@3"));
-        assert!(sort("other.thing@1").unwrap_err().contains("not one of Onda's"));
+        assert_eq!(kind("onda.signal@2>onda.samples-info@2"), Ok(TableKind::Signals { version: 2 }));
+        assert_eq!(
+            kind("my-lab.x@17>onda.signal@1>onda.samples-info@1"),
+            Ok(TableKind::Signals { version: 1 })
+        );
+        assert_eq!(kind("onda.merged-annotation@1>onda.annotation@1"), Ok(TableKind::Annotations));
+        assert_eq!(kind("onda.samples-info@2"), Ok(TableKind::Other));
+        assert!(kind("onda.signal@3").unwrap_err().contains("onda.signal@3"));
+        assert!(kind("other.thing@1").unwrap_err().contains("not one of Onda's"));
         for wrong in ["", "onda signal two", "onda.signal", "onda.signal@", "onda.signal@+2", "@1", "a@1>"] {
-            assert!(sort(wrong).unwrap_err().contains("not a name with a version"), "{wrong}");
+            assert!(kind(wrong).unwrap_err().contains("not a name with a version"), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! All tables that were opened together, as datasets by number: the signals in the order of their rows, then the
-//! annotations of each recording, then what is said of each table.
+//! The tables opened together, as numbered datasets: signals in row order, then the annotations of each recording, then
+//! the description of each table.
 //! ```text
-//! <recording>/<label>               several pieces of one: <label>@<start>, those still equal with ~2, ~3, ...
-//! <recording>/annotations.csv       annotations.jsonl of tables whose columns nest
+//! <recording>/<label>               duplicates: <label>@<start>, then with ~2, ~3, ...
+//! <recording>/annotations.csv       annotations.jsonl for tables with nested columns
 //! tables/<table>.meta.yaml
 //! ```
 
@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use super::arrow::{ArrowType, Budget};
 use super::decoded::DecodedFiles;
 use super::samples::{self, Data};
-use super::schema::Sort;
+use super::schema::TableKind;
 use super::table::{Id, OndaTable, Signal, shown};
 use crate::error::{Place, Row};
 use crate::format::Context;
@@ -25,17 +25,17 @@ use crate::source::Siblings;
 use crate::tree::NameList;
 use crate::{Error, Result};
 
-/// Signals whose data is remembered where it was found; each takes about a kilobyte.
-const RECENT: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
+/// Cached locations of signals' data; each takes about a kilobyte.
+const MAX_CACHED: NonZeroUsize = NonZeroUsize::new(8192).unwrap();
 
 pub struct Set {
     pub tables: Vec<OndaTable>,
-    /// By dataset number.
-    pub signals: Vec<RowOf>,
-    pub annotations: Vec<RowOf>,
+    /// Indexed by dataset number.
+    pub signals: Vec<RowRef>,
+    pub annotations: Vec<RowRef>,
     pub recordings: Vec<Recording>,
-    /// Datasets behind the signals.
-    pub texts: Vec<TextOf>,
+    /// Datasets after the signals.
+    pub texts: Vec<TextDataset>,
     pub names: NameList,
     siblings: Vec<Siblings>,
     decoded: DecodedFiles,
@@ -44,23 +44,23 @@ pub struct Set {
 
 /// A row of a table.
 #[derive(Clone, Copy, Debug)]
-pub struct RowOf {
+pub struct RowRef {
     pub table: u32,
     pub row: u32,
-    /// Where its recording is in the set.
+    /// Index into `Set::recordings`.
     pub recording: u32,
 }
 
-/// A recording: its signals and annotations by their numbers in the set.
+/// A recording, with indices of its signals and annotations in the set.
 pub struct Recording {
     pub id: Option<Id>,
     pub signals: Vec<u32>,
     pub annotations: Vec<u32>,
 }
 
-/// A dataset that is made of rows.
+/// A text dataset generated from rows.
 #[derive(Clone, Copy, Debug)]
-pub enum TextOf {
+pub enum TextDataset {
     Annotations { recording: u32, nested: bool },
     Table(u32),
 }
@@ -83,17 +83,17 @@ impl Set {
             names: NameList::default(),
             siblings,
             decoded,
-            recent: Mutex::new(LruCache::sparse(RECENT)),
+            recent: Mutex::new(LruCache::sparse(MAX_CACHED)),
         };
-        set.collect()?;
-        set.name()?;
+        set.collect_rows()?;
+        set.assign_names()?;
         Ok(set)
     }
 
-    fn collect(&mut self) -> Result<()> {
+    fn collect_rows(&mut self) -> Result<()> {
         let mut known: HashMap<Option<Id>, u32> = HashMap::new();
         for (at, table) in (0u32..).zip(&self.tables) {
-            if table.identity.sort == Sort::Other {
+            if table.identity.kind == TableKind::Other {
                 continue;
             }
             for row in 0..table.arrow.rows() {
@@ -102,24 +102,24 @@ impl Set {
                     self.recordings.push(Recording { id, signals: Vec::new(), annotations: Vec::new() });
                     self.recordings.len() as u32 - 1
                 });
-                let (is_signal, place) = (table.identity.sort != Sort::Annotations, recording as usize);
+                let (is_signal, place) = (table.identity.kind != TableKind::Annotations, recording as usize);
                 let list = if is_signal { &mut self.signals } else { &mut self.annotations };
                 let number = u32::try_from(list.len()).ok().filter(|number| *number < MAX_ROWS);
                 let number = number.ok_or_else(|| {
                     let problem = format!("the tables have more than {MAX_ROWS} rows");
                     Error::Unsupported { place: table.source.place(), problem }
                 })?;
-                list.push(RowOf { table: at, row: row as u32, recording });
+                list.push(RowRef { table: at, row: row as u32, recording });
                 if let Some(recording) = self.recordings.get_mut(place) {
-                    let own = if is_signal { &mut recording.signals } else { &mut recording.annotations };
-                    own.push(number);
+                    let list = if is_signal { &mut recording.signals } else { &mut recording.annotations };
+                    list.push(number);
                 }
             }
         }
         Ok(())
     }
 
-    fn name(&mut self) -> Result<()> {
+    fn assign_names(&mut self) -> Result<()> {
         self.check_labels()?;
         let mut names = NameList::default();
         let mut taken = HashSet::new();
@@ -140,10 +140,10 @@ impl Set {
         };
         for (row, label) in self.signals.iter().zip(&labels) {
             let recording = self.recordings.get(row.recording as usize).and_then(|recording| recording.id);
-            let several = pieces.get(&(row.recording, label.as_str())).is_some_and(|count| *count > 1);
+            let is_duplicate = pieces.get(&(row.recording, label.as_str())).is_some_and(|count| *count > 1);
             let start =
                 self.tables.get(row.table as usize).and_then(|table| table.span(row.row as usize).ok()?);
-            push(match (several, start) {
+            push(match (is_duplicate, start) {
                 (true, Some(span)) => format!("{}/{label}@{}", shown(recording), span.start),
                 (true, None) => format!("{}/{label}@null", shown(recording)),
                 (false, _) => format!("{}/{label}", shown(recording)),
@@ -159,19 +159,19 @@ impl Set {
                 if recording.annotations.iter().any(of_kind) {
                     let extension = if nested { "jsonl" } else { "csv" };
                     push(format!("{}/annotations.{extension}", shown(recording.id)));
-                    self.texts.push(TextOf::Annotations { recording: at, nested });
+                    self.texts.push(TextDataset::Annotations { recording: at, nested });
                 }
             }
         }
         for (at, table) in (0u32..).zip(&self.tables) {
             push(format!("tables/{}.meta.yaml", table.name()));
-            self.texts.push(TextOf::Table(at));
+            self.texts.push(TextDataset::Table(at));
         }
         self.names = names;
         Ok(())
     }
 
-    /// A short file can say a long label many times over.
+    /// Limits the total length of labels: a short file can refer to a long label in every row.
     fn check_labels(&self) -> Result<()> {
         let mut budget = Budget::new("the labels of signals have in all", MAX_LABELS);
         for row in &self.signals {
@@ -183,8 +183,8 @@ impl Set {
         Ok(())
     }
 
-    /// What a signal is called in its recording.
-    fn label(&self, row: RowOf) -> String {
+    /// A signal's name within its recording.
+    fn label(&self, row: RowRef) -> String {
         let label = self.tables.get(row.table as usize).and_then(|table| {
             let label = table.text(table.label_column(), row.row as usize);
             label.ok().flatten().map(str::to_owned)
@@ -196,20 +196,20 @@ impl Set {
         self.signals.len() + self.texts.len()
     }
 
-    /// The signal with this dataset number.
+    /// The table and row of the signal with this dataset number.
     pub fn signal(&self, number: u32) -> Option<(&OndaTable, usize)> {
         let row = self.signals.get(number as usize)?;
         Some((self.tables.get(row.table as usize)?, row.row as usize))
     }
 
-    /// The row of an annotation by its number.
+    /// The table and row of an annotation.
     pub fn annotation(&self, number: u32) -> Option<(&OndaTable, usize)> {
         let row = self.annotations.get(number as usize)?;
         Some((self.tables.get(row.table as usize)?, row.row as usize))
     }
 
-    /// What the dataset is, if it is no signal.
-    pub fn text(&self, number: u32) -> Option<TextOf> {
+    /// The text dataset with this number; None for signals.
+    pub fn text(&self, number: u32) -> Option<TextDataset> {
         self.texts.get((number as usize).checked_sub(self.signals.len())?).copied()
     }
 
@@ -221,10 +221,10 @@ impl Set {
         String::from_utf8_lossy(self.raw_name(number)).into_owned()
     }
 
-    /// The table's file with the name of a dataset, for messages.
+    /// The table's file and the dataset's name, for messages.
     pub fn place(&self, number: u32) -> Place {
         let table = match self.text(number) {
-            Some(TextOf::Table(at)) => self.tables.get(at as usize),
+            Some(TextDataset::Table(at)) => self.tables.get(at as usize),
             _ => self.signal(number).map(|(table, _)| table),
         };
         let table = table.or(self.tables.first());
@@ -238,7 +238,7 @@ impl Set {
         Some(Row { table: table.source.path().to_owned(), number: row as u64 })
     }
 
-    /// Where the file of a signal's samples should be, absolute; None if its row names none that can be here.
+    /// Absolute path of a signal's sample file, existing or not; None if the row does not give a local path.
     pub fn path(&self, number: u32) -> Option<PathBuf> {
         let (table, row) = self.signal(number)?;
         let directory = table.location.parent().unwrap_or(Path::new(""));
@@ -251,7 +251,7 @@ impl Set {
         table.signal(row).map_err(|problem| problem.at(self.place(number)))
     }
 
-    /// A signal's data, found now if it was not lately. What is not there is looked for again the next time.
+    /// A signal's data, cached. Failures are not cached: a missing file is looked for again next time.
     pub fn data(&self, number: u32) -> Result<Arc<Data>> {
         if let Some(known) = self.recent.lock().get(&number) {
             return Ok(known.clone());
@@ -259,7 +259,7 @@ impl Set {
         let place = self.signals.get(number as usize).ok_or(Error::NotFound)?;
         let siblings = self.siblings.get(place.table as usize).ok_or(Error::NotFound)?;
         let found = Arc::new(Data::find(&self.row(number)?, siblings, &self.decoded, &self.place(number))?);
-        // Of two that were found at once the first is kept.
+        // If another thread was faster, its result is kept.
         Ok(self.recent.lock().get_or_insert(number, || found).clone())
     }
 
@@ -273,14 +273,14 @@ impl Set {
     }
 }
 
-/// Rows of signals, or of annotations.
+/// Maximum number of rows of signals, and of annotations.
 const MAX_ROWS: u32 = 100_000_000;
-/// Bytes of the labels of all signals.
+/// Maximum total bytes of labels of all signals.
 const MAX_LABELS: u64 = 64 << 20;
 
-/// Has the table of annotations columns that a line of CSV cannot hold?
+/// True if the user's columns of a table of annotations are nested, which CSV cannot represent.
 pub fn nests(table: &OndaTable) -> bool {
-    let own = ["recording", "id", "span"];
+    let onda_columns = ["recording", "id", "span"];
     table.arrow.schema.fields.iter().any(|field| {
         let is_nested = matches!(
             field.kind,
@@ -291,6 +291,6 @@ pub fn nests(table: &OndaTable) -> bool {
                 | ArrowType::Map
                 | ArrowType::Union { .. }
         );
-        is_nested && !own.contains(&field.name.as_str())
+        is_nested && !onda_columns.contains(&field.name.as_str())
     })
 }

@@ -1,38 +1,38 @@
-//! Which samples a span of time covers, as Onda.jl counts: sample i (from 0) is the one at time `i / rate`, and a span
-//! has the samples from that of its start through that of its last nanosecond.
+//! Converts time spans to sample ranges like Onda.jl: sample i (from 0) is at time `i / rate`, and a span covers the
+//! samples from that at its start through that at its last nanosecond.
 
 use std::ops::Range;
 
 use super::table::{Signal, Span};
 
-/// The samples of a signal that a span of its recording covers, as far as the signal's own span reaches; None if
-/// there are none. One that ends where it starts has the nanosecond after it, one that ends before has no meaning.
-/// Whether so many samples are there is not asked.
-pub fn samples_of(signal: &Signal, wanted: Span) -> Option<Range<u64>> {
-    let own = signal.span.filter(|own| own.stop > own.start)?;
-    if wanted.stop < wanted.start {
+/// The samples covered by a span of the signal's recording, clipped to the signal's own span; None if there are none.
+/// An empty span counts as one nanosecond long; one that ends before it starts covers nothing. The data may have fewer
+/// samples than this says.
+pub fn samples_of(signal: &Signal, span: Span) -> Option<Range<u64>> {
+    let signal_span = signal.span.filter(|signal_span| signal_span.stop > signal_span.start)?;
+    if span.stop < span.start {
         return None;
     }
-    let start = wanted.start.max(own.start);
-    let stop = wanted.stop.max(wanted.start + 1).min(own.stop);
+    let start = span.start.max(signal_span.start);
+    let stop = span.stop.max(span.start + 1).min(signal_span.stop);
     if start >= stop {
         return None;
     }
-    let first = sample_at(signal.rate?, start - own.start)?;
-    let last = sample_at(signal.rate?, stop - 1 - own.start)?;
+    let first = sample_at(signal.rate?, start - signal_span.start)?;
+    let last = sample_at(signal.rate?, stop - 1 - signal_span.start)?;
     Some(first..last.checked_add(1)?)
 }
 
 /// The sample at a time in nanoseconds since the signal's start.
 pub fn sample_at(rate: f64, time: i128) -> Option<u64> {
-    let is_right = rate.is_finite() && rate > 0.0 && time >= 0;
-    is_right
+    let is_valid = rate.is_finite() && rate > 0.0 && time >= 0;
+    is_valid
         .then(|| (time as f64 / 1e9 * rate).floor())
         .filter(|sample| *sample < 9e18)
         .map(|sample| sample as u64)
 }
 
-/// The number of samples that a row's span has room for.
+/// The number of samples according to a row's span and rate.
 pub fn from_span(signal: &Signal) -> Option<u64> {
     let (span, rate) = (signal.span?, signal.rate.filter(|rate| rate.is_finite() && *rate > 0.0)?);
     let duration = i64::try_from(span.stop - span.start).ok().filter(|duration| *duration > 0)?;
@@ -43,10 +43,10 @@ pub fn from_span(signal: &Signal) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn samples(rate: f64, own: (i128, i128), wanted: (i128, i128)) -> Option<Range<u64>> {
+    fn samples(rate: f64, signal_span: (i128, i128), requested: (i128, i128)) -> Option<Range<u64>> {
         let span = |(start, stop)| Span { start, stop };
-        let signal = Signal { span: Some(span(own)), rate: Some(rate), ..Signal::default() };
-        samples_of(&signal, span(wanted))
+        let signal = Signal { span: Some(span(signal_span)), rate: Some(rate), ..Signal::default() };
+        samples_of(&signal, span(requested))
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! One table of Onda's and its rows, typed: signals and annotations. A row that makes no sense is an error of its own.
+//! An Onda table with typed access to its rows. Invalid rows are errors only when they are accessed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::arrow::{ArrowType, Budget, Column, Field, Items, Problem, Table, Value, hex, messages, uuid};
-use super::schema::{Identity, Refusal, Sort, identify, is_list_of_ids, tells_of_onda};
+use super::schema::{Identity, Refusal, TableKind, identify, is_list_of_ids, mentions_onda};
 use crate::format::{HEAD, Options};
 use crate::source::Source;
 use crate::yaml::Node;
@@ -12,25 +12,25 @@ use crate::{Error, Result};
 
 pub struct OndaTable {
     pub source: Arc<dyn Source>,
-    /// Its absolute path, however it was called when it was opened.
+    /// Its absolute path.
     pub location: PathBuf,
     pub arrow: Table,
     pub identity: Identity,
-    /// Is this column of UUIDs stored the other way round? By the column's number.
+    /// By column: true if it has UUIDs stored little-endian (Julia's byte order).
     is_reversed: Vec<bool>,
 }
 
-/// A recording or an annotation: its UUID in the order that RFC 4122 writes.
+/// UUID of a recording or annotation, big-endian as in RFC 4122.
 pub type Id = u128;
 
-/// From start to stop, in nanoseconds.
+/// A half-open time span in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub start: i128,
     pub stop: i128,
 }
 
-/// A row of signals. What is null is None.
+/// A row of signals. Nulls are None.
 #[derive(Clone, Debug, Default)]
 pub struct Signal {
     pub recording: Option<Id>,
@@ -39,9 +39,9 @@ pub struct Signal {
     pub span: Option<Span>,
     /// `sensor_label`, or `kind`.
     pub label: Option<String>,
-    /// `sensor_type`, where there is one.
+    /// `sensor_type`, if the table has it.
     pub sensor_type: Option<String>,
-    /// How many there are.
+    /// Number of channels.
     pub channels: usize,
     pub unit: Option<String>,
     pub resolution: Option<f64>,
@@ -61,9 +61,9 @@ impl OndaTable {
             Error::NotAContainer { file: source.path().to_owned(), found }
         };
         let messages = match messages(&*source) {
-            // Nothing else tells whose it is.
+            // With an unreadable schema, only the file's name and text can identify it as Onda's.
             Err(Error::Damaged { problem, .. } | Error::Unsupported { problem, .. })
-                if options.format.is_none() && !is_called_onda(&*source)? =>
+                if options.format.is_none() && !looks_like_onda(&*source)? =>
             {
                 return Err(foreign(&problem));
             }
@@ -75,16 +75,16 @@ impl OndaTable {
             Err(Refusal::Foreign(problem)) => return Err(foreign(&problem)),
         };
         let arrow = Table::read(&*source, messages)?;
-        let location = located(source.path());
+        let location = resolved(source.path());
         let mut table = OndaTable { source, location, arrow, identity, is_reversed: Vec::new() };
         for number in 0..table.arrow.schema.fields.len() {
-            let is_reversed = table.judge_order(number);
+            let is_reversed = table.detect_uuid_order(number);
             table.is_reversed.push(is_reversed);
         }
         Ok(table)
     }
 
-    /// The name of its file, without the extension.
+    /// File name without extension.
     pub fn name(&self) -> String {
         let name = self.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.strip_suffix(".arrow").map(str::to_owned).unwrap_or(name)
@@ -100,9 +100,9 @@ impl OndaTable {
         column.value(row).map_err(|problem| in_column(name, problem))
     }
 
-    /// Julia copies UUIDs out of the memory of a little-endian machine. Where no extension type tells, they are in
-    /// the order of RFC 4122, unless the version digits say otherwise.
-    fn judge_order(&mut self, number: usize) -> bool {
+    /// True if a column has UUIDs in reverse byte order. Julia writes them as little-endian integers. Without an
+    /// extension type they are in RFC 4122 order, unless the version digits make sense only in reverse.
+    fn detect_uuid_order(&mut self, number: usize) -> bool {
         let Some(column) = self.arrow.column(number) else { return false };
         if !is_uuid(column.field) {
             return false;
@@ -113,7 +113,7 @@ impl OndaTable {
             _ => {}
         }
         let (mut forward, mut backward) = (true, true);
-        for row in 0..self.arrow.rows().min(LOOKED_AT) {
+        for row in 0..self.arrow.rows().min(SAMPLED_ROWS) {
             let Ok(Some(value)) = column.value(row) else { continue };
             let Some(bytes) = value.bytes().ok().and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()) else {
                 continue;
@@ -153,13 +153,13 @@ impl OndaTable {
         Ok(if is_reversed { u128::from_le_bytes(bytes) } else { u128::from_be_bytes(bytes) })
     }
 
-    /// Is there Onda's column of what merged annotations were made of?
+    /// True if there is a valid column `from` of merged annotations.
     pub fn has_sources(&self) -> bool {
         self.identity.is_merged() && self.column("from").is_some_and(|column| is_list_of_ids(column.field))
     }
 
-    /// The ids of the annotations that a merged one was made of. Where no extension type tells, their bytes are in the
-    /// order of those in `id`. A short file can name a long list many times.
+    /// The ids from which an annotation was merged. Without an extension type, their byte order is that of `id`. The
+    /// budget is needed because a short file can refer to a long list many times.
     pub fn sources(&self, row: usize, budget: &mut Budget) -> Result<Option<Vec<Option<Id>>>, Problem> {
         let Some(value) = self.value("from", row)? else { return Ok(None) };
         let items = value.list().map_err(|problem| in_column("from", problem))?;
@@ -176,7 +176,7 @@ impl OndaTable {
         items.iter().map(id).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    /// The ids of `from` as those of `id` are shown; None where they are no ids, or too many.
+    /// The ids in `from` as UUIDs; None if they are not valid or too many.
     fn shown_sources(&self, row: usize) -> Option<Node> {
         let mut budget = Budget::new("the ids of from have", MAX_SOURCES * size_of::<Option<Id>>() as u64);
         let ids = self.sources(row, &mut budget).ok()??;
@@ -212,9 +212,9 @@ impl OndaTable {
         Ok(edge("start")?.zip(edge("stop")?).map(|(start, stop)| Span { start, stop }))
     }
 
-    /// The column with a signal's label.
+    /// The column with the labels of signals.
     pub fn label_column(&self) -> &'static str {
-        if self.identity.sort == (Sort::Signals { version: 1 }) { "kind" } else { "sensor_label" }
+        if self.identity.kind == (TableKind::Signals { version: 1 }) { "kind" } else { "sensor_label" }
     }
 
     fn list_of_channels(&self, row: usize) -> Result<Option<Items<'_>>, Problem> {
@@ -228,18 +228,18 @@ impl OndaTable {
         }
     }
 
-    /// How many channels a signal has.
+    /// The number of channels of a signal.
     pub fn channels(&self, row: usize) -> Result<usize, Problem> {
         Ok(self.list_of_channels(row)?.map_or(0, |list| list.len()))
     }
 
-    /// The name of one channel, where it is stored.
+    /// The name of one channel.
     pub fn channel(&self, row: usize, at: usize) -> Result<Option<&str>, Problem> {
         let Some(list) = self.list_of_channels(row)? else { return Ok(None) };
         list.get(at)?.map(|item| item.text()).transpose()
     }
 
-    /// The names of all: a short file can say a long one many times.
+    /// The names of all channels. Their total length is limited: a short file can refer to a long name many times.
     pub fn channel_names(&self, row: usize) -> Result<Channels, Problem> {
         let Some(list) = self.list_of_channels(row)? else { return Ok(Vec::new()) };
         let mut budget = Budget::new("the names of its channels have", MAX_NAMES);
@@ -270,12 +270,12 @@ impl OndaTable {
         })
     }
 
-    /// What may be shown of one row: as much as the file may have, or what is not much.
+    /// Limit for showing one row: twice the file's size, but at least `MAX_SHOWN`.
     pub fn room(&self) -> Budget {
         Budget::new("what is to be shown of it takes", self.source.len().saturating_mul(2).max(MAX_SHOWN))
     }
 
-    /// A value as YAML; what cannot be read is an error that names its row and column.
+    /// A value as YAML. Errors name row and column.
     pub fn node(
         &self,
         column: Column<'_>,
@@ -296,7 +296,7 @@ impl OndaTable {
     ) -> Result<Node, Problem> {
         let Some(value) = column.value(row)? else { return Ok(Node::Null) };
         match column.field.kind {
-            _ if is_own_uuid(column.field) && value.bytes()?.len() == 16 => {
+            _ if is_id_column(column.field) && value.bytes()?.len() == 16 => {
                 let bytes = value.bytes()?;
                 let text = match self.is_reversed(number) {
                     true => uuid(bytes.iter().rev().copied()),
@@ -312,24 +312,24 @@ impl OndaTable {
         }
     }
 
-    /// Every column of a row that can be read, and what is wrong with the others.
+    /// The readable values of a row, and the problems of the others.
     pub fn row(&self, row: usize) -> (Node, Vec<Problem>) {
-        let (mut room, mut wrong) = (self.room(), Vec::new());
+        let (mut room, mut problems) = (self.room(), Vec::new());
         let columns = self.arrow.columns().enumerate();
         let node =
             Node::map(columns.filter_map(
                 |(number, column)| match self.node(column, number, row, &mut room) {
                     Ok(node) => Some((column.field.name.as_str(), node)),
                     Err(problem) => {
-                        wrong.push(problem);
+                        problems.push(problem);
                         None
                     }
                 },
             ));
-        (node, wrong)
+        (node, problems)
     }
 
-    /// The value of every column of a row with all that is in it.
+    /// All values of a row, including those of long lists.
     pub fn whole_row(&self, row: usize) -> Result<Vec<Node>, Problem> {
         let mut room = self.room();
         let columns = self.arrow.columns().enumerate().map(|(number, column)| {
@@ -339,25 +339,25 @@ impl OndaTable {
         columns.collect()
     }
 
-    /// What cannot be read of any column, by row; no more than `most`.
-    pub fn unreadable(&self, most: usize) -> Vec<Problem> {
+    /// Problems of unreadable values, in row order; at most `max`.
+    pub fn unreadable(&self, max: usize) -> Vec<Problem> {
         let rows = (0..self.arrow.rows()).flat_map(|row| {
             let mut room = self.room();
             let node = move |(number, column)| self.node(column, number, row, &mut room).err();
             self.arrow.columns().enumerate().filter_map(node)
         });
-        rows.take(most).collect()
+        rows.take(max).collect()
     }
 
-    /// The bytes of a UUID as they are stored, in hexadecimal digits.
+    /// The stored bytes of a UUID in hexadecimal.
     pub fn raw(&self, name: &str, row: usize) -> Option<String> {
         let value = self.value(name, row).ok()??;
         Some(hex(value.bytes().ok()?.iter().copied()))
     }
 }
 
-/// An absolute path whose directory is without links.
-fn located(path: &Path) -> PathBuf {
+/// An absolute path, with symbolic links resolved in its directory.
+fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let directory = absolute.parent().and_then(|parent| parent.canonicalize().ok());
     match (directory, absolute.file_name()) {
@@ -366,15 +366,15 @@ fn located(path: &Path) -> PathBuf {
     }
 }
 
-/// Does its name say so, or what is near its beginning?
-fn is_called_onda(source: &dyn Source) -> Result<bool> {
+/// True if the file's name or beginning suggests an Onda table.
+fn looks_like_onda(source: &dyn Source) -> Result<bool> {
     let name = source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let head = || source.read_range(0..source.len().min(HEAD as u64));
-    Ok(name.contains(".onda.") || tells_of_onda(&head()?))
+    Ok(name.contains(".onda.") || mentions_onda(&head()?))
 }
 
-/// Of a recording or an annotation.
-fn is_own_uuid(field: &Field) -> bool {
+/// True for the columns with ids of recordings and annotations.
+fn is_id_column(field: &Field) -> bool {
     let is_bytes = matches!(
         field.stored().kind,
         ArrowType::FixedBinary(16) | ArrowType::Binary { .. } | ArrowType::BinaryView
@@ -383,25 +383,25 @@ fn is_own_uuid(field: &Field) -> bool {
 }
 
 fn is_uuid(field: &Field) -> bool {
-    is_own_uuid(field) || field.kind == ArrowType::FixedBinary(16)
+    is_id_column(field) || field.kind == ArrowType::FixedBinary(16)
 }
 
 fn in_row(row: usize, column: &str, problem: Problem) -> Problem {
     problem.within(format_args!("row {row}, column {column}"))
 }
 
-/// Rows that are looked at to find the order of bytes.
-const LOOKED_AT: usize = 1000;
-/// More channels have no place in the numbers of a tree.
+/// Rows examined to detect the byte order of UUIDs.
+const SAMPLED_ROWS: usize = 1000;
+/// Maximum channels per signal, so that tree nodes can be numbered.
 const MAX_CHANNELS: usize = 1_000_000;
-/// Bytes of the names of the channels of a signal.
+/// Maximum total bytes of a signal's channel names.
 const MAX_NAMES: u64 = 16 << 20;
-/// Ids of `from` that are shown as such.
+/// Maximum ids in `from` shown as UUIDs.
 const MAX_SOURCES: u64 = 4096;
-/// Bytes of a row that are shown in any case.
+/// Bytes of a row that may always be shown.
 const MAX_SHOWN: u64 = 64 << 20;
 
-/// Version 4, of the usual variant.
+/// True for UUIDs of version 4 and the RFC 4122 variant.
 fn is_random(id: Id) -> bool {
     (id >> 76) & 15 == 4 && (id >> 62) & 3 == 2
 }
@@ -410,7 +410,7 @@ fn in_column(name: &str, problem: Problem) -> Problem {
     problem.within(format_args!("column {name}"))
 }
 
-/// As RFC 4122 writes it; `null` for none.
+/// An id in RFC 4122 form; `null` for None.
 pub fn shown(id: Option<Id>) -> String {
     id.map_or("null".into(), |id| uuid(id.to_be_bytes().into_iter()))
 }

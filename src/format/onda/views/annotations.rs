@@ -1,5 +1,5 @@
-//! The annotations of one recording, of all tables, by their start: lines of CSV, or of JSON for tables whose columns
-//! nest. Times are in nanoseconds.
+//! The annotations of a recording from all tables, ordered by start: as CSV, or as JSON lines for tables with nested
+//! columns. Times are in nanoseconds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,10 +12,10 @@ use crate::array::names::distinct;
 use crate::lines;
 use crate::yaml::{Node, to_json};
 
-/// No recording has more text of annotations: a short file can say a long text many times over.
+/// Maximum text per recording: a short file can refer to a long text many times.
 pub const MAX_LEN: u64 = 1 << 30;
 
-/// What every annotation has, and of several tables the name of its own behind the user's columns.
+/// Columns before the user's. With several tables, `TABLE` comes after them.
 const FIXED: [&str; 3] = ["id", "start", "stop"];
 const TABLE: &str = "table";
 
@@ -23,8 +23,8 @@ pub fn build(set: &Set, recording: &Recording, nested: bool) -> Result<Vec<u8>> 
     built(set, recording, nested, limit(MAX_LEN))
 }
 
-pub fn limit(most: u64) -> Budget {
-    Budget::new("the annotations of a recording have as text", most)
+pub fn limit(max: u64) -> Budget {
+    Budget::new("the annotations of a recording have as text", max)
 }
 
 pub fn built(set: &Set, recording: &Recording, nested: bool, mut budget: Budget) -> Result<Vec<u8>> {
@@ -63,11 +63,11 @@ pub fn built(set: &Set, recording: &Recording, nested: bool, mut budget: Budget)
     Ok(out)
 }
 
-/// What the values of a line are called; no two names are the same.
+/// The column names, made unique.
 struct Header {
-    /// The user's columns in all of the tables.
-    own: Vec<String>,
-    /// Of each table where it has these.
+    /// The user's columns of all tables.
+    user_columns: Vec<String>,
+    /// For each table, the index of each user's column in it.
     columns: Vec<Vec<Option<usize>>>,
     has_table: bool,
 }
@@ -76,22 +76,26 @@ impl Header {
     fn of(tables: &[&OndaTable]) -> Header {
         let has_table = tables.len() > 1;
         let mut seen = HashSet::new();
-        let own = tables.iter().flat_map(|table| own(table)).map(|(_, name)| name);
-        let own: Vec<&str> = own.filter(|name| seen.insert(*name)).collect();
+        let user_columns = tables.iter().flat_map(|table| user_columns(table)).map(|(_, name)| name);
+        let user_columns: Vec<&str> = user_columns.filter(|name| seen.insert(*name)).collect();
         let columns = tables.iter().map(|table| {
             let by_name: HashMap<&str, usize> =
-                self::own(table).map(|(column, name)| (name, column)).collect();
-            own.iter().map(|name| by_name.get(name).copied()).collect()
+                self::user_columns(table).map(|(column, name)| (name, column)).collect();
+            user_columns.iter().map(|name| by_name.get(name).copied()).collect()
         });
-        // Those that come first keep their names.
+        // Fixed columns keep their names; clashing user columns are renamed.
         let kept: Vec<&str> = FIXED.into_iter().chain(has_table.then_some(TABLE)).collect();
-        let names = distinct(kept.iter().chain(&own).copied());
-        Header { own: names.into_iter().skip(kept.len()).collect(), columns: columns.collect(), has_table }
+        let names = distinct(kept.iter().chain(&user_columns).copied());
+        Header {
+            user_columns: names.into_iter().skip(kept.len()).collect(),
+            columns: columns.collect(),
+            has_table,
+        }
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        let own = self.own.iter().map(String::as_str);
-        FIXED.into_iter().chain(own).chain(self.has_table.then_some(TABLE))
+        let user_columns = self.user_columns.iter().map(String::as_str);
+        FIXED.into_iter().chain(user_columns).chain(self.has_table.then_some(TABLE))
     }
 
     fn csv(&self) -> Vec<u8> {
@@ -102,22 +106,22 @@ impl Header {
     }
 }
 
-/// The columns of an annotation that are not the same for all tables.
-fn own(table: &OndaTable) -> impl Iterator<Item = (usize, &str)> {
+/// The user's columns of a table.
+fn user_columns(table: &OndaTable) -> impl Iterator<Item = (usize, &str)> {
     let names = table.arrow.schema.fields.iter().map(|field| field.name.as_str());
     names.enumerate().filter(|(_, name)| !["recording", "id", "span"].contains(name))
 }
 
-/// Those of [`FIXED`] and of the user's columns; None of a column that the table does not have.
+/// Values of [`FIXED`] and the user's columns; None for columns that the table does not have.
 fn values(table: &OndaTable, columns: &[Option<usize>], row: usize) -> Result<Vec<Option<Node>>, Problem> {
     let fixed = fixed(table, row).map_err(|problem| problem.within(format_args!("row {row}")))?;
     let mut room = table.room();
-    let mut own = |number: usize| match table.arrow.column(number) {
+    let mut user_columns = |number: usize| match table.arrow.column(number) {
         Some(column) => table.node(column, number, row, &mut room),
         None => Ok(Node::Null),
     };
-    let own = columns.iter().map(|column| column.map(&mut own).transpose());
-    fixed.into_iter().map(|value| Ok(Some(value))).chain(own).collect()
+    let user_columns = columns.iter().map(|column| column.map(&mut user_columns).transpose());
+    fixed.into_iter().map(|value| Ok(Some(value))).chain(user_columns).collect()
 }
 
 fn fixed(table: &OndaTable, row: usize) -> Result<[Node; 3], Problem> {
@@ -134,7 +138,7 @@ fn json<'a>(values: impl Iterator<Item = (&'a str, Option<Node>)>, out: &mut Vec
     out.push(b'\n');
 }
 
-/// As in `.views`; of a column that a table does not have nothing is there, as of null.
+/// A line in the same CSV format as in `.views`. Missing columns are empty, like nulls.
 fn csv(values: impl Iterator<Item = Option<Node>>, out: &mut Vec<u8>) -> Result<()> {
     for value in values {
         with_cell(&value.unwrap_or(Node::Null), &mut |cell| {

@@ -1,5 +1,5 @@
-//! Other faces of a signal's samples, made for the bytes that are asked for and never as a whole: one channel, and
-//! values in the signal's unit.
+//! Views of a signal's samples, computed on demand for the bytes requested: single channels, and values in the signal's
+//! unit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::codec::Scratch;
 use crate::content::{Bytes, Computed, Content, Units, joined};
 use crate::{Error, Result};
 
-/// Samples are decoded in pieces of about so many bytes: they stay in the processor's cache.
+/// Bytes decoded at a time, small enough for the processor's cache.
 const PIECE: u64 = 128 << 10;
 
-/// Samples of which one channel is taken are read in larger ones: reading them is most of the work, and the kernel
+/// Bytes read at a time to extract a channel. Larger, because reading is most of the work, and the kernel
 /// copies whole pages faster in long runs.
 const FRAMES: u64 = 1 << 20;
 
-/// How stored values become values of the unit: `fma(resolution, value, offset)`, rounded once.
+/// Decodes stored values to the signal's unit: `fma(resolution, value, offset)`, rounded once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub resolution: f64,
@@ -25,18 +25,18 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Then values stay what they are, in the type that they have.
+    /// True if values and their type stay unchanged.
     pub fn is_identity(&self) -> bool {
         self.resolution == 1.0 && self.offset == 0.0
     }
 }
 
-/// A .npy file of an array.
+/// An array as a .npy file.
 pub fn with_header(array: &Array, elements: Content) -> Content {
     joined(vec![Content::Inline(npy::described(array).into()), elements])
 }
 
-/// One channel, contiguous.
+/// One channel as a .npy file.
 pub fn channel(samples: Content, layout: Layout, number: u64) -> Result<Content> {
     let count = samples.len()? / layout.frame();
     let array = channel_array(layout, count);
@@ -47,12 +47,12 @@ pub fn channel(samples: Content, layout: Layout, number: u64) -> Result<Content>
     Ok(with_header(&array, elements))
 }
 
-/// What so many samples of one channel are.
+/// The array of one channel's samples.
 pub fn channel_array(layout: Layout, samples: u64) -> Array {
     Array::new(layout.dtype(), [samples], Order::C)
 }
 
-/// All samples in the unit: float64, or as they are if decoding changes nothing.
+/// All samples in the unit: as float64, or unchanged if the scale is the identity.
 pub fn decoded(samples: Content, layout: Layout, scale: Scale) -> Result<(Array, Content)> {
     let count = samples.len()? / layout.frame();
     let array = decoded_array(layout, scale, count);
@@ -63,7 +63,7 @@ pub fn decoded(samples: Content, layout: Layout, scale: Scale) -> Result<(Array,
     Ok((array, Content::Computed(Arc::new(Decoded { samples, element: layout.element, scale, values }))))
 }
 
-/// What so many samples are then.
+/// The array of decoded samples.
 pub fn decoded_array(layout: Layout, scale: Scale, samples: u64) -> Array {
     match scale.is_identity() {
         true => layout.array(samples),
@@ -73,7 +73,7 @@ pub fn decoded_array(layout: Layout, scale: Scale, samples: u64) -> Array {
 
 pub const FLOAT64: Dtype = Dtype { element: Element { kind: Kind::Float, size: 8 }, endian: Endian::Little };
 
-/// The samples of a range, stored.
+/// A range of the stored samples as a .npy file.
 pub fn part(samples: Content, layout: Layout, range: Range<u64>) -> Content {
     let frame = layout.frame();
     let array = layout.array(range.end - range.start);
@@ -89,7 +89,7 @@ struct Channel {
 }
 
 impl Channel {
-    /// Values from `first` on, as many as `out` has room for.
+    /// Fills `out` with values from `first` on.
     fn values(&self, out: &mut [u8], first: u64) -> Result<()> {
         let (size, frame) = (self.layout.element.size as usize, self.layout.frame());
         let per_piece = (FRAMES / frame).max(1) as usize;
@@ -172,17 +172,17 @@ impl Computed for Decoded {
     }
 }
 
-/// A large answer takes too long for the thread that receives requests.
-const SOON: u64 = 64 << 10;
+/// Maximum bytes computed without blocking: larger results would hold up the thread that receives requests.
+const MAX_IMMEDIATE: u64 = 64 << 10;
 
-/// What is computed of few bytes that need no waiting.
+/// Computes a range if it is small and its samples are available without blocking.
 fn at_once(
     computed: &dyn Computed,
     samples: &Content,
     needed: Range<u64>,
     range: Range<u64>,
 ) -> Result<Option<Bytes>> {
-    let is_soon = needed.end - needed.start <= SOON
+    let is_small = needed.end - needed.start <= MAX_IMMEDIATE
         && match samples {
             Content::Stored { source, range } => {
                 source.is_cached(&(range.start + needed.start..range.start + needed.end))
@@ -190,10 +190,10 @@ fn at_once(
             Content::Inline(_) => true,
             _ => false,
         };
-    if is_soon { computed.read(range).map(Some) } else { Ok(None) }
+    if is_small { computed.read(range).map(Some) } else { Ok(None) }
 }
 
-/// `values` makes whole values of `size` bytes, from a number on; of those at its edges `buf` wants parts.
+/// Fills `buf`, which may begin and end within a value, using `values`, which computes whole values of `size` bytes.
 fn aligned(
     (size, len): (u64, u64),
     buf: &mut [u8],
@@ -210,17 +210,17 @@ fn aligned(
     })
 }
 
-/// Decodes stored values to float64, little-endian both.
+/// Decodes stored values to float64; both little-endian.
 pub fn decode(stored: &[u8], element: Element, scale: Scale, out: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor has the features that the function is compiled for.
         return unsafe { decode_fma(stored, element, scale, out) };
     }
     decode_by(stored, element, scale, out);
 }
 
-/// The same compiled for processors with a fused multiplication: several times as fast as a call for each value.
+/// Compiled for processors with FMA instructions: several times as fast as a library call for each value.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "fma,avx2")]
 fn decode_fma(stored: &[u8], element: Element, scale: Scale, out: &mut [u8]) {
@@ -267,7 +267,7 @@ mod tests {
         bytes
     }
 
-    /// Every range of a face is that slice of the whole.
+    /// Checks that reading any range gives that slice of the whole.
     fn ranges(content: &Content) {
         let whole = all(content);
         for from in 0..whole.len() {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_taken_apart() {
+    fn channels_are_deinterleaved() {
         for size in [1u32, 2, 4, 8] {
             let frames: Vec<u8> = (0..size as usize * 3 * 7).map(|byte| byte as u8).collect();
             for number in 0..3usize {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_rounded_once() {
+    fn decoded_values_are_rounded_once() {
         let scale = Scale { resolution: 0.1, offset: -0.5 };
         let stored: Vec<u8> = (0..=255).collect();
         let mut out = vec![0; 8 * stored.len()];
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_decoded_where_nothing_changes() {
+    fn identity_scales_leave_samples_unchanged() {
         let content = Content::Inline([1u8, 2, 3, 4, 5, 6].as_slice().into());
         let same = Scale { resolution: 1.0, offset: 0.0 };
         let (array, elements) = decoded(content, layout(Kind::Int, 2, 1), same).unwrap();

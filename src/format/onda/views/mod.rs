@@ -1,4 +1,4 @@
-//! What a mount shows of the tables beside the samples themselves.
+//! What a mount shows besides the samples themselves.
 //!
 //! | | |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What is said of a signal, and of a table.
+//! Sidecars of signals and tables.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use super::super::read::arrow::{Field, Problem};
 use super::super::read::logical;
 use super::super::read::rules;
 use super::super::read::samples::{Data, Encoding, Layout};
-use super::super::read::schema::Sort;
+use super::super::read::schema::TableKind;
 use super::super::read::set::Set;
 use super::super::read::spans::from_span;
 use super::super::read::table::{OndaTable, Signal};
-use super::super::write::row::is_ondas;
+use super::super::write::row::is_onda_column;
 use super::computed::Scale;
 use crate::array::numpy::Parts;
 use crate::array::{Array, byte_len};
@@ -18,23 +18,23 @@ use crate::tree::Description;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
-/// A value that is what is stored.
+/// Marks values that are stored as they are.
 const STORED: &str = "stored";
 
-/// A signal's facts: where its data is and what it is, and what is wrong.
+/// A signal's row and data, and their problems.
 pub struct Facts {
     pub signal: Option<Signal>,
     pub data: Result<Arc<Data>>,
-    /// Samples in the data; None if that is not known or makes no sense.
+    /// Number of samples in the data; None if unknown or not a whole number.
     pub samples: Option<u64>,
     pub fault: Option<String>,
     pub warnings: Vec<Problem>,
-    /// Spans are rounded to samples in more than one way: a difference of one is no damage.
+    /// A difference of one sample between data and span: not damage, since writers round spans differently.
     pub doubt: Option<String>,
 }
 
 impl Facts {
-    /// Finds the data, and decodes it if nothing else tells how much it is.
+    /// Finds the data, and decodes it if its length is not known otherwise.
     pub fn of(set: &Set, number: u32) -> Facts {
         let signal = set.row(number).ok();
         let data = set.data(number);
@@ -51,9 +51,10 @@ impl Facts {
         }
         let mut warnings = set.signal(number).map_or(Vec::new(), |(table, row)| rules::signal(table, row));
         let mut doubt = None;
-        if let (Some(found), Some(told)) = (samples, signal.as_ref().and_then(from_span)) {
-            let problem = format!("the data has {found} samples, but its span and sample_rate say {told}");
-            match found.abs_diff(told) {
+        if let (Some(found), Some(expected)) = (samples, signal.as_ref().and_then(from_span)) {
+            let problem =
+                format!("the data has {found} samples, but its span and sample_rate say {expected}");
+            match found.abs_diff(expected) {
                 0 => {}
                 1 => doubt = Some(problem),
                 _ => warnings.push(Problem::Damaged(problem)),
@@ -63,7 +64,7 @@ impl Facts {
     }
 }
 
-/// What is wrong, without the place.
+/// The error's message without its place.
 pub fn problem(error: &Error) -> String {
     match error {
         Error::Damaged { problem, .. } | Error::Unsupported { problem, .. } => problem.clone(),
@@ -78,7 +79,7 @@ impl Signal {
     }
 }
 
-/// Everything of a signal, as a mapping. `unreadable` is what its row has and cannot be shown.
+/// A signal's facts as a mapping. `unreadable` are the problems of values in its row.
 pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> Node {
     let Some((table, row)) = set.signal(number) else { return Node::Null };
     let mut pairs = vec![("table", Node::text(&table.location.to_string_lossy()))];
@@ -129,17 +130,17 @@ pub fn facts(set: &Set, number: u32, facts: &Facts, unreadable: &[Problem]) -> N
     Node::map(pairs)
 }
 
-/// Those of the user's columns that the values in its row do not tell.
+/// Types of the user's columns that cannot be inferred from the values in a row.
 fn types(table: &OndaTable) -> Vec<(&str, Node)> {
-    let told = |field: &Field| {
+    let hidden_type = |field: &Field| {
         let name = field.type_name();
         let name = name.strip_prefix("dictionary<").and_then(|name| name.strip_suffix('>')).unwrap_or(&name);
-        let tells = logical::named(name).is_some() && !matches!(name, "int64" | "float64");
-        tells.then(|| Node::text(name))
+        let is_hidden = logical::named(name).is_some() && !matches!(name, "int64" | "float64");
+        is_hidden.then(|| Node::text(name))
     };
     let is_old = table.label_column() == "kind";
-    let fields = table.arrow.schema.fields.iter().filter(|field| !is_ondas(&field.name, is_old));
-    fields.filter_map(|field| Some((field.name.as_str(), told(field)?))).collect()
+    let fields = table.arrow.schema.fields.iter().filter(|field| !is_onda_column(&field.name, is_old));
+    fields.filter_map(|field| Some((field.name.as_str(), hidden_type(field)?))).collect()
 }
 
 fn decoding(signal: &Signal) -> Node {
@@ -154,8 +155,8 @@ fn decoding(signal: &Signal) -> Node {
     ])
 }
 
-/// What is said of a signal's decoded values, which have nothing left to be scaled.
-pub fn of_decoded(stored: Description, array: Array) -> Description {
+/// The description of a signal's decoded values, with the identity scale.
+pub fn describe_decoded(stored: Description, array: Array) -> Description {
     let kind = array.dtype.element.name().unwrap_or("bytes");
     let row = [
         ("sample_type", Node::text(kind)),
@@ -168,12 +169,12 @@ pub fn of_decoded(stored: Description, array: Array) -> Description {
     Description {
         metadata: Arc::new(with(&stored.metadata, &row)),
         codec: Arc::new(with(&stored.codec, &[("decoding", decoding)])),
-        ..made(stored, array)
+        ..describe_derived(stored, array)
     }
 }
 
-/// What is said of an array that is made of a signal's samples: that which is said of these, but for where the bytes are.
-pub fn made(stored: Description, array: Array) -> Description {
+/// The description of an array derived from a signal's samples: the signal's, without the location of the bytes.
+pub fn describe_derived(stored: Description, array: Array) -> Description {
     Description {
         kind: array.dtype.element.name().unwrap_or("bytes").into(),
         decoded_len: byte_len(array.dtype.element, &array.shape),
@@ -185,7 +186,7 @@ pub fn made(stored: Description, array: Array) -> Description {
     }
 }
 
-/// A map with other values of those of these keys that it has.
+/// A copy of a map with new values for those keys that it has.
 fn with(map: &Node, values: &[(&str, Node)]) -> Node {
     let Node::Map(pairs) = map else { return map.clone() };
     let value_of = |key: &Node| {
@@ -213,7 +214,7 @@ pub fn build(set: &Set, number: u32, file_name: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What is said of a table.
+/// The description of a table.
 pub fn table(table: &OndaTable) -> Node {
     let schema = &table.arrow.schema;
     let metadata = schema
@@ -229,15 +230,15 @@ pub fn table(table: &OndaTable) -> Node {
         ];
         Node::map(fixed.into_iter().chain(extension))
     });
-    let rows = match table.identity.sort {
-        Sort::Signals { .. } => "signals",
-        Sort::Annotations => "annotations",
-        Sort::Other => "described only",
+    let rows = match table.identity.kind {
+        TableKind::Signals { .. } => "signals",
+        TableKind::Annotations => "annotations",
+        TableKind::Other => "described only",
     };
     let wrong = rules::table(table);
     let warnings = table.identity.notes.iter().map(String::as_str).chain(wrong.iter().map(Problem::text));
     Node::map([
-        // Without its directory, which says nothing of the table.
+        // Without its directory, which is not a property of the table.
         ("file", Node::text(&table.source.path().file_name().unwrap_or_default().to_string_lossy())),
         ("container", Node::text(if table.arrow.is_stream { "Arrow stream" } else { "Arrow file" })),
         ("schema", Node::text(&table.identity.schema)),

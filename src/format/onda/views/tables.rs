@@ -1,10 +1,10 @@
-//! The tables themselves below `.views`: as Arrow files, each row as a line of JSON, and as CSV.
+//! The tables below `.views`, as Arrow files, JSON lines and CSV.
 //! ```text
 //! arrow/tables/<table>.arrow
 //! jsonl/tables/<table>.jsonl
 //! csv/tables/<table>.csv
 //! ```
-//! UUIDs, times and what nests are in the text as sidecars have them.
+//! In text, UUIDs, times and nested values are written as in sidecars.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,21 +26,21 @@ use crate::tree::{File, Size};
 use crate::yaml::{Node, to_json};
 use crate::{Error, Result};
 
-/// Bytes of text of a table.
+/// Maximum text of a table in bytes.
 const MAX_LEN: u64 = 1 << 30;
 
-/// Of all tables of one kind, then of the next.
+/// The files of all tables, ordered by kind.
 pub fn of(set: &Arc<Set>) -> Vec<(String, File)> {
     let mut files = Vec::new();
     for kind in ["arrow", "jsonl", "csv"] {
         for (at, table) in (0..).zip(&set.tables) {
-            let (own, rows_of) = (set.clone(), set.clone());
-            let file = File::once(move || make(&own, at, kind));
-            // That of a stream as a file, and of lines, is known when they are made.
+            let (whole, part) = (set.clone(), set.clone());
+            let file = File::once(move || make(&whole, at, kind));
+            // The size of a converted stream and of text is known only once it has been generated.
             let len = table.source.len();
-            let is_as_it_is = kind == "arrow" && !table.arrow.is_stream;
-            let file = if is_as_it_is { file.sized(Size { len: Some(len), stored: len }) } else { file };
-            let file = file.with_rows(move |expression| rows(&rows_of, at, kind, expression).map(Some));
+            let is_unchanged = kind == "arrow" && !table.arrow.is_stream;
+            let file = if is_unchanged { file.sized(Size { len: Some(len), stored: len }) } else { file };
+            let file = file.with_rows(move |expression| rows(&part, at, kind, expression).map(Some));
             files.push((format!("{kind}/tables/{}.{kind}", table.name()), file));
         }
     }
@@ -78,7 +78,7 @@ fn rows(set: &Arc<Set>, at: u32, kind: &str, expression: &str) -> Result<Content
     }
 }
 
-/// Rows and columns of a table as an Arrow file of one batch: of dictionaries, views and runs the values that they stand for.
+/// Rows and columns of a table as an Arrow file of one batch, without dictionaries, views and runs.
 fn arrow_of(table: &OndaTable, columns: &[usize], rows: &Slab) -> Result<Content> {
     let failed = |error: ArrowError| Error::damaged(table.source.place(), error.to_string());
     let numbers: Vec<_> = (0..rows.len()).map(|number| rows.position(number) as u32).collect();
@@ -147,7 +147,7 @@ impl Cells for TableRows {
     }
 }
 
-/// Hands out a value as text has it.
+/// Passes on a value as it is written in text.
 pub fn with_cell(value: &Node, each: &mut dyn FnMut(Cell<'_>) -> Result<()>) -> Result<()> {
     match value {
         Node::Bool(value) => each(Cell::Truth(*value)),

@@ -1,5 +1,5 @@
-//! Onda's own columns and metadata as Onda.jl writes them: in the order of its records, numbers as float64, nothing null,
-//! UUIDs in the order of bytes that Julia has them in memory, extension types by Julia's names.
+//! Onda's columns and metadata as Onda.jl writes them: in the same column order, with float64 numbers, no nulls, UUIDs
+//! in Julia's (little-endian) byte order, and Julia's extension type names.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ pub type Columns = Vec<(Field, ArrayRef)>;
 /// A row of signals.
 pub type Row = (Signal, Channels);
 
-/// What a row takes, without what all rows take alike.
+/// Bytes of a row's variable-length values.
 pub fn len(row: &Row) -> usize {
     let (signal, channels) = row;
     let texts =
@@ -36,16 +36,15 @@ pub fn len(row: &Row) -> usize {
     texts.into_iter().flatten().map(String::len).chain(names).sum()
 }
 
-/// Offsets have 32 bits, and what makes the arrays does not ask.
+/// Checks that the total fits into 32-bit offsets, since the array builders do not.
 pub fn fits(mut lens: impl Iterator<Item = usize>) -> Result<(), Problem> {
-    let most = i32::MAX as usize;
-    let sum = lens.try_fold(0usize, |sum, len| sum.checked_add(len).filter(|sum| *sum <= most));
-    let problem =
-        || Problem::unsupported(format!("its texts have more than {most} bytes in a batch of rows"));
+    let max = i32::MAX as usize;
+    let sum = lens.try_fold(0usize, |sum, len| sum.checked_add(len).filter(|sum| *sum <= max));
+    let problem = || Problem::unsupported(format!("its texts have more than {max} bytes in a batch of rows"));
     sum.map(|_| ()).ok_or_else(problem)
 }
 
-/// The columns of `onda.signal@2` for rows that keep the rules.
+/// The columns of `onda.signal@2` for valid rows.
 pub fn signals(rows: &[Row]) -> Result<Columns, Problem> {
     fits(rows.iter().map(len))?;
     let texts = |name: &str, value: fn(&Signal) -> &Option<String>| {
@@ -73,7 +72,7 @@ pub fn signals(rows: &[Row]) -> Result<Columns, Problem> {
     ])
 }
 
-/// Those of `onda.annotation@1`.
+/// The columns of `onda.annotation@1`.
 pub fn annotations(rows: &[(Id, Id, Span)]) -> Result<Columns, Problem> {
     Ok(vec![
         ids("recording", rows.iter().map(|row| Some(row.0)))?,
@@ -89,12 +88,12 @@ pub fn sources(rows: &[Vec<Id>]) -> Result<(Field, ArrayRef), Problem> {
     let (item, values) = self::ids("", ids.into_iter())?;
     let item = Arc::new(item);
     let offsets = OffsetBuffer::from_lengths(rows.iter().map(Vec::len));
-    let array = ListArray::try_new(item, offsets, values, None).map_err(wrong)?;
+    let array = ListArray::try_new(item, offsets, values, None).map_err(arrow_problem)?;
     Ok((Field::new("from", array.data_type().clone(), false), Arc::new(array)))
 }
 
 fn channels(rows: &[Row]) -> (Field, ArrayRef) {
-    // Arrow.jl gives it no name.
+    // Arrow.jl leaves its name empty.
     let item = Field::new("", DataType::Utf8, false);
     let mut lists = ListBuilder::new(StringBuilder::new()).with_field(item.clone());
     for row in rows {
@@ -108,7 +107,7 @@ fn channels(rows: &[Row]) -> (Field, ArrayRef) {
 
 fn ids(name: &str, ids: impl ExactSizeIterator<Item = Option<Id>>) -> Result<(Field, ArrayRef), Problem> {
     let bytes: Vec<u8> = ids.flat_map(|id| id.unwrap_or_default().to_le_bytes()).collect();
-    let array = FixedSizeBinaryArray::try_new(16, bytes.into(), None).map_err(wrong)?;
+    let array = FixedSizeBinaryArray::try_new(16, bytes.into(), None).map_err(arrow_problem)?;
     let field = Field::new(name, DataType::FixedSizeBinary(16), false);
     Ok((extension(field, "JuliaLang.UUID"), Arc::new(array)))
 }
@@ -130,7 +129,7 @@ fn spans(spans: impl Iterator<Item = Option<Span>>) -> Result<(Field, ArrayRef),
     };
     let fields = vec![edge("start"), edge("stop")].into();
     let edges = [starts, stops].map(|edges| Arc::new(DurationNanosecondArray::from(edges)) as ArrayRef);
-    let array = StructArray::try_new(fields, edges.to_vec(), None).map_err(wrong)?;
+    let array = StructArray::try_new(fields, edges.to_vec(), None).map_err(arrow_problem)?;
     let field = Field::new("span", array.data_type().clone(), false);
     Ok((extension(field, "JuliaLang.TimeSpan"), Arc::new(array)))
 }
@@ -140,11 +139,11 @@ fn extension(field: Field, name: &str) -> Field {
     field.with_metadata(HashMap::from(pairs.map(|(key, value)| (key.to_owned(), value.to_owned()))))
 }
 
-fn wrong(error: arrow_schema::ArrowError) -> Problem {
+fn arrow_problem(error: arrow_schema::ArrowError) -> Problem {
     Problem::damaged(error.to_string())
 }
 
-/// An Arrow file that is being written, batch by batch.
+/// An Arrow file being written, batch by batch.
 pub struct NewTable<'f> {
     schema: Arc<Schema>,
     writer: FileWriter<BufWriter<&'f File>>,

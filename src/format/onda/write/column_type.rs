@@ -1,6 +1,6 @@
-//! Which type a column of the user's gets: one that has all of its values exactly. The type that it had where they came
-//! from, if it was one; of one kind (integers, floats, days, times in one zone, spans) the widest of these, or a wider one;
-//! else one of the general types, where days and times are texts, and spans nanoseconds.
+//! Chooses the type of a user's column so that all its values are exact. If the source columns all had one type, that
+//! type; if they were of one kind (integers, floats, dates, timestamps in one zone, durations), the widest of these or
+//! a wider one; otherwise a general type, with dates and timestamps as strings and durations as nanoseconds.
 
 use arrow_schema::{DataType, TimeUnit};
 
@@ -13,24 +13,24 @@ const GENERAL: [DataType; 5] =
 const FROM_FINEST: [TimeUnit; 4] =
     [TimeUnit::Nanosecond, TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second];
 
-/// For values that had these types; None if none has them all.
-pub fn choose<'a>(told: &[DataType], values: impl Iterator<Item = &'a Node> + Clone) -> Option<DataType> {
+/// The type for values whose source columns had the `declared` types; None if no type can hold all of them.
+pub fn choose<'a>(declared: &[DataType], values: impl Iterator<Item = &'a Node> + Clone) -> Option<DataType> {
     if values.clone().next().is_none() {
-        return of_kind(told).into_iter().next().or_else(|| told.first().cloned());
+        return of_kind(declared).into_iter().next().or_else(|| declared.first().cloned());
     }
     let is_float = |value: &Node| matches!(value, Node::Float(_));
-    let floats = values.clone().any(is_float) || told.iter().any(DataType::is_floating);
-    // A whole number that is too large for integers stays none.
+    let floats = values.clone().any(is_float) || declared.iter().any(DataType::is_floating);
+    // An integer beyond Int64 and UInt64 alone must fail rather than become a float.
     let general = GENERAL.into_iter().filter(|of| floats || !of.is_floating());
-    of_kind(told).into_iter().chain(general).find(|of| values.clone().all(|value| has(of, value)))
+    of_kind(declared).into_iter().chain(general).find(|of| values.clone().all(|value| has(of, value)))
 }
 
-/// The general type of a value that is told no other.
+/// The general type for a value without a declared type.
 pub fn natural(value: &Node) -> Option<DataType> {
     choose(&[], [value].into_iter())
 }
 
-/// Can a value of this type that its sidecar has be one of that kind at all?
+/// True if a sidecar's value can belong to the type's kind at all, perhaps in a wider type.
 pub fn can_be(of: &DataType, value: &Node) -> bool {
     let is_time = |of: &DataType| {
         matches!(of, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) | DataType::Duration(_))
@@ -38,7 +38,7 @@ pub fn can_be(of: &DataType, value: &Node) -> bool {
     !is_time(of) || of_kind(std::slice::from_ref(of)).iter().any(|of| has(of, value))
 }
 
-/// Is there a value of this type that is the same?
+/// True if the type can represent the value exactly.
 pub fn has(of: &DataType, value: &Node) -> bool {
     match of {
         DataType::Utf8 => value.as_str().is_some(),
@@ -49,12 +49,12 @@ pub fn has(of: &DataType, value: &Node) -> bool {
     }
 }
 
-/// Types of the kind that all these are of, the widest of these first; none if they are of several.
-fn of_kind(told: &[DataType]) -> Vec<DataType> {
-    let Some((first, rest)) = told.split_first() else { return Vec::new() };
+/// Candidates of the types' common kind, the widest of these types first; empty if they have no common kind.
+fn of_kind(declared: &[DataType]) -> Vec<DataType> {
+    let Some((first, rest)) = declared.split_first() else { return Vec::new() };
     let all = |is: &dyn Fn(&DataType) -> bool| is(first) && rest.iter().all(is);
     if all(&DataType::is_integer) {
-        return widest(told);
+        return widest(declared);
     }
     if all(&DataType::is_floating) {
         let single = all(&|of| *of == DataType::Float32);
@@ -68,33 +68,34 @@ fn of_kind(told: &[DataType]) -> Vec<DataType> {
         DataType::Timestamp(_, zone)
             if all(&|of| matches!(of, DataType::Timestamp(_, own) if own == zone)) =>
         {
-            units(told).into_iter().map(|unit| DataType::Timestamp(unit, zone.clone())).collect()
+            units(declared).into_iter().map(|unit| DataType::Timestamp(unit, zone.clone())).collect()
         }
         DataType::Duration(_) if all(&|of| matches!(of, DataType::Duration(_))) => {
-            units(told).into_iter().map(DataType::Duration).collect()
+            units(declared).into_iter().map(DataType::Duration).collect()
         }
         first if rest.is_empty() => vec![first.clone()],
         _ => Vec::new(),
     }
 }
 
-/// Of integers the widest, signed ones first; then the widest there are.
-fn widest(told: &[DataType]) -> Vec<DataType> {
+/// The widest of these integer types, signed first, then 64-bit ones.
+fn widest(declared: &[DataType]) -> Vec<DataType> {
     let width = |of: &DataType| of.primitive_width();
-    let most = told.iter().map(width).max().flatten();
-    let mut list: Vec<DataType> = told.iter().filter(|of| width(of) == most).cloned().collect();
+    let max = declared.iter().map(width).max().flatten();
+    let mut list: Vec<DataType> = declared.iter().filter(|of| width(of) == max).cloned().collect();
     list.sort_by_key(DataType::is_unsigned_integer);
     list.extend([DataType::Int64, DataType::UInt64]);
     list
 }
 
-/// The finest of these, then finer ones, then coarser ones.
-fn units(told: &[DataType]) -> Vec<TimeUnit> {
-    let is_told = |unit: &&TimeUnit| {
-        told.iter()
+/// The finest unit of these types, then finer ones, then coarser ones.
+fn units(declared: &[DataType]) -> Vec<TimeUnit> {
+    let is_declared = |unit: &&TimeUnit| {
+        declared
+            .iter()
             .any(|of| matches!(of, DataType::Timestamp(own, _) | DataType::Duration(own) if own == *unit))
     };
-    let finest = FROM_FINEST.iter().find(is_told).copied();
+    let finest = FROM_FINEST.iter().find(is_declared).copied();
     let mut list: Vec<TimeUnit> = finest.into_iter().collect();
     let at = FROM_FINEST.iter().position(|unit| Some(*unit) == finest).unwrap_or(0);
     let (finer, coarser) = FROM_FINEST.split_at(at);
@@ -106,13 +107,13 @@ fn units(told: &[DataType]) -> Vec<TimeUnit> {
 mod tests {
     use super::*;
 
-    fn of(told: &[&str], values: &[Node]) -> Option<String> {
-        let told: Vec<_> = told.iter().map(|name| logical::named(name).unwrap()).collect();
-        choose(&told, values.iter()).map(|of| of.to_string())
+    fn of(declared: &[&str], values: &[Node]) -> Option<String> {
+        let declared: Vec<_> = declared.iter().map(|name| logical::named(name).unwrap()).collect();
+        choose(&declared, values.iter()).map(|of| of.to_string())
     }
 
     #[test]
-    fn types_have_all_values() {
+    fn the_type_can_hold_all_values() {
         let (int, text) = (|int: i64| Node::int(int), Node::text);
         let some = |name: &str| Some(name.to_owned());
         assert_eq!(of(&["int8"], &[int(1)]), some("Int8"));
@@ -137,7 +138,9 @@ mod tests {
     #[test]
     fn units_are_the_finest_that_fit() {
         let text = Node::text;
-        let of = |told: &[&str], value: &str| of(told, &[text("2024-02-29T01:02:03"), text(value)]).unwrap();
+        let of = |declared: &[&str], value: &str| {
+            of(declared, &[text("2024-02-29T01:02:03"), text(value)]).unwrap()
+        };
         assert_eq!(of(&["timestamp[s]", "timestamp[ms]"], "2024-02-29T01:02:03"), "Timestamp(ms)");
         assert_eq!(of(&["timestamp[s]"], "2024-02-29T01:02:03.000001"), "Timestamp(µs)");
         assert_eq!(of(&["timestamp[ns]", "timestamp[s]"], "9999-02-28T01:02:03"), "Timestamp(µs)");

@@ -1,6 +1,6 @@
-//! Columns of the user's own in a table that is made: what is said of signals beside what Onda has columns for. Texts,
-//! true and false, integers and floats become columns, each of a type that has all of its values exactly (see `choice`).
-//! Where there is none, the table is not made; lists and mappings are not written, and said.
+//! The user's columns of a new table: metadata for which Onda has no columns. Strings, booleans, integers and floats
+//! become columns of a type that holds all values exactly (see `column_type`); if there is none, writing fails. Lists
+//! and mappings are skipped with a note.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,49 +15,49 @@ use super::column_type;
 use crate::error::shortened;
 use crate::yaml::{self, Node};
 
-/// Columns of one table: each takes memory for every row.
+/// Maximum number of user columns in a table; each takes memory for every row.
 const MAX_COLUMNS: usize = 256;
 
 #[derive(Default)]
 pub struct Custom {
-    /// In the order in which they came.
+    /// In order of first appearance.
     columns: Vec<(String, Values)>,
     places: HashMap<String, usize>,
-    /// Columns that there are no values for.
-    left_out: HashSet<String>,
+    /// Names that were skipped because their values were not scalars.
+    skipped: HashSet<String>,
     rows: usize,
 }
 
-/// What the row of a table says of the types of its columns.
+/// Column types from the source.
 #[derive(Clone, Copy)]
 pub enum Types<'a> {
-    /// Beside those that its values tell.
+    /// A table row; types that cannot be inferred from its values are listed.
     Named(Option<&'a Node>),
-    /// It is no row of a table.
+    /// Not a table row.
     None,
 }
 
-/// Those of the rows so far; the last ones may be missing.
+/// A column's values for the rows so far; trailing nulls may be missing.
 struct Values {
-    /// Types that it had where values came from, each once.
-    told: Vec<DataType>,
-    /// Has all of them.
+    /// Distinct types of the source columns.
+    declared: Vec<DataType>,
+    /// Can represent all values.
     of: DataType,
     rows: Vec<Option<Arc<Node>>>,
 }
 
 impl Custom {
-    /// A row with what is said of its signal, without the keys that are no columns of the user's own. Returns what is left
-    /// out, as ends of a sentence, and an error where a column would lose a value.
+    /// Adds a row from a signal's metadata, except for reserved keys. Returns notes about what is not kept; fails if a
+    /// column cannot represent a value.
     pub fn add(
         &mut self,
-        said: &Node,
+        metadata: &Node,
         types: Types<'_>,
-        is_own: impl Fn(&str) -> bool,
+        is_reserved: impl Fn(&str) -> bool,
     ) -> Result<Vec<String>, String> {
         let mut notes = Vec::new();
-        for (key, value) in said.as_map().unwrap_or_default() {
-            let name = key.as_str().filter(|name| !is_own(name));
+        for (key, value) in metadata.as_map().unwrap_or_default() {
+            let name = key.as_str().filter(|name| !is_reserved(name));
             if let (Some(name), false) = (name, value.is_null())
                 && let Err(why) = self.put(name, value, types)?
             {
@@ -68,16 +68,16 @@ impl Custom {
         Ok(notes)
     }
 
-    /// The inner error is why it is left out.
+    /// The inner error is the reason for skipping the value.
     fn put(&mut self, name: &str, value: &Arc<Node>, types: Types<'_>) -> Result<Result<(), String>, String> {
-        let told = types.of(name, value)?;
-        let has_type = told.is_some() || column_type::natural(value).is_some();
+        let declared = types.of(name, value)?;
+        let has_type = declared.is_some() || column_type::natural(value).is_some();
         let place = self.places.get(name).copied();
         match (has_type, place) {
-            (true, _) if self.left_out.contains(name) => return Err(lost(name, value)),
+            (true, _) if self.skipped.contains(name) => return Err(lost(name, value)),
             (false, Some(_)) => return Err(lost(name, value)),
             (false, None) => {
-                self.left_out.insert(name.to_owned());
+                self.skipped.insert(name.to_owned());
                 return Ok(Err("a column is made of strings, numbers, or true and false".into()));
             }
             (true, None) if self.columns.len() == MAX_COLUMNS => {
@@ -87,15 +87,17 @@ impl Custom {
         }
         let place = place.unwrap_or_else(|| {
             self.places.insert(name.to_owned(), self.columns.len());
-            self.columns
-                .push((name.to_owned(), Values { told: Vec::new(), of: DataType::Null, rows: Vec::new() }));
+            self.columns.push((
+                name.to_owned(),
+                Values { declared: Vec::new(), of: DataType::Null, rows: Vec::new() },
+            ));
             self.columns.len() - 1
         });
         let (_, values) = self.columns.get_mut(place).ok_or("it is not there")?;
-        values.put(self.rows, value, told).map(Ok).ok_or_else(|| lost(name, value))
+        values.put(self.rows, value, declared).map(Ok).ok_or_else(|| lost(name, value))
     }
 
-    /// With a value or null for each row.
+    /// The finished columns, with a value or null for each row.
     pub fn columns(self) -> Result<Columns, Problem> {
         let rows = self.rows;
         self.columns.into_iter().map(|(name, values)| values.column(&name, rows)).collect()
@@ -114,7 +116,7 @@ fn shown(value: &Node) -> String {
 }
 
 impl Types<'_> {
-    /// That of a value in its row; an error if its sidecar's type has no such value.
+    /// A value's type in the source; an error if the value does not belong to the listed type.
     fn of(self, name: &str, value: &Node) -> Result<Option<DataType>, String> {
         let Types::Named(types) = self else { return Ok(None) };
         let named = types.and_then(|types| types.get(name)?.as_str());
@@ -128,20 +130,20 @@ impl Types<'_> {
 }
 
 impl Values {
-    /// None if no type has it beside the others.
-    fn put(&mut self, row: usize, value: &Arc<Node>, told: Option<DataType>) -> Option<()> {
+    /// None if no type can represent it together with the others.
+    fn put(&mut self, row: usize, value: &Arc<Node>, declared: Option<DataType>) -> Option<()> {
         self.rows.resize(row, None);
         self.rows.push(Some(value.clone()));
-        let is_new = told.is_some_and(|told| {
-            let is_new = !self.told.contains(&told);
+        let is_new = declared.is_some_and(|declared| {
+            let is_new = !self.declared.contains(&declared);
             if is_new {
-                self.told.push(told);
+                self.declared.push(declared);
             }
             is_new
         });
-        // Each time the type is wider than before.
+        // The type only ever gets wider, so this happens only a few times.
         if is_new || !column_type::has(&self.of, value) {
-            self.of = column_type::choose(&self.told, self.rows.iter().flatten().map(AsRef::as_ref))?;
+            self.of = column_type::choose(&self.declared, self.rows.iter().flatten().map(AsRef::as_ref))?;
         }
         Some(())
     }
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_so_many_at_most() {
+    fn the_number_of_columns_is_limited() {
         let mut custom = Custom::default();
         for row in 0..=MAX_COLUMNS {
             let notes = custom
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_a_type_that_has_their_values() {
+    fn column_types_hold_all_values() {
         let mut custom = Custom::default();
         let day = Node::text("2024-02-29");
         let small = Node::map([("a", Node::text("int8")), ("day", Node::text("date32"))]);
@@ -219,17 +221,17 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_lost_is_refused() {
+    fn inexact_values_are_refused() {
         let row = |value: Node| Node::map([("x", value)]);
         let typed = |name: &str| row(Node::text(name));
         let refused = |rows: [(Node, Option<&str>); 2]| {
-            let (mut custom, mut said) = (Custom::default(), String::new());
+            let (mut custom, mut problem) = (Custom::default(), String::new());
             for (value, of) in rows {
                 let types = of.map(typed);
                 let types = types.as_ref().map_or(Types::None, |types| Types::Named(Some(types)));
-                said = custom.add(&row(value), types, |_| false).err().unwrap_or_default();
+                problem = custom.add(&row(value), types, |_| false).err().unwrap_or_default();
             }
-            said
+            problem
         };
         let lost = "the x";
         let list = || Node::seq([Node::int(1)]);

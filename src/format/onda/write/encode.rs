@@ -1,12 +1,12 @@
-//! Values of a signal's unit as they are stored, as Onda.jl encodes them: `(x - offset) / resolution`, for integers
-//! rounded half to even and held in the type's range, NaN as its most.
+//! Encodes values in a signal's unit like Onda.jl: `(x - offset) / resolution`; for integer types rounded half to even
+//! and clamped to the type's range, with NaN as its maximum.
 
 use std::io::{self, Read, Write};
 
 use super::super::views::computed::Scale;
 use crate::array::{Dtype, Element, Endian, Kind};
 
-/// Is this a type that samples can be encoded from?
+/// True if samples can be encoded from this type.
 pub fn is_number(element: Element) -> bool {
     match element.kind {
         Kind::Int | Kind::Uint => matches!(element.size, 1 | 2 | 4 | 8),
@@ -15,7 +15,7 @@ pub fn is_number(element: Element) -> bool {
     }
 }
 
-/// Copies values, encoded. Without a scale they stay what they are, held in the range of the new type.
+/// Copies and encodes values. With the identity scale they are only clamped to the range of the new type.
 pub fn copy(
     mut from: impl Read,
     dtype: Dtype,
@@ -51,7 +51,7 @@ enum Value {
     Float(f64),
 }
 
-/// Little-endian bytes of one value to those of another.
+/// Encodes one little-endian value.
 fn encode(bytes: &[u8], from: Element, to: Element, scale: Scale, out: &mut Vec<u8>) {
     let value = match (value(bytes, from), scale.is_identity()) {
         (value, true) => value,
@@ -64,17 +64,17 @@ fn encode(bytes: &[u8], from: Element, to: Element, scale: Scale, out: &mut Vec<
         (kind, size) => {
             let is_signed = kind == Kind::Int;
             let bits = 8 * size;
-            let (least, most) = match is_signed {
+            let (min, max) = match is_signed {
                 true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
                 false => (0, (1i128 << bits) - 1),
             };
             let int = match value {
                 Value::Int(int) => int,
-                Value::Float(float) if float.is_nan() => most,
-                // Saturates, and i128 has all of the types' ranges.
+                Value::Float(float) if float.is_nan() => max,
+                // The cast saturates; i128 covers every type's range.
                 Value::Float(float) => float.round_ties_even() as i128,
             };
-            let bytes = int.clamp(least, most).to_le_bytes();
+            let bytes = int.clamp(min, max).to_le_bytes();
             out.extend(bytes.get(..size as usize).unwrap_or_default());
         }
     }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_half_to_even_saturates_and_has_nan_as_its_most() {
+    fn rounds_half_to_even_saturates_and_maps_nan_to_the_maximum() {
         let values = [0.5, 1.5, 2.5, -0.5, 1e9, -1e9, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
         let int8: Vec<i8> = encoded(&values, "int8", 1.0, 0.0).iter().map(|byte| *byte as i8).collect();
         assert_eq!(int8, [0, 2, 2, 0, 127, -128, 127, 127, -128]);

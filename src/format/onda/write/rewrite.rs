@@ -1,7 +1,6 @@
-//! A table written anew in the form that Onda.jl writes today: signals of any version as `onda.signal@2`, annotations as
-//! they are; columns of the user's own behind Onda's, with their values. Files of samples stay where they are, and
-//! relative paths to them lead there from the new table too. Only rows that keep the rules are written: what breaks them
-//! ends it.
+//! Rewrites a table as current Onda.jl would: signals of any version as `onda.signal@2`, annotations unchanged, the
+//! user's columns after Onda's. Sample files stay where they are; relative paths are adjusted to the new table's
+//! location. An invalid row ends the rewrite with an error.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,26 +12,27 @@ use arrow_schema::ArrowError;
 use super::super::read::arrow::{ArrowType, Budget, Column, Problem, gathered, new_field};
 use super::super::read::rules;
 use super::super::read::samples::is_relative;
-use super::super::read::schema::{FORMAT_VERSION, QUALIFIED, Sort};
+use super::super::read::schema::{FORMAT_VERSION, QUALIFIED, TableKind};
 use super::super::read::table::{Id, OndaTable, Signal, Span};
 use super::canonical::{self, ANNOTATIONS, Columns, NewTable, Row, SIGNALS};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// Rows of one batch.
-const ROWS: usize = 1 << 16;
-/// Onda's own columns of a batch take about so much memory: a batch ends with the row that goes beyond it.
-const BATCH: usize = 64 << 20;
-/// They may take so many times the file, or so much in any case: a short file can say one text many times.
+/// Maximum rows per batch.
+const BATCH_ROWS: usize = 1 << 16;
+/// Memory of Onda's columns in a batch, which ends with the row that exceeds this.
+const BATCH_BYTES: usize = 64 << 20;
+/// Onda's columns may take `RATIO` times the file's size, or `ALWAYS` if that is more: a short file can refer to one text
+/// many times.
 const RATIO: u64 = 1024;
 const ALWAYS: u64 = 1 << 30;
 
-/// Writes rows of `table` to `file`, which will be at `path`. Returns what is not as it was.
+/// Writes rows of `table` to `file`, which will be at `path`. Returns notes about what changed or is still wrong.
 pub fn rewrite(table: &OndaTable, rows: &[u32], path: &Path, file: &File) -> Result<Vec<String>> {
     let mut rewriting = Rewriting::new(table, path)?;
     let failed = |error: ArrowError| match error {
         ArrowError::IoError(_, cause) => Error::write(Place::file(path), cause),
-        // Of values that contradict what their columns say.
+        // Values that contradict their column's description.
         other => Error::damaged(table.source.place(), other.to_string()),
     };
     let (fields, custom) = rewriting.fields().map_err(|problem| problem.at(table.source.place()))?;
@@ -41,8 +41,8 @@ pub fn rewrite(table: &OndaTable, rows: &[u32], path: &Path, file: &File) -> Res
     let mut budget = Budget::of_file("the values of columns that are not Onda's take", table.source.len());
     let mut rest = rows;
     while !rest.is_empty() {
-        let (own, count) = rewriting.own(rest)?;
-        let mut arrays: Vec<_> = own.into_iter().map(|(_, array)| array).collect();
+        let (columns, count) = rewriting.onda_columns(rest)?;
+        let mut arrays: Vec<_> = columns.into_iter().map(|(_, array)| array).collect();
         let (batch, after) = rest.split_at(count);
         rest = after;
         for column in &custom {
@@ -53,8 +53,8 @@ pub fn rewrite(table: &OndaTable, rows: &[u32], path: &Path, file: &File) -> Res
         new.add(arrays).map_err(failed)?;
     }
     new.finish().map_err(failed)?;
-    let lasting = rules::lasting(table, rows.iter().map(|row| *row as usize));
-    Ok(lasting.iter().map(|problem| problem.text().to_owned()).chain(rewriting.notes()).collect())
+    let remaining = rules::remaining(table, rows.iter().map(|row| *row as usize));
+    Ok(remaining.iter().map(|problem| problem.text().to_owned()).chain(rewriting.notes()).collect())
 }
 
 fn in_column(column: &Column<'_>, problem: Problem) -> Problem {
@@ -63,18 +63,18 @@ fn in_column(column: &Column<'_>, problem: Problem) -> Problem {
 
 pub struct Rewriting<'t> {
     table: &'t OndaTable,
-    /// From the new table's directory to the old one's; empty: they are the same.
+    /// Relative path from the new table's directory to the old one's; empty if they are the same.
     back: PathBuf,
-    /// Paths that count from another directory now.
+    /// Number of adjusted sample paths.
     moved: usize,
     notes: Vec<String>,
-    /// For Onda's own columns.
+    /// For Onda's columns.
     pub budget: Budget,
 }
 
 impl<'t> Rewriting<'t> {
     pub fn new(table: &'t OndaTable, path: &Path) -> Result<Rewriting<'t>> {
-        if table.identity.sort == Sort::Other {
+        if table.identity.kind == TableKind::Other {
             let problem = "only tables of signals or annotations are rewritten";
             return Err(Error::Unsupported { place: table.source.place(), problem: problem.into() });
         }
@@ -83,41 +83,41 @@ impl<'t> Rewriting<'t> {
             let directory = directory.unwrap_or(Path::new("."));
             directory.canonicalize().map_err(|cause| Error::open(directory, cause))
         };
-        let back = way(&real(path)?, &real(table.source.path())?);
-        let most = table.source.len().saturating_mul(RATIO).max(ALWAYS);
-        let budget = Budget::new("Onda's own columns take", most);
+        let back = relative_path(&real(path)?, &real(table.source.path())?);
+        let max = table.source.len().saturating_mul(RATIO).max(ALWAYS);
+        let budget = Budget::new("Onda's own columns take", max);
         Ok(Rewriting { table, back, moved: 0, notes: Vec::new(), budget })
     }
 
     fn is_signals(&self) -> bool {
-        self.table.identity.sort != Sort::Annotations
+        self.table.identity.kind != TableKind::Annotations
     }
 
-    /// All columns as they are to be, and those of the user's own as they are.
+    /// All fields of the new table, and the user's columns of the old one.
     fn fields(&mut self) -> Result<(Vec<arrow_schema::Field>, Vec<Column<'t>>), Problem> {
-        let own = if self.is_signals() {
+        let onda_columns = if self.is_signals() {
             canonical::signals(&[])?
         } else {
             annotations(&[], self.table.has_sources().then_some(&[][..]))?
         };
-        let mut fields: Vec<_> = own.into_iter().map(|(field, _)| field).collect();
-        let is_first = self.table.identity.sort == (Sort::Signals { version: 1 });
+        let mut fields: Vec<_> = onda_columns.into_iter().map(|(field, _)| field).collect();
+        let is_version_1 = self.table.identity.kind == (TableKind::Signals { version: 1 });
         let mut custom = Vec::new();
         for column in self.table.arrow.columns() {
             let name = column.field.name.as_str();
             let new = fields.iter_mut().find(|field| field.name() == name);
             match new {
-                Some(_) if is_first && matches!(name, "sensor_type" | "sensor_label") => {
+                Some(_) if is_version_1 && matches!(name, "sensor_type" | "sensor_label") => {
                     let problem =
                         format!("column {name}: clashes with the column that kind becomes: rename it");
                     return Err(Problem::unsupported(problem));
                 }
-                // Its texts may be of a type of their own, as those of S3 are.
+                // It may have an extension type, for example for S3 paths.
                 Some(field) if name == "file_path" => {
                     field.set_metadata(column.field.metadata.iter().cloned().collect::<HashMap<_, _>>());
                 }
                 Some(_) => {}
-                None if is_first && name == "kind" => {}
+                None if is_version_1 && name == "kind" => {}
                 None => custom.push(column),
             }
         }
@@ -133,16 +133,16 @@ impl<'t> Rewriting<'t> {
         Ok((fields, custom))
     }
 
-    /// All that was said, with the schema of today.
+    /// The table's metadata with the current schema.
     fn metadata(&mut self) -> HashMap<String, String> {
         let old = &self.table.arrow.schema;
         let (needed, chain) =
             if self.is_signals() { ("onda.signal@2", SIGNALS) } else { (ANNOTATIONS, ANNOTATIONS) };
         let mut new: HashMap<String, String> = old.metadata.iter().cloned().collect();
         new.remove(FORMAT_VERSION);
-        let said = old.metadata(QUALIFIED);
-        if !said.is_some_and(|said| said.split('>').any(|part| part == needed)) {
-            if let Some(child) = said.and_then(|said| said.split('>').next())
+        let qualified = old.metadata(QUALIFIED);
+        if !qualified.is_some_and(|qualified| qualified.split('>').any(|part| part == needed)) {
+            if let Some(child) = qualified.and_then(|qualified| qualified.split('>').next())
                 && !child.starts_with("onda.")
             {
                 self.notes.push(format!(
@@ -154,12 +154,12 @@ impl<'t> Rewriting<'t> {
         new
     }
 
-    /// Onda's columns for a batch of the first of these rows, and how many of them these are.
-    pub fn own(&mut self, rows: &[u32]) -> Result<(Columns, usize)> {
+    /// Onda's columns for a batch of the first of these rows, and the number of rows in it.
+    pub fn onda_columns(&mut self, rows: &[u32]) -> Result<(Columns, usize)> {
         let table = self.table;
-        let mut count = rows.len().min(ROWS);
+        let mut count = rows.len().min(BATCH_ROWS);
         let rows = rows.iter().take(count).map(|row| *row as usize);
-        let made = if self.is_signals() {
+        let columns = if self.is_signals() {
             let signals = self.signals(rows)?;
             count = signals.len();
             canonical::signals(&signals)
@@ -169,10 +169,10 @@ impl<'t> Rewriting<'t> {
                 columns
             })
         };
-        Ok((made.map_err(|problem| problem.at(table.source.place()))?, count))
+        Ok((columns.map_err(|problem| problem.at(table.source.place()))?, count))
     }
 
-    /// The first of these rows: as many as a batch has room for.
+    /// The first of these rows that fit into one batch.
     fn signals(&mut self, rows: impl Iterator<Item = usize>) -> Result<Vec<Row>> {
         let (mut signals, mut bytes) = (Vec::new(), 0);
         for row in rows {
@@ -181,29 +181,29 @@ impl<'t> Rewriting<'t> {
             self.budget.take(len).map_err(|problem| problem.at(self.table.source.place()))?;
             signals.push(signal);
             bytes += len;
-            if bytes > BATCH {
+            if bytes > BATCH_BYTES {
                 break;
             }
         }
         Ok(signals)
     }
 
-    /// As `signals`, as columns.
+    /// Like `signals`, but returns columns and the number of rows.
     fn annotations(&mut self, rows: impl Iterator<Item = usize>) -> Result<(Columns, usize), Problem> {
         let (table, is_merged) = (self.table, self.table.has_sources());
         let (mut made, mut sources, mut bytes) = (Vec::new(), Vec::new(), 0);
         for row in rows {
             first(row, rules::damaged(rules::annotation(table, row)))?;
-            let missing = || wrong(row, Problem::damaged("is not complete"));
+            let missing = || row_problem(row, Problem::damaged("is not complete"));
             let ids = table.id("recording", row)?.zip(table.id("id", row)?).ok_or_else(missing)?;
             made.push((ids.0, ids.1, table.span(row)?.ok_or_else(missing)?));
             if is_merged {
                 let of_row = rules::sources(table, row, &mut self.budget);
-                let of_row: Vec<Id> = of_row.map_err(|problem| wrong(row, problem))?;
+                let of_row: Vec<Id> = of_row.map_err(|problem| row_problem(row, problem))?;
                 bytes += size_of_val(of_row.as_slice());
                 sources.push(of_row);
             }
-            if bytes > BATCH {
+            if bytes > BATCH_BYTES {
                 break;
             }
         }
@@ -213,7 +213,7 @@ impl<'t> Rewriting<'t> {
 
     fn signal(&mut self, row: usize) -> Result<Row> {
         let table = self.table;
-        let right = || -> Result<Row, Problem> {
+        let validated = || -> Result<Row, Problem> {
             first(row, rules::signal(table, row))?;
             exact(table, row)?;
             let signal = table.signal(row)?;
@@ -221,7 +221,7 @@ impl<'t> Rewriting<'t> {
             let signal = Signal { sensor_type: sensor_type.or(signal.label.clone()), ..signal };
             Ok((signal, table.channel_names(row)?))
         };
-        let (mut signal, channels) = right().map_err(|problem| problem.at(table.source.place()))?;
+        let (mut signal, channels) = validated().map_err(|problem| problem.at(table.source.place()))?;
         if let Some(path) = signal.path.as_mut()
             && !self.back.as_os_str().is_empty()
             && is_relative(path)
@@ -254,19 +254,19 @@ impl<'t> Rewriting<'t> {
     }
 }
 
-/// Onda's columns; merged annotations have what each was made of.
+/// Onda's columns; with `sources` those of merged annotations.
 fn annotations(rows: &[(Id, Id, Span)], sources: Option<&[Vec<Id>]>) -> Result<Columns, Problem> {
     let mut columns = canonical::annotations(rows)?;
     columns.extend(sources.map(canonical::sources).transpose()?);
     Ok(columns)
 }
 
-/// Fails with the first thing that is wrong with a row.
-fn first(row: usize, wrongs: impl IntoIterator<Item = Problem>) -> Result<(), Problem> {
-    wrongs.into_iter().next().map_or(Ok(()), |problem| Err(wrong(row, problem)))
+/// Fails with the first problem of a row, if there is one.
+fn first(row: usize, problems: impl IntoIterator<Item = Problem>) -> Result<(), Problem> {
+    problems.into_iter().next().map_or(Ok(()), |problem| Err(row_problem(row, problem)))
 }
 
-fn wrong(row: usize, problem: Problem) -> Problem {
+fn row_problem(row: usize, problem: Problem) -> Problem {
     match problem.within(format_args!("row {row}")) {
         Problem::Damaged(problem) => Problem::damaged(format!(
             "{problem}; only rows that keep Onda's rules are written (rab verify names all that do not)"
@@ -275,7 +275,7 @@ fn wrong(row: usize, problem: Problem) -> Problem {
     }
 }
 
-/// Integers of old tables are float64 now.
+/// Checks that integers in old tables can be stored as float64 exactly.
 fn exact(table: &OndaTable, row: usize) -> Result<(), Problem> {
     for name in ["sample_resolution_in_unit", "sample_offset_in_unit", "sample_rate"] {
         let Some(column) = table.column(name).filter(|column| matches!(column.field.kind, ArrowType::Int(_)))
@@ -292,15 +292,18 @@ fn exact(table: &OndaTable, row: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The relative path from one directory to another, both without links; empty if they are the same.
-fn way(from: &Path, to: &Path) -> PathBuf {
+/// The relative path between two canonical directories; empty if they are the same.
+fn relative_path(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    let way: PathBuf = up.chain(to.components().skip(shared)).collect();
-    // A name with a colon would be taken for the scheme of a URI.
-    match way.to_str().is_some_and(|way| way.split('/').next().is_some_and(|name| name.contains(':'))) {
-        true => Path::new(".").join(way),
-        false => way,
+    let relative_path: PathBuf = up.chain(to.components().skip(shared)).collect();
+    // Otherwise a name with a colon would look like a URI's scheme.
+    match relative_path
+        .to_str()
+        .is_some_and(|relative_path| relative_path.split('/').next().is_some_and(|name| name.contains(':')))
+    {
+        true => Path::new(".").join(relative_path),
+        false => relative_path,
     }
 }
 
@@ -309,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways() {
+    fn relative_paths() {
         for (from, to, expected) in [
             ("/a/b", "/a/b", ""),
             ("/a", "/a/b/c", "b/c"),
@@ -318,7 +321,7 @@ mod tests {
             ("/a", "/a/s3:/x", "./s3:/x"),
             ("/a/b", "/", "../.."),
         ] {
-            assert_eq!(way(Path::new(from), Path::new(to)), Path::new(expected), "{from} {to}");
+            assert_eq!(relative_path(Path::new(from), Path::new(to)), Path::new(expected), "{from} {to}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! The row of a signal by what is said of an array in its metadata.
+//! Builds a signal's row from an array's metadata.
 //!
 //! | key | |
 //! |---|---|
-//! | `recording` | a UUID; if missing, the directory of the dataset's name |
-//! | `sensor_label`, `sensor_type` | if missing: the last part of the dataset's name; the label |
-//! | `channels`, `sample_unit`, `sample_rate` | needed |
-//! | `sample_type` | if missing, the array's |
-//! | `sample_resolution_in_unit`, `sample_offset_in_unit` | if missing, 1 and 0 |
-//! | `file_format` | `lpcm` or `lpcm.zst`; if missing, the latter for what is to be compressed; that of a row only if nothing is said |
-//! | `start` | nanoseconds; if missing, 0 |
-//! | `encoded` | true: the values are those that are stored; else they are in the unit, and are encoded |
-//! | `file_path` | the row of a table has one: the values are those that are stored, and get another |
-//! | `span` | of a row too: what it says stays, whatever the samples take; with its start alone it is as `start` |
-//! | `kind` | of a row of `onda.signal@1`: the label and the type |
-//! | others | columns of their own, see `custom` |
+//! | `recording` | UUID; default: the directory of the dataset's name |
+//! | `sensor_label`, `sensor_type` | defaults: the last part of the dataset's name; the label |
+//! | `channels`, `sample_unit`, `sample_rate` | required |
+//! | `sample_type` | default: the array's |
+//! | `sample_resolution_in_unit`, `sample_offset_in_unit` | defaults: 1 and 0 |
+//! | `file_format` | `lpcm` or `lpcm.zst`; default: by the requested compression, which overrides a table row's |
+//! | `start` | nanoseconds; default: 0 |
+//! | `encoded` | true if values are already encoded; otherwise they are in the unit, and are encoded here |
+//! | `file_path` | marks the metadata as a table row, whose values are already encoded; replaced by a new path |
+//! | `span` | kept even if the number of samples differs; with only a start, the same as `start` |
+//! | `kind` | in rows of `onda.signal@1`: label and type |
+//! | others | the user's columns, see `columns` |
 //!
-//! In a row `start` and `encoded` are others: Onda has no such columns.
+//! In table rows, `start` and `encoded` are user columns, since Onda has no such columns.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::format::Compression;
 use crate::format::writer::NewDataset;
 use crate::yaml::Node;
 
-/// Columns of Onda's.
+/// Onda's columns.
 const KEYS: [&str; 12] = [
     "recording",
     "sensor_label",
@@ -46,8 +46,8 @@ const KEYS: [&str; 12] = [
     "file_path",
 ];
 
-/// Is this a column of Onda's, of signals of version 1 (`is_old`) or 2?
-pub fn is_ondas(name: &str, is_old: bool) -> bool {
+/// True for Onda's columns in signals of version 1 (`is_old`) or 2.
+pub fn is_onda_column(name: &str, is_old: bool) -> bool {
     KEYS.contains(&name) || (is_old && name == "kind")
 }
 
@@ -58,24 +58,24 @@ pub struct Row {
     pub notes: Vec<String>,
 }
 
-/// What is said of an array.
-pub struct Said<'a> {
+/// An array's metadata.
+pub struct SignalMetadata<'a> {
     pub node: &'a Node,
     name: String,
     origin: Origin,
 }
 
-/// Of what is said.
+/// Where the metadata comes from.
 #[derive(PartialEq, Eq)]
 enum Origin {
     User,
     Row,
-    /// Of `onda.signal@1`.
+    /// A row of `onda.signal@1`.
     OldRow,
 }
 
-impl<'a> Said<'a> {
-    pub fn new(dataset: &NewDataset<'a>) -> Said<'a> {
+impl<'a> SignalMetadata<'a> {
+    pub fn new(dataset: &NewDataset<'a>) -> SignalMetadata<'a> {
         let node = dataset.metadata;
         let has = |key| node.get(key).is_some();
         let origin = match has("file_path") {
@@ -83,18 +83,18 @@ impl<'a> Said<'a> {
             true if has("kind") && !(has("sensor_type") && has("sensor_label")) => Origin::OldRow,
             true => Origin::Row,
         };
-        Said { node, name: dataset.name.lossy().into_owned(), origin }
+        SignalMetadata { node, name: dataset.name.lossy().into_owned(), origin }
     }
 
-    /// Else it is a column of the user's own.
-    pub fn is_own(&self, key: &str) -> bool {
+    /// True for keys used here; others are user columns.
+    pub fn is_reserved(&self, key: &str) -> bool {
         match key {
             "start" | "encoded" => self.origin == Origin::User,
-            key => is_ondas(key, self.origin == Origin::OldRow),
+            key => is_onda_column(key, self.origin == Origin::OldRow),
         }
     }
 
-    /// Those of its columns.
+    /// Types of the user's columns.
     pub fn types(&self, dataset: &NewDataset<'a>) -> Types<'a> {
         match self.origin {
             Origin::User => Types::None,
@@ -102,9 +102,9 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// What is said for pack itself.
+    /// An option for packing, which is not a column.
     fn option(&self, key: &str) -> Option<&Node> {
-        self.node.get(key).filter(|_| self.is_own(key))
+        self.node.get(key).filter(|_| self.is_reserved(key))
     }
 
     pub fn row(&self, array: &Array, compression: Option<Compression>) -> Result<Row, String> {
@@ -129,11 +129,11 @@ impl<'a> Said<'a> {
         let samples = samples(array, channels.len())?;
         let mut notes = Vec::new();
         let format = self.format(compression, &mut notes)?;
-        let own = array.dtype.element.name().unwrap_or_default();
-        let sample_type = text("sample_type")?.unwrap_or_else(|| own.to_owned());
-        if is_encoded && sample_type != own {
+        let element = array.dtype.element.name().unwrap_or_default();
+        let sample_type = text("sample_type")?.unwrap_or_else(|| element.to_owned());
+        if is_encoded && sample_type != element {
             return Err(format!(
-                "it is encoded, but its elements are {own}, not {sample_type} as its sample_type says"
+                "it is encoded, but its elements are {element}, not {sample_type} as its sample_type says"
             ));
         }
         let rate = self.number("sample_rate")?.ok_or("its metadata has no sample_rate")?;
@@ -151,22 +151,23 @@ impl<'a> Said<'a> {
             sample_type: Some(sample_type),
             rate: Some(rate),
         };
-        if let Some(told) = from_span(&signal).filter(|told| self.has_span() && *told != samples) {
+        if let Some(expected) = from_span(&signal).filter(|expected| self.has_span() && *expected != samples)
+        {
             notes.push(format!(
-                "the data has {samples} samples, but its span and sample_rate say {told}: the span stays as \
+                "the data has {samples} samples, but its span and sample_rate say {expected}: the span stays as \
                  it is"
             ));
         }
         Ok(Row { signal, channels: channels.into_iter().map(Some).collect(), is_encoded, notes })
     }
 
-    /// How its samples are to be stored.
+    /// The format to store samples in.
     fn format(&self, asked: Option<Compression>, notes: &mut Vec<String>) -> Result<String, String> {
         let asked = asked.map(|asked| if asked == Compression::None { "lpcm" } else { "lpcm.zst" });
         let format = match (self.text("file_format")?, asked) {
-            // That is how the samples of a row were stored; now they are to be stored so.
+            // A table row has the format of the old file, which the requested compression overrides.
             (Some(_), Some(asked)) if self.origin != Origin::User => asked.to_owned(),
-            (said, asked) => said.unwrap_or_else(|| asked.unwrap_or("lpcm").to_owned()),
+            (format, asked) => format.unwrap_or_else(|| asked.unwrap_or("lpcm").to_owned()),
         };
         match (format.as_str(), asked) {
             ("lpcm", Some("lpcm.zst")) => {
@@ -222,30 +223,32 @@ impl<'a> Said<'a> {
         names.ok_or_else(|| "its channels must be a list of strings".into())
     }
 
-    /// Is its span said, and not only where it starts?
+    /// True if the metadata has a complete span.
     fn has_span(&self) -> bool {
         self.node.get("span").is_some_and(|span| span.get("stop").is_some())
     }
 
-    /// What is said, whatever the samples are; else as long as they take.
+    /// The span in the metadata; if it is missing or incomplete, computed from the number of samples.
     fn span(&self, samples: u64, rate: f64) -> Result<Span, String> {
         let whole = |node: &Node| node.as_i128().filter(|count| i64::try_from(*count).is_ok());
-        let said = self.node.get("span");
-        let edge = |key| said.and_then(|span| span.get(key)).map(whole);
-        match (said, edge("start"), edge("stop"), self.option("start")) {
+        let span = self.node.get("span");
+        let edge = |key| span.and_then(|span| span.get(key)).map(whole);
+        match (span, edge("start"), edge("stop"), self.option("start")) {
             (_, Some(Some(start)), Some(Some(stop)), None) => Ok(Span { start, stop }),
             (_, _, Some(_), Some(_)) => {
                 Err("its metadata has a start and a span: leave one of them out".into())
             }
-            (None, .., start) => taken(samples, rate, start.map_or(Some(0), whole)),
-            (_, Some(start), None, None) if self.origin == Origin::User => taken(samples, rate, start),
+            (None, .., start) => span_of_samples(samples, rate, start.map_or(Some(0), whole)),
+            (_, Some(start), None, None) if self.origin == Origin::User => {
+                span_of_samples(samples, rate, start)
+            }
             _ => Err("its span must have start and stop, whole numbers of nanoseconds of 64 bits".into()),
         }
     }
 }
 
-/// The span that samples take, as Onda.jl counts it: each of them `1e9 / rate` nanoseconds, and no less than one in all.
-fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
+/// The span of samples, computed like Onda.jl: `1e9 / rate` nanoseconds each, at least one nanosecond in all.
+fn span_of_samples(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
     let start = start.ok_or("its start must be a whole number of nanoseconds of 64 bits")?;
     let length = (samples as f64 * (1e9 / rate)).ceil().max(1.0);
     let stop = (length.is_finite() && length.abs() < 9e18).then(|| start.checked_add(length as i128));
@@ -255,7 +258,7 @@ fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
             "{samples} samples at {rate:?} a second from {start} ns on do not fit into 64 bits of nanoseconds"
         )
     })?;
-    // What is wrong with others is said with all else that is.
+    // Invalid rates are reported by the rules.
     if rate > 0.0 && ((length / 1e9 * rate).floor() as u64).abs_diff(samples) > 1 {
         return Err(format!(
             "its sample_rate is {rate:?}, which is too high: a span of whole nanoseconds cannot describe \
@@ -265,7 +268,7 @@ fn taken(samples: u64, rate: f64, start: Option<i128>) -> Result<Span, String> {
     Ok(Span { start, stop })
 }
 
-/// How many there are.
+/// The number of samples in the array.
 fn samples(array: &Array, channels: usize) -> Result<u64, String> {
     let Dtype { element, .. } = array.dtype;
     if !encode::is_number(element) {
@@ -289,7 +292,7 @@ fn samples(array: &Array, channels: usize) -> Result<u64, String> {
     Ok(samples)
 }
 
-/// A UUID as RFC 4122 writes it.
+/// Parses a UUID in RFC 4122 form.
 pub fn parsed(text: &str) -> Option<Id> {
     let is_right = text.len() == 36
         && text.char_indices().all(|(at, c)| match at {

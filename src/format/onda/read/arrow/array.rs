@@ -1,6 +1,6 @@
-//! The values of one column in one batch, as they are stored. That buffers are as long as the number of values needs is
-//! checked when they are loaded; what values point at (offsets, dictionaries, children) when they are looked at, so
-//! that a wrong one is an error of its row and no other.
+//! The stored values of one column in one batch. Loading checks that buffers are long enough for the number of values;
+//! what values refer to (offsets, dictionaries, children) is checked on access, so that an invalid one is an error of
+//! its row only.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::buffer::{Budget, Buffer, decompressed};
 use super::dictionary::{Dictionaries, Values};
 use super::field::{ArrowType, Dictionary, Field, Int};
 
-/// Rows of a table, or values of a list column.
+/// Maximum rows of a table, or values of a list column.
 pub const MAX_ROWS: usize = 1 << 31;
 
 pub struct Array {
     pub len: usize,
-    /// A bit for each value that is there; None: all are.
+    /// A bit per value, 0 for null; None if there are no nulls.
     valid: Option<Buffer>,
     /// Why none of its values can be trusted.
     fault: Option<Problem>,
@@ -27,7 +27,7 @@ pub struct Array {
 pub enum Data {
     Null,
     Bits(Buffer),
-    /// Values of so many bytes.
+    /// Values of a fixed size in bytes.
     Fixed(usize, Buffer),
     Bytes {
         offsets: Offsets,
@@ -65,7 +65,7 @@ pub enum Data {
     },
 }
 
-/// One more than there are values: where each begins and the last ends.
+/// Where each value begins, and where the last one ends: one more than there are values.
 pub struct Offsets {
     wide: bool,
     bytes: Buffer,
@@ -83,7 +83,7 @@ impl Offsets {
     }
 }
 
-/// The number at `at` of a buffer of offsets; None if it is negative or not there.
+/// The offset at index `at`; None if it is negative or missing.
 fn offset(buffer: &Buffer, wide: bool, at: usize) -> Option<usize> {
     match wide {
         true => usize::try_from(i64::from_le_bytes(fixed(buffer, at)?)).ok(),
@@ -91,14 +91,14 @@ fn offset(buffer: &Buffer, wide: bool, at: usize) -> Option<usize> {
     }
 }
 
-/// The bytes of value `at` in a buffer of values of `N` bytes.
+/// Value `at` of a buffer of `N`-byte values.
 fn fixed<const N: usize>(buffer: &Buffer, at: usize) -> Option<[u8; N]> {
     let start = at.checked_mul(N)?;
     buffer.bytes().get(start..start.checked_add(N)?)?.try_into().ok()
 }
 
 impl Array {
-    /// All values are there.
+    /// An array without nulls.
     #[cfg(test)]
     pub fn of(len: usize, data: Data) -> Array {
         Array { len, valid: None, fault: None, data }
@@ -110,7 +110,7 @@ impl Array {
         matches!(self.data, Data::Null) || self.valid.as_ref().is_some_and(|valid| !is_valid(valid))
     }
 
-    /// Where the value is stored: in a dictionary, or behind the end of a run; None if there is none.
+    /// Resolves dictionaries and runs to the array and index where the value is stored; None for nulls.
     pub fn stored(&self, at: usize) -> Result<Option<(&Array, usize)>, Problem> {
         let (mut array, mut at) = (self, at);
         loop {
@@ -135,7 +135,7 @@ impl Array {
         }
     }
 
-    /// The bytes of a value that has some.
+    /// The bytes of a fixed-size or variable-length value.
     pub fn bytes(&self, at: usize) -> Result<&[u8], Problem> {
         let found = match &self.data {
             Data::Fixed(width, bytes) => {
@@ -148,7 +148,7 @@ impl Array {
         found.ok_or_else(|| Problem::damaged("a value lies outside of its buffer"))
     }
 
-    /// The child of a list with the range of the values that are in it.
+    /// The child array of a list, and the range of its values in it.
     pub fn list(&self, at: usize) -> Result<(&Array, Range<usize>), Problem> {
         let (child, range) = match &self.data {
             Data::List { offsets, child } => (child, Some(offsets.get(at)?)),
@@ -168,7 +168,7 @@ impl Array {
         }
     }
 
-    /// The child of a union that has the value, by its place among the types, and the value's place in it.
+    /// The type id of a union's value, and its index in that child; None in place of an invalid index.
     pub fn union(&self, at: usize) -> Option<(i8, Option<usize>)> {
         let Data::Union { types, offsets, .. } = &self.data else { return None };
         let kind = i8::from_le_bytes(fixed(types, at)?);
@@ -184,7 +184,7 @@ impl Array {
     }
 }
 
-/// A value of a view: 12 bytes at once, or a place in one of the buffers.
+/// The value of a view: up to 12 bytes inline, otherwise a range of one of the buffers.
 fn view<'a>(views: &'a Buffer, buffers: &'a [Buffer], at: usize) -> Option<&'a [u8]> {
     let start = at.checked_mul(16)?;
     let view = views.bytes().get(start..start.checked_add(16)?)?;
@@ -200,7 +200,7 @@ fn view<'a>(views: &'a Buffer, buffers: &'a [Buffer], at: usize) -> Option<&'a [
     buffers.get(number(8)?)?.bytes().get(from..from.checked_add(len)?)
 }
 
-/// The number of the run that has value `at`.
+/// The index of the run that contains value `at`.
 fn run(ends: &Array, at: usize) -> Result<usize, Problem> {
     let Data::Fixed(bytes, buffer) = &ends.data else {
         return Err(Problem::damaged("expected ends of runs"));
@@ -258,7 +258,7 @@ pub fn integer(buffer: &Buffer, kind: Int, at: usize) -> Option<i128> {
     })
 }
 
-/// Takes the arrays of a batch one after the other, as its schema has them.
+/// Loads the arrays of a batch one after the other, in schema order.
 pub struct Loader<'a> {
     nodes: flatbuffers::VectorIter<'a, FieldNode>,
     buffers: flatbuffers::VectorIter<'a, arrow_ipc::Buffer>,
@@ -311,7 +311,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A buffer of `count` values of `width` bytes, at least.
+    /// The next buffer, which must hold at least `count` values of `width` bytes.
     fn values(&mut self, count: usize, width: usize) -> Result<Buffer, Problem> {
         let buffer = self.buffer()?;
         match count.checked_mul(width) {
@@ -323,7 +323,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Of no values there may be no offset at all.
+    /// Columns without values may lack even the first offset.
     fn offsets(&mut self, count: usize, wide: bool) -> Result<Offsets, Problem> {
         let needed = if count == 0 { 0 } else { count + 1 };
         Ok(Offsets { wide, bytes: self.values(needed, if wide { 8 } else { 4 })? })
@@ -372,7 +372,7 @@ impl<'a> Loader<'a> {
     fn encoded(&mut self, len: usize, dictionary: &Dictionary) -> Result<Data, Problem> {
         let Dictionary { id, index } = *dictionary;
         let indices = self.values(len, index.bytes)?;
-        // A column without values may do without.
+        // A column without values may lack its dictionary.
         let values = self.dictionaries.get(&id).cloned().unwrap_or_default();
         Ok(Data::Dictionary { index, indices, values })
     }

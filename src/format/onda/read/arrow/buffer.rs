@@ -1,5 +1,5 @@
-//! The bytes of a batch: its body, and what was decompressed of it. All buffers together are bounded by what the file
-//! has, or may have decompressed ([`Budget`]), before room for them is made.
+//! The buffers of a batch: ranges of its body, or decompressed. Total decompressed size is limited by a [`Budget`],
+//! which is checked before memory is allocated.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use arrow_ipc::CompressionType;
 use super::Problem;
 use crate::codec;
 
-/// Bytes that somebody shares.
+/// A range of shared bytes.
 #[derive(Clone, Default)]
 pub struct Buffer {
     whole: Arc<Vec<u8>>,
@@ -30,47 +30,46 @@ impl Buffer {
     }
 }
 
-/// How many bytes may still be made of a table: a short file can say one thing many times, and claim what it has not.
+/// A limit on the memory derived from a table: a short file can refer to one value many times, or claim sizes that it
+/// does not have.
 pub struct Budget {
     what: &'static str,
     left: u64,
-    most: u64,
+    max: u64,
 }
 
-/// A table may become this in any case.
+/// A file may expand to `RATIO` times its size, but always to `ALWAYS` bytes, and never to more than `NEVER`.
 const ALWAYS: u64 = 64 << 20;
-/// Or so many times its file.
 const RATIO: u64 = 64;
-/// What no table becomes.
 const NEVER: u64 = 8 << 30;
 
 impl Budget {
-    /// `what` is a subject with its verb, such as "its names have".
-    pub fn new(what: &'static str, most: u64) -> Budget {
-        Budget { what, left: most, most }
+    /// `what` begins the error message: a subject with its verb, such as "its names have".
+    pub fn new(what: &'static str, max: u64) -> Budget {
+        Budget { what, left: max, max }
     }
 
-    /// For a file of this length.
+    /// The budget for a file of this length.
     pub fn of_file(what: &'static str, file: u64) -> Budget {
-        Budget::new(what, Budget::most(file))
+        Budget::new(what, Budget::max_for(file))
     }
 
-    /// What a file of this length may become.
-    pub fn most(file: u64) -> u64 {
+    /// The number of bytes to which a file of this length may expand.
+    pub fn max_for(file: u64) -> u64 {
         file.saturating_mul(RATIO).clamp(ALWAYS, NEVER)
     }
 
     pub fn take(&mut self, bytes: usize) -> Result<(), Problem> {
         let left = self.left.checked_sub(bytes as u64);
         self.left = left.ok_or_else(|| {
-            Problem::unsupported(format!("{} more than {} bytes, which is the limit", self.what, self.most))
+            Problem::unsupported(format!("{} more than {} bytes, which is the limit", self.what, self.max))
         })?;
         Ok(())
     }
 }
 
-/// A buffer of a compressed body: 8 bytes say its length, or -1 that it is stored as it is. One without bytes may
-/// lack them.
+/// Decompresses a buffer. It begins with its decoded length (i64, little-endian), or -1 if it is stored uncompressed;
+/// empty buffers may lack that.
 pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget) -> Result<Buffer, Problem> {
     let Some((len, rest)) = stored.bytes().split_first_chunk::<8>() else {
         return match stored.len() {
@@ -84,13 +83,13 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
     if len == -1 {
         return Ok(Buffer { range: stored.range.start + 8..stored.range.end, whole: stored.whole });
     }
-    let wanted = usize::try_from(len)
+    let expected_len = usize::try_from(len)
         .map_err(|_| Problem::damaged(format!("a compressed buffer claims to have {len} bytes")))?;
-    budget.take(wanted)?;
-    let made = match codec {
-        _ if wanted == 0 => Ok(Vec::new()),
-        CompressionType::LZ4_FRAME => codec::lz4_frame(rest, wanted),
-        CompressionType::ZSTD => codec::zstd_bytes(rest, wanted),
+    budget.take(expected_len)?;
+    let decoded = match codec {
+        _ if expected_len == 0 => Ok(Vec::new()),
+        CompressionType::LZ4_FRAME => codec::lz4_frame(rest, expected_len),
+        CompressionType::ZSTD => codec::zstd_bytes(rest, expected_len),
         other => {
             return Err(Problem::unsupported(format!(
                 "its buffers are compressed by method {}; only LZ4 and zstd are supported",
@@ -98,12 +97,12 @@ pub fn decompressed(stored: Buffer, codec: CompressionType, budget: &mut Budget)
             )));
         }
     };
-    let made = made.map_err(|problem| Problem::damaged(format!("a compressed buffer: {problem}")))?;
-    if made.len() != wanted {
+    let decoded = decoded.map_err(|problem| Problem::damaged(format!("a compressed buffer: {problem}")))?;
+    if decoded.len() != expected_len {
         return Err(Problem::damaged(format!(
-            "a compressed buffer has {} bytes, it claims to have {wanted}",
-            made.len()
+            "a compressed buffer has {} bytes, it claims to have {expected_len}",
+            decoded.len()
         )));
     }
-    Ok(Buffer { range: 0..made.len(), whole: Arc::new(made) })
+    Ok(Buffer { range: 0..decoded.len(), whole: Arc::new(decoded) })
 }

@@ -1,4 +1,4 @@
-//! Values of a column by row, whatever batch they are in and however they are stored.
+//! Access to a column's values by row, independent of batches and encodings.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ impl<'t> Column<'t> {
     }
 }
 
-/// A value that is not null, where it is stored.
+/// A non-null value, where it is stored.
 #[derive(Clone, Copy)]
 pub struct Value<'t> {
     pub field: &'t Field,
@@ -36,7 +36,7 @@ impl<'t> Value<'t> {
         Ok(array.stored(at)?.map(|(array, at)| Value { field: field.stored(), array, at }))
     }
 
-    /// The bytes as they are stored, of what has a fixed size too.
+    /// The stored bytes of a fixed-size or variable-length value.
     pub fn bytes(&self) -> Result<&'t [u8], Problem> {
         self.array.bytes(self.at)
     }
@@ -49,7 +49,7 @@ impl<'t> Value<'t> {
         self.array.bit(self.at)
     }
 
-    /// An integer, or the number of units of a time or duration.
+    /// An integer, or a date, time, timestamp or duration as a number of its units.
     pub fn int(&self) -> Option<i128> {
         let kind = match &self.field.kind {
             ArrowType::Int(int) => *int,
@@ -81,14 +81,14 @@ impl<'t> Value<'t> {
         Ok(Items { field, array, range })
     }
 
-    /// The child of a structure by its name, None if that is null.
+    /// A struct's child by name; None if it is null.
     pub fn child(&self, name: &str) -> Result<Option<Value<'t>>, Problem> {
         let at = self.field.children.iter().position(|child| child.name == name);
         let at = at.ok_or_else(|| Problem::damaged(format!("the structure has no {name:?}")))?;
         self.nth(at)
     }
 
-    /// The child of a structure by its place.
+    /// A struct's child by index.
     pub fn nth(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
         let none = || Problem::damaged("expected a structure");
         let Data::Struct(children) = &self.array.data else { return Err(none()) };
@@ -96,23 +96,23 @@ impl<'t> Value<'t> {
         Value::of(field, children.get(at).ok_or_else(none)?, self.at)
     }
 
-    /// What a union holds here.
+    /// The value of a union.
     pub fn chosen(&self) -> Result<Option<Value<'t>>, Problem> {
         self.chosen_at().map(|(_, value)| value)
     }
 
-    /// As `chosen`, behind the place of the child that holds it.
+    /// The value of a union, and the index of its child.
     pub fn chosen_at(&self) -> Result<(usize, Option<Value<'t>>), Problem> {
-        let wrong = || Problem::damaged("a union does not say what it holds");
+        let invalid = || Problem::damaged("a union does not say what it holds");
         let (ArrowType::Union { ids, .. }, Data::Union { children, .. }) =
             (&self.field.kind, &self.array.data)
         else {
-            return Err(wrong());
+            return Err(invalid());
         };
-        let (id, at) = self.array.union(self.at).ok_or_else(wrong)?;
-        let place = ids.iter().position(|known| *known == i32::from(id)).ok_or_else(wrong)?;
-        let (field, array) = self.field.children.get(place).zip(children.get(place)).ok_or_else(wrong)?;
-        Ok((place, Value::of(field, array, at.ok_or_else(wrong)?)?))
+        let (id, at) = self.array.union(self.at).ok_or_else(invalid)?;
+        let place = ids.iter().position(|known| *known == i32::from(id)).ok_or_else(invalid)?;
+        let (field, array) = self.field.children.get(place).zip(children.get(place)).ok_or_else(invalid)?;
+        Ok((place, Value::of(field, array, at.ok_or_else(invalid)?)?))
     }
 }
 
@@ -129,7 +129,7 @@ impl<'t> Items<'t> {
         self.range.len()
     }
 
-    /// The value at a place of the list.
+    /// The value at an index of the list.
     pub fn get(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
         match self.range.clone().nth(at) {
             Some(at) => Value::of(self.field, self.array, at),

@@ -1,5 +1,5 @@
-//! The dictionaries of a table: what each began with, and what was added. A batch has them as they were before it; what it
-//! keeps of one is a pointer, however often something was added, and a value is found by bisection.
+//! A table's dictionaries and their deltas. A batch refers to a dictionary's state before the batch with one pointer,
+//! however many deltas there are; values are found by binary search.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,23 +8,24 @@ use super::Problem;
 use super::array::Array;
 use super::field::{Field, MAX_DEPTH};
 
-/// Dictionaries by their numbers, as they are now.
+/// The current state of dictionaries, by id.
 pub type Dictionaries = HashMap<i64, Values>;
 
-/// The values of a dictionary.
+/// The values of a dictionary, immutable and cheap to clone.
 #[derive(Clone, Default)]
 pub struct Values {
-    /// Each of twice as many parts as the next, or more: there are few, and what is added moves few of the others.
+    /// Runs of decreasing numbers of parts, merged when a new one is as long as its predecessor: there are few runs,
+    /// and adding a delta copies little.
     runs: Arc<Vec<Arc<Run>>>,
-    /// How many dictionaries are below it, one in the other.
+    /// Nesting depth of the dictionaries among its values.
     depth: usize,
 }
 
-/// Parts that follow each other, each with the number behind its last value.
+/// Consecutive parts, each with the index after its last value.
 type Run = Vec<(usize, Arc<Array>)>;
 
 impl Values {
-    /// The part that has this value, and the value's place in it.
+    /// The part with value `at`, and the value's index in it.
     pub fn get(&self, at: usize) -> Option<(&Array, usize)> {
         let run = self.runs.partition_point(|run| end(run) <= at);
         let run = self.runs.get(run)?;
@@ -51,7 +52,7 @@ fn end(run: &Run) -> usize {
     run.last().map_or(0, |(end, _)| *end)
 }
 
-/// How many dictionaries are one in the other in these fields.
+/// Nesting depth of dictionaries in these fields.
 fn depth(fields: &[Field], known: &Dictionaries) -> usize {
     let of = |field: &Field| {
         let own = field
@@ -63,8 +64,8 @@ fn depth(fields: &[Field], known: &Dictionaries) -> usize {
     fields.iter().map(of).max().unwrap_or(0)
 }
 
-/// Adds a dictionary of values of this kind, or what is added to one. One that has itself in it, as it was before, grows
-/// deeper with each message, and what is too deep is refused.
+/// Adds a dictionary or a delta. A dictionary can contain its own previous state and so grow deeper with each message;
+/// the depth is limited to `MAX_DEPTH`.
 pub fn add_dictionary(
     known: &mut Dictionaries,
     id: i64,
@@ -90,9 +91,9 @@ mod tests {
     use super::super::field::{ArrowType, Dictionary, Int};
     use super::*;
 
-    /// Each is within the one before it, which is of its own number.
+    /// Each message nests the previous state of the same dictionary.
     #[test]
-    fn dictionaries_within_themselves_end() {
+    fn self_nested_dictionaries_are_limited() {
         let index = Int { bytes: 1, is_signed: true };
         let dictionary = Some(Dictionary { id: 7, index });
         let plain = |kind, dictionary, children| Field {
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_found_in_the_part_that_has_them() {
+    fn values_are_found_in_their_parts() {
         let lens: Vec<usize> = (0..200).map(|part| part * 7 % 5).collect();
         let found = values(&lens);
         let mut at = 0;
@@ -139,9 +140,9 @@ mod tests {
         assert!(found.get(at).is_none() && values(&[]).get(0).is_none());
     }
 
-    /// What a batch keeps is small, what is added moves little, and what was before stays as it was.
+    /// Snapshots are small, deltas copy little, and earlier snapshots stay unchanged.
     #[test]
-    fn many_additions_take_little() {
+    fn many_deltas_take_little_memory() {
         let mut now = values(&[1]);
         let (before, mut moved) = (now.clone(), 0);
         for _ in 0..1 << 14 {

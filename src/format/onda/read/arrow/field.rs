@@ -1,13 +1,13 @@
-//! The columns that a schema message describes: their names, types, dictionaries and extension types.
+//! Schemas: names, types, dictionaries and extension types of columns.
 
 use arrow_ipc::{DateUnit, Endianness, Precision, TimeUnit, Type as Tag, UnionMode};
 use arrow_ipc::{Field as Message, KeyValue, Schema as SchemaMessage};
 
 use super::Problem;
 
-/// Fields of one schema, those inside of others included.
+/// Maximum fields of a schema, including nested ones.
 const MAX_FIELDS: usize = 10_000;
-/// Nesting: no deeper than what the verifier of messages lets through.
+/// Maximum nesting, as in the flatbuffer verifier.
 pub const MAX_DEPTH: usize = 64;
 
 pub struct Schema {
@@ -25,7 +25,7 @@ pub struct Field {
     pub metadata: Vec<(String, String)>,
 }
 
-/// How a column that is encoded by a dictionary is stored.
+/// Dictionary encoding of a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Dictionary {
     pub id: i64,
@@ -38,7 +38,7 @@ pub struct Int {
     pub is_signed: bool,
 }
 
-/// How many nanoseconds a unit has.
+/// A unit of time, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit(pub i64);
 
@@ -55,15 +55,15 @@ impl Unit {
     }
 }
 
-/// The types of Arrow, as far as they differ in how they are stored or shown.
+/// Arrow's types, distinguished by how they are stored or shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrowType {
     Null,
     Bool,
     Int(Int),
-    /// Bytes: 2, 4 or 8.
+    /// Size in bytes: 2, 4 or 8.
     Float(usize),
-    /// Text or bytes; `wide` offsets are of 64 bits.
+    /// Strings. `wide` offsets have 64 bits.
     Text {
         wide: bool,
     },
@@ -78,7 +78,7 @@ pub enum ArrowType {
         precision: i32,
         scale: i32,
     },
-    /// Days, or milliseconds in 64 bits.
+    /// Days in 32 bits, or if `wide` milliseconds in 64 bits.
     Date {
         wide: bool,
     },
@@ -91,7 +91,7 @@ pub enum ArrowType {
         zone: Option<String>,
     },
     Duration(Unit),
-    /// Bytes: 4 (months), 8 (days and milliseconds) or 16 (months, days, nanoseconds).
+    /// Size in bytes: 4 (months), 8 (days and milliseconds) or 16 (months, days, nanoseconds).
     Interval(usize),
     List {
         wide: bool,
@@ -110,7 +110,7 @@ pub enum ArrowType {
 }
 
 impl Schema {
-    /// Of a verified message.
+    /// Reads the schema from a verified message.
     pub fn read(message: SchemaMessage<'_>) -> Result<Schema, Problem> {
         if message.endianness() != Endianness::Little {
             return Err(Problem::unsupported("its numbers are big-endian, which is not supported"));
@@ -135,7 +135,7 @@ impl Schema {
 }
 
 impl Field {
-    /// Of runs the field of the values.
+    /// The field of the stored values; for run-end encoding that of the runs' values.
     pub fn stored(&self) -> &Field {
         match (&self.kind, self.children.as_slice()) {
             (ArrowType::RunEnds, [_, values]) => values.stored(),
@@ -143,12 +143,12 @@ impl Field {
         }
     }
 
-    /// The extension type's name.
+    /// Name of the extension type.
     pub fn extension(&self) -> Option<&str> {
         find(&self.metadata, "ARROW:extension:name")
     }
 
-    /// As messages and sidecars call the type.
+    /// The type's name in messages and sidecars.
     pub fn type_name(&self) -> String {
         let bits = |bytes: usize| 8 * bytes;
         let children = |separator: &str| {

@@ -1,4 +1,4 @@
-//! A table as an Arrow IPC file. What is one is that as it is; a stream gets what a file has around its messages.
+//! Serves a table as an Arrow IPC file: files unchanged, streams with the file format's magic and footer added.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn file(source: &Arc<dyn Source>) -> Result<Content> {
     found.ok_or_else(|| wrong(0, Problem::unsupported("its messages do not fit into an Arrow file")))
 }
 
-/// `known` are the dictionaries before it.
+/// `known` has the dictionaries before this block.
 fn block(message: &Message, known: &mut HashSet<i64>) -> Result<Block, Problem> {
     let dictionary = message.metadata.message()?;
     let dictionary = dictionary.header_as_dictionary_batch();

@@ -1,6 +1,5 @@
-//! Values of a column put together anew, one after the other, however they were stored: a dictionary, views or runs
-//! become the values that they stand for, unions dense ones. What they take in all is bounded ([`Budget`]), as a small
-//! file can name one value many times.
+//! Copies selected values of a column to a new contiguous array. Dictionaries, views and runs are expanded, and unions
+//! become dense. A [`Budget`] limits the total size, since a small file can refer to one value many times.
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_data::ArrayData;
@@ -12,7 +11,7 @@ use super::field::Field;
 use super::types::new_field;
 use super::{Column, Problem};
 
-/// Rows of a column as an array of Arrow's.
+/// Rows of a column as an array of the arrow crates.
 pub fn gathered(column: Column<'_>, rows: &[u32], budget: &mut Budget) -> Result<ArrayRef, Problem> {
     let mut gathered = Gathered::new(column.field)?;
     for row in rows {
@@ -22,7 +21,7 @@ pub fn gathered(column: Column<'_>, rows: &[u32], budget: &mut Budget) -> Result
 }
 
 struct Gathered {
-    /// A null of a column that has none is put where what it is part of is null: a value of zeros.
+    /// False if nulls are not allowed. Where a parent is null, a value of zeros is stored all the same.
     nullable: bool,
     kind: DataType,
     valid: Vec<bool>,
@@ -32,14 +31,14 @@ struct Gathered {
 enum Store {
     Null,
     Bits(Vec<bool>),
-    /// Values of so many bytes.
+    /// Values of a fixed size in bytes.
     Fixed(usize, Vec<u8>),
     Bytes {
         wide: bool,
         ends: Vec<u64>,
         bytes: Vec<u8>,
     },
-    /// Maps too.
+    /// Also maps.
     List {
         wide: bool,
         ends: Vec<u64>,
@@ -114,7 +113,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// A null may only stand in for what is not there at all where the column has none.
+    /// Adds a part of a nested value. In a column without nulls, a null is allowed only if the parent is null.
     fn push_part(
         &mut self,
         part: Option<Value<'_>>,
@@ -204,7 +203,7 @@ fn packed(bits: &[bool]) -> Vec<u8> {
     bits.chunks(8).map(byte).collect()
 }
 
-/// Values of up to 32 bytes begin where their type needs it; a vector of bytes can begin anywhere.
+/// Copies bytes to a buffer aligned for values of any type, which a byte vector need not be.
 fn aligned(bytes: Vec<u8>) -> arrow_buffer::Buffer {
     arrow_buffer::Buffer::from_slice_ref(&bytes)
 }

@@ -1,11 +1,11 @@
-//! The messages of an Arrow IPC file or stream: verified flatbuffers, each with a range of bytes for its body.
+//! Reads the messages of an Arrow IPC file or stream: verified flatbuffers, each with a byte range for its body.
 //! ```text
 //! file     "ARROW1" 0 0 | a stream | footer | its length, i32 | "ARROW1"
 //! stream   messages until one of length 0, or the end
 //! message  ff ff ff ff | length, i32 | metadata (flatbuffer), padded | body, padded
 //! ```
-//! A file is read by its footer, which says where messages are; that nothing but zeros may stand between the last of
-//! them and the footer (as Arrow.jl writes it) does not matter so. Every length is checked against the file first.
+//! Files are read by their footer, so padding between the last message and the footer (as written by Arrow.jl) does not
+//! matter. Every length is checked against the file before use.
 
 use std::ops::Range;
 
@@ -21,34 +21,34 @@ use crate::source::Source;
 pub const MAGIC: &[u8] = b"ARROW1";
 pub const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// Metadata of one message, or the footer.
+/// Maximum metadata of a message, or length of the footer.
 const MAX_METADATA: u64 = 256 << 20;
 
-/// Batches and dictionaries in the order in which they have to be read.
+/// Batches and dictionaries in reading order.
 pub struct Messages {
     pub schema: Schema,
     pub batches: Vec<Message>,
-    /// Of a stream.
+    /// Set for streams.
     pub stream: Option<Stream>,
 }
 
-/// What a stream has around its batches.
+/// A stream's parts that are not batches.
 pub struct Stream {
-    /// The message of the schema.
+    /// The schema message.
     pub schema: Metadata,
-    /// Behind the last message.
+    /// Offset after the last message.
     pub end: u64,
 }
 
 /// A dictionary or a record batch.
 pub struct Message {
-    /// Where it begins.
+    /// Offset in the file.
     pub at: u64,
     pub metadata: Metadata,
     pub body: Range<u64>,
 }
 
-/// Bytes of a flatbuffer.
+/// A message's flatbuffer.
 pub struct Metadata {
     bytes: Vec<u8>,
 }
@@ -68,7 +68,7 @@ impl Metadata {
         &self.bytes
     }
 
-    /// The message, which was verified when it was read, and is so again: that costs little.
+    /// The message. It is verified again, which is cheap.
     pub fn message(&self) -> Result<arrow_ipc::Message<'_>, Problem> {
         arrow_ipc::root_as_message(self.bytes()).map_err(|error| {
             Problem::damaged(format!("its metadata is not an Arrow message: {}", first_line(&error)))
@@ -76,7 +76,7 @@ impl Metadata {
     }
 }
 
-/// Reads all metadata. What is wrong is said with the offset of the message.
+/// Reads all metadata. Problems come with the offset of their message.
 pub fn read(source: &dyn Source) -> Result<Result<Messages, (u64, Problem)>> {
     let head = source.read_range(0..source.len().min(8))?;
     if head.starts_with(MAGIC) { Reader { source }.file() } else { Reader { source }.stream() }
@@ -88,17 +88,17 @@ struct Reader<'a> {
 
 type Parsed<T> = Result<Result<T, (u64, Problem)>>;
 
-/// Returns from a function with what is wrong.
-macro_rules! right {
+/// Like `?` for the inner result: returns the problem as an `Ok(Err(_))`.
+macro_rules! try_parsed {
     ($found:expr) => {
         match $found {
-            Ok(right) => right,
-            Err(wrong) => return Ok(Err(wrong)),
+            Ok(value) => value,
+            Err(problem) => return Ok(Err(problem)),
         }
     };
 }
 
-fn wrong<T>(at: u64, problem: impl Into<String>) -> Parsed<T> {
+fn invalid<T>(at: u64, problem: impl Into<String>) -> Parsed<T> {
     Ok(Err((at, Problem::damaged(problem))))
 }
 
@@ -106,11 +106,11 @@ impl Reader<'_> {
     fn file(&self) -> Parsed<Messages> {
         let len = self.source.len();
         let Some(end) = len.checked_sub(10).filter(|end| *end >= 8) else {
-            return wrong(0, format!("an Arrow file has a footer, and this one has {len} bytes in all"));
+            return invalid(0, format!("an Arrow file has a footer, and this one has {len} bytes in all"));
         };
         let tail = self.source.read_range(end..len)?;
         if !tail.ends_with(MAGIC) {
-            return wrong(
+            return invalid(
                 len - 6,
                 "the Arrow file does not end with ARROW1: it was cut, or not written to its end",
             );
@@ -121,7 +121,7 @@ impl Reader<'_> {
             .filter(|size| *size <= MAX_METADATA)
             .and_then(|size| end.checked_sub(size));
         let Some(start) = start.filter(|start| *start >= 8) else {
-            return wrong(
+            return invalid(
                 end,
                 format!(
                     "the footer of the Arrow file claims to have {size} bytes, and {} are before it",
@@ -133,16 +133,16 @@ impl Reader<'_> {
         let footer = match arrow_ipc::root_as_footer(&metadata) {
             Ok(footer) => footer,
             Err(error) => {
-                return wrong(
+                return invalid(
                     start,
                     format!("the footer of the Arrow file cannot be read: {}", first_line(&error)),
                 );
             }
         };
         let Some(schema) = footer.schema() else {
-            return wrong(start, "the footer of the Arrow file has no schema");
+            return invalid(start, "the footer of the Arrow file has no schema");
         };
-        let schema = right!(Schema::read(schema).map_err(|problem| (start, problem)));
+        let schema = try_parsed!(Schema::read(schema).map_err(|problem| (start, problem)));
         let blocks =
             footer.dictionaries().into_iter().chain(footer.recordBatches()).flat_map(|list| list.iter());
         let (mut batches, mut bodies) = (Vec::new(), 0u64);
@@ -156,7 +156,7 @@ impl Reader<'_> {
                 (to <= start && (8..=MAX_METADATA).contains(&head)).then_some((at, from, to))
             });
             let Some((at, from, to)) = place else {
-                return wrong(
+                return invalid(
                     start,
                     format!(
                         "the footer of the Arrow file has a batch at byte {}, which does not fit",
@@ -166,27 +166,27 @@ impl Reader<'_> {
             };
             bodies = bodies.saturating_add(to - at);
             if bodies > len {
-                return wrong(
+                return invalid(
                     start,
                     "the batches that the footer of the Arrow file names are longer than the file",
                 );
             }
-            batches.push(right!(self.block(at, from, to)?));
+            batches.push(try_parsed!(self.block(at, from, to)?));
         }
         Ok(Ok(Messages { schema, batches, stream: None }))
     }
 
-    /// The message of which a footer says where it is.
+    /// Reads a message at the place given in the footer.
     fn block(&self, at: u64, from: u64, to: u64) -> Parsed<Message> {
         let head = self.source.read_range(at..at + 8)?;
-        // Files from before 2019 have the length alone.
+        // Files from before 2019 have no continuation marker.
         let skip = if head.starts_with(&CONTINUATION) { 8 } else { 4 };
         let metadata = Metadata::of_message(self.source, at + skip..from)?;
-        let message = right!(metadata.message().map_err(|problem| (at, problem)));
-        right!(judge(&message).map_err(|problem| (at, problem)));
+        let message = try_parsed!(metadata.message().map_err(|problem| (at, problem)));
+        try_parsed!(check_supported(&message).map_err(|problem| (at, problem)));
         match u64::try_from(message.bodyLength()) {
             Ok(body) if body <= to - from => Ok(Ok(Message { at, metadata, body: from..from + body })),
-            _ => wrong(
+            _ => invalid(
                 at,
                 format!(
                     "the batch claims to have {} bytes, but the footer says {}",
@@ -204,12 +204,12 @@ impl Reader<'_> {
             let rest = len - at;
             let head = self.source.read_range(at..at + rest.min(8))?;
             let Some((mark, size)) = head.split_first_chunk::<4>() else {
-                return wrong(at, "the Arrow stream ends within a message");
+                return invalid(at, "the Arrow stream ends within a message");
             };
             let (size, skip) = match (*mark == CONTINUATION, size.first_chunk::<4>()) {
                 (true, Some(size)) => (i32::from_le_bytes(*size), 8),
-                (true, None) => return wrong(at, "the Arrow stream ends within a message"),
-                // Streams from before 2019 have the length alone.
+                (true, None) => return invalid(at, "the Arrow stream ends within a message"),
+                // Streams from before 2019 have no continuation marker.
                 (false, _) => (i32::from_le_bytes(*mark), 4),
             };
             if size == 0 {
@@ -221,19 +221,19 @@ impl Reader<'_> {
                 .filter(|size| *size <= (len - from).min(MAX_METADATA))
                 .map(|size| from + size)
             else {
-                return wrong(
+                return invalid(
                     at,
                     format!("the message claims to have {size} bytes of metadata, and {} follow", len - from),
                 );
             };
             let metadata = Metadata::of_message(self.source, from..body)?;
-            let message = right!(metadata.message().map_err(|problem| (at, problem)));
+            let message = try_parsed!(metadata.message().map_err(|problem| (at, problem)));
             let Some(end) = u64::try_from(message.bodyLength())
                 .ok()
                 .filter(|size| *size <= len - body)
                 .map(|size| body + size)
             else {
-                return wrong(
+                return invalid(
                     at,
                     format!(
                         "the message claims to have a body of {} bytes, and {} follow",
@@ -244,13 +244,13 @@ impl Reader<'_> {
             };
             match (message.header_as_schema(), &schema) {
                 (Some(header), None) => {
-                    let read = right!(Schema::read(header).map_err(|problem| (at, problem)));
+                    let read = try_parsed!(Schema::read(header).map_err(|problem| (at, problem)));
                     schema = Some((read, metadata));
                 }
-                (Some(_), Some(_)) => return wrong(at, "the Arrow stream has a second schema"),
-                (None, None) => return wrong(at, "the Arrow stream does not begin with a schema"),
+                (Some(_), Some(_)) => return invalid(at, "the Arrow stream has a second schema"),
+                (None, None) => return invalid(at, "the Arrow stream does not begin with a schema"),
                 (None, Some(_)) => {
-                    right!(judge(&message).map_err(|problem| (at, problem)));
+                    try_parsed!(check_supported(&message).map_err(|problem| (at, problem)));
                     batches.push(Message { at, metadata, body: body..end });
                 }
             }
@@ -261,18 +261,18 @@ impl Reader<'_> {
                 let stream = Some(Stream { schema: first, end: at });
                 Ok(Ok(Messages { schema, batches, stream }))
             }
-            None => wrong(0, "the Arrow stream has no schema"),
+            None => invalid(0, "the Arrow stream has no schema"),
         }
     }
 }
 
-/// What the verifier says, without the way to the place.
+/// The verifier's message without its trace of fields.
 fn first_line(error: &impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-/// Can this message be read?
-fn judge(message: &arrow_ipc::Message<'_>) -> Result<(), Problem> {
+/// Checks that a message is a batch or dictionary of a supported version.
+fn check_supported(message: &arrow_ipc::Message<'_>) -> Result<(), Problem> {
     if !matches!(message.version(), MetadataVersion::V4 | MetadataVersion::V5) {
         let version = message.version().0 + 1;
         return Err(Problem::unsupported(format!(

@@ -1,17 +1,18 @@
-//! Arrow IPC files and streams, read without trust: messages as verified flatbuffers (crate arrow-ipc's, whose own
-//! reader is not used: it makes room for what buffers claim, and panics at some contradictions), values by ourselves.
-//! Any batches, dictionaries with additions, LZ4 and zstd buffers, all types of Arrow; views and run ends among them.
+//! Reads untrusted Arrow IPC files and streams. Messages are verified flatbuffers of the crate arrow-ipc. Its reader is
+//! not used, because it allocates whatever sizes buffers claim, and panics on some inconsistent files. Supports
+//! multiple batches, delta dictionaries, LZ4 and zstd compression, and all of Arrow's types, including views and run
+//! ends.
 //!
-//! | from the bytes up | |
+//! | module, lowest layer first | |
 //! |---|---|
 //! | `field` | columns and their types |
 //! | `message` | the messages of a file or stream |
-//! | `buffer` | bytes of a batch, decompressed |
+//! | `buffer` | decompressed buffers of a batch |
 //! | `array` | the values of a column in one batch |
-//! | `dictionary` | values that batches name by number |
+//! | `dictionary` | dictionaries and their deltas |
 //! | `column` | values of a column by row |
 //! | `node` | values as YAML |
-//! | `file` | a table as an Arrow file, whatever it is |
+//! | `file` | serving a file or stream as an Arrow file |
 //! | `types`, `gather` | columns and their values for writing |
 
 mod array;
@@ -48,10 +49,10 @@ pub use message::{CONTINUATION, MAGIC};
 pub use node::{hex, uuid};
 pub use types::new_field;
 
-/// A row takes about so much memory, whatever it takes in the file: rows are counted so.
-const ROW: u64 = 256;
+/// Approximate memory per row, used to limit the number of rows: a row may take no bytes in the file.
+const ROW_MEMORY: u64 = 256;
 
-/// What is wrong, or not read here.
+/// Damage, or something unsupported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     Damaged(String),
@@ -74,7 +75,7 @@ impl Problem {
         }
     }
 
-    /// With what has it before.
+    /// Prefixes the message with its context.
     pub fn within(self, what: impl Display) -> Problem {
         match self {
             Problem::Damaged(problem) => Problem::Damaged(format!("{what}: {problem}")),
@@ -88,7 +89,7 @@ impl Problem {
     }
 }
 
-/// What a file or stream says of its columns, and where its batches are.
+/// Reads the schema, and the locations of batches.
 pub fn messages(source: &dyn Source) -> Result<Messages> {
     message::read(source)?.map_err(|(offset, problem)| problem.at(source.place().at(offset)))
 }
@@ -98,29 +99,29 @@ pub struct Table {
     pub schema: Schema,
     batches: Vec<Batch>,
     rows: usize,
-    /// More are not read.
-    most_rows: usize,
+    /// Maximum number of rows.
+    max_rows: usize,
     pub is_stream: bool,
-    /// Bytes of memory, roughly.
+    /// Approximate memory in bytes.
     pub memory: u64,
 }
 
 struct Batch {
-    /// The table's row that is its first.
+    /// The table's row number of its first row.
     first: usize,
     rows: usize,
     columns: Vec<Array>,
 }
 
 impl Table {
-    /// Reads all of what [`messages`] found. Its columns may hold anything; nothing is made room for that the file does not
-    /// have.
+    /// Reads the table described by [`messages`]. Values are not validated yet; allocations are limited by the file's
+    /// size.
     pub fn read(source: &dyn Source, messages: Messages) -> Result<Table> {
         let mut table = Table {
             schema: messages.schema,
             batches: Vec::new(),
             rows: 0,
-            most_rows: (Budget::most(source.len()) / ROW) as usize,
+            max_rows: (Budget::max_for(source.len()) / ROW_MEMORY) as usize,
             is_stream: messages.stream.is_some(),
             memory: source.len(),
         };
@@ -154,13 +155,13 @@ impl Table {
         }
         let batch =
             read.header_as_record_batch().ok_or_else(|| Problem::damaged("expected a record batch"))?;
-        let most = self.most_rows;
+        let max = self.max_rows;
         let rows = usize::try_from(batch.length())
             .map_err(|_| Problem::damaged(format!("a batch of {} rows", batch.length())))?;
-        if self.rows.saturating_add(rows) > most {
+        if self.rows.saturating_add(rows) > max {
             let before = self.rows;
             return Err(Problem::unsupported(format!(
-                "a batch of {rows} rows behind {before}; the limit for a file of this size is {most}"
+                "a batch of {rows} rows behind {before}; the limit for a file of this size is {max}"
             )));
         }
         let mut loader = Loader::new(batch, version, body, dictionaries, budget)?;
@@ -186,7 +187,7 @@ impl Table {
         self.batches.len()
     }
 
-    /// A column by its place in the schema.
+    /// A column by its index in the schema.
     pub fn column(&self, number: usize) -> Option<Column<'_>> {
         Some(Column { table: self, field: self.schema.fields.get(number)?, number })
     }
@@ -195,7 +196,7 @@ impl Table {
         (0..self.schema.fields.len()).filter_map(|number| self.column(number))
     }
 
-    /// The array that has this row of a column, and the row's place in it.
+    /// The array with this row of a column, and the row's index in it.
     fn array(&self, column: usize, row: usize) -> Option<(&Array, usize)> {
         let at = self.batches.partition_point(|batch| batch.first + batch.rows <= row);
         let batch = self.batches.get(at)?;
@@ -207,7 +208,7 @@ fn named(field: &Field, problem: Problem) -> Problem {
     problem.within(format_args!("column {:?}", field.name))
 }
 
-/// The field that is encoded by a dictionary.
+/// The field encoded by dictionary `id`.
 fn encoded(fields: &[Field], id: i64) -> Option<&Field> {
     fields.iter().find_map(|field| match field.dictionary {
         Some(dictionary) if dictionary.id == id => Some(field),

@@ -1,5 +1,5 @@
-//! Values as YAML. Unknown extension types are shown as what they are stored as; times as texts with all their digits;
-//! durations in nanoseconds. Of a list with very many values only the first are shown, beside their number.
+//! Values as YAML. Unknown extension types are shown as their storage type, times as strings with all digits, durations
+//! in nanoseconds. Very long lists are shown as their length and first values.
 
 use super::Problem;
 use super::buffer::Budget;
@@ -9,24 +9,24 @@ use crate::array::times;
 use crate::error::shortened;
 use crate::yaml::Node;
 
-/// Values inside of one that are shown.
+/// Maximum nested values shown.
 const MAX_NODES: usize = 4096;
-/// What the node of a value takes besides its bytes.
+/// Memory of a node besides its bytes.
 const NODE: usize = 64;
 
-/// What may still be shown: of one value, and of all that it is shown with.
+/// Remaining nested values of this value, and remaining memory of everything shown.
 struct Room<'b> {
     values: usize,
     budget: &'b mut Budget,
 }
 
 impl Value<'_> {
-    /// What it takes is taken from the budget.
+    /// The value, with long lists shortened. Memory is taken from the budget.
     pub fn node(&self, budget: &mut Budget) -> Result<Node, Problem> {
         self.shown(&mut Room { values: MAX_NODES, budget })
     }
 
-    /// As [`Value::node`], with all that is in it.
+    /// Like [`Value::node`], but without shortening lists.
     pub fn whole(&self, budget: &mut Budget) -> Result<Node, Problem> {
         self.shown(&mut Room { values: usize::MAX, budget })
     }
@@ -88,7 +88,7 @@ fn list(items: &Items<'_>, room: &mut Room<'_>) -> Result<Node, Problem> {
     let shown = items.len().min(room.values);
     room.values -= shown;
     let nodes = items.iter().take(shown).map(|item| maybe(item?, room)).collect::<Result<Vec<_>, _>>()?;
-    Ok(cut(items, shown, Node::seq(nodes)))
+    Ok(with_length(items, shown, Node::seq(nodes)))
 }
 
 fn map(items: &Items<'_>, room: &mut Room<'_>) -> Result<Node, Problem> {
@@ -99,7 +99,7 @@ fn map(items: &Items<'_>, room: &mut Room<'_>) -> Result<Node, Problem> {
         pairs.push((maybe(entry.nth(0)?, room)?, maybe(entry.nth(1)?, room)?));
     }
     let names: Option<Vec<String>> = pairs.iter().map(|(key, _)| key.as_str().map(str::to_owned)).collect();
-    Ok(cut(
+    Ok(with_length(
         items,
         count,
         match names {
@@ -111,15 +111,15 @@ fn map(items: &Items<'_>, room: &mut Room<'_>) -> Result<Node, Problem> {
     ))
 }
 
-/// What is shown of some items: all, or the first beside their number.
-fn cut(items: &Items<'_>, shown: usize, node: Node) -> Node {
+/// The node for a list: all items, or the number of items and the first ones.
+fn with_length(items: &Items<'_>, shown: usize, node: Node) -> Node {
     match shown < items.len() {
         true => Node::map([("length", Node::int(items.len() as u64)), ("first", node)]),
         false => node,
     }
 }
 
-/// A mapping, or a list of pairs where a name comes twice: no reader of YAML takes that.
+/// A mapping, or a list of pairs if there are duplicate names, which YAML forbids.
 fn mapping(pairs: Vec<(&str, Node)>) -> Node {
     let mut names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
@@ -137,7 +137,7 @@ pub fn hex(bytes: impl Iterator<Item = u8>) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// As RFC 4122 writes it, of bytes in that order.
+/// A UUID in RFC 4122 form, from bytes in that order.
 pub fn uuid(bytes: impl Iterator<Item = u8>) -> String {
     let mut text = String::with_capacity(36);
     for (at, byte) in bytes.enumerate() {
@@ -154,7 +154,7 @@ pub fn uuid(bytes: impl Iterator<Item = u8>) -> String {
 const DAY: i128 = 86_400_000_000_000;
 
 fn nanoseconds(count: i128, unit: Unit) -> i128 {
-    // Of at most 64 bits: fits.
+    // Counts have at most 64 bits, so this cannot overflow.
     count * i128::from(unit.0)
 }
 
@@ -187,7 +187,7 @@ fn interval(bytes: &[u8]) -> Node {
     }
 }
 
-/// A little-endian integer in two's complement, `scale` of its digits behind the point.
+/// A decimal: a little-endian two's complement integer with `scale` digits after the point.
 fn decimal(bytes: &[u8], scale: i32) -> String {
     let is_negative = bytes.last().is_some_and(|byte| *byte >= 0x80);
     let mut rest: Vec<u8> = bytes.to_vec();

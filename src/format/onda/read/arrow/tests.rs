@@ -21,7 +21,7 @@ fn budget() -> Budget {
     Budget::new("it has", 1 << 20)
 }
 
-/// The expectation in the words of ours: UUIDs of Julia are read backwards, others are shown as they are.
+/// Converts an expected value to our notation: Julia's UUIDs are reversed.
 fn expected(value: &Json) -> Json {
     match value {
         Json::Object(map) if map.contains_key("uuid_if_little_endian") => {
@@ -38,17 +38,17 @@ fn expected(value: &Json) -> Json {
     }
 }
 
-fn same(found: &Json, wanted: &Json) -> bool {
-    match (found, wanted) {
-        (Json::Number(found), Json::Number(wanted)) => found.as_f64() == wanted.as_f64(),
-        (Json::Array(found), Json::Array(wanted)) => {
-            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| same(found, wanted))
+fn same(found: &Json, want: &Json) -> bool {
+    match (found, want) {
+        (Json::Number(found), Json::Number(want)) => found.as_f64() == want.as_f64(),
+        (Json::Array(found), Json::Array(want)) => {
+            found.len() == want.len() && found.iter().zip(want).all(|(found, want)| same(found, want))
         }
-        (Json::Object(found), Json::Object(wanted)) => {
-            found.len() == wanted.len()
-                && found.iter().all(|(key, found)| wanted.get(key).is_some_and(|wanted| same(found, wanted)))
+        (Json::Object(found), Json::Object(want)) => {
+            found.len() == want.len()
+                && found.iter().all(|(key, found)| want.get(key).is_some_and(|want| same(found, want)))
         }
-        _ => found == wanted,
+        _ => found == want,
     }
 }
 
@@ -70,16 +70,16 @@ fn every_value_of_every_sample() {
         assert_eq!(table.schema.fields.iter().map(|field| &*field.name).collect::<Vec<_>>(), names);
         let metadata = about["schema_metadata"].as_object().unwrap();
         assert_eq!(table.schema.metadata.len(), metadata.len());
-        for (row, wanted) in rows.iter().enumerate() {
+        for (row, want) in rows.iter().enumerate() {
             for column in table.columns() {
                 let value = column.value(row).unwrap();
                 let found = value.map_or(Json::Null, |value| to_json(&value.node(&mut budget()).unwrap()));
-                let wanted = &wanted[&column.field.name];
-                let wanted = match (wanted.get("bytes_hex"), column.field.extension()) {
+                let want = &want[&column.field.name];
+                let want = match (want.get("bytes_hex"), column.field.extension()) {
                     (Some(hex), None) => hex.clone(),
-                    _ => expected(wanted),
+                    _ => expected(want),
                 };
-                assert!(same(&found, &wanted), "{path:?} {row} {}: {found} {wanted}", column.field.name);
+                assert!(same(&found, &want), "{path:?} {row} {}: {found} {want}", column.field.name);
                 cells += 1;
             }
         }
@@ -87,7 +87,7 @@ fn every_value_of_every_sample() {
     assert!(cells > 1500, "{cells}");
 }
 
-/// An Arrow file with one column, of which no value takes a byte.
+/// An Arrow file with one column of nulls, which take no bytes.
 fn nulls(rows: usize) -> Vec<u8> {
     let array = Arc::new(arrow_array::NullArray::new(rows));
     let field = arrow_schema::Field::new("x", arrow_schema::DataType::Null, true);
@@ -102,17 +102,17 @@ fn nulls(rows: usize) -> Vec<u8> {
 }
 
 #[test]
-fn rows_are_as_many_as_a_file_of_its_size_may_have() {
+fn the_number_of_rows_is_limited_by_the_file_size() {
     let read = |bytes| read(&MemorySource { bytes, ..MemorySource::default() });
     assert_eq!(read(nulls(1 << 18)).unwrap().rows(), 1 << 18);
     for rows in [(1 << 18) + 1, 1 << 30] {
         let limit = read(nulls(rows)).err().unwrap();
         assert!(matches!(limit, crate::Error::Unsupported { .. }), "nothing is wrong with it");
-        let said = limit.to_string();
-        assert!(said.contains(&format!("a batch of {rows} rows")), "{said}");
-        assert!(said.contains("the limit for a file of this size is 262144"), "{said}");
+        let message = limit.to_string();
+        assert!(message.contains(&format!("a batch of {rows} rows")), "{message}");
+        assert!(message.contains("the limit for a file of this size is 262144"), "{message}");
     }
-    // What is read of a longer one: bytes between its messages and the footer do not matter.
+    // A longer file may have more: bytes between messages and footer are ignored.
     let short = nulls(1 << 20);
     let footer =
         short.len() - 10 - u32::from_le_bytes(*short[short.len() - 10..].first_chunk().unwrap()) as usize;
@@ -120,8 +120,8 @@ fn rows_are_as_many_as_a_file_of_its_size_may_have() {
     assert_eq!(read([messages, &vec![0; 4 << 20], footer].concat()).unwrap().rows(), 1 << 20);
 }
 
-/// Everything in it is looked at.
-fn look(bytes: Vec<u8>) -> Result<()> {
+/// Reads every value.
+fn read_everything(bytes: Vec<u8>) -> Result<()> {
     let source = Arc::new(MemorySource { bytes, ..MemorySource::default() });
     let table = read(&*source)?;
     for row in 0..table.rows().min(1000) {
@@ -135,7 +135,7 @@ fn look(bytes: Vec<u8>) -> Result<()> {
 }
 
 #[test]
-fn damage_is_an_error_or_another_value() {
+fn damage_causes_errors_or_other_values() {
     let mut refused = 0;
     for name in [
         "v2_extended.mylab.eeg-signal.arrow",
@@ -145,23 +145,23 @@ fn damage_is_an_error_or_another_value() {
         "merged.onda.merged-annotation.arrow",
     ] {
         let bytes = std::fs::read(folder().join(name)).unwrap();
-        assert!(look(bytes.clone()).is_ok());
+        assert!(read_everything(bytes.clone()).is_ok());
         for at in (0..bytes.len()).step_by(3) {
             for with in [0, 0x7f, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80] {
                 let mut damaged = bytes.clone();
                 damaged[at] = with;
-                refused += usize::from(look(damaged).is_err());
+                refused += usize::from(read_everything(damaged).is_err());
             }
         }
         for end in (0..bytes.len()).step_by(7) {
-            let _ = look(bytes[..end].to_vec());
+            let _ = read_everything(bytes[..end].to_vec());
         }
     }
     assert!(refused > 1000, "{refused}");
 }
 
 #[test]
-fn what_claims_more_than_the_file_has_takes_no_memory() {
+fn claimed_sizes_are_not_allocated() {
     // A buffer of a compressed body claims 2^40 bytes.
     let path = folder().join("v2_zstd_stream.onda.signal.arrow");
     let bytes = std::fs::read(path).unwrap();
@@ -171,8 +171,8 @@ fn what_claims_more_than_the_file_has_takes_no_memory() {
     for at in places {
         let mut damaged = bytes.clone();
         damaged[at - 8..at].copy_from_slice(&(1i64 << 40).to_le_bytes());
-        let said = look(damaged).unwrap_err().to_string();
-        assert!(said.contains("decompress to more than"), "{said}");
+        let message = read_everything(damaged).unwrap_err().to_string();
+        assert!(message.contains("decompress to more than"), "{message}");
     }
 }
 

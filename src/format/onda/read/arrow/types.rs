@@ -1,5 +1,4 @@
-//! Columns as the crates of Arrow describe them, for writing. What is stored by dictionaries, views or runs is described
-//! as the values that it stands for.
+//! Fields of the arrow crates for writing columns. Dictionaries, views and runs become plain values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use super::Problem;
 use super::field::{ArrowType, Field, Int, Unit};
 use crate::error::shortened;
 
-/// A column of the same name, type and metadata.
+/// A field of the same name, type and metadata.
 pub fn new_field(field: &Field) -> Result<NewField, Problem> {
     let metadata: HashMap<String, String> = field.metadata.iter().cloned().collect();
     Ok(NewField::new(&field.name, data_type(field)?, field.nullable).with_metadata(metadata))

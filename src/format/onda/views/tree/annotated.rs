@@ -1,4 +1,4 @@
-//! What the directories of annotations are called: by their ids, those that come again with `~2`, `~3`, ...
+//! Names of annotations' directories: their ids, with `~2`, `~3`, ... for duplicates.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -6,15 +6,15 @@ use std::sync::OnceLock;
 use crate::format::onda::read::set::Set;
 use crate::format::onda::read::table::{Id, shown};
 
-/// Made when a name is first asked for.
+/// Built when a name is first needed.
 #[derive(Default)]
-pub struct Annotated {
-    /// The annotations by id and how many of the same id are before.
+pub struct AnnotationNames {
+    /// Annotations by id and number of earlier annotations with the same id.
     ids: OnceLock<HashMap<(Option<Id>, u32), u32>>,
     ordinals: OnceLock<Vec<u32>>,
 }
 
-impl Annotated {
+impl AnnotationNames {
     pub fn name(&self, set: &Set, annotation: u32) -> Vec<u8> {
         let ordinal = self.ordinals(set).get(annotation as usize).copied().unwrap_or(1);
         let name = shown(id(set, annotation));

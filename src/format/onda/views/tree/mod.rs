@@ -1,17 +1,17 @@
-//! What is computed below `.views`, by arithmetic: other faces of the datasets, which are an arena of files.
+//! The computed views below `.views`. Nodes are numbered by arithmetic; `arena` holds the datasets' own files.
 //! ```text
 //! channels/<path of a signal>/<NN_channel>.npy
 //! decoded/<path of a signal>.npy
 //! spans/<annotation>/<path of a signal in its recording>.npy
 //! ```
-//! A signal without data (its file is missing, remote or outside) is not there; that is found out when its directory is
-//! listed or it is looked up, not before.
+//! Signals without data (because the file is missing, remote or outside) are left out; this is checked only when their
+//! directory is listed or they are looked up.
 //!
 //! | | |
 //! |---|---|
-//! | `places` | the numbers of nodes |
-//! | `annotated`, `spans` | the names of annotations, and of signals below them |
-//! | `views` | what the directories hold |
+//! | `places` | numbering of nodes |
+//! | `annotated`, `spans` | names of annotations, and of signals below them |
+//! | `views` | contents of directories and files |
 
 mod annotated;
 mod places;
@@ -24,24 +24,24 @@ use super::super::read::set::Set;
 use crate::content::Content;
 use crate::tree::{Arena, Description, Entry, FileKind, NodeId, NodeKind, ROOT, Size, Tree};
 use crate::{Error, Result};
-use annotated::Annotated;
+use annotated::AnnotationNames;
 use places::{Places, ViewNode};
 use spans::SpanNames;
 
 pub struct OndaTree {
-    /// The datasets.
+    /// The datasets' files and directories.
     arena: Arc<Arena>,
     set: Arc<Set>,
     places: Places,
-    annotated: Annotated,
+    annotated: AnnotationNames,
     span_names: SpanNames,
 }
 
 impl OndaTree {
-    /// `others` are the nodes that the container has beside these and those of the arena.
+    /// `others` is the number of nodes that the container has besides the arena's and the views'.
     pub fn new(arena: Arc<Arena>, others: u64, set: Arc<Set>) -> OndaTree {
         let places = Places::new(arena.nodes(), others, &set);
-        let (annotated, span_names) = (Annotated::default(), SpanNames::default());
+        let (annotated, span_names) = (AnnotationNames::default(), SpanNames::default());
         OndaTree { arena, set, places, annotated, span_names }
     }
 }
@@ -76,14 +76,14 @@ impl Tree for OndaTree {
 
     fn size(&self, node: NodeId, _: FileKind) -> Result<Size> {
         match self.places.of(node) {
-            // Of compressed samples the length may have to be found first.
-            Some(ViewNode::Channel(signal, _)) => self.face_size(signal, node),
-            Some(ViewNode::Decoded(own)) if self.signal(own).is_some() => {
-                self.face_size(self.signal(own).unwrap_or_default(), node)
+            // For compressed samples, finding the length may require decoding.
+            Some(ViewNode::Channel(signal, _)) => self.view_size(signal, node),
+            Some(ViewNode::Decoded(file)) if self.signal(file).is_some() => {
+                self.view_size(self.signal(file).unwrap_or_default(), node)
             }
             Some(ViewNode::Span(annotation, at)) => {
                 let signal = self.signals_of(annotation).get(at as usize).copied().ok_or(Error::NotFound)?;
-                self.face_size(signal, node)
+                self.view_size(signal, node)
             }
             Some(_) => Err(Error::IsADirectory),
             None => Err(Error::NotFound),
@@ -91,7 +91,7 @@ impl Tree for OndaTree {
     }
 
     fn content(&self, node: NodeId, _: FileKind) -> Result<Content> {
-        self.face(self.places.of(node).ok_or(Error::NotFound)?)
+        self.view_content(self.places.of(node).ok_or(Error::NotFound)?)
     }
 
     fn content_at_once(&self, _: NodeId, _: FileKind) -> Result<Option<Content>> {
@@ -107,7 +107,7 @@ impl Tree for OndaTree {
     }
 
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
-        self.places.of(node).map_or(Ok(None), |place| self.describe_face(place))
+        self.places.of(node).map_or(Ok(None), |place| self.describe_view(place))
     }
 
     fn memory(&self) -> u64 {
@@ -116,7 +116,7 @@ impl Tree for OndaTree {
 }
 
 impl OndaTree {
-    fn face_size(&self, signal: u32, node: NodeId) -> Result<Size> {
+    fn view_size(&self, signal: u32, node: NodeId) -> Result<Size> {
         let Some(data) = self.data(signal) else { return Err(Error::NotFound) };
         let len = match data.known_len() {
             Some(_) => self.content(node, FileKind::Data)?.known_len(),

@@ -1,12 +1,12 @@
-//! The numbers of nodes: the root and its three directories, then a node for each of the arena's in `channels` and in
-//! `decoded`, then the channels of all signals, the annotations, and for each annotation the signals of its recording.
+//! Numbering of nodes: the root and its three directories; a node per arena node in `channels` and again in `decoded`;
+//! the channels of all signals; the annotations; and for each annotation the signals of its recording.
 
 use crate::format::onda::read::set::Set;
 use crate::tree::{NodeId, ROOT};
 
 pub const NAMES: [&[u8]; 3] = [b"channels", b"decoded", b"spans"];
 
-/// A mirrored directory keeps 32 bits for the nodes of a container.
+/// Mirrored directories use 32 bits for the nodes of a container.
 const MAX_NODES: u64 = 1 << 32;
 
 /// What a node number means.
@@ -15,59 +15,60 @@ pub enum ViewNode {
     Root,
     /// One of [`NAMES`].
     View(usize),
-    /// A node of the arena, in `channels`: always a directory.
+    /// An arena node in `channels`, always a directory.
     Channels(NodeId),
-    /// A node of the arena, in `decoded`.
+    /// An arena node in `decoded`.
     Decoded(NodeId),
     /// A channel of a signal.
     Channel(u32, u64),
     Annotation(u32),
-    /// A signal of an annotation, by its place in the recording.
+    /// An annotation's signal, by its index in the recording.
     Span(u32, u32),
 }
 
-/// How many there are of what has nodes.
+/// The counts from which node numbers are computed.
 pub struct Places {
-    /// The number of nodes of the arena.
-    own: NodeId,
-    /// Before each signal, the channels of all signals before it.
+    /// Number of arena nodes.
+    arena: NodeId,
+    /// For each signal, the number of channels of all signals before it.
     channels: Vec<u64>,
-    /// Before each annotation, the signals of the recordings of all annotations before it.
+    /// For each annotation, the number of signals in the recordings of all annotations before it.
     spans: Vec<u64>,
 }
 
 impl Places {
-    /// For an arena of so many nodes, and so many others that the container has.
-    pub fn new(own: NodeId, others: u64, set: &Set) -> Places {
+    /// `arena` and `others` count the container's other nodes. If there are too many nodes, `spans` and then also
+    /// `channels` become empty.
+    pub fn new(arena: NodeId, others: u64, set: &Set) -> Places {
         let of_signal = |number| set.signal(number).and_then(|(table, row)| table.channels(row).ok());
         let channels = (0..set.signals.len() as u32).map(|number| of_signal(number).unwrap_or(0));
         let spans = set.annotations.iter().map(|row| {
             set.recordings.get(row.recording as usize).map_or(0, |recording| recording.signals.len())
         });
-        let mut places = Places { own, channels: sums(channels), spans: sums(spans) };
-        let most = MAX_NODES.saturating_sub(own + others);
-        if places.nodes() > most {
+        let mut places = Places { arena, channels: sums(channels), spans: sums(spans) };
+        let max = MAX_NODES.saturating_sub(arena + others);
+        if places.nodes() > max {
             log::warn!("there are too many annotations of too many signals: .views/spans is empty");
             places.spans = vec![0];
         }
-        if places.nodes() > most {
+        if places.nodes() > max {
             log::warn!("there are too many channels: .views/channels is empty");
             places.channels = vec![0];
         }
         places
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> u64 {
         self.first(4) + self.spans.last().copied().unwrap_or(0)
     }
 
-    /// How many annotations have a directory.
+    /// The number of annotations with a directory.
     pub fn annotations(&self) -> u64 {
         self.spans.len() as u64 - 1
     }
 
-    /// How many channels of a signal have a file.
+    /// The number of channels of a signal with a file.
     pub fn channels_of(&self, signal: u32) -> u64 {
         let edge = |at: usize| self.channels.get(at).copied();
         edge(signal as usize).zip(edge(signal as usize + 1)).map_or(0, |(start, end)| end - start)
@@ -80,10 +81,10 @@ impl Places {
     fn first(&self, part: usize) -> NodeId {
         let views = 1 + NAMES.len() as u64;
         let channels = self.channels.last().copied().unwrap_or(0);
-        [views, views + self.own, views + 2 * self.own, views + 2 * self.own + channels]
+        [views, views + self.arena, views + 2 * self.arena, views + 2 * self.arena + channels]
             .get(part)
             .copied()
-            .unwrap_or(views + 2 * self.own + channels + self.annotations())
+            .unwrap_or(views + 2 * self.arena + channels + self.annotations())
     }
 
     /// What a number means.
@@ -128,7 +129,7 @@ impl Places {
     }
 }
 
-/// 0, and the sum up to each.
+/// 0, followed by the running sums.
 fn sums(counts: impl Iterator<Item = usize>) -> Vec<u64> {
     let mut sum = 0;
     let sums = counts.map(|count| {
@@ -138,7 +139,7 @@ fn sums(counts: impl Iterator<Item = usize>) -> Vec<u64> {
     std::iter::once(0).chain(sums.collect::<Vec<_>>()).collect()
 }
 
-/// Which of the parts that begin at these numbers has `at`, and where in it.
+/// The part that contains `at`, and the position in it. `starts` are the starts of the parts.
 fn within(starts: &[u64], at: u64) -> Option<(u32, u64)> {
     let part = starts.partition_point(|start| *start <= at).checked_sub(1)?;
     let start = *starts.get(part)?;

@@ -1,5 +1,5 @@
-//! What the signals of a recording are called below an annotation, and which of them has a name: looked for once for all,
-//! so that a recording of many signals is not gone through for each.
+//! Names of signals below an annotation. Looking one up uses an index, so that it is fast for recordings with many
+//! signals.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use super::views::NPY;
 use crate::format::onda::read::set::Set;
 use crate::tree::naming;
 
-/// Made when a name is first looked for.
+/// Built when a name is first looked up.
 #[derive(Default)]
 pub struct SpanNames {
     signals: OnceLock<HashTable<u32>>,
@@ -18,14 +18,14 @@ pub struct SpanNames {
 }
 
 impl SpanNames {
-    /// A signal's name in its recording, in one component.
+    /// A signal's name within its recording, as one path component.
     pub fn name(set: &Set, signal: u32) -> Vec<u8> {
         let name = set.raw_name(signal);
         let slash = name.iter().position(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         [naming::file_name(name.get(slash..).unwrap_or_default()), NPY.to_vec()].concat()
     }
 
-    /// The place of a signal among those of a recording.
+    /// The index of a signal in its recording.
     pub fn find(&self, set: &Set, recording: u32, name: &[u8]) -> Option<usize> {
         let hash = |recording: u32, name: &[u8]| self.hasher.hash_one((recording, name));
         let of = |signal: u32| set.signals.get(signal as usize).map_or(u32::MAX, |row| row.recording);
@@ -39,7 +39,7 @@ impl SpanNames {
         });
         let is_it = |signal: &u32| of(*signal) == recording && SpanNames::name(set, *signal) == name;
         let found = signals.find(hash(recording, name), is_it)?;
-        // They are in the order of their numbers.
+        // The signals of a recording are in ascending order.
         set.recordings.get(recording as usize)?.signals.binary_search(found).ok()
     }
 }

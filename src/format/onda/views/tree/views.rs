@@ -1,4 +1,4 @@
-//! What the directories hold, and the bytes of their files.
+//! Contents of the views' directories and files.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::{Error, Result};
 
 pub const NPY: &[u8] = b".npy";
 
-/// Characters of a channel's name that its file's name is made of; what is longer is shortened anyway.
+/// Characters of a channel's name used for its file name, which is shortened further if necessary.
 const MAX_LEN: usize = 4096;
 
 impl OndaTree {
-    /// The node of the arena that a directory of a view stands for.
+    /// The arena node behind a view's directory.
     fn behind(&self, place: ViewNode) -> Option<NodeId> {
         match place {
             ViewNode::View(0 | 1) => Some(ROOT),
@@ -29,12 +29,12 @@ impl OndaTree {
         }
     }
 
-    /// The signal that is the file `node` of the arena.
+    /// The signal behind an arena node; None if that is not a signal's file.
     pub fn signal(&self, node: NodeId) -> Option<u32> {
         self.arena.dataset_of(node).filter(|dataset| (*dataset as usize) < self.set.signals.len())
     }
 
-    /// A signal whose data can be had, and what it is.
+    /// A signal's data; None if it is not available.
     pub fn data(&self, signal: u32) -> Option<Arc<Data>> {
         self.set.data(signal).ok()
     }
@@ -45,7 +45,7 @@ impl OndaTree {
         Some((data, layout))
     }
 
-    /// Has the directory `node` of the arena anything that a view shows?
+    /// True if the views show anything of this arena directory.
     fn is_viewed(&self, node: NodeId) -> bool {
         let mut found = false;
         self.arena.each(node, 0, &mut |_, entry| {
@@ -58,7 +58,7 @@ impl OndaTree {
         found
     }
 
-    /// Only this name is looked at: there may be a million, and they may be long.
+    /// Reads only this name: there may be a million, and they may be long.
     fn channel_name(&self, signal: u32, channel: u64) -> Vec<u8> {
         let last = self.places.channels_of(signal).saturating_sub(1);
         let width = last.checked_ilog10().map_or(1, |log| log as usize + 1).max(2);
@@ -71,14 +71,14 @@ impl OndaTree {
         [naming::file_name(name.as_bytes()), NPY.to_vec()].concat()
     }
 
-    /// The signals of an annotation's recording, by their place in it.
+    /// The signals of an annotation's recording, in order.
     pub fn signals_of(&self, annotation: u32) -> &[u32] {
         let row = self.set.annotations.get(annotation as usize);
         let recording = row.and_then(|row| self.set.recordings.get(row.recording as usize));
         recording.map_or(&[], |recording| &recording.signals)
     }
 
-    /// The data of a signal and the samples of it that an annotation covers.
+    /// A signal's data and the range of samples that an annotation covers.
     fn span(&self, annotation: u32, signal: u32) -> Option<(Arc<Data>, Layout, Range<u64>)> {
         let row = self.set.row(signal).ok()?;
         let (table, at) = self.set.annotation(annotation)?;
@@ -152,18 +152,18 @@ impl OndaTree {
         })
     }
 
-    /// The bytes of a file of a view.
-    pub fn face(&self, place: ViewNode) -> Result<Content> {
+    /// The content of a view's file.
+    pub fn view_content(&self, place: ViewNode) -> Result<Content> {
         match place {
             ViewNode::Channel(signal, channel) => {
                 let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
-                right(data.content()?, |samples| computed::channel(samples, layout, channel))
+                if_valid(data.content()?, |samples| computed::channel(samples, layout, channel))
             }
             ViewNode::Decoded(node) => {
                 let signal = self.signal(node).ok_or(Error::IsADirectory)?;
                 let (data, layout) = self.layout(signal).ok_or(Error::NotFound)?;
                 let scale = self.set.row(signal)?.scale().ok_or(Error::NotFound)?;
-                right(data.content()?, |samples| {
+                if_valid(data.content()?, |samples| {
                     let (array, elements) = computed::decoded(samples, layout, scale)?;
                     Ok(computed::with_header(&array, elements))
                 })
@@ -171,7 +171,7 @@ impl OndaTree {
             ViewNode::Span(annotation, at) => {
                 let signal = self.signals_of(annotation).get(at as usize).copied().ok_or(Error::NotFound)?;
                 let (data, layout, range) = self.span(annotation, signal).ok_or(Error::NotFound)?;
-                right(data.content()?, |samples| {
+                if_valid(data.content()?, |samples| {
                     let count = samples.len()? / layout.frame();
                     let range = range.start.min(count)..range.end.min(count);
                     Ok(computed::part(samples, layout, range))
@@ -181,9 +181,9 @@ impl OndaTree {
         }
     }
 
-    /// What the array is that a file of a view has: said of it is what is said of the signal, but for where the bytes are,
-    /// and of decoded values that they are decoded.
-    pub fn describe_face(&self, place: ViewNode) -> Result<Option<Description>> {
+    /// The description of a view's array: that of the signal, without the location of its bytes, and with the identity
+    /// scale for decoded values.
+    pub fn describe_view(&self, place: ViewNode) -> Result<Option<Description>> {
         let signal = match place {
             ViewNode::Channel(signal, _) => Some(signal),
             ViewNode::Decoded(node) => self.signal(node),
@@ -217,14 +217,14 @@ impl OndaTree {
         let node = self.arena.node_of(signal).ok_or(Error::NotFound)?;
         let Some(about) = self.arena.describe(node)? else { return Ok(None) };
         let about = match place {
-            ViewNode::Decoded(_) => sidecar::of_decoded(about, array),
-            _ => sidecar::made(about, array),
+            ViewNode::Decoded(_) => sidecar::describe_decoded(about, array),
+            _ => sidecar::describe_derived(about, array),
         };
         let name = String::from_utf8_lossy(&name).as_ref().into();
         Ok(Some(Description { name, has_header: true, ..about }))
     }
 
-    /// Lists `count` entries from `cursor` on, those that are there.
+    /// Lists those of the `count` entries from `cursor` on that exist.
     fn list_some(
         &self,
         cursor: u64,
@@ -277,7 +277,7 @@ impl OndaTree {
         }
     }
 
-    /// A directory of a view that has what the arena's has.
+    /// Lists a view's directory that mirrors an arena directory.
     fn list_like(
         &self,
         dir: ViewNode,
@@ -306,8 +306,8 @@ impl OndaTree {
     }
 }
 
-/// What is made of samples that are right; of others their error stays.
-fn right(samples: Content, make: impl FnOnce(Content) -> Result<Content>) -> Result<Content> {
+/// Applies `make` to valid samples; broken ones keep their error.
+fn if_valid(samples: Content, make: impl FnOnce(Content) -> Result<Content>) -> Result<Content> {
     match samples {
         Content::Broken { .. } => Ok(samples),
         samples => make(samples),
