@@ -7,10 +7,10 @@ use crate::yaml::Node;
 
 /// The header's words and, for valid headers, their interpretation.
 pub fn words(header: &Header, meaning: Option<(&Type, &Payload)>) -> Node {
-    let Header { is_turned, flags, eltype, elbyte, size, ref dims, data, .. } = *header;
+    let Header { is_big_header, flags, eltype, elbyte, size, ref dims, data, .. } = *header;
     let order = |is_big: bool| Node::text(if is_big { "big" } else { "little" });
     let fixed = [
-        ("headerEndianness", order(is_turned)),
+        ("headerEndianness", order(is_big_header)),
         ("flags", Node::int(flags)),
         ("flagNames", Node::seq(names(flags).into_iter().map(Node::text))),
         ("eltype", Node::int(eltype)),
