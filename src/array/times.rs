@@ -1,6 +1,6 @@
 //! numpy's dates and time spans (`M8[ms]`, `m8[25s]`): 64-bit integers counting a unit, dates since 1970; the minimum
-//! value is NaT. As text, dates are what `numpy.datetime_as_string` writes (ISO 8601, as precise as the unit), and spans
-//! are their integers.
+//! value is NaT. As text, dates are what `numpy.datetime_as_string` writes (ISO 8601, as precise as the unit), and
+//! spans are their integers.
 
 use super::{Dtype, Element, Endian, Kind, Record};
 

@@ -1,6 +1,6 @@
-//! Detects sidecars by content (a mapping with `name` and a format's fields for a dataset) and by a name that is derived
-//! from the file beside them. A sidecar's name is always longer than its file's, so the longest names are classified
-//! first: a file that turns out to be a dataset's data is not a sidecar, whatever its content.
+//! Detects sidecars by content (a mapping with `name` and a format's fields for a dataset) and by a name that is
+//! derived from the file beside them. A sidecar's name is always longer than its file's, so the longest names are
+//! classified first: a file that turns out to be a dataset's data is not a sidecar, whatever its content.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Resolves a path through symbolic links step by step: each directory is open before the next name is looked up in it.
-//! So concurrent renames cannot change the result, access along the way is known, and resolution never enters our own
-//! mount, which would deadlock.
+//! So the target is what was actually reached, even if things are renamed meanwhile; the permissions along the way are
+//! known; and resolution never enters our own mount, which would deadlock.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;

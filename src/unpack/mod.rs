@@ -4,8 +4,8 @@
 //! directory to directory by descriptors and follows no symbolic link); a file is complete or absent (`file`); existing
 //! files are replaced only on request.
 //!
-//! The walk creates directories and hands files to a few threads, which copy or decode them. As with cp and tar, data is
-//! not synced: it reaches the disk when the system writes it back.
+//! The walk creates directories and hands files to a few threads, which copy or decode them. As with cp and tar, data
+//! is not synced: it reaches the disk when the system writes it back.
 
 mod chosen;
 mod file;

@@ -60,8 +60,8 @@ fn signal(row: usize) -> canonical::Row {
 }
 
 /// Writes a table, with `others` replacing columns of the same name or added after them.
-fn write(path: &Path, own: canonical::Columns, others: Vec<(&str, ArrayRef)>, schema: &str) {
-    let mut columns = own;
+fn write(path: &Path, columns: canonical::Columns, others: Vec<(&str, ArrayRef)>, schema: &str) {
+    let mut columns = columns;
     for (name, array) in others {
         let column = (Field::new(name, array.data_type().clone(), false), array);
         match columns.iter_mut().find(|(field, _)| field.name() == name) {
@@ -80,8 +80,8 @@ fn write(path: &Path, own: canonical::Columns, others: Vec<(&str, ArrayRef)>, sc
 /// A table of signals in a new directory, with the data of the first one.
 fn signals(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let own: Vec<_> = (0..rows).map(signal).collect();
-    write(&dir.path().join("x.arrow"), canonical::signals(&own).unwrap(), others, SIGNALS);
+    let rows: Vec<_> = (0..rows).map(signal).collect();
+    write(&dir.path().join("x.arrow"), canonical::signals(&rows).unwrap(), others, SIGNALS);
     std::fs::write(dir.path().join("0.lpcm"), vec![0; 40_000]).unwrap();
     dir
 }
@@ -142,9 +142,13 @@ fn many_channels_with_one_long_name() {
 fn problems_of_channels_are_limited() {
     let dir = signals(1, vec![("channels", lists(repeated(&"A".repeat(1000), 10_000), 10_000))]);
     let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
-    let wrong = archive.violations(0).unwrap();
-    assert!(wrong.len() < 1100 && wrong.iter().all(|wrong| wrong.len() < 500), "{}", wrong.len());
-    assert!(wrong.iter().any(|wrong| wrong.contains("there are more problems")));
+    let problems = archive.violations(0).unwrap();
+    assert!(
+        problems.len() < 1100 && problems.iter().all(|problem| problem.len() < 500),
+        "{}",
+        problems.len()
+    );
+    assert!(problems.iter().any(|problem| problem.contains("there are more problems")));
 }
 
 #[test]
@@ -191,16 +195,16 @@ fn signals_below_an_annotation_are_found_by_their_names() {
     assert!(nodes.is_sorted());
     nodes.dedup();
     assert_eq!(nodes.len(), 100);
-    for none in ["a%2F3@0", "a/3@0.npy", ".npy", "annotations.csv.npy"] {
-        assert!(tree.lookup(dir, none.as_bytes()).unwrap().is_none(), "{none}");
+    for missing in ["a%2F3@0", "a/3@0.npy", ".npy", "annotations.csv.npy"] {
+        assert!(tree.lookup(dir, missing.as_bytes()).unwrap().is_none(), "{missing}");
     }
 }
 
 fn annotated(rows: usize, others: Vec<(&str, ArrayRef)>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let span = Span { start: 0, stop: 1 };
-    let own: Vec<_> = (0..rows).map(|row| (1, row as u128, span)).collect();
-    let columns = canonical::annotations(&own).unwrap();
+    let rows: Vec<_> = (0..rows).map(|row| (1, row as u128, span)).collect();
+    let columns = canonical::annotations(&rows).unwrap();
     write(&dir.path().join("x.arrow"), columns, others, canonical::ANNOTATIONS);
     dir
 }
@@ -213,8 +217,8 @@ fn duplicate_ids_are_reported_with_their_rows() {
     write(&dir.path().join("x.arrow"), columns, Vec::new(), canonical::ANNOTATIONS);
     let archive = super::OndaDatasets { set: Arc::new(Set::open(context(&dir)).unwrap()) };
     let table = archive.count() as u32 - 1;
-    let wrong = "row 2: id 00000000-0000-0000-0000-000000000007 is the same as in row 0";
-    assert_eq!(archive.violations(table).unwrap(), [wrong]);
+    let problem = "row 2: id 00000000-0000-0000-0000-000000000007 is the same as in row 0";
+    assert_eq!(archive.violations(table).unwrap(), [problem]);
 }
 
 #[test]
@@ -235,11 +239,11 @@ fn many_annotations_with_one_long_text() {
     for (others, nests) in [(vec![("note", repeated(&text, 20))], false), (vec![("notes", nested)], true)] {
         let dir = annotated(20, others);
         let set = Set::open(context(&dir)).unwrap();
-        let built = |most| annotations::built(&set, &set.recordings[0], nests, annotations::limit(most));
-        let wrong = message(built(10 << 20));
+        let built = |max| annotations::built(&set, &set.recordings[0], nests, annotations::limit(max));
+        let problem = message(built(10 << 20));
         assert!(
-            wrong.contains("x.arrow: the annotations of a recording have as text more than 10485760"),
-            "{wrong}"
+            problem.contains("x.arrow: the annotations of a recording have as text more than 10485760"),
+            "{problem}"
         );
         let whole = built(annotations::MAX_LEN).unwrap();
         assert!(whole.len() > 20 * LONG && whole.len() < 21 * LONG);
@@ -252,7 +256,7 @@ fn columns_without_values_count_towards_the_limit() {
     let nulls = || Arc::new(arrow_array::NullArray::new(100)) as ArrayRef;
     let dir = annotated(100, names.iter().map(|name| (name.as_str(), nulls())).collect());
     let set = Set::open(context(&dir)).unwrap();
-    let built = |most| annotations::built(&set, &set.recordings[0], false, annotations::limit(most));
+    let built = |max| annotations::built(&set, &set.recordings[0], false, annotations::limit(max));
     assert!(message(built(100_000)).contains("more than 100000 bytes"));
     assert!(built(200_000).unwrap().len() > 100_000);
 }
@@ -305,21 +309,22 @@ fn several(tables: Vec<Vec<(&str, ArrayRef)>>) -> (tempfile::TempDir, Set) {
 #[test]
 fn user_columns_do_not_clash_with_fixed_ones() {
     let texts = |text: &str| Arc::new(StringArray::from_iter_values([text])) as ArrayRef;
-    let own = || vec![("start", texts("a")), ("table", texts("")), ("start~2", texts("c"))];
+    let user_columns = || vec![("start", texts("a")), ("table", texts("")), ("start~2", texts("c"))];
     let read = |tables, nested| {
         let (_dir, set) = several(tables);
         String::from_utf8(annotations::build(&set, &set.recordings[0], nested).unwrap()).unwrap()
     };
     let ids = [0, 1].map(|number| format!("00000000-0000-0000-0000-00000000000{number}"));
     let of_one = format!("id,start,stop,start~2,table,start~2~2\n{},0,100,a,\"\",c\n", ids[0]);
-    assert_eq!(read(vec![own()], false), of_one);
+    assert_eq!(read(vec![user_columns()], false), of_one);
     let of_both = format!(
         "id,start,stop,start~2,table~2,start~2~2,table\n{},0,100,a,\"\",c,x\n{},10,100,b,,,y\n",
         ids[0], ids[1]
     );
-    assert_eq!(read(vec![own(), vec![("start", texts("b"))]], false), of_both);
+    assert_eq!(read(vec![user_columns(), vec![("start", texts("b"))]], false), of_both);
     let nests = || ("tags", lists(texts("t"), 1));
-    let lines = read(vec![[own(), vec![nests()]].concat(), vec![("stop", texts("b")), nests()]], true);
+    let lines =
+        read(vec![[user_columns(), vec![nests()]].concat(), vec![("stop", texts("b")), nests()]], true);
     let first = format!(
         r#"{{"id":"{}","start":0,"stop":100,"start~2":"a","table~2":"","start~2~2":"c","tags":["t"],"table":"x"}}"#,
         ids[0]

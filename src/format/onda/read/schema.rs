@@ -360,8 +360,9 @@ mod tests {
         assert_eq!(kind("onda.samples-info@2"), Ok(TableKind::Other));
         assert!(kind("onda.signal@3").unwrap_err().contains("onda.signal@3"));
         assert!(kind("other.thing@1").unwrap_err().contains("not one of Onda's"));
-        for wrong in ["", "onda signal two", "onda.signal", "onda.signal@", "onda.signal@+2", "@1", "a@1>"] {
-            assert!(kind(wrong).unwrap_err().contains("not a name with a version"), "{wrong}");
+        for invalid in ["", "onda signal two", "onda.signal", "onda.signal@", "onda.signal@+2", "@1", "a@1>"]
+        {
+            assert!(kind(invalid).unwrap_err().contains("not a name with a version"), "{invalid}");
         }
     }
 }

@@ -51,14 +51,14 @@ pub fn built(set: &Set, recording: &Recording, nested: bool, mut budget: Budget)
     for (at, table, row) in rows {
         let before = out.len();
         let columns = header.columns.get(at).map_or(&[][..], Vec::as_slice);
-        let wrong = |problem: Problem| problem.at(table.source.place());
-        let values = values(table, columns, row).map_err(wrong)?.into_iter();
+        let located = |problem: Problem| problem.at(table.source.place());
+        let values = values(table, columns, row).map_err(located)?.into_iter();
         let values = values.chain(header.has_table.then(|| Some(Node::text(&table.name()))));
         match nested {
             true => json(header.names().zip(values), &mut out),
             false => csv(values, &mut out)?,
         }
-        budget.take(out.len() - before).map_err(wrong)?;
+        budget.take(out.len() - before).map_err(located)?;
     }
     Ok(out)
 }

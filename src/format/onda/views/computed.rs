@@ -204,8 +204,8 @@ fn aligned(
         let mut edge = [0; 8];
         let edge = edge.get_mut(..size as usize).unwrap_or_default();
         values(edge, number)?;
-        let wanted = edge.get(skip as usize..).and_then(|edge| edge.get(..part.len()));
-        part.copy_from_slice(wanted.ok_or_else(|| Error::Other("read past the end".into()))?);
+        let selected = edge.get(skip as usize..).and_then(|edge| edge.get(..part.len()));
+        part.copy_from_slice(selected.ok_or_else(|| Error::Other("read past the end".into()))?);
         Ok(())
     })
 }
@@ -272,8 +272,8 @@ mod tests {
         let whole = all(content);
         for from in 0..whole.len() {
             for size in [0, 1, 3, 8, 17, whole.len()] {
-                let wanted = &whole[from..whole.len().min(from + size)];
-                assert_eq!(content.read(from as u64, size).unwrap().to_vec(), wanted, "{from} {size}");
+                let expected = &whole[from..whole.len().min(from + size)];
+                assert_eq!(content.read(from as u64, size).unwrap().to_vec(), expected, "{from} {size}");
             }
         }
     }
@@ -284,15 +284,15 @@ mod tests {
             let frames: Vec<u8> = (0..size as usize * 3 * 7).map(|byte| byte as u8).collect();
             for number in 0..3usize {
                 let content = Content::Inline(frames.as_slice().into());
-                let face = channel(content, layout(Kind::Uint, size, 3), number as u64).unwrap();
-                ranges(&face);
+                let view = channel(content, layout(Kind::Uint, size, 3), number as u64).unwrap();
+                ranges(&view);
                 let size = size as usize;
-                let wanted: Vec<u8> = frames
+                let expected: Vec<u8> = frames
                     .chunks(3 * size)
                     .flat_map(|frame| &frame[number * size..][..size])
                     .copied()
                     .collect();
-                assert!(all(&face).ends_with(&wanted), "{size} {number}");
+                assert!(all(&view).ends_with(&expected), "{size} {number}");
             }
         }
     }
@@ -322,8 +322,8 @@ mod tests {
         let content = Content::Inline([1u8, 2, 3, 4, 5, 6].as_slice().into());
         let same = Scale { resolution: 1.0, offset: 0.0 };
         let (array, elements) = decoded(content, layout(Kind::Int, 2, 1), same).unwrap();
-        let face = with_header(&array, elements);
-        assert!(all(&face).ends_with(&[1, 2, 3, 4, 5, 6]));
-        assert_eq!(all(&face).len() % 64, 6);
+        let view = with_header(&array, elements);
+        assert!(all(&view).ends_with(&[1, 2, 3, 4, 5, 6]));
+        assert_eq!(all(&view).len() % 64, 6);
     }
 }

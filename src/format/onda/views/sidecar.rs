@@ -201,8 +201,8 @@ fn with(map: &Node, values: &[(&str, Node)]) -> Node {
 /// The sidecar of a signal whose file is called `file_name`.
 pub fn build(set: &Set, number: u32, file_name: &[u8]) -> Vec<u8> {
     let found = Facts::of(set, number);
-    let none = (Node::Null, Vec::new());
-    let (row, unreadable) = set.signal(number).map_or(none, |(table, row)| table.row(row));
+    let no_row = (Node::Null, Vec::new());
+    let (row, unreadable) = set.signal(number).map_or(no_row, |(table, row)| table.row(row));
     let name = Node::text(&set.shown_name(number));
     let mut text = String::new();
     let all = [("name", name), ("metadata", row), ("onda", facts(set, number, &found, &unreadable))];
@@ -235,8 +235,8 @@ pub fn table(table: &OndaTable) -> Node {
         TableKind::Annotations => "annotations",
         TableKind::Other => "described only",
     };
-    let wrong = rules::table(table);
-    let warnings = table.identity.notes.iter().map(String::as_str).chain(wrong.iter().map(Problem::text));
+    let problems = rules::table(table);
+    let warnings = table.identity.notes.iter().map(String::as_str).chain(problems.iter().map(Problem::text));
     Node::map([
         // Without its directory, which is not a property of the table.
         ("file", Node::text(&table.source.path().file_name().unwrap_or_default().to_string_lossy())),

@@ -65,9 +65,9 @@ fn make(set: &Arc<Set>, at: u32, kind: &str) -> Result<Content> {
 
 fn rows(set: &Arc<Set>, at: u32, kind: &str, expression: &str) -> Result<Content> {
     let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;
-    let wrong = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
+    let usage_error = |problem| Error::Usage(format!("{}: [{expression}]: {problem}", table.source.place()));
     let set = set.clone();
-    let part = Part::new(TableRows { set: set.clone(), table: at }, expression).map_err(wrong)?;
+    let part = Part::new(TableRows { set: set.clone(), table: at }, expression).map_err(usage_error)?;
     match kind {
         "arrow" => Ok(late(move || {
             let table = set.tables.get(at as usize).ok_or(Error::NotFound)?;

@@ -66,7 +66,7 @@ fn of_kind(declared: &[DataType]) -> Vec<DataType> {
     }
     match first {
         DataType::Timestamp(_, zone)
-            if all(&|of| matches!(of, DataType::Timestamp(_, own) if own == zone)) =>
+            if all(&|of| matches!(of, DataType::Timestamp(_, other) if other == zone)) =>
         {
             units(declared).into_iter().map(|unit| DataType::Timestamp(unit, zone.clone())).collect()
         }
@@ -91,9 +91,9 @@ fn widest(declared: &[DataType]) -> Vec<DataType> {
 /// The finest unit of these types, then finer ones, then coarser ones.
 fn units(declared: &[DataType]) -> Vec<TimeUnit> {
     let is_declared = |unit: &&TimeUnit| {
-        declared
-            .iter()
-            .any(|of| matches!(of, DataType::Timestamp(own, _) | DataType::Duration(own) if own == *unit))
+        declared.iter().any(
+            |of| matches!(of, DataType::Timestamp(other, _) | DataType::Duration(other) if other == *unit),
+        )
     };
     let finest = FROM_FINEST.iter().find(is_declared).copied();
     let mut list: Vec<TimeUnit> = finest.into_iter().collect();

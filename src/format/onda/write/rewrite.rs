@@ -22,8 +22,8 @@ use crate::{Error, Result};
 const BATCH_ROWS: usize = 1 << 16;
 /// Memory of Onda's columns in a batch, which ends with the row that exceeds this.
 const BATCH_BYTES: usize = 64 << 20;
-/// Onda's columns may take `RATIO` times the file's size, or `ALWAYS` if that is more: a short file can refer to one text
-/// many times.
+/// Onda's columns may take `RATIO` times the file's size, or `ALWAYS` if that is more: a short file can refer to one
+/// text many times.
 const RATIO: u64 = 1024;
 const ALWAYS: u64 = 1 << 30;
 

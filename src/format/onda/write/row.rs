@@ -162,14 +162,15 @@ impl<'a> SignalMetadata<'a> {
     }
 
     /// The format to store samples in.
-    fn format(&self, asked: Option<Compression>, notes: &mut Vec<String>) -> Result<String, String> {
-        let asked = asked.map(|asked| if asked == Compression::None { "lpcm" } else { "lpcm.zst" });
-        let format = match (self.text("file_format")?, asked) {
+    fn format(&self, requested: Option<Compression>, notes: &mut Vec<String>) -> Result<String, String> {
+        let requested =
+            requested.map(|requested| if requested == Compression::None { "lpcm" } else { "lpcm.zst" });
+        let format = match (self.text("file_format")?, requested) {
             // A table row has the format of the old file, which the requested compression overrides.
-            (Some(_), Some(asked)) if self.origin != Origin::User => asked.to_owned(),
-            (format, asked) => format.unwrap_or_else(|| asked.unwrap_or("lpcm").to_owned()),
+            (Some(_), Some(requested)) if self.origin != Origin::User => requested.to_owned(),
+            (format, requested) => format.unwrap_or_else(|| requested.unwrap_or("lpcm").to_owned()),
         };
-        match (format.as_str(), asked) {
+        match (format.as_str(), requested) {
             ("lpcm", Some("lpcm.zst")) => {
                 notes.push("it is not compressed: its metadata says file_format: lpcm".into());
             }

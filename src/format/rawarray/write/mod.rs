@@ -98,7 +98,7 @@ impl Writer {
         if *stem != *dataset.name.lossy() {
             notes.push(format!("its name is not kept: it will be called {stem:?} like the file"));
         }
-        if dataset.compression.is_some_and(|asked| asked != Compression::None) {
+        if dataset.compression.is_some_and(|requested| requested != Compression::None) {
             notes.push("it is not compressed".into());
         }
         notes

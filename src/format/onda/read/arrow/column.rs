@@ -90,10 +90,10 @@ impl<'t> Value<'t> {
 
     /// A struct's child by index.
     pub fn nth(&self, at: usize) -> Result<Option<Value<'t>>, Problem> {
-        let none = || Problem::damaged("expected a structure");
-        let Data::Struct(children) = &self.array.data else { return Err(none()) };
-        let field = self.field.children.get(at).ok_or_else(none)?;
-        Value::of(field, children.get(at).ok_or_else(none)?, self.at)
+        let invalid_struct = || Problem::damaged("expected a structure");
+        let Data::Struct(children) = &self.array.data else { return Err(invalid_struct()) };
+        let field = self.field.children.get(at).ok_or_else(invalid_struct)?;
+        Value::of(field, children.get(at).ok_or_else(invalid_struct)?, self.at)
     }
 
     /// The value of a union.

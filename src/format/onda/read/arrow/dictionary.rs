@@ -55,11 +55,11 @@ fn end(run: &Run) -> usize {
 /// Nesting depth of dictionaries in these fields.
 fn depth(fields: &[Field], known: &Dictionaries) -> usize {
     let of = |field: &Field| {
-        let own = field
+        let own_depth = field
             .dictionary
             .and_then(|dictionary| known.get(&dictionary.id))
             .map_or(0, |there| 1 + there.depth);
-        own.max(depth(&field.children, known))
+        own_depth.max(depth(&field.children, known))
     };
     fields.iter().map(of).max().unwrap_or(0)
 }

@@ -195,8 +195,8 @@ impl Field {
     }
 }
 
-fn find<'a>(pairs: &'a [(String, String)], wanted: &str) -> Option<&'a str> {
-    pairs.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str())
+fn find<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
 type Vector<'a, T> = Option<flatbuffers::Vector<'a, flatbuffers::ForwardsUOffset<T>>>;
@@ -218,7 +218,7 @@ fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) ->
         }
         let name = message.name().unwrap_or_default().to_owned();
         let children = fields_of(message, depth, count)?;
-        let wrong = |problem: &str| Problem::damaged(format!("column {name:?}: {problem}"));
+        let damaged = |problem: &str| Problem::damaged(format!("column {name:?}: {problem}"));
         let kind = kind(message).map_err(|problem| problem.within(format_args!("column {name:?}")))?;
         let needed = match kind {
             ArrowType::List { .. }
@@ -230,7 +230,7 @@ fn fields<'a>(list: Vector<'a, Message<'a>>, depth: usize, count: &mut usize) ->
             _ => Some(0),
         };
         if needed.is_some_and(|needed| needed != children.len()) {
-            return Err(wrong("its type has not as many children as it needs"));
+            return Err(damaged("its type has not as many children as it needs"));
         }
         let dictionary = match message.dictionary() {
             None => None,
@@ -274,12 +274,12 @@ fn size(size: i32) -> Result<usize, Problem> {
 }
 
 fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
-    let none = || Problem::damaged("its type is not described");
+    let missing = || Problem::damaged("its type is not described");
     Ok(match field.type_type() {
         Tag::Null => ArrowType::Null,
         Tag::Bool => ArrowType::Bool,
-        Tag::Int => ArrowType::Int(int(field.type_as_int().ok_or_else(none)?)?),
-        Tag::FloatingPoint => match field.type_as_floating_point().ok_or_else(none)?.precision() {
+        Tag::Int => ArrowType::Int(int(field.type_as_int().ok_or_else(missing)?)?),
+        Tag::FloatingPoint => match field.type_as_floating_point().ok_or_else(missing)?.precision() {
             Precision::HALF => ArrowType::Float(2),
             Precision::SINGLE => ArrowType::Float(4),
             Precision::DOUBLE => ArrowType::Float(8),
@@ -292,10 +292,10 @@ fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
         Tag::Utf8View => ArrowType::TextView,
         Tag::BinaryView => ArrowType::BinaryView,
         Tag::FixedSizeBinary => {
-            ArrowType::FixedBinary(size(field.type_as_fixed_size_binary().ok_or_else(none)?.byteWidth())?)
+            ArrowType::FixedBinary(size(field.type_as_fixed_size_binary().ok_or_else(missing)?.byteWidth())?)
         }
         Tag::Decimal => {
-            let decimal = field.type_as_decimal().ok_or_else(none)?;
+            let decimal = field.type_as_decimal().ok_or_else(missing)?;
             match decimal.bitWidth() {
                 bits @ (32 | 64 | 128 | 256) => ArrowType::Decimal {
                     bytes: bits as usize / 8,
@@ -305,20 +305,20 @@ fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
                 bits => return Err(Problem::damaged(format!("its decimals have {bits} bits"))),
             }
         }
-        Tag::Date => {
-            ArrowType::Date { wide: field.type_as_date().ok_or_else(none)?.unit() == DateUnit::MILLISECOND }
-        }
+        Tag::Date => ArrowType::Date {
+            wide: field.type_as_date().ok_or_else(missing)?.unit() == DateUnit::MILLISECOND,
+        },
         Tag::Time => {
-            let time = field.type_as_time().ok_or_else(none)?;
+            let time = field.type_as_time().ok_or_else(missing)?;
             let bytes = if time.bitWidth() == 64 { 8 } else { 4 };
             ArrowType::Time { bytes, unit: unit(time.unit())? }
         }
         Tag::Timestamp => {
-            let time = field.type_as_timestamp().ok_or_else(none)?;
+            let time = field.type_as_timestamp().ok_or_else(missing)?;
             ArrowType::Timestamp { unit: unit(time.unit())?, zone: time.timezone().map(str::to_owned) }
         }
-        Tag::Duration => ArrowType::Duration(unit(field.type_as_duration().ok_or_else(none)?.unit())?),
-        Tag::Interval => match field.type_as_interval().ok_or_else(none)?.unit() {
+        Tag::Duration => ArrowType::Duration(unit(field.type_as_duration().ok_or_else(missing)?.unit())?),
+        Tag::Interval => match field.type_as_interval().ok_or_else(missing)?.unit() {
             arrow_ipc::IntervalUnit::YEAR_MONTH => ArrowType::Interval(4),
             arrow_ipc::IntervalUnit::DAY_TIME => ArrowType::Interval(8),
             arrow_ipc::IntervalUnit::MONTH_DAY_NANO => ArrowType::Interval(16),
@@ -329,12 +329,12 @@ fn kind(field: Message<'_>) -> Result<ArrowType, Problem> {
         Tag::ListView => ArrowType::ListView { wide: false },
         Tag::LargeListView => ArrowType::ListView { wide: true },
         Tag::FixedSizeList => {
-            ArrowType::FixedList(size(field.type_as_fixed_size_list().ok_or_else(none)?.listSize())?)
+            ArrowType::FixedList(size(field.type_as_fixed_size_list().ok_or_else(missing)?.listSize())?)
         }
         Tag::Struct_ => ArrowType::Struct,
         Tag::Map => ArrowType::Map,
         Tag::Union => {
-            let union = field.type_as_union().ok_or_else(none)?;
+            let union = field.type_as_union().ok_or_else(missing)?;
             let children = field.children().map_or(0, |children| children.len());
             let ids = match union.typeIds() {
                 Some(ids) => ids.iter().collect(),

@@ -11,18 +11,18 @@ use crate::content::Content;
 use crate::source::Source;
 
 pub fn file(source: &Arc<dyn Source>) -> Result<Content> {
-    let wrong = |at: u64, problem: Problem| problem.at(source.place().at(at));
-    let messages = message::read(&**source)?.map_err(|(at, problem)| wrong(at, problem))?;
+    let located = |at: u64, problem: Problem| problem.at(source.place().at(at));
+    let messages = message::read(&**source)?.map_err(|(at, problem)| located(at, problem))?;
     let part = |end| Content::Stored { source: source.clone(), range: 0..end };
     let Some(stream) = messages.stream else { return Ok(part(source.len())) };
     let mut known = HashSet::new();
     let blocks = messages
         .batches
         .iter()
-        .map(|message| block(message, &mut known).map_err(|problem| wrong(message.at, problem)));
+        .map(|message| block(message, &mut known).map_err(|problem| located(message.at, problem)));
     let blocks = blocks.collect::<Result<Vec<_>>>()?;
     let found = file_of_stream(part(stream.end), stream.schema.bytes(), &blocks);
-    found.ok_or_else(|| wrong(0, Problem::unsupported("its messages do not fit into an Arrow file")))
+    found.ok_or_else(|| located(0, Problem::unsupported("its messages do not fit into an Arrow file")))
 }
 
 /// `known` has the dictionaries before this block.

@@ -33,13 +33,13 @@ impl Value<'_> {
 
     fn shown(&self, room: &mut Room<'_>) -> Result<Node, Problem> {
         room.budget.take(NODE.saturating_add(self.bytes().map_or(0, <[u8]>::len)))?;
-        let wrong = || Problem::damaged(format!("expected a {}", shortened(&self.field.type_name())));
-        let int = || self.int().ok_or_else(wrong);
+        let type_error = || Problem::damaged(format!("expected a {}", shortened(&self.field.type_name())));
+        let int = || self.int().ok_or_else(type_error);
         Ok(match &self.field.kind {
             ArrowType::Null => Node::Null,
-            ArrowType::Bool => Node::Bool(self.bool().ok_or_else(wrong)?),
+            ArrowType::Bool => Node::Bool(self.bool().ok_or_else(type_error)?),
             ArrowType::Int(_) => Node::int(int()?),
-            ArrowType::Float(_) => Node::Float(self.float().ok_or_else(wrong)?),
+            ArrowType::Float(_) => Node::Float(self.float().ok_or_else(type_error)?),
             ArrowType::Text { .. } | ArrowType::TextView => Node::text(self.text()?),
             ArrowType::Binary { .. } | ArrowType::BinaryView => Node::Binary(self.bytes()?.into()),
             ArrowType::FixedBinary(_) => Node::text(&match self.field.extension() {
@@ -72,7 +72,7 @@ impl Value<'_> {
                 mapping(names.zip(values).collect())
             }
             ArrowType::Union { .. } => maybe(self.chosen()?, room)?,
-            ArrowType::RunEnds => return Err(wrong()),
+            ArrowType::RunEnds => return Err(type_error()),
         })
     }
 }

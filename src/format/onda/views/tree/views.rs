@@ -82,14 +82,14 @@ impl OndaTree {
     fn span(&self, annotation: u32, signal: u32) -> Option<(Arc<Data>, Layout, Range<u64>)> {
         let row = self.set.row(signal).ok()?;
         let (table, at) = self.set.annotation(annotation)?;
-        let wanted = samples_of(&row, table.span(at).ok()??)?;
+        let range = samples_of(&row, table.span(at).ok()??)?;
         let (data, layout) = self.layout(signal)?;
-        Some((data, layout, wanted))
+        Some((data, layout, range))
     }
 
     pub fn find(&self, dir: ViewNode, name: &[u8]) -> Option<ViewNode> {
         let without = || name.strip_suffix(NPY);
-        let own = |dir, name| match self.arena.find(dir, name) {
+        let lookup = |dir, name| match self.arena.find(dir, name) {
             Some((node, FileKind::Data)) => Some(node),
             _ => None,
         };
@@ -115,7 +115,7 @@ impl OndaTree {
                 is_one.then_some(ViewNode::Channel(signal, channel))
             }
             ViewNode::View(0) | ViewNode::Channels(_) => {
-                let node = own(self.behind(dir)?, name)?;
+                let node = lookup(self.behind(dir)?, name)?;
                 let is_shown = match self.signal(node) {
                     Some(signal) => self.layout(signal).is_some(),
                     None => self.arena.dataset_of(node).is_none() && self.is_viewed(node),
@@ -125,10 +125,10 @@ impl OndaTree {
             ViewNode::View(1) | ViewNode::Decoded(_) => {
                 let dir = self.behind(dir)?;
                 let file = without()
-                    .and_then(|name| own(dir, name))
+                    .and_then(|name| lookup(dir, name))
                     .filter(|node| self.signal(*node).is_some_and(|signal| self.has_decoded(signal)));
                 let directory = || {
-                    own(dir, name)
+                    lookup(dir, name)
                         .filter(|node| self.arena.dataset_of(*node).is_none() && self.is_viewed(*node))
                 };
                 file.or_else(directory).map(ViewNode::Decoded)
@@ -200,8 +200,8 @@ impl OndaTree {
         let (name, array) = match place {
             ViewNode::Channel(_, channel) => {
                 let file = self.channel_name(signal, channel);
-                let own = [shown.as_bytes(), b"/", file.strip_suffix(NPY).unwrap_or(&file)].concat();
-                (name(0, &own), computed::channel_array(layout, count))
+                let path = [shown.as_bytes(), b"/", file.strip_suffix(NPY).unwrap_or(&file)].concat();
+                (name(0, &path), computed::channel_array(layout, count))
             }
             ViewNode::Decoded(_) => {
                 let Some(scale) = self.set.row(signal)?.scale() else { return Ok(None) };
@@ -209,8 +209,8 @@ impl OndaTree {
             }
             ViewNode::Span(annotation, _) => {
                 let Some((.., range)) = self.span(annotation, signal) else { return Ok(None) };
-                let own = [&*self.annotated.name(&self.set, annotation), b"/", shown.as_bytes()].concat();
-                (name(2, &own), layout.array(range.end.min(count) - range.start.min(count)))
+                let path = [&*self.annotated.name(&self.set, annotation), b"/", shown.as_bytes()].concat();
+                (name(2, &path), layout.array(range.end.min(count) - range.start.min(count)))
             }
             _ => return Ok(None),
         };
