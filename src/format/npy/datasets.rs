@@ -1,4 +1,4 @@
-//! The one array of an opened file.
+//! The single array of an opened file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 pub struct NpyDatasets {
     source: Arc<dyn Source>,
-    /// What the file is called, without its extension.
+    /// The file's name without its extension.
     stem: String,
     header: Header,
 }
@@ -22,7 +22,7 @@ pub struct NpyDatasets {
 impl NpyDatasets {
     pub fn open(source: Arc<dyn Source>) -> Result<NpyDatasets> {
         let header = read(&*source)?;
-        // A pickle has a length of its own.
+        // The length of a pickle is not known from the header.
         if !header.descr.has_objects {
             let have = source.len() - header.len;
             header.fits(have).map_err(|problem| Error::damaged(source.place().at(header.len), problem))?;
@@ -37,7 +37,7 @@ impl NpyDatasets {
         names
     }
 
-    /// Its bytes in the file.
+    /// Its range in the file.
     fn stored(&self) -> Range<u64> {
         self.header.len..self.source.len()
     }
@@ -56,7 +56,7 @@ impl NpyDatasets {
     }
 }
 
-/// The header, of which only its first bytes tell how long it is.
+/// Reads the header, whose length is in its first bytes.
 fn read(source: &dyn Source) -> Result<Header> {
     let damaged = |problem: String| Error::damaged(source.place(), problem);
     let mut wanted = FIXED;

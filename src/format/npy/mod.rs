@@ -1,5 +1,5 @@
-//! numpy's `.npy` files: a header, and the elements of one array, which is called as the file without its extension. Of
-//! a directory they stay files, which numpy opens as they are.
+//! numpy's `.npy` files: a header, and the elements of one array, named after the file without its extension. In a
+//! directory they remain files, which numpy opens directly.
 
 mod datasets;
 mod write;
@@ -17,7 +17,7 @@ use write::Writer;
 /// The format, for [`super::FORMATS`].
 pub(super) struct Npy;
 
-/// Under which sidecars say what the header says.
+/// The sidecar key that holds the header's fields.
 const FACTS: &str = "npy";
 
 impl Format for Npy {

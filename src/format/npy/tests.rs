@@ -1,4 +1,4 @@
-//! Every cut, and every bit of the header turned.
+//! Every truncation, and every bit of the header flipped.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Writing a file: the header and all elements, which numpy maps.
+//! Writing a file: the header and all elements, aligned so that numpy can map them.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
-//! An opened archive: answers for its datasets by number. A member is looked at when something of it is asked for
-//! that the directory does not tell, and remembered for a while; its lengths for good, since the size of a file does
-//! not change.
+//! The datasets of an opened archive, by number. A member is read only when the directory does not answer the
+//! question, and cached for a while; its lengths are kept for good, since a file's size must not change.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +20,7 @@ use crate::source::Source;
 use crate::tree::{Abilities, Checksum, Datasets, Description, NameList, Sidecars, Size};
 use crate::{Error, Result};
 
-/// Bytes of memory that a member takes, roughly, by what the directory says of it and once it was looked at.
+/// Approximate memory of a member: its directory entry, and what was read of it.
 const RECORD: u64 = 128;
 const MEMBER: u64 = 512;
 const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
@@ -36,17 +35,17 @@ pub struct NpzDatasets {
     lengths: Vec<OnceLock<Lengths>>,
 }
 
-/// What a member's files have.
+/// The lengths of a member's files.
 #[derive(Clone, Copy)]
 struct Lengths {
     data: u64,
-    /// Without the name of the file.
+    /// Without the file name.
     sidecar: u32,
     has_name: bool,
 }
 
 impl NpzDatasets {
-    /// `start` is where the directory begins.
+    /// `start` is the offset of the directory.
     pub fn new(context: Context, names: Arc<NameList>, records: Vec<Record>, start: u64) -> NpzDatasets {
         let Context { source, engine, .. } = context;
         let header = start..source.len();
@@ -72,7 +71,7 @@ impl NpzDatasets {
         self.source.place().dataset(&self.name(number))
     }
 
-    /// The member, looked at if it was not lately; without the lock.
+    /// The member, from the cache or read; reading holds no lock.
     fn member(&self, number: u32) -> Result<Arc<Member>> {
         if let Some(known) = self.recent.lock().get(&number) {
             return Ok(known.clone());
@@ -85,7 +84,7 @@ impl NpzDatasets {
         Ok(found)
     }
 
-    /// Keeps its lengths; what is wrong with it is said in the log, once.
+    /// Keeps its lengths, and logs once what is wrong with it.
     fn remember(&self, number: u32, record: &Record, member: &Member) {
         let Some(lengths) = self.lengths.get(number as usize) else { return };
         let mut is_new = false;
@@ -104,8 +103,8 @@ impl NpzDatasets {
         }
     }
 
-    /// Of one that cannot be read what it claims to have, up to the length of the file: a program that makes room
-    /// for it before it reads should come to see the error.
+    /// For an unreadable member its declared length, up to the length of the file: a program that allocates before it
+    /// reads should get as far as the error.
     fn data_len(&self, record: &Record, member: &Member) -> u64 {
         match &member.body {
             Ok(body) => record.len - body.skip(),
@@ -201,7 +200,7 @@ impl Datasets for NpzDatasets {
         RECORD * self.count() + MEMBER * self.recent.lock().len() as u64 + self.streams.memory()
     }
 
-    /// All data of the member, decoded if we can.
+    /// All data of the member, decoded if its codec is supported.
     fn remains(&self, number: u32) -> Result<Content> {
         let (record, member) = (self.record(number)?, self.member(number)?);
         if !record.is_deflated() || !record.is_readable() || member.stored.is_empty() {

@@ -1,5 +1,5 @@
-//! A member as it is found in the file: where its data is, and what the data is. One or two small reads, and of a
-//! deflated member the first few hundred bytes decoded.
+//! Locates a member's data and reads its NPY header: one or two small reads, and for a deflated member the first few
+//! hundred bytes decoded.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// Decoded bytes that hold most NPY headers.
+/// Decoded bytes enough for most NPY headers.
 const USUAL: usize = 256;
-/// What the directory says of a member.
+/// A member as the directory describes it.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub zip: zip::Record,
@@ -30,25 +30,25 @@ impl Deref for Record {
 }
 
 pub struct Member {
-    /// Its data in the file, as far as that is known.
+    /// The range of its data in the file, as far as known.
     pub stored: Range<u64>,
     pub body: Result<Body, Fault>,
 }
 
-/// What is read of a member.
+/// What the headers of a member contain.
 pub struct Body {
-    /// None for a member that is no array.
+    /// None if the member is not an array.
     pub npy: Option<Header>,
 }
 
 impl Body {
-    /// Where the elements begin in the decoded data.
+    /// Offset of the elements in the decoded data.
     pub fn skip(&self) -> u64 {
         self.npy.as_ref().map_or(0, |header| header.len)
     }
 }
 
-/// Looks at a member. The error is one of reading; what makes no sense is the member's fault.
+/// Reads the headers of a member. Errors are I/O errors only; invalid data becomes the member's fault.
 pub fn read(
     record: &Record,
     name: &[u8],

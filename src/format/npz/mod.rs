@@ -1,13 +1,12 @@
 //! NPZ, numpy's archives: a ZIP file (see [`zip`]) whose members are .npy files (header, then the elements), stored
 //! or deflated.
 //!
-//! The directory is read once, when the archive is opened; `member` looks at a member when it is first asked for:
-//! the local header, which tells where the data is, and the NPY header, which tells how long it is without that and
-//! what it means; `sidecar` says what was found; `datasets` answers for the datasets of an opened archive. `write`
-//! makes such files.
+//! The directory is read once, when the archive is opened. `member` reads a member on first use: the local header,
+//! which locates the data, and the NPY header, which gives its own length and the array's type. `sidecar` describes
+//! the member; `datasets` serves the datasets of an opened archive; `write` makes such files.
 //!
-//! A dataset is a member, called by its name without `.npy`, and its bytes are the elements. Members that are not
-//! .npy files are bytes under their own names.
+//! A dataset is a member, named without `.npy`; its bytes are the elements. Members that are not .npy files are bytes
+//! under their own names.
 
 mod datasets;
 mod member;
@@ -29,7 +28,7 @@ use member::Record;
 
 pub struct Npz;
 
-/// What the names of arrays end in.
+/// The extension of arrays.
 const NPY: &[u8] = b".npy";
 
 impl Format for Npz {
@@ -37,7 +36,7 @@ impl Format for Npz {
         "NPZ"
     }
 
-    /// A ZIP file that is called .npz, maybe behind something else, or whose first member is a .npy file.
+    /// A ZIP file named .npz, possibly with another extension after it, or whose first member is a .npy file.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let head = candidate.head;
         if candidate.has_extension("npz") {

@@ -1,5 +1,4 @@
-//! What is said of a member: what the directory has, what its NPY header says, and for arrays numpy's description
-//! and a line to paste.
+//! Sidecars of members: the directory entry, the NPY header, and for arrays numpy's description and a line to paste.
 
 use super::member::{Body, Member, Record};
 use crate::array::npy::Header;
@@ -20,7 +19,7 @@ pub fn zip(record: &Record, name: &str, body: Option<&Body>) -> Node {
     Node::map(fixed.into_iter().chain(npy))
 }
 
-/// Of the member with this number and name the bytes of the sidecar file but for those of the file's name: in the parts around it for an array.
+/// The sidecar of a member without its file name; for an array, the text before and after the name.
 pub fn build(record: &Record, (number, name): (u32, &str), member: &Member) -> (String, Option<Parts>) {
     let body = member.body.as_ref().ok();
     let fixed = [("name", Node::text(name)), ("number", Node::int(number)), ("zip", zip(record, name, body))];

@@ -1,4 +1,4 @@
-//! Every byte of an archive changed in every bit, and every cut: what `verify` calls right is right.
+//! Flips every bit and tries every truncation: whatever `verify` accepts must be intact.
 
 use std::path::Path;
 
@@ -32,13 +32,13 @@ fn write(path: &Path) {
     writer.finish().unwrap();
 }
 
-/// Names and bytes of the datasets that are whole; None if the archive cannot be opened.
+/// Names and bytes of the intact datasets; None if the archive cannot be opened.
 fn right(path: &Path) -> Option<Vec<(String, Vec<u8>)>> {
     let archive = Archive::open(path).ok()?;
     let mut found = Vec::new();
     for number in 0..archive.len() {
         let Ok(dataset) = archive.dataset_at(number) else { continue };
-        // Never a panic, whatever is asked.
+        // No call may panic.
         let _ = (
             dataset.array(),
             dataset.stats(),

@@ -1,9 +1,9 @@
-//! Writing an archive: members one after the other into a temporary file, then the directory. np.load opens it, and
-//! what is stored begins at a multiple of 64, so that it can be mapped.
+//! Writing an archive: members go to a temporary file one after the other, followed by the directory. np.load opens
+//! it, and stored data is aligned to 64 bytes so that it can be mapped.
 //!
-//! Arrays become .npy files. Tables become arrays of structures, with a field for each column. Texts, objects and
-//! bytes become members of plain bytes, which np.load gives as `bytes`; a text as a 0-d array of `<U` would take four
-//! times the room, lose NULs at its end, and be no text for any other program.
+//! Arrays become .npy files. Tables become structured arrays with a field for each column. Text, objects and bytes
+//! become plain members, which np.load returns as `bytes`: a 0-d `<U` array would take four times the space, lose
+//! trailing NULs, and be readable only by numpy.
 
 mod table;
 
@@ -35,7 +35,7 @@ impl Writer {
         Ok(Writer { path, file, members, names: HashSet::new() })
     }
 
-    /// Adds a member; one that fails leaves no trace.
+    /// Adds a member; a failed one leaves no trace.
     fn member(
         &mut self,
         name: &str,

@@ -1,5 +1,4 @@
-//! The members of an opened file by number. Where the data of one is, its local header tells, which is read when the
-//! member is.
+//! The members of an opened file by number. Local headers, which locate the data, are read when the member is.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,21 +14,21 @@ use crate::tree::{Abilities, Checksum, Datasets, Description, NameList, Placemen
 use crate::yaml::Node;
 use crate::{Error, Result};
 
-/// Bytes of memory that a member takes, roughly.
+/// Approximate memory of a member, in bytes.
 const MEMBER: u64 = 128;
 
 pub struct ZipDatasets {
     source: Arc<dyn Source>,
     names: Arc<NameList>,
     members: Vec<Member>,
-    /// Directories that have entries of their own, as those do that nothing is in.
+    /// Directories with entries of their own, such as empty ones.
     directories: Vec<String>,
     streams: Streams,
 }
 
 struct Member {
     record: Record,
-    /// Where its data begins, once that was looked for and found.
+    /// Offset of its data, once found.
     start: OnceLock<u64>,
 }
 
@@ -75,7 +74,7 @@ impl ZipDatasets {
         self.source.place().dataset(&self.name(number))
     }
 
-    /// Where its data is. The error is one of reading; what makes no sense is the member's fault.
+    /// Locates its data. Errors are I/O errors only; an invalid header becomes the member's fault.
     fn find(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
         let Member { record, start } = self.member(number)?;
         if let Some(start) = start.get() {
@@ -89,13 +88,13 @@ impl ZipDatasets {
         }))
     }
 
-    /// As [`ZipDatasets::find`], of a member that can be read.
+    /// Like [`ZipDatasets::find`], but fails for a member that cannot be read.
     fn readable(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
         let judged = self.member(number)?.record.check_readable();
         Ok(self.find(number)?.and_then(|stored| judged.map(|()| stored)))
     }
 
-    /// Of a member that cannot be read at most the length of the file.
+    /// The length of an unreadable member is capped at the length of the file.
     fn len(&self, record: &Record) -> u64 {
         match record.check_readable() {
             Ok(()) => record.len,
@@ -167,7 +166,7 @@ impl Datasets for ZipDatasets {
         })
     }
 
-    /// The data of a member, decoded if we can.
+    /// The data of a member, decoded if its codec is supported.
     fn remains(&self, number: u32) -> Result<Content> {
         let Member { record, .. } = self.member(number)?;
         match self.find(number)? {

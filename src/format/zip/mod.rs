@@ -1,8 +1,8 @@
-//! Plain ZIP files: their members are files, in the directories that their names tell; so a Zarr store in one
-//! (`.zarr.zip`, OME's `.ozx`) is a store. Stored members are served from where they are, deflated ones through seek
-//! points. ZIP files are read, not written.
+//! Plain ZIP files: members are files, in the directories given by their names, so a zipped Zarr store (`.zarr.zip`,
+//! OME's `.ozx`) is a store. Stored members are served in place, deflated ones through seek points. ZIP files are
+//! read, not written.
 //!
-//! Archives of other formats are ZIP files too, and are told first.
+//! Archives of other formats are ZIP files too, and are detected first.
 
 mod datasets;
 #[cfg(test)]
@@ -25,7 +25,8 @@ impl Format for Zip {
         "ZIP"
     }
 
-    /// By its name: many files of programs are ZIP files and called otherwise. In a directory only stores are containers.
+    /// By extension only: many applications use ZIP files under other names. In a directory only stores are
+    /// containers.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let head = candidate.head;
         let stem = candidate.path.file_stem().unwrap_or_default().as_encoded_bytes().to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Every bit turned, and every cut: what `verify` calls right is right.
+//! Flips every bit and tries every truncation: whatever `verify` accepts must be intact.
 
 use std::io::Write;
 

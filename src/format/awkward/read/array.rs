@@ -1,8 +1,8 @@
-//! One array of a container: its schema, and the bytes of its flat parts. Whole numbers out of them, and where lists
-//! begin and end.
+//! One array of a container: its schema and the bytes of its flat parts. Reads integers from them, and computes where
+//! lists begin and end.
 //!
-//! What always holds: numbers are read in blocks of [`BLOCK`]; of sums over a whole part only one in so many is kept,
-//! and each number is looked at once for them. What is kept is taken from the container's budget.
+//! Invariants: numbers are read in blocks of [`BLOCK`]; of running sums over a part only some are kept, and each
+//! number is read once to compute them. What is kept is charged to the container's budget.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -24,9 +24,9 @@ use crate::error::Place;
 use crate::tree::Identity;
 use crate::{Error, Result};
 
-/// Numbers that are read and kept together.
+/// Numbers that are read and cached together.
 pub const BLOCK: u64 = 1024;
-/// What a list of sums takes beside them, in sums.
+/// Overhead of a list of sums, counted in sums.
 const BESIDE: u64 = 4;
 
 pub struct Array {
@@ -36,19 +36,19 @@ pub struct Array {
     pub graph: Graph,
     store: Arc<Store>,
     contents: Vec<OnceLock<Content>>,
-    /// By counts: their sum before each block. By unions without an index: how many items of each content are before
-    /// each block.
+    /// For counts: their sum before each block. For unions without an index: the number of items of each content
+    /// before each block.
     sums: Vec<Mutex<Vec<Arc<[u64]>>>>,
-    /// Of sparse arrays: is their whole index in order?
+    /// For sparse arrays: whether the whole index is sorted.
     pub ordered: Vec<OnceLock<Result<()>>>,
-    /// Where the parts are that have a place of their own.
+    /// The paths of parts that have their own.
     pub places: Vec<Option<Way>>,
-    /// Is it called by the paths of its files, as its name is something else's too?
+    /// Named by the paths of its files, because its name clashes with another?
     pub is_by_path: bool,
 }
 
 impl Array {
-    /// The array whose schema is the member with this number. Only reading the schema can fail.
+    /// Reads the array whose schema is the member with this number. Fails only if the schema cannot be read.
     pub fn read(store: &Arc<Store>, name: &str, number: usize) -> Result<Array> {
         let document = document::read(store.content(number)?, store.crc(number), store.budget())?;
         let graph = match &document {
@@ -74,7 +74,7 @@ impl Array {
         }
     }
 
-    /// The same array, of which nothing is read.
+    /// The same array, refused with this fault.
     pub fn refused(self, fault: Fault) -> Array {
         Array::new(self.store, self.name, self.document, Graph::refused("schema", fault))
     }
@@ -87,7 +87,7 @@ impl Array {
         &self.store
     }
 
-    /// What messages call a part.
+    /// The name of a part in messages.
     pub fn path(&self, ix: Ix) -> Box<str> {
         match self.places.get(ix) {
             Some(Some(way)) if way.is_root() => self.file_of(ix).into(),
@@ -96,13 +96,14 @@ impl Array {
         }
     }
 
-    /// What stands for a part in its directory.
+    /// The name of the file that represents a part in its directory.
     pub fn file_of(&self, ix: Ix) -> &'static str {
         let is_flat = self.node(ix).is_ok_and(|node| node.flat().is_some());
         if is_flat { "data" } else { "meta.yaml" }
     }
 
-    /// Can the items of its lists be picked? All that is in it is sound and its own, and offsets can tell of its lists.
+    /// Can the items of its lists be picked? True if all of it is valid and not shared, and offsets can represent its
+    /// lists.
     pub fn can_be_picked(&self, edge: Edge) -> bool {
         let Some(node) = self.graph.node(edge).filter(|node| node.fault.is_none() && !edge.is_ref) else {
             return false;
@@ -128,13 +129,13 @@ impl Array {
         self.store.place(&self.schema(), &self.path(ix))
     }
 
-    /// Takes room to keep so many numbers.
+    /// Charges the budget for keeping `count` numbers.
     pub fn keep(&self, ix: Ix, count: u64) -> Result<()> {
         self.store.budget().take(Of::Kept, count).map_err(|fault| fault.error(self.place(ix)))
     }
 
-    /// Of a flat part that is sound: its member, how that is compressed, and how many bytes are wanted of it. Of what
-    /// the ZIP file compresses all is decoded, whatever is wanted.
+    /// Of a valid flat part: its member, that member's compression, and the number of bytes needed. Members compressed
+    /// by the ZIP file are always decoded whole.
     pub fn identity(&self, ix: Ix) -> Option<Identity> {
         let flat = self.sound(ix).ok()?.flat()?;
         let (member, len) = (self.store.find(&flat.blob.member)?, self.claimed(ix));
@@ -143,15 +144,15 @@ impl Array {
         Some([member as u64, codec, if is_whole { u64::MAX } else { len }])
     }
 
-    /// All numbers of a flat part are about to be looked at.
+    /// Charges the budget for reading all numbers of a flat part.
     pub fn look(&self, edge: Edge) -> Result<()> {
         let Some(flat) = self.node(edge.to)?.flat() else { return Ok(()) };
         let looked = self.store.look(&flat.blob.member, self.claimed(edge.to));
         looked.map_err(|fault| fault.error(self.place(edge.to)))
     }
 
-    /// Reads all of a flat part, and compares the CRC-32 that the ZIP file records of its member: for who takes only some
-    /// elements out of it.
+    /// Reads all of a flat part and compares the CRC-32 recorded by the ZIP file, for callers that use only some
+    /// elements.
     pub fn verify(&self, ix: Ix) -> Result<()> {
         let Some(flat) = self.sound(ix)?.flat() else { return Ok(()) };
         self.content(ix)?.pass(&mut |_| ControlFlow::Continue(()))?;
@@ -170,7 +171,7 @@ impl Array {
         Error::damaged(self.place(ix), problem)
     }
 
-    /// Fails if something is known to be wrong with this part itself.
+    /// Fails if this part itself is known to be invalid.
     pub fn sound(&self, ix: Ix) -> Result<&Node> {
         let node = self.node(ix)?;
         match &node.fault {
@@ -179,7 +180,7 @@ impl Array {
         }
     }
 
-    /// The bytes of a flat part. Of a damaged one every read gives the error.
+    /// The bytes of a flat part. Every read of a damaged one fails.
     pub fn content(&self, ix: Ix) -> Result<Content> {
         if let Some(content) = self.contents.get(ix).and_then(OnceLock::get) {
             return Ok(content.clone());
@@ -198,7 +199,7 @@ impl Array {
         Ok(known.get_or_init(|| made).clone())
     }
 
-    /// The length that a flat part has; of a damaged one what it claims to have, up to the length of the file.
+    /// The length of a flat part; for a damaged one its declared length, up to the length of the file.
     pub fn claimed(&self, ix: Ix) -> u64 {
         let Ok(node) = self.node(ix) else { return 0 };
         let need = node.flat().map_or(0, |flat| node.len.saturating_mul(flat.of.size()));
@@ -208,7 +209,7 @@ impl Array {
         }
     }
 
-    /// The numbers of a flat part from `first` on, at most `count`; arrays of several dimensions are counted through.
+    /// At most `count` integers of a flat part from `first` on; arrays with several dimensions are flattened.
     pub fn ints(&self, ix: Ix, first: u64, count: u64) -> Result<Vec<i64>> {
         let node = self.sound(ix)?;
         let flat = node.flat().ok_or_else(|| self.damaged(ix, "it is not a flat array of whole numbers"))?;
@@ -235,14 +236,14 @@ impl Array {
         numbers.map_err(|_| self.damaged(ix, "a number does not fit into 63 bits"))
     }
 
-    /// How many numbers a flat part has, in all its dimensions.
+    /// The number of elements of a flat part, over all dimensions.
     pub fn numbers(&self, ix: Ix) -> Result<u64> {
         let node = self.node(ix)?;
         let inner = node.flat().map_or(1, |flat| flat.of.shape.iter().product());
         Ok(node.len.saturating_mul(inner))
     }
 
-    /// How many lists there are, in all dimensions, and the inner dimensions.
+    /// The number of lists over all dimensions, and the inner dimensions.
     pub fn lists(&self, lists: &Lists) -> Result<(u64, &[u64])> {
         let edge = match lists {
             Lists::Counts(edge) => edge,
@@ -336,7 +337,7 @@ impl Array {
         self.damaged(ix, format!("item {number} has the tag {tag}, but there are {contents} contents"))
     }
 
-    /// What `add` makes of all blocks before one, which is kept.
+    /// Accumulates `add` over all blocks before this one, and keeps the result.
     fn before(
         &self,
         ix: Ix,
@@ -358,7 +359,7 @@ impl Array {
         };
         loop {
             let mut kept = lock();
-            // Of two who add at once one is kept.
+            // If two threads add at the same time, one result is kept.
             if kept.len() as u64 == at {
                 self.keep(ix, width as u64 + BESIDE)?;
                 kept.push(sums.clone());
@@ -373,7 +374,7 @@ impl Array {
         }
     }
 
-    /// Where each chunk ends among the items.
+    /// The cumulative end of each chunk, in items.
     pub fn chunk_ends(&self, ix: Ix, chunks: &[(Edge, Option<u64>)]) -> Result<Arc<[u64]>> {
         let kept = self.sums.get(ix).ok_or(Error::NotFound)?;
         let mut kept = kept.lock();
@@ -403,7 +404,7 @@ impl Array {
         }
     }
 
-    /// Content and place in it of the items of a block of a union.
+    /// The content, and the position in it, of the items of a block of a union.
     pub fn members(
         &self,
         ix: Ix,

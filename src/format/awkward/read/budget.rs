@@ -1,34 +1,33 @@
-//! What one container may take of memory and time, whatever is written in it: all that can grow beyond the bytes
-//! that are stored is taken from here, and what there is grows with the file alone. Who needs more gets an error that
-//! names the limit.
+//! Limits on the memory and time that one container may use. Everything that can grow beyond the stored bytes is
+//! charged here, and the budget grows with the file alone. Exceeding it is an error that names the limit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::codec::zip::Fault;
 
-/// What is taken.
+/// What the budget is charged for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Bytes of schemas.
     Schemas,
     /// Values of their JSON.
     Values,
-    /// Arrays, and parts of arrays, wherever they are used.
+    /// Arrays, and parts of arrays, counted at each use.
     Parts,
-    /// Bytes of JSON, each time that a reference leads there.
+    /// Bytes of JSON, each time a reference leads there.
     Repeats,
     /// Bytes of names: of the members that are read, of files and of links.
     Names,
-    /// Numbers that are kept so that what is before an item has not to be looked at again.
+    /// Numbers kept so that the items before one need not be read again.
     Kept,
-    /// Bytes of numbers that are looked at again, to see whether they fit another part.
+    /// Bytes of numbers read again to check them against another part.
     Again,
 }
 
 impl Of {
     const ALL: [Of; 7] = [Of::Schemas, Of::Values, Of::Parts, Of::Repeats, Of::Names, Of::Kept, Of::Again];
 
-    /// So many there always are, and one more for so many bytes of the file.
+    /// The fixed allowance, and the file bytes per additional unit.
     fn most(self) -> (u64, u64) {
         match self {
             Of::Schemas => (64 << 20, 4),
@@ -61,20 +60,20 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Of a container with so many bytes.
+    /// For a container of `len` bytes.
     pub fn new(len: u64) -> Budget {
         Budget { len, left: Of::ALL.map(|of| AtomicU64::new(most(of, len))) }
     }
 
-    /// What was taken for an array that is refused as a whole is not there any more. Only of what costs time once for each
-    /// byte of a schema, of which there are so many: else the time would have no bound.
+    /// Returns what was taken for an array that is refused as a whole. Only for what costs time once per byte of a
+    /// schema, which is bounded; otherwise time would not be.
     pub fn give_back(&self, of: Of, count: u64) {
         if let Some(left) = self.left.get(of as usize) {
             left.fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// Takes so many; nothing if there are fewer.
+    /// Takes `count`, or nothing if there is less left.
     pub fn take(&self, of: Of, count: u64) -> Result<(), Fault> {
         let Some(left) = self.left.get(of as usize) else { return Ok(()) };
         let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(count));

@@ -1,5 +1,5 @@
-//! Do the numbers of a part fit its other parts? All of them are looked at, in bounded memory, and compared with what
-//! they tell of as far as that is read: what is wrong with them by themselves is damage whatever they tell of.
+//! Checks that the numbers of a part fit its other parts. All are read, in bounded memory, and compared with the parts
+//! they refer to, as far as those are readable. Numbers that are invalid by themselves are damage in any case.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use super::array::{Array, BLOCK};
 use super::graph::{ArrayKind, Edge, Ix, Lists};
 use crate::{Error, Result};
 
-/// Parts whose numbers were looked at, and are right as far as that can be told: by array and part.
+/// Parts whose numbers passed the check, by array and part.
 #[derive(Default)]
 pub struct Checked(Mutex<HashSet<(usize, Ix)>>);
 
 impl Checked {
-    /// As [`check`].
+    /// Like [`check`].
     pub fn check(&self, number: usize, array: &Array, ix: Ix) -> Result<()> {
         let checked = check(array, ix);
         if let Ok(()) | Err(Error::Unsupported { .. }) = &checked {
@@ -23,8 +23,8 @@ impl Checked {
         checked
     }
 
-    /// Of a dataset that follows from the numbers of a part: they are looked at once for all that do, and the error is
-    /// that of the part. It is there, whatever the numbers tell of.
+    /// For a dataset derived from the numbers of a part: they are checked once for all such datasets, and the error is
+    /// the part's. Works whatever the numbers refer to.
     pub fn follows(&self, number: usize, array: &Array, ix: Ix) -> Result<()> {
         if self.0.lock().contains(&(number, ix)) {
             return Ok(());
@@ -36,7 +36,7 @@ impl Checked {
     }
 }
 
-/// The error says which item does not fit. Parts of it are not looked at for themselves.
+/// The error names the item that does not fit. Does not check nested parts.
 pub fn check(array: &Array, ix: Ix) -> Result<()> {
     let node = array.sound(ix)?;
     match &node.kind {
@@ -60,7 +60,7 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
     }
 }
 
-/// Of what is refused it is not known: that is said after the numbers were looked at.
+/// Unknown for a refused part: reported only after the numbers were checked.
 fn len(array: &Array, edge: Edge) -> Result<u64> {
     array.sound(edge.to).map(|node| node.len)
 }
@@ -128,8 +128,8 @@ fn union(array: &Array, ix: Ix, tags: Edge, index: Option<Edge>, contents: &[Edg
     refused.map_or(Ok(()), |content| len(array, *content).map(drop))
 }
 
-/// Fails if the index of a sparse array falls, or is not inside its `length`. It is searched by halves, so this is asked
-/// before any value is looked up. What was found is kept; what a disk did not give is asked for again.
+/// Fails if the index of a sparse array decreases or leaves its `length`. Binary search depends on it, so it is
+/// checked before the first lookup. The result is cached; I/O errors are retried.
 pub fn in_order(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
     let known = array.ordered.get(ix).ok_or(Error::NotFound)?;
     if let Some(known) = known.get() {
@@ -144,7 +144,7 @@ pub fn in_order(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
     }
 }
 
-/// Numbers may come again, as in the reference: the first counts.
+/// Numbers may repeat, as in the reference: the first one counts.
 fn sparse(array: &Array, ix: Ix, index: Edge, length: u64) -> Result<()> {
     array.look(index)?;
     let mut last = 0;

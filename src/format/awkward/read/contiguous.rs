@@ -1,9 +1,8 @@
-//! Lists that are anywhere in their content, one after the other: what other formats can hold of an array that tells by
-//! starts and stops where its lists are. Lists of lists are followed down, so that what is in no list is left out on
-//! every level.
+//! Lists anywhere in their content, rewritten contiguously for formats that only have offsets: the arrays here locate
+//! lists by starts and stops. Nested lists are followed down, so that items in no list are left out on every level.
 //!
-//! What always holds: the items that are picked are no more than [`MAX_ITEMS`], or so many times what the container has, as
-//! all lists may be the same.
+//! Invariant: at most [`MAX_ITEMS`] items are picked, or a fixed multiple of the container's size, as all lists may be
+//! the same.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,7 +20,7 @@ use crate::{Error, Result};
 const MAX_ITEMS: u64 = 64 << 20;
 const MAX_RATIO: u64 = 64;
 
-/// Which lists: those of a part, or of them those that are items of other lists that are picked.
+/// Which lists: those of a part, or only those that are items of picked outer lists.
 pub struct Pick {
     ix: Ix,
     outer: Option<Arc<Pick>>,
@@ -33,7 +32,7 @@ impl Pick {
         Arc::new(Pick { ix, outer, made: OnceLock::new() })
     }
 
-    /// Finds out how long all lists are, once.
+    /// Computes the lengths of all lists, once.
     pub fn picked(&self, array: &Arc<Array>) -> Result<Arc<Picked>> {
         if let Some(made) = self.made.get() {
             return Ok(made.clone());
@@ -48,15 +47,15 @@ impl Pick {
 pub struct Picked {
     array: Arc<Array>,
     ix: Ix,
-    /// Lists that are items of other lists: those that are picked there.
+    /// For lists nested in others: the picked outer lists.
     outer: Option<Arc<Picked>>,
     lists: Lists,
-    /// How many lists there are.
+    /// The number of lists.
     count: u64,
-    /// How many items are before each block of lists, and in all.
+    /// The number of items before each block of lists, and the total.
     starts: Vec<u64>,
-    /// The block that was asked for last: two blocks of lists in these meet in it, and asking twice on each level is
-    /// asking without end.
+    /// The last block asked for. Two blocks of inner lists can meet in it, and computing it twice on each level would
+    /// be exponential.
     last: Mutex<Option<(u64, Bounds)>>,
 }
 
@@ -64,7 +63,7 @@ pub struct Picked {
 type Bounds = Arc<[(u64, u64)]>;
 
 impl Picked {
-    /// Goes through the lengths of all lists once.
+    /// Reads the lengths of all lists once.
     fn new(array: &Arc<Array>, ix: Ix, outer: Option<Arc<Picked>>) -> Result<Picked> {
         let (ArrayKind::Jagged { lists, content } | ArrayKind::Strings { lists, content, .. }) =
             &array.sound(ix)?.kind
@@ -109,7 +108,7 @@ impl Picked {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// One more than there are lists.
+    /// One more than the number of lists.
     pub fn offsets(&self) -> u64 {
         self.count.saturating_add(1)
     }
@@ -139,7 +138,7 @@ impl Picked {
         Ok(bounds)
     }
 
-    /// Where in the whole content so many of the items are.
+    /// The ranges of the whole content that hold `count` items from `first` on.
     fn ranges(&self, first: u64, count: u64) -> Result<Vec<Range<u64>>> {
         let mut block = self.starts.partition_point(|start| *start <= first).saturating_sub(1);
         let mut at = self.starts.get(block).copied().unwrap_or(0);
@@ -167,7 +166,7 @@ impl Picked {
     }
 }
 
-/// Where each list begins among the items that are picked, and the end of the last: little-endian int64.
+/// Where each picked list begins among the picked items, and the end of the last: little-endian int64.
 pub struct Offsets(pub Arc<Picked>);
 
 impl Offsets {
@@ -179,7 +178,7 @@ impl Offsets {
             sum += stop - start;
             offsets.push(sum as i64);
         }
-        // The last one begins the next block.
+        // The last offset belongs to the next block.
         offsets.truncate(BLOCK as usize);
         Ok(offsets)
     }
@@ -195,11 +194,11 @@ impl Computed for Offsets {
     }
 }
 
-/// The elements of a flat part that are picked.
+/// The picked elements of a flat part.
 pub struct Elements {
     picked: Arc<Picked>,
     content: Content,
-    /// Bytes of one.
+    /// Bytes per element.
     size: u64,
 }
 
@@ -230,7 +229,7 @@ impl Computed for Elements {
         if !rest.is_empty() {
             return Err(Error::Other("read past the end".into()));
         }
-        // In the order in which they lie there, as what is compressed is decoded front to back.
+        // In storage order, as compressed data is decoded front to back.
         parts.sort_unstable_by_key(|(start, _)| *start);
         parts.into_iter().try_for_each(|(start, part)| self.content.fill(part, start))
     }

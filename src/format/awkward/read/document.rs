@@ -1,4 +1,4 @@
-//! A schema member: its JSON, and what is said there of all of it.
+//! A schema member: its JSON, and the fields that apply to all of it.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::codec::zip::Fault;
 use crate::content::Content;
 use crate::{Error, Result};
 
-/// No file has a longer path.
+/// Longest path of a file.
 const MAX_PATH_LEN: usize = 4096;
 
-/// A schema member as it is in the container.
+/// A schema member as stored.
 pub struct Document {
     pub json: Arc<Json>,
-    /// What the version key says.
+    /// Value of the version key.
     pub version: String,
 }
 
-/// The error says why this is no schema.
+/// The error explains why this is not a schema.
 fn document(json: Json) -> Result<Document, Fault> {
     let Some(_) = json.as_map() else { return Err("the schema is not a JSON object".into()) };
     let Some(version) = json.get("awkward0").or_else(|| json.get("awkward")) else {
@@ -37,7 +37,7 @@ fn document(json: Json) -> Result<Document, Fault> {
     Ok(Document { json: Arc::new(json), version })
 }
 
-/// The names of all members that a document reads.
+/// The names of all members that a document refers to.
 pub fn reads(document: &Document) -> Vec<String> {
     fn look(json: &Json, prefix: &str, found: &mut Vec<String>) {
         match json {
@@ -61,7 +61,7 @@ pub fn reads(document: &Document) -> Vec<String> {
     found
 }
 
-/// The schema in these bytes, which have this CRC-32 if one is recorded. Only reading them can fail.
+/// Parses a schema, checking its CRC-32 if one is recorded. The outer error is one of reading.
 pub fn read(content: Content, crc: Option<u32>, budget: &Budget) -> Result<Result<Document, Fault>> {
     match content {
         Content::Broken { error: Error::Damaged { problem, .. }, .. } => return Ok(Err(problem.into())),

@@ -1,4 +1,4 @@
-//! A table, which comes column after column, as an array of structures, row after row.
+//! Writes a table, which arrives column by column, as a structured array, row by row.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -10,10 +10,10 @@ use crate::array::numpy::python_literal;
 use crate::array::{Dtype, Endian};
 use crate::tree::{ColumnInfo, Table};
 
-/// Bytes of the rows that are made at a time.
+/// Bytes of rows produced at a time.
 const PIECE: u64 = 1 << 20;
 
-/// The element type as Python writes it; the error is what numpy cannot have.
+/// The element type in Python syntax; the error names what numpy does not support.
 pub fn descr(table: &Table) -> Result<String, String> {
     let mut names = HashSet::new();
     let mut fields = Vec::with_capacity(table.columns.len());
@@ -34,7 +34,7 @@ fn dtype(column: &ColumnInfo) -> String {
     }
 }
 
-/// What the array does not say.
+/// What the array does not preserve.
 pub fn left_out(table: &Table) -> Option<String> {
     let is_told =
         |column: &ColumnInfo| column.element.and_then(|element| element.name()) == Some(&column.original);
@@ -44,7 +44,7 @@ pub fn left_out(table: &Table) -> Option<String> {
     (!lost.is_empty()).then(|| format!("original column types are not kept: {names}"))
 }
 
-/// Reads row after row out of columns that were put into a temporary file first.
+/// Reads rows from columns that were spooled to a temporary file.
 pub struct Rows<'t> {
     table: &'t Table,
     columns: File,

@@ -138,7 +138,7 @@ fn an_archive_without_members() {
     assert!(Archive::open(&path).unwrap().is_empty());
 }
 
-/// As numpy sees it: values, layouts, and members without a byte to spare.
+/// As numpy reads it: values, layouts, and members without spare bytes.
 #[test]
 fn numpy_opens_what_we_write() {
     let dir = tempfile::tempdir().unwrap();
