@@ -1,5 +1,5 @@
-//! Element types: what `{"dtype": ...}` says, as the reference writes numpy's. Names without a byte order mean the
-//! writer's own, which is taken for little-endian.
+//! Element types: the value of `{"dtype": ...}`, in the form the reference writes numpy's. Names without a byte order
+//! mean the writer's native order, which is taken to be little-endian.
 //! ```text
 //! "int64", ">u2", "<U3", "|S5", "datetime64[ns]"
 //! ["float32", [3, 4]]                  each element an array; a number in place of the list: of one dimension
@@ -12,7 +12,7 @@ use super::super::json::Json;
 use crate::array::{Dtype, Element, Endian, Kind, Times};
 use crate::codec::zip::Fault;
 
-/// An element has no more bytes, fields or dimensions.
+/// Limit on the bytes, fields and dimensions of an element.
 const MAX_BYTES: u64 = 1 << 30;
 const MAX_FIELDS: usize = 1 << 12;
 const MAX_DIMENSIONS: usize = 32;
@@ -21,9 +21,9 @@ const MAX_DEPTH: usize = 16;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
     pub cell: ElementKind,
-    /// Bytes of a cell.
+    /// Bytes per value.
     pub width: u64,
-    /// Of the array that each element is; empty: it is a cell.
+    /// Shape of the subarray that each element is; empty for a single value.
     pub shape: Vec<u64>,
 }
 
@@ -31,19 +31,19 @@ pub struct Type {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElementKind {
     Number(Dtype),
-    /// Bytes, filled up with NULs.
+    /// Bytes, padded with NULs.
     Bytes,
-    /// Characters of four bytes, filled up with NULs.
+    /// Four-byte characters, padded with NULs.
     Unicode(Endian),
-    /// A date or span of time, as numpy calls it: `<M8[ns]`.
+    /// A date or duration, under numpy's name: `<M8[ns]`.
     Time(Times, Box<str>),
-    /// Bytes without a meaning, or one that is not read: `|V8`, `<M8` without a unit, `float128`.
+    /// Opaque bytes, or an unsupported type: `|V8`, `<M8` without a unit, `float128`.
     Raw(Box<str>),
-    /// With the offset of each.
+    /// Each with its offset.
     Fields(Vec<(Box<str>, u64, Type)>),
 }
 
-/// The error says what is wrong with it, or which limit it is over.
+/// The error says what is wrong, or which limit is exceeded.
 pub fn parse(json: &Json) -> Result<Type, Fault> {
     typed(json, 0)
 }
@@ -70,7 +70,7 @@ fn typed(json: &Json, depth: usize) -> Result<Type, Fault> {
     }
 }
 
-/// A list of lists that begin with a name each.
+/// True for a list of lists that each begin with a name.
 fn is_fields(json: &Json) -> bool {
     let is_field = |item: &Json| matches!(item.as_list(), Some([Json::Str(_), _]));
     json.as_list().is_some_and(|items| !items.is_empty() && items.iter().all(is_field))
@@ -134,7 +134,7 @@ fn simple(text: &str) -> Result<Type, Fault> {
     if let Some(element) = Element::from_name(bare).filter(|_| bare.len() == text.len()) {
         return number(element);
     }
-    // Numbers of no unit mean nothing, but are what they are.
+    // Times without a unit have no meaning, but their numbers are kept.
     let generic = match bare.strip_suffix("[generic]").unwrap_or(bare) {
         "datetime64" | "M8" => Some("M8"),
         "timedelta64" | "m8" => Some("m8"),
@@ -165,7 +165,7 @@ fn simple(text: &str) -> Result<Type, Fault> {
     let count: u64 = digits.parse().ok().filter(|_| is_number).unwrap_or(u64::MAX);
     let sized =
         |kind| u32::try_from(count).ok().map(|size| Element { kind, size }).filter(|e| e.name().is_some());
-    // Numbers of more bytes than are read, whose bytes are kept as they are.
+    // Numbers too wide to interpret: their bytes are kept unchanged.
     let long = |native: &str| if endian == Endian::Big { text.to_owned() } else { native.to_owned() };
     match kind {
         _ if text == "float128" => of(ElementKind::Raw(text.into()), 16),
@@ -186,13 +186,13 @@ fn simple(text: &str) -> Result<Type, Fault> {
 }
 
 impl Type {
-    /// Bytes of an element; checked when it was made.
+    /// Bytes per element; overflow was checked when the type was parsed.
     pub fn size(&self) -> u64 {
         self.shape.iter().product::<u64>() * self.width
     }
 
     fn checked(self) -> Result<Type, Fault> {
-        // Sizes of 0 make it small, and all the same there may be many lists.
+        // A size of 0 keeps the product small, however many lists there are.
         let most =
             self.shape.iter().try_fold(self.width.max(1), |size, axis| size.checked_mul((*axis).max(1)));
         match most {
@@ -201,7 +201,7 @@ impl Type {
         }
     }
 
-    /// The number that an element is.
+    /// The numeric type of an element, if it is a number.
     pub fn number(&self) -> Option<Dtype> {
         match self.cell {
             ElementKind::Number(dtype) if self.shape.is_empty() => Some(dtype),
@@ -209,7 +209,7 @@ impl Type {
         }
     }
 
-    /// A whole number, also of several dimensions.
+    /// True for integers, also with several dimensions.
     pub fn is_int(&self) -> bool {
         matches!(
             self.cell,
@@ -217,7 +217,7 @@ impl Type {
         )
     }
 
-    /// Without its shape as .npy files have it, and as Python writes it.
+    /// The type without its shape, in Python syntax, as .npy headers have it.
     pub fn descr(&self) -> String {
         match &self.cell {
             ElementKind::Number(dtype) => dtype.to_string(),

@@ -1,5 +1,5 @@
-//! The encodings of strings, by the names that Python has for them, and what bytes are in them. Each string is decoded by
-//! itself, and what is no text in it becomes U+FFFD, as Python's `bytes.decode(encoding, errors="replace")` does.
+//! String encodings under their Python names, and decoding. Each string is decoded by itself, and invalid input
+//! becomes U+FFFD, as in Python's `bytes.decode(encoding, errors="replace")`.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ pub enum Encoding {
     Ascii,
     Latin1,
     Utf8,
-    /// A byte order mark at the beginning is no part of the text.
+    /// A leading byte order mark is not part of the text.
     Utf8Sig,
-    /// Without a byte order that of the byte order mark, which is then no part of the text, or else little.
+    /// Without a fixed byte order, that of the byte order mark (which is not part of the text), or else little-endian.
     Utf16(Option<Endian>),
     Utf32(Option<Endian>),
-    /// Its name. Nothing is decoded.
+    /// An encoding that is not supported, by name. Nothing is decoded.
     Unknown(Box<str>),
 }
 
@@ -45,7 +45,7 @@ impl Encoding {
         }
     }
 
-    /// None of bytes.
+    /// None for bytes.
     pub fn name(&self) -> Option<&str> {
         Some(match self {
             Bytes => return None,
@@ -63,12 +63,12 @@ impl Encoding {
         })
     }
 
-    /// Are its bytes UTF-8 as they are?
+    /// Are the bytes already UTF-8?
     pub fn is_utf8(&self) -> bool {
         matches!(self, Utf8 | Ascii)
     }
 
-    /// The text of a string; None if it is none, or that is not known.
+    /// The text of a string; None for bytes and unknown encodings.
     pub fn decode<'b>(&self, bytes: &'b [u8]) -> Option<Cow<'b, str>> {
         Some(match self {
             Bytes | Unknown(_) => return None,
@@ -86,8 +86,8 @@ impl Encoding {
 
 const WRONG: char = char::REPLACEMENT_CHARACTER;
 
-/// As Python compares names: what is neither letter nor number nor a dot stands for one `_`, and in front or behind for
-/// nothing.
+/// Compares names as Python does: a run of anything but letters, digits and dots becomes one `_`, and is dropped at
+/// either end.
 fn normalized(name: &str) -> String {
     let mut normal = String::new();
     let mut is_between = false;
@@ -104,7 +104,7 @@ fn normalized(name: &str) -> String {
     normal
 }
 
-/// The order of what follows, and that.
+/// The byte order, and the bytes after a byte order mark.
 fn marked<'b>(bytes: &'b [u8], endian: Option<Endian>, little: &[u8], big: &[u8]) -> (Endian, &'b [u8]) {
     if let Some(endian) = endian {
         return (endian, bytes);
@@ -129,7 +129,7 @@ fn utf16(bytes: &[u8], endian: Option<Endian>) -> String {
     while let Some(first) = units.next() {
         let second = units.peek().copied();
         match (first, second) {
-            // With its other half whatever is left is missing.
+            // The low surrogate is missing, with everything after it.
             (0xd800..0xdc00, None) => is_cut = true,
             (0xd800..0xdc00, Some(second @ 0xdc00..0xe000)) => {
                 units.next();
@@ -174,13 +174,13 @@ mod tests {
             names.iter().for_each(|name| assert_eq!(Encoding::named(name), want, "{name}"));
             assert_eq!(Encoding::named(want.name().unwrap()), want);
         }
-        // Python has none of these names, or another encoding for it.
+        // Python lacks these names, or uses them for another encoding.
         for name in ["utf.8", "utf8-sig", "utf16le", "", "cp1252", "rot13", "koi8-r"] {
             assert_eq!(Encoding::named(name), Unknown(name.into()));
         }
     }
 
-    /// What Python's decode(encoding, "replace") gives.
+    /// Expected values from Python's decode(encoding, "replace").
     #[test]
     fn strings_are_decoded_as_python_decodes_them() {
         for (name, bytes, want) in [

@@ -1,8 +1,8 @@
-//! What a schema describes: arrays made of arrays. Arrays that are used more than once are one node, so that this is
-//! a graph, with circles where an array contains itself.
+//! The arrays a schema describes, each made of others. An array used more than once is one node, so this is a graph,
+//! with cycles where an array contains itself.
 //!
-//! What always holds after [`Graph::settle`]: every edge leads to a node; a node's length is known from the schema
-//! alone, and what contradicts it there already is the node's fault.
+//! Invariants after [`Graph::settle`]: every edge leads to a node; a node's length is known from the schema alone, and
+//! any contradiction already visible there is the node's fault.
 
 mod circles;
 mod edges;
@@ -13,20 +13,20 @@ use super::dtype::Type;
 use super::encoding::Encoding;
 use crate::codec::zip::Fault;
 
-/// A node's number.
+/// Index of a node.
 pub type Ix = usize;
 
-/// From a node to one of its parts.
+/// Leads from a node to one of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub to: Ix,
-    /// It is not where the node is defined: it refers to it.
+    /// The node is defined elsewhere, and referred to here.
     pub is_ref: bool,
 }
 
 #[derive(Debug)]
 pub struct Node {
-    /// What the schema calls it.
+    /// Its id in the schema.
     pub id: Option<i64>,
     pub kind: ArrayKind,
     pub len: u64,
@@ -45,7 +45,7 @@ pub enum ArrayKind {
         content: Edge,
         encoding: Encoding,
     },
-    /// Columns with their names; rows are those of the shortest.
+    /// Named columns; the number of rows is that of the shortest.
     Table {
         columns: Vec<Column>,
     },
@@ -69,13 +69,13 @@ pub enum ArrayKind {
         content: Edge,
         masked_when: i64,
     },
-    /// Without an index, each item is the next of its content.
+    /// Without an index, each item is the next one of its content.
     Union {
         tags: Edge,
         index: Option<Edge>,
         contents: Vec<Edge>,
     },
-    /// The first items of each chunk, as many as the number beside it says.
+    /// The first items of each chunk, as many as the number beside it.
     Chunked {
         chunks: Vec<(Edge, Option<u64>)>,
         is_appendable: bool,
@@ -90,17 +90,17 @@ pub enum ArrayKind {
         content: Edge,
         default: Scalar,
     },
-    /// What a function would make of the items; it is never called.
+    /// Items that a function would turn into objects; it is never called.
     Object {
         content: Edge,
         generator: Box<str>,
     },
-    /// A class whose methods are not known here, but its arguments are.
+    /// A class whose methods are unknown here, but whose arguments are known.
     Record {
         class: Box<str>,
         columns: Vec<Column>,
     },
-    /// Why is the node's fault.
+    /// The node's fault says why.
     Refused {
         what: Box<str>,
     },
@@ -110,16 +110,16 @@ pub enum ArrayKind {
 pub struct Column {
     pub name: Box<str>,
     pub edge: Edge,
-    /// A later one has its name: values have that.
+    /// A later column has the same name; its values win.
     pub is_hidden: bool,
 }
 
-/// Bytes of a member, and what they are.
+/// A range of elements in a member, with their type.
 #[derive(Debug)]
 pub struct Flat {
     pub blob: Blob,
     pub of: Type,
-    /// None: as many as there are.
+    /// None: as many as the member holds.
     pub count: Option<u64>,
 }
 
@@ -147,16 +147,16 @@ impl Codec {
     }
 }
 
-/// Where the items of each list are in the content.
+/// How the content is divided into lists.
 #[derive(Clone, Copy, Debug)]
 pub enum Lists {
-    /// One after the other, so many each.
+    /// Consecutive lists, given by their lengths.
     Counts(Edge),
     Bounds {
         starts: Edge,
         stops: Edge,
     },
-    /// One after the other; one number more than there are lists.
+    /// Consecutive lists, given by one offset more than there are lists.
     Offsets(Edge),
 }
 
@@ -180,20 +180,20 @@ pub enum Rows {
     Numbers(Edge),
 }
 
-/// A value that is no array.
+/// A value that is not an array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
     Json(Json),
-    /// What JSON has no number for, from the one pickle that is read.
+    /// A number that JSON cannot express, from the one supported pickle.
     Float(f64),
 }
 
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub root: Edge,
-    /// What is odd, and all the same read as the reference does.
+    /// Oddities that are nevertheless read as the reference does.
     pub warnings: Vec<String>,
-    /// Edges that close a circle, as (from, to).
+    /// Edges that close a cycle, as (from, to).
     pub circles: Vec<(Ix, Ix)>,
 }
 
@@ -222,7 +222,7 @@ impl Node {
         }
     }
 
-    /// Why its items are not shown, though all that they are made from is read.
+    /// Why its items cannot be shown, although everything they are made of is readable.
     pub fn unshown(&self) -> Option<String> {
         match &self.kind {
             ArrayKind::Object { .. } => Some(
@@ -241,7 +241,7 @@ impl Node {
 }
 
 impl Graph {
-    /// Of what is not read.
+    /// A graph for a schema that cannot be read.
     pub fn refused(what: &str, fault: Fault) -> Graph {
         let node = Node { fault: Some(fault), ..Node::new(None, ArrayKind::Refused { what: what.into() }) };
         let root = Edge { to: 0, is_ref: false };

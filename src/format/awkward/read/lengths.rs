@@ -1,6 +1,6 @@
-//! How many bytes compressed members decode to, where arrays do not agree about it. Who asks first is believed until
-//! the member is decoded. For others it is measured: not further than to twice what is asked for, so that all that is
-//! decoded for it is a few times the longest that anybody asks for, however many ask.
+//! How many bytes compressed members decode to, where arrays disagree. The first claim is trusted until the member is
+//! decoded; other claims are checked by decoding up to twice their length, so that the total work is a small multiple
+//! of the longest claim, however many there are.
 
 use std::collections::HashMap;
 
@@ -14,17 +14,17 @@ pub struct Lengths(Mutex<HashMap<usize, Known>>);
 
 #[derive(Clone)]
 struct Known {
-    /// What was asked for first.
+    /// The first length claimed.
     first: u64,
-    /// It has more bytes than so many.
+    /// It is known to be longer than this.
     more: u64,
-    /// What it has, once that is known, or why it has none.
+    /// Its actual length once known, or why it has none.
     whole: Option<Result<u64>>,
 }
 
 impl Lengths {
-    /// Fails if the member does not decode to `need` bytes. `measure` finds out to how many, None: more than its
-    /// argument.
+    /// Fails if the member does not decode to `need` bytes. `measure` returns the decoded length, or None if it
+    /// exceeds its argument.
     pub fn check(
         &self,
         member: usize,

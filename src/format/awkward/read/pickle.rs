@@ -1,5 +1,5 @@
-//! The one pickle that is read: a float, which the reference writes where JSON has no number for it (NaN, infinities).
-//! Any other is refused by who asks; nothing of it is looked at.
+//! The only supported pickle: a float, which the reference writes where JSON has no number for it (NaN, infinities).
+//! The caller refuses any other; nothing in it is interpreted.
 //! ```text
 //! 80 p             protocol 2 to 5
 //! 95 ........      frame and its length, from protocol 4 on
@@ -9,10 +9,10 @@
 
 use data_encoding::BASE64;
 
-/// Longer texts are no float.
+/// Longer text cannot be a float.
 const MAX_LEN: usize = 64;
 
-/// The float in the base64 text of such a pickle.
+/// Decodes the float in base64 text of such a pickle.
 pub fn float(base64: &str) -> Option<f64> {
     if base64.len() > MAX_LEN {
         return None;
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_float_and_nothing_else() {
-        // pickle.dumps(float("nan")), pickle.dumps(-2.5, protocol=2).
+        // From pickle.dumps(float("nan")) and pickle.dumps(-2.5, protocol=2).
         assert!(float("gASVCgAAAAAAAABHf/gAAAAAAAAu").unwrap().is_nan());
         assert_eq!(float("gAJHwAQAAAAAAAAu"), Some(-2.5));
         for text in ["gASVBwAAAAAAAABLAUsChpQu", "", "!", "gASVCwAAAAAAAABHf/gAAAAAAAAu", "gAJHwAQAAAAAAC4="]

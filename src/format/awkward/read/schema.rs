@@ -1,8 +1,8 @@
-//! Schema expressions, interpreted by an exact table of known calls (`calls`): what is not in it is refused where it
-//! stands, and what is beside it is read. Nothing is ever called, and no pickle is read but that of one float.
+//! Interprets schema expressions with a fixed table of known calls (`calls`): an unknown expression is refused where
+//! it stands, and the rest is still read. Nothing is ever called, and the only pickle decoded is that of a float.
 //!
-//! The expressions are read in two passes, as a reference may come before what it refers to: first every `id` is
-//! noted, then arrays are made of calls, and scalars of what stands where one is needed.
+//! Two passes, as a reference may precede its target: first every `id` is recorded, then calls become arrays, and
+//! scalars are read where one is needed.
 
 mod calls;
 mod scalars;
@@ -16,20 +16,20 @@ use super::document::Document;
 use super::graph::{ArrayKind, Column, Edge, Graph, Ix, Lists, Node, Rows};
 use crate::codec::zip::Fault;
 
-/// An array is no deeper inside others.
+/// Maximum nesting of arrays.
 pub const MAX_DEPTH: usize = 128;
-/// A reference to a reference to a reference ...
+/// Maximum length of a chain of references.
 const MAX_REFS: usize = 64;
-/// What has more keys is no expression.
+/// Maximum number of keys of an expression.
 const MAX_KEYS: usize = 64;
-/// Characters of a name that messages show.
+/// Characters of a name shown in messages.
 const SHOWN: usize = 200;
 
-/// What identifies an expression. One has exactly one of them.
+/// The keys that identify an expression; each has exactly one of them.
 const KEYS: [&str; 11] =
     ["call", "read", "list", "tuple", "dict", "pairs", "dtype", "function", "json", "python", "ref"];
 
-/// What the document describes. Lengths and faults come with [`Graph::settle`].
+/// The graph that a document describes. Lengths and faults are set by [`Graph::settle`].
 pub fn graph(document: &Document, budget: &Budget) -> Graph {
     let json = &*document.json;
     let prefix = json.get("prefix").and_then(Json::as_str).unwrap_or("");
@@ -62,18 +62,18 @@ pub fn graph(document: &Document, budget: &Budget) -> Graph {
 struct Reader<'j> {
     prefix: &'j str,
     budget: &'j Budget,
-    /// The budget does not suffice: nothing more is made, and what was is not used.
+    /// The budget is exhausted: nothing more is built, and what was built is not used.
     is_spent: Cell<bool>,
-    /// How many were taken from it.
+    /// How much was taken from the budget.
     parts: Cell<u64>,
-    /// None: given twice.
+    /// None: a duplicate id.
     ids: HashMap<i64, Option<&'j Json>>,
     made: HashMap<i64, Ix>,
     nodes: Vec<Node>,
     warnings: BTreeSet<String>,
 }
 
-/// Edges to what is not made yet lead to the id, counted down from the highest number.
+/// An edge to a node that is not built yet: the id, counted down from the maximum index.
 fn pending(id: i64) -> Edge {
     Edge { to: Ix::MAX - (id.unsigned_abs() as usize).min(Ix::MAX / 2), is_ref: true }
 }
@@ -89,7 +89,8 @@ fn wrong<T>(problem: impl Into<String>) -> Parsed<T> {
 }
 
 impl<'j> Reader<'j> {
-    /// Every expression with an id. Values of `json` are no expressions. No deeper than the JSON, which is bounded.
+    /// Records every expression with an id, except inside `json` values. Recursion is bounded by the depth of the
+    /// JSON.
     fn note_ids(&mut self, json: &'j Json) {
         match json {
             Json::Map(pairs) => {
@@ -135,7 +136,7 @@ impl<'j> Reader<'j> {
         taken
     }
 
-    /// The array that an expression stands for, or what was refused in its place. The error: the budget is spent.
+    /// The array of an expression, or a refused node in its place. Fails when the budget is exhausted.
     fn array(&mut self, json: &'j Json, depth: usize) -> Parsed<Edge> {
         self.take(Of::Parts, 1)?;
         self.parts.set(self.parts.get() + 1);
@@ -174,7 +175,7 @@ impl<'j> Reader<'j> {
         wrong(format!("the id {id} refers to itself"))
     }
 
-    /// After all is made, edges lead to nodes.
+    /// Once everything is built, makes pending edges lead to nodes.
     fn resolve(&mut self) {
         let mut nodes = std::mem::take(&mut self.nodes);
         let count = nodes.len();
@@ -200,7 +201,8 @@ impl<'j> Reader<'j> {
         }
     }
 
-    /// What is refused here is shown here, as nothing else shows it. `count` nodes are elsewhere, before those that are made now.
+    /// Resolves an edge. A reference that fails becomes a refused node here, as nothing else would show it. The first
+    /// `count` nodes already exist.
     fn find(&mut self, edge: Edge, count: usize) -> Edge {
         match self.made.get(&((Ix::MAX - edge.to) as i64)) {
             Some(to) => Edge { to: *to, is_ref: true },
@@ -255,7 +257,7 @@ impl<'j> Reader<'j> {
     }
 }
 
-/// The key that tells what an expression is, and its value.
+/// The key that identifies an expression, and its value.
 fn identified(json: &Json) -> Parsed<(&'static str, &Json)> {
     let Some(pairs) = json.as_map() else { return wrong("an expression is not a JSON object") };
     if pairs.len() > MAX_KEYS {
@@ -275,14 +277,14 @@ fn id_of(json: &Json) -> Option<i64> {
     json.get("id").and_then(Json::as_int)
 }
 
-/// What is called, for messages.
+/// The name of a call, for messages.
 fn what_of(json: &Json) -> String {
     let key = identified(json).map_or("expression", |(key, _)| key);
     let called = json.get("call").and_then(Json::as_list).and_then(|names| names.last()?.as_str());
     shown(called.unwrap_or(key))
 }
 
-/// The first of a text, for messages.
+/// The beginning of a text, for messages.
 fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }

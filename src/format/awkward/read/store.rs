@@ -1,5 +1,5 @@
-//! The members of a container by name: of a ZIP file, or the files of a directory. Names are keys: what a schema
-//! names is looked for among them and nowhere else.
+//! The members of a container by name, from a ZIP file or the files of a directory. Names are only keys: a name in a
+//! schema is never looked up anywhere else.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -26,17 +26,17 @@ pub struct Store {
     engine: Arc<Engine>,
     budget: Budget,
     members: Vec<Member>,
-    /// Of members of one name the last, as Python has it.
+    /// Of members with equal names the last wins, as in Python.
     index: HashMap<Box<str>, usize>,
-    /// Files that are not read, and why.
+    /// Files that are not read, with the reason.
     refused: HashMap<Box<str>, Box<str>>,
-    /// Names that more than one member has.
+    /// Names shared by several members.
     pub twice: Vec<Box<str>>,
-    /// Members whose numbers were compared with what they tell of.
+    /// Members whose numbers were checked against the parts they refer to.
     looked: Mutex<HashSet<Box<str>>>,
-    /// The lengths that arrays say compressed members have.
+    /// The lengths that arrays claim for compressed members.
     lengths: Lengths,
-    /// By the number of a member: decoded by the ZIP file, and by the schema.
+    /// By member number: streams decoded by the ZIP file, and by the schema.
     deflated: Streams,
     compressed: Streams,
 }
@@ -47,7 +47,7 @@ struct Member {
 }
 
 enum Data {
-    /// Where its data is in the ZIP file is looked for when it is first asked for.
+    /// The data's position in the ZIP file is determined on first use.
     Zip {
         record: zip::Record,
         found: OnceLock<Result<Range<u64>, Fault>>,
@@ -89,8 +89,8 @@ impl Store {
         })
     }
 
-    /// The files of a directory: the schemas that were opened, and what they read, as far as it is there. Each is called
-    /// by its path from the directory on, and none is looked for elsewhere.
+    /// The files of a directory: the opened schemas, and the files they refer to, as far as those exist. Each is named
+    /// by its path relative to the directory; nothing outside is opened.
     pub fn files(context: &Context, schemas: &[(String, Arc<dyn Source>)], reads: &[String]) -> Store {
         let siblings = context.siblings();
         let file =
@@ -144,13 +144,13 @@ impl Store {
         &self.budget
     }
 
-    /// So many bytes of numbers of a member are about to be looked at.
+    /// Charges the budget before `len` bytes of a member's numbers are read again.
     pub fn look(&self, member: &str, len: u64) -> Result<(), Fault> {
         let is_new = self.looked.lock().insert(member.into());
         if is_new { Ok(()) } else { self.budget.take(Of::Again, len) }
     }
 
-    /// Bytes of the container.
+    /// Size of the container in bytes.
     pub fn len(&self) -> u64 {
         let file = |member: &Member| match &member.data {
             Data::Zip { .. } => 0,
@@ -159,12 +159,12 @@ impl Store {
         self.source.len().max(self.members.iter().map(file).fold(0, u64::saturating_add))
     }
 
-    /// A dataset of the array whose schema is this member, for messages.
+    /// A dataset of the array with this schema member, for messages.
     pub fn place(&self, schema: &str, dataset: &str) -> Place {
         self.file(schema).unwrap_or(&self.source).place().dataset(dataset)
     }
 
-    /// The file that a member is, where members are files.
+    /// The file of a member, where members are files.
     pub fn file(&self, name: &str) -> Option<&Arc<dyn Source>> {
         match &self.members.get(self.find(name)?)?.data {
             Data::File(source) => Some(source),
@@ -176,7 +176,7 @@ impl Store {
         self.members.len()
     }
 
-    /// Bytes of memory that decoders take, roughly.
+    /// Approximate memory of decoders, in bytes.
     pub fn streams_memory(&self) -> u64 {
         self.deflated.memory() + self.compressed.memory()
     }
@@ -208,7 +208,7 @@ impl Store {
         }
     }
 
-    /// What the ZIP file records of a member's bytes.
+    /// The CRC-32 that the ZIP file records for a member.
     pub fn crc(&self, number: usize) -> Option<u32> {
         match self.members.get(number).map(|member| &member.data) {
             Some(Data::Zip { record, .. }) => Some(record.crc),
@@ -216,7 +216,7 @@ impl Store {
         }
     }
 
-    /// The CRC-32 of a member's bytes and the one that is recorded, where decoding it does not compare them.
+    /// The actual and the recorded CRC-32 of a member, where decoding does not already compare them.
     pub fn sum(&self, number: usize) -> Result<Option<(u32, u32)>> {
         let Some((range, record)) = self.stored(number)?.filter(|(_, record)| !record.is_deflated()) else {
             return Ok(None);
@@ -229,7 +229,7 @@ impl Store {
         Ok(Some((found, record.crc)))
     }
 
-    /// What a member says its length is, as far as the file can have it.
+    /// The declared length of a member, as far as the file can hold it.
     fn believed(&self, record: &zip::Record) -> u64 {
         match record.check_readable() {
             Ok(()) => record.len,
@@ -237,7 +237,7 @@ impl Store {
         }
     }
 
-    /// The bytes that a blob has in its member, before they are decompressed.
+    /// The bytes of a blob in its member, before decompression.
     pub fn blob_len(&self, blob: &Blob) -> Result<u64, Fault> {
         let member = self.find(&blob.member).and_then(|number| self.members.get(number));
         match member.map(|member| &member.data) {
@@ -252,7 +252,7 @@ impl Store {
         format!("there is no member {member:?}{why}").into()
     }
 
-    /// Where a member's data is in the ZIP file, and the record of it.
+    /// Where a member's data is in the ZIP file, with its record.
     pub fn stored(&self, number: usize) -> Result<Option<(Range<u64>, &zip::Record)>> {
         match self.members.get(number) {
             Some(Member { name, data: Data::Zip { record, found } }) => {
@@ -297,8 +297,8 @@ impl Store {
         zipped(&self.source, &self.deflated, (number as u32, record), range, || place)
     }
 
-    /// The first `need` bytes of a blob, decompressed. It is damaged if they are all not there, and if it is compressed
-    /// also if there are more: nothing is decoded that nobody asked for.
+    /// The first `need` bytes of a blob, decompressed. Fewer bytes are damage, and so are more if it is compressed.
+    /// Nothing is decoded before it is needed.
     pub fn blob(&self, blob: &Blob, need: u64, place: Place) -> Result<Content> {
         let number =
             self.find(&blob.member).ok_or_else(|| self.missing(&blob.member).error(place.clone()))?;
@@ -343,7 +343,7 @@ impl Store {
                 let described = Described { stored, wrapper: None, expected: Some(need), place };
                 if is_plain {
                     let stream = self.compressed.get_or_make(number as u32, || Ok(described.clone()))?;
-                    // Two arrays may want different lengths of one member.
+                    // Two arrays may claim different lengths for one member.
                     if stream.known_len() == Some(need) {
                         return Ok(Content::Decoded(stream));
                     }
@@ -369,7 +369,7 @@ impl Store {
     }
 }
 
-/// To how many bytes a member decodes; None: to more than `most`.
+/// The decoded length of a member; None if it exceeds `most`.
 fn measured(
     codec: Codec,
     engine: &Arc<Engine>,

@@ -1,5 +1,5 @@
-//! Files of an array that no member has as they are: numbers that follow from others (little-endian int64), and the
-//! strings of an array of strings, one a line. Made for each range that is asked for.
+//! Derived files of an array: numbers computed from stored ones (little-endian int64), and the strings of a string
+//! array, one per line. Computed for each range read.
 
 use std::sync::{Arc, Once};
 
@@ -11,12 +11,12 @@ use crate::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
-    /// One number more than there are lists.
+    /// One more than the number of lists.
     Offsets,
     Starts,
     Stops,
     Counts,
-    /// Of a view: the rows of the table; of a union: the place in the content.
+    /// Of a view: row numbers of the table; of a union: positions in the content.
     Index,
 }
 
@@ -31,7 +31,7 @@ impl IndexKind {
         }
     }
 
-    /// How it follows from what is stored.
+    /// How it is derived from what is stored.
     pub fn meaning(self) -> &'static str {
         match self {
             IndexKind::Offsets => "where each list begins in the content, and the end of the last",
@@ -43,7 +43,7 @@ impl IndexKind {
     }
 }
 
-/// The shape of a face.
+/// The shape of a derived file.
 pub fn shape(array: &Array, ix: Ix, face: IndexKind) -> Result<Vec<u64>> {
     let node = array.node(ix)?;
     Ok(match &node.kind {
@@ -63,7 +63,7 @@ pub struct Numbers {
     ix: Ix,
     face: IndexKind,
     count: u64,
-    /// What is wrong was said in the log.
+    /// Whether a failure was already logged.
     told: Once,
 }
 
@@ -73,7 +73,7 @@ impl Numbers {
         Ok(Numbers { array: array.clone(), ix, face, count, told: Once::new() })
     }
 
-    /// The numbers of a block; of offsets they end where the next block begins.
+    /// The numbers of a block; offsets end where the next block begins.
     fn block(&self, block: u64) -> Result<Vec<i64>> {
         let (array, ix) = (&*self.array, self.ix);
         match &array.sound(ix)?.kind {
@@ -120,23 +120,23 @@ impl Computed for Numbers {
     }
 }
 
-/// Fills `buf` with bytes from `offset` on of numbers as little-endian int64, which `block` gives [`BLOCK`] at a time.
+/// Fills `buf` from byte `offset` on with little-endian int64, which `block` yields [`BLOCK`] at a time.
 pub fn fill(buf: &mut [u8], offset: u64, block: &dyn Fn(u64) -> Result<Vec<i64>>) -> Result<()> {
     let bytes = |numbers: Vec<i64>| numbers.into_iter().flat_map(i64::to_le_bytes).collect::<Vec<u8>>();
     from_blocks(buf, offset, 8 * BLOCK, &mut |number| block(number).map(bytes))
 }
 
-/// Every string as its bytes and a line feed.
+/// Each string followed by a line feed.
 pub struct Lines {
     array: Arc<Array>,
     ix: Ix,
     content: Content,
-    /// Where each block of strings begins, and the end.
+    /// Byte offset of each block of strings, and the end.
     starts: Vec<u64>,
 }
 
 impl Lines {
-    /// Goes through the lengths of all strings once.
+    /// Reads the lengths of all strings once.
     pub fn new(array: &Arc<Array>, ix: Ix) -> Result<Lines> {
         let ArrayKind::Strings { lists, content, .. } = &array.sound(ix)?.kind else {
             return Err(Error::NotFound);
@@ -160,7 +160,7 @@ impl Lines {
         Ok(Lines { content: array.content(content.to)?, array: array.clone(), ix, starts })
     }
 
-    /// The bytes of a block from `skip` on, as far as there is room.
+    /// Copies the bytes of a block from `skip` on, as far as they fit.
     fn some(&self, block: usize, skip: u64, buf: &mut [u8]) -> Result<usize> {
         let ArrayKind::Strings { lists, .. } = &self.array.node(self.ix)?.kind else {
             return Err(Error::NotFound);

@@ -1,5 +1,5 @@
-//! What is below `.views`: `jsonl/<array name>.jsonl` for arrays whose items can be shown, and
-//! `blobs/<member>` for every member, decoded by the ZIP file and no further.
+//! The files below `.views`: `jsonl/<array name>.jsonl` for arrays whose items can be shown, and `blobs/<member>` for
+//! every member, decoded by the ZIP file only.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::content::{Content, late};
 use crate::tree::{Derived, File};
 use crate::{Error, Result};
 
-/// The view that arrays have, and what it adds to their names.
+/// The view of arrays, and the extension it adds to their names.
 const LINES: &str = "jsonl";
 
 pub fn of(store: &Arc<Store>, arrays: &[Arc<Array>]) -> Derived {
@@ -33,7 +33,7 @@ fn lines_file(array: Arc<Array>) -> File {
     })
 }
 
-/// An array, or some items of it, as JSON lines; what is wrong with it is in the log.
+/// An array, or some of its items, as JSON lines; faults are logged.
 fn lines(array: &Arc<Array>, items: Option<Slab>) -> Result<Content> {
     let tell = |error: &Error| log::error!("{error}; reads of it as JSON lines give that error");
     match JsonLines::new(array, items) {
@@ -49,7 +49,7 @@ fn lines(array: &Arc<Array>, items: Option<Slab>) -> Result<Content> {
     }
 }
 
-/// The items of an array that an index means.
+/// The items of an array selected by an index.
 fn items(array: &Array, index: &str) -> Result<Slab> {
     let root = array.graph.root.to;
     let wrong = |problem| Error::Usage(format!("{}: [{index}]: {problem}", array.place(root)));

@@ -1,11 +1,11 @@
-//! Element types as numpy's `str()` shows them, which is how the reference prints them.
+//! Element types as numpy's `str()` prints them, which the reference uses.
 
 use super::super::read::dtype::{ElementKind, Type};
 use crate::array::numpy::python_repr;
 use crate::array::{Dtype, Endian};
 
 impl Type {
-    /// Without its shape as people call it: `int64`, `>u2`, `datetime64[ns]`.
+    /// The type without its shape, in its usual form: `int64`, `>u2`, `datetime64[ns]`.
     pub fn name(&self) -> String {
         match &self.cell {
             ElementKind::Number(Dtype { element, endian: Endian::Little }) => {
@@ -29,7 +29,7 @@ impl Type {
         }
     }
 
-    /// Without its shape, as within other types.
+    /// The type without its shape, nested in other types.
     fn brief(&self) -> String {
         if let ElementKind::Fields(fields) = &self.cell {
             let field = |(name, _, of): &(Box<str>, u64, Type)| {
@@ -42,7 +42,7 @@ impl Type {
         let descr = self.descr();
         let bare = match descr.trim_start_matches('|') {
             "b1" => "?",
-            // Of no size, which is no number to numpy.
+            // numpy prints no number for a size of zero.
             bare if self.width == 0 => bare.trim_end_matches('0'),
             bare => bare,
         };
@@ -63,7 +63,7 @@ mod tests {
     use crate::format::awkward::read::budget::Budget;
     use crate::format::awkward::read::dtype;
 
-    /// What awkward0 0.15.5 prints with numpy 1.23.5.
+    /// Expected values printed by awkward0 0.15.5 with numpy 1.23.5.
     #[test]
     fn as_numpy_shows_them() {
         for (text, name, of_field) in [

@@ -1,7 +1,7 @@
-//! Datasets by name. Beside the name of its file an array, and a part of one, is found by its directory: then its elements
-//! are meant if it is flat, and else its `meta.yaml`. Both are found by the path of the file too, where that is escaped.
-//! An array of which a name is that of something else is called by the paths of its files, all of it: so what begins
-//! with its name is one array, and no path is there twice.
+//! Datasets by name. An array, or a part of one, is also found by its directory: this means its elements if it is
+//! flat, otherwise its `meta.yaml`. Where file names are escaped, both are found by the file path too. An array with a
+//! name that clashes with another is named by the paths of its files throughout, so that everything beginning with its
+//! name belongs to one array, and all paths are unique.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ impl Index {
             }
             escaped.push((way.escaped(), number));
         }
-        // What something is called comes before what it is as a file.
+        // Names take precedence over file paths.
         for (name, number) in others.into_iter().chain(escaped).chain(paths).chain(whole) {
             numbers.entry(name).or_insert(number);
         }
@@ -69,25 +69,25 @@ fn name(file: &File, is_by_path: bool) -> Box<str> {
     if is_by_path { file.way.escaped() } else { file.way.joined() }
 }
 
-/// Of each array: is it called by the paths of its files?
+/// For each array: is it named by the paths of its files?
 pub fn by_path(arrays: usize, layout: &Layout) -> Vec<bool> {
     Called::new(arrays, &layout.files).by_path
 }
 
-/// What files are called, array by array.
+/// The names of files, array by array.
 struct Called<'f> {
     all: &'f [File],
     /// Of each array, with the number of the first.
     files: Vec<(u32, &'f [File])>,
     numbers: HashMap<Box<str>, u32>,
-    /// Is an array called by the paths of its files?
+    /// Is an array named by the paths of its files?
     by_path: Vec<bool>,
-    /// Arrays whose names are still to be taken.
+    /// Arrays whose names are not claimed yet.
     pending: Vec<usize>,
 }
 
 impl Called<'_> {
-    /// No array is looked at more than twice: it is called by its paths once and for all, and no two paths are the same.
+    /// Terminates after at most two visits per array: naming by path is final, and paths are unique.
     fn new(arrays: usize, files: &[File]) -> Called<'_> {
         let mut of_arrays: Vec<(u32, &[File])> = vec![(0, &[]); arrays];
         let mut first = 0;
@@ -104,7 +104,8 @@ impl Called<'_> {
         called
     }
 
-    /// Takes the names of an array, if they are free; else it, or what has one of them, is called by its paths.
+    /// Claims the names of an array if they are free; otherwise it, or the owner of a clashing name, is named by its
+    /// paths.
     fn take(&mut self, array: usize) {
         let Some((first, files)) = self.files.get(array).copied() else { return };
         let is_by_path = self.is_by_path(array);
@@ -120,7 +121,7 @@ impl Called<'_> {
         }
     }
 
-    /// Gives the names of an array back, for it to be called by its paths.
+    /// Releases the names of an array, which is then named by its paths.
     fn leave(&mut self, array: usize) {
         let Some((first, files)) = self.files.get(array).copied() else { return };
         for (number, file) in (first..).zip(files) {

@@ -10,8 +10,8 @@
 //!   contents/<k>/...   chunks/<k>/...
 //!   text, bytes                     strings
 //! ```
-//! A part is where the schema defines it; what refers to it is a symbolic link there, but where that would close a
-//! circle there is nothing (`meta.yaml` says so).
+//! A part is placed where the schema defines it; references to it are symbolic links, left out where they would close
+//! a cycle (`meta.yaml` says so).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -38,9 +38,9 @@ pub enum FileContent {
     Data,
     Index(IndexKind),
     Text,
-    /// Of lists that are picked: where each begins among their items.
+    /// Of picked lists: where each begins among the picked items.
     Offsets(Arc<Pick>),
-    /// The elements of a flat part that are picked.
+    /// The picked elements of a flat part.
     Elements(Arc<Pick>),
 }
 
@@ -52,7 +52,7 @@ pub struct Layout {
     pub directories: Vec<(Way, usize, Ix)>,
 }
 
-/// Of all arrays of a container. Tells them where their parts are. An array with longer paths than the budget has is
+/// Lays out all arrays of a container, and sets the paths of their parts. An array whose paths exceed the budget is
 /// refused as a whole.
 pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
     let names: Names = arrays.iter().map(|array| array.name.clone()).collect();
@@ -66,7 +66,7 @@ pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
             Ok(placed) => layout.add(array, placed),
             Err(fault) => {
                 let array = array.refused(fault);
-                // One file more for each array, as long as its name.
+                // One more file per array, as long as its name.
                 let placing = Placing::new(&array, number, array.store().budget());
                 let placed = placing.placed(&root).unwrap_or_default();
                 layout.add(array, placed)
@@ -79,8 +79,8 @@ pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
     (arrays, layout)
 }
 
-/// As [`layout`] placed them, but that lists which are told by starts and stops are told by offsets, in a content that has
-/// their items one after the other: other formats have no more.
+/// Like [`layout`], but lists given by starts and stops get offsets into a contiguous content, as other formats
+/// support nothing else.
 pub fn plain(arrays: &[Arc<Array>]) -> Result<Layout, Fault> {
     let mut layout = Layout::default();
     let Some(first) = arrays.first() else { return Ok(layout) };
@@ -99,31 +99,31 @@ pub fn plain(arrays: &[Arc<Array>]) -> Result<Layout, Fault> {
 
 type Names = HashSet<Box<str>>;
 
-/// A slash separates directories, but not where its left side is an array itself.
+/// A slash separates directories, unless its left side is an array itself.
 fn named(name: &str, names: &Names, lengths: &HashSet<usize>) -> Way {
     let slashes = name.match_indices('/').map(|(at, _)| at).filter(|at| lengths.contains(at));
     let after: Vec<usize> =
         slashes.filter(|at| names.contains(name.get(..*at).unwrap_or_default())).collect();
     let components = naming::components(name.as_bytes(), &after);
-    // What has no name is called as its file.
+    // Without a name, it is named by its file.
     if name.is_empty() { Way::of(components) } else { Way::called(components, name) }
 }
 
-/// One file name, slashes and all.
+/// The whole text as a single file name, slashes included.
 fn component(name: &str) -> Vec<u8> {
     let slashes: Vec<usize> = name.match_indices('/').map(|(at, _)| at).collect();
     naming::components(name.as_bytes(), &slashes).pop().unwrap_or_default()
 }
 
-/// Where the parts of one array are.
+/// Places the parts of one array.
 #[derive(Default)]
 struct Placed {
     files: Vec<File>,
     links: Vec<Link>,
     directories: Vec<(Way, usize, Ix)>,
-    /// Of each part that is defined: its directory, or the file that it is.
+    /// For each part defined here: its directory, or its file.
     places: HashMap<Ix, (Way, bool)>,
-    /// What refers to a part: from which, where, and whether a file is wanted there.
+    /// References to parts: the edge, its origin, its path, and whether a file is expected there.
     refs: Vec<(Edge, Ix, Way, bool)>,
 }
 
@@ -141,7 +141,7 @@ impl Layout {
     }
 }
 
-/// Where columns are. Of two of one name the second gets a number.
+/// The paths of columns. The second of two equal names gets a number.
 fn ways<'c>(columns: &'c [Column], dir: &Way) -> impl Iterator<Item = Way> + use<'c> {
     let dir = dir.below(*b"columns");
     let (mut taken, mut next) = (HashSet::new(), HashMap::new());
@@ -153,7 +153,7 @@ fn ways<'c>(columns: &'c [Column], dir: &Way) -> impl Iterator<Item = Way> + use
             own = naming::numbered(&plain, *number);
             *number += 1;
         }
-        // What is numbered, or has no name, is called as its file.
+        // Numbered and unnamed columns are named by their files.
         if own == plain && !column.name.is_empty() {
             dir.below_called(own, &column.name)
         } else {
@@ -168,9 +168,9 @@ struct Placing<'a> {
     budget: &'a Budget,
     is_plain: bool,
     placed: Placed,
-    /// Bytes of names that were taken from it.
+    /// Bytes of names charged to the budget.
     taken: u64,
-    /// The budget does not suffice: nothing more is placed.
+    /// The budget is exhausted: nothing more is placed.
     fault: Option<Fault>,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// Is there room for a path?
+    /// Charges the budget for a path; false if it is exhausted.
     fn has_room(&mut self, way: &Way) -> bool {
         if self.fault.is_none() {
             match self.budget.take(Of::Names, way.len() as u64) {
@@ -206,7 +206,7 @@ impl Placing<'_> {
         }
     }
 
-    /// A part of `from` that is a directory.
+    /// Places a part of `from` as a directory.
     fn part(&mut self, from: Ix, edge: Edge, way: Way) {
         match edge.is_ref {
             true => self.placed.refs.push((edge, from, way, false)),
@@ -214,7 +214,7 @@ impl Placing<'_> {
         }
     }
 
-    /// A part of `from` that is a file, as far as it is flat.
+    /// Places a part of `from` as a file if it is flat.
     fn numbers(&mut self, from: Ix, edge: Edge, dir: &Way, name: &str) {
         let way = dir.below(name.as_bytes());
         let is_flat = self.array.graph.node(edge).is_some_and(|node| node.flat().is_some());
@@ -228,7 +228,7 @@ impl Placing<'_> {
         }
     }
 
-    /// No deeper than the schema is nested, which is bounded.
+    /// Recursion is bounded by the nesting of the schema.
     fn directory(&mut self, edge: Edge, dir: &Way) {
         let ix = edge.to;
         let Some(node) = self.array.graph.nodes.get(ix).filter(|_| self.has_room(dir)) else { return };
@@ -302,7 +302,7 @@ impl Placing<'_> {
         }
     }
 
-    /// What is in the directory of a part of which the items of lists are picked.
+    /// Places the contents of a part whose list items are picked.
     fn picked(&mut self, ix: Ix, of: Option<Arc<Pick>>, dir: &Way) {
         let Some(node) = self.array.graph.nodes.get(ix) else { return };
         match (&node.kind, of) {
@@ -343,7 +343,7 @@ impl Placing<'_> {
         }
     }
 
-    /// What is stored of the lists, and what follows from it.
+    /// Places the stored numbers of the lists, and those derived from them.
     fn lists(&mut self, ix: Ix, lists: &Lists, dir: &Way) {
         let follow: &[IndexKind] = match lists {
             Lists::Counts(counts) => {
@@ -372,7 +372,7 @@ impl Placing<'_> {
         }
     }
 
-    /// What refers to a part becomes a link to it.
+    /// Turns references to parts into links.
     fn link(&mut self) {
         let circles: HashSet<(Ix, Ix)> = self.array.graph.circles.iter().copied().collect();
         for (edge, from, place, wants_file) in std::mem::take(&mut self.placed.refs) {
@@ -382,7 +382,7 @@ impl Placing<'_> {
             };
             let (place, target) = match (wants_file, *is_file) {
                 (true, false) => (place, target.below(*b"data")),
-                // A directory is wanted, and the part is a file elsewhere.
+                // A directory is expected, but the part is a file elsewhere.
                 (false, true) => (place.below(*b"data"), target.clone()),
                 _ => (place, target.clone()),
             };

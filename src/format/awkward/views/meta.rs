@@ -1,4 +1,4 @@
-//! FileContent is said of arrays and of their files, as YAML: `meta.yaml`, and the sidecars.
+//! Describes arrays and their files as YAML: `meta.yaml`, and the sidecars.
 
 use super::super::read::array::Array;
 use super::super::read::graph::{ArrayKind, Ix, Node as Part, Rows, Scalar};
@@ -8,16 +8,16 @@ use super::type_text;
 use crate::array::numpy::Parts;
 use crate::yaml::{self, Node};
 
-/// Refused parts and circles that are named.
+/// Maximum number of refused parts and cycles listed.
 pub const MAX_NAMED: usize = 1000;
 
-/// `meta.yaml` of an array or of a part of it.
+/// `meta.yaml` of an array or a part of it.
 pub fn text(array: &Array, ix: Ix) -> String {
     let mut fields = Vec::new();
     if ix == array.graph.root.to {
         fields.push(("array", Node::text(&array.name)));
     }
-    // Where the names of files do not tell.
+    // Only where the file names do not already show it.
     let place = array.places.get(ix).and_then(Option::as_ref).filter(|_| !array.is_by_path);
     let called = place.map(|way| (way.joined(), way.escaped())).filter(|(name, path)| name != path);
     fields.extend(called.map(|(name, _)| ("name", Node::text(&name))));
@@ -38,7 +38,7 @@ fn part(array: &Array, ix: Ix, node: &Part, fields: &mut Fields) {
     fields.push(("class", Node::text(node.class())));
     let is_refused = matches!(node.kind, ArrayKind::Refused { .. });
     if !is_refused {
-        // Of what is refused with a part the length is not known.
+        // The length of a part that was refused because of another is unknown.
         if node.fault.is_none() || node.flat().is_some() {
             fields.push(("length", Node::int(node.len)));
         }
@@ -53,7 +53,7 @@ fn part(array: &Array, ix: Ix, node: &Part, fields: &mut Fields) {
     }
 }
 
-/// What a class has beside its parts.
+/// Fields specific to a class, apart from its parts.
 fn own(node: &Part, fields: &mut Fields) {
     match &node.kind {
         ArrayKind::Masked { masked_when, .. } => fields.push(("maskedWhen", Node::Bool(*masked_when))),
@@ -92,7 +92,7 @@ fn own(node: &Part, fields: &mut Fields) {
     }
 }
 
-/// What is said of an array as a whole.
+/// Fields of an array as a whole.
 fn whole(array: &Array, fields: &mut Fields) {
     let refused = array.graph.nodes.iter().enumerate().filter(|(_, node)| {
         matches!(node.kind, ArrayKind::Refused { .. }) || node.fault.is_some() || node.unshown().is_some()
@@ -129,7 +129,7 @@ fn whole(array: &Array, fields: &mut Fields) {
     }
 }
 
-/// What contradicts itself and is read all the same, as the library does.
+/// Contradictions that are tolerated, as the library does.
 pub fn warnings(array: &Array) -> impl Iterator<Item = String> {
     let twice = array.store().twice.iter();
     let twice = twice.map(|name| format!("there are two members {name:?}: the last one is read"));
@@ -146,7 +146,7 @@ fn refusal(array: &Array, ix: Ix, node: &Part) -> Node {
     ])
 }
 
-/// What is said of a file beside its bytes.
+/// Describes a file: codec fields beside its bytes.
 pub fn codec(array: &Array, file: &File) -> Node {
     let Ok(node) = array.node(file.ix) else { return Node::Null };
     let id = node.id.map(|id| ("id", Node::int(id)));
@@ -183,7 +183,7 @@ pub fn codec(array: &Array, file: &File) -> Node {
     }
 }
 
-/// The sidecar of a file that is called `file_name`, of the dataset with this number and name.
+/// The sidecar of a file named `file_name`, for the dataset with this number and name.
 pub fn sidecar(array: &Array, file: &File, (number, name): (u32, &str), file_name: &[u8]) -> String {
     let mut fields =
         vec![("name", Node::text(name)), ("number", Node::int(number)), ("awkward", codec(array, file))];
@@ -205,7 +205,7 @@ fn parts(array: &Array, file: &File) -> Option<Parts> {
     Some(Parts::new(&descr, &shape, crate::array::Order::C, false))
 }
 
-/// Does anything in it keep its items from being shown?
+/// Can all of its items be shown?
 pub fn is_whole(array: &Array) -> bool {
     let is_readable = |node: &Part| match &node.kind {
         ArrayKind::Refused { .. } => false,

@@ -1,34 +1,33 @@
-//! Where something is in the tree of a container: file names, one below the other, and what it is called where those are
-//! escaped. Those of one directory share what leads there, so that deep trees of long names cost no more than flat ones of
-//! short names.
+//! Paths in the tree of a container: file names, and the dataset names they stand for where those are escaped. Entries
+//! of a directory share their parent, so that deep trees with long names cost no more than flat ones with short names.
 
 use std::sync::Arc;
 
-/// The way down from the root.
+/// A path from the root.
 #[derive(Clone, Debug, Default)]
 pub struct Way(Option<Arc<Step>>);
 
 #[derive(Debug)]
 struct Step {
     above: Way,
-    /// As a file.
+    /// The file name.
     name: Box<[u8]>,
     called: Called,
     depth: usize,
-    /// Bytes of what all is called, with slashes between.
+    /// Length of the dataset name in bytes, slashes included.
     len: usize,
 }
 
-/// What has a longer name is called as its file: else a few parts of one array would take all room for names.
+/// Longer names fall back to the file name: otherwise a few parts of one array could use the whole budget for names.
 const MAX_LEN: usize = 4096;
 
 #[derive(Debug)]
 enum Called {
-    /// As the file.
+    /// Equal to the file name.
     Plain,
-    /// This.
+    /// This component is named so.
     So(Box<str>),
-    /// This is what the whole way is called, until here.
+    /// The whole path down to here is named so.
     Whole(Box<str>),
 }
 
@@ -43,7 +42,7 @@ impl Way {
         self.step(name, Called::Plain, len)
     }
 
-    /// As [`Way::below`], of a file name that something gets which is called otherwise.
+    /// Like [`Way::below`], for a file name that differs from the dataset name.
     pub fn below_called(&self, name: Vec<u8>, called: &str) -> Way {
         if name == called.as_bytes() || called.len() > MAX_LEN {
             return self.below(name);
@@ -52,7 +51,7 @@ impl Way {
         self.step(name.into(), Called::So(called.into()), len)
     }
 
-    /// To what gets these file names, and is called otherwise.
+    /// A path of these file names, with a different dataset name.
     pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
         let way = Way::of(names);
         match way.0.as_deref() {
@@ -77,7 +76,7 @@ impl Way {
         self.0.is_none()
     }
 
-    /// Bytes of [`Way::joined`], or of the file names if they are more.
+    /// The length in bytes of [`Way::joined`], or of the file names if they are longer.
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |step| step.len)
     }
@@ -98,7 +97,7 @@ impl Way {
         self.names().into_iter().map(<[u8]>::to_vec).collect()
     }
 
-    /// What messages call a place, and users a dataset.
+    /// The dataset name, also used in messages.
     pub fn joined(&self) -> Box<str> {
         let (mut parts, mut way) = (Vec::new(), self);
         while let Some(step) = &way.0 {
@@ -120,7 +119,7 @@ impl Way {
         String::from_utf8_lossy(&self.names().join(&b'/')).into_owned().into()
     }
 
-    /// The way to `target` from the directory that holds this.
+    /// The relative link to `target` from the directory that holds this path.
     pub fn to(&self, target: &Way) -> Vec<u8> {
         let (from, to) = (self.names(), target.names());
         let common =

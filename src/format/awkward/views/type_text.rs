@@ -1,5 +1,5 @@
-//! The type of an array as the reference shows it: `[0, 3) -> [0, inf) -> float64`, over several lines where there are
-//! columns or possibilities.
+//! The type of an array as the reference prints it: `[0, 3) -> [0, inf) -> float64`, over several lines where there
+//! are columns or alternatives.
 
 use super::super::read::array::Array;
 use super::super::read::dtype::{ElementKind, Type};
@@ -7,14 +7,14 @@ use super::super::read::encoding::Encoding;
 use super::super::read::graph::{ArrayKind, Ix};
 use crate::array::numpy::python_repr;
 
-/// After so many parts the rest is left out: shared parts are shown wherever they are used.
+/// Maximum number of parts printed: shared parts are printed at each use.
 const MAX_PARTS: usize = 10_000;
-/// After so many bytes too; they count again wherever they are moved to the right.
+/// Maximum bytes printed; they count again each time they are indented.
 const MAX_BYTES: usize = 4 << 20;
-/// And so much deeper.
+/// Maximum nesting.
 const MAX_DEPTH: usize = 128;
 
-/// With the length.
+/// The type, with the length.
 pub fn text(array: &Array, ix: Ix) -> String {
     let mut types = Types { array, open: Vec::new(), named: Vec::new(), left: MAX_PARTS, bytes: MAX_BYTES };
     let len = array.node(ix).map_or(0, |node| node.len);
@@ -24,9 +24,9 @@ pub fn text(array: &Array, ix: Ix) -> String {
 
 struct Types<'a> {
     array: &'a Array,
-    /// The parts that are being shown, one inside the other.
+    /// The parts being printed, outermost first.
     open: Vec<Ix>,
-    /// Those of them that contain themselves, by their numbers.
+    /// Those of them that contain themselves, by index.
     named: Vec<Ix>,
     left: usize,
     bytes: usize,
@@ -34,7 +34,7 @@ struct Types<'a> {
 
 type Block = Vec<String>;
 
-/// What is left out.
+/// Stands for what is left out.
 fn rest() -> Block {
     vec!["...".into()]
 }
@@ -47,14 +47,14 @@ fn ending(mut block: Block, end: &str) -> Block {
 }
 
 impl Types<'_> {
-    /// Is there room for so many bytes more? If not there is none from now on.
+    /// Reserves `bytes`; once that fails, nothing more fits.
     fn has_room(&mut self, bytes: usize) -> bool {
         let left = self.bytes.checked_sub(bytes);
         self.bytes = left.unwrap_or(0);
         left.is_some_and(|left| left > 0)
     }
 
-    /// What comes before the first line; the others are indented by as much.
+    /// Puts `before` in front of the first line, and indents the others by its width.
     fn after(&mut self, before: &str, block: Block) -> Block {
         let lines: usize = block.iter().map(String::len).sum();
         if !self.has_room(lines.saturating_add(before.len().saturating_mul(block.len()))) {
@@ -128,7 +128,7 @@ impl Types<'_> {
         }
     }
 
-    /// One under the other, as long as there is room.
+    /// Prints parts one below the other, as long as they fit.
     fn each<T>(&mut self, parts: &[T], mut each: impl FnMut(&mut Self, &T) -> Block) -> Block {
         let mut lines = Vec::new();
         for part in parts {
@@ -141,7 +141,7 @@ impl Types<'_> {
         lines
     }
 
-    /// Columns one under the other, behind names that are filled up to the width of the widest.
+    /// Prints columns one below the other, with names padded to the widest.
     fn columns<T>(
         &mut self,
         columns: &[T],
@@ -168,7 +168,7 @@ impl Types<'_> {
         self.after(&dimensions(&of.shape), inner)
     }
 
-    /// Possibilities one under the other, with bars between them.
+    /// Prints alternatives one below the other, with bars between them.
     fn one_of(&mut self, blocks: Vec<Block>) -> Block {
         let width = blocks.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
         let count = blocks.len();
@@ -192,7 +192,7 @@ impl Types<'_> {
 fn dimensions(shape: &[u64]) -> String {
     shape.iter().map(|size| format!("[0, {size}) -> ")).collect()
 }
-/// A column's name and the arrow behind it. (A format string takes no width above 65,535.)
+/// A column's name and the arrow after it. (Format strings accept no width above 65,535.)
 fn padded(name: &str, width: usize) -> String {
     let missing = width.saturating_sub(name.chars().count());
     format!("{name}{} -> ", " ".repeat(missing))

@@ -1,8 +1,8 @@
-//! How nodes are connected: in which order they can be measured, and where an array contains itself.
+//! The order in which nodes can be measured, and the cycles where an array contains itself.
 
 use super::{Edge, Ix, Node};
 
-/// Every node after its parts, where that is possible.
+/// Every node after its parts, where possible.
 pub fn order(nodes: &[Node]) -> Vec<Ix> {
     let mut order = Vec::with_capacity(nodes.len());
     let mut seen = vec![false; nodes.len()];
@@ -26,8 +26,8 @@ pub fn order(nodes: &[Node]) -> Vec<Ix> {
     order
 }
 
-/// The edges that refer to a node from within it: both ends in one strongly connected component (Tarjan's search,
-/// without recursion).
+/// The edges that refer to a node from within itself: both ends in one strongly connected component (Tarjan's
+/// algorithm, without recursion).
 pub fn circles(nodes: &[Node]) -> Vec<(Ix, Ix)> {
     const NEVER: usize = usize::MAX;
     let edges: Vec<Vec<Edge>> = nodes.iter().map(Node::edges).collect();

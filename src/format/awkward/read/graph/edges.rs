@@ -1,9 +1,9 @@
-//! The parts of a node: from which nodes it is made.
+//! The edges of a node to its parts.
 
 use super::{ArrayKind, Edge, Lists, Node, Rows};
 
 impl Node {
-    /// From first to last.
+    /// In order.
     pub fn edges(&self) -> Vec<Edge> {
         let both = |lists: &Lists, content: &Edge| [lists.edges(), vec![*content]].concat();
         match &self.kind {
@@ -32,7 +32,7 @@ impl Node {
 }
 
 impl ArrayKind {
-    /// Shows every edge, to be changed.
+    /// Calls `each` with every edge, which it may change.
     pub fn each_edge(&mut self, each: &mut dyn FnMut(&mut Edge)) {
         let lists = |lists: &mut Lists, each: &mut dyn FnMut(&mut Edge)| match lists {
             Lists::Counts(edge) | Lists::Offsets(edge) => each(edge),

@@ -1,13 +1,13 @@
-//! Lengths of nodes, and what is wrong with them as far as the schema and the lengths of members tell. A part that is
-//! refused has no length: what would get its own length from it is refused with it, and says of which part.
+//! Computes the lengths of nodes, and the faults visible from the schema and the lengths of members. A refused part
+//! has no length: whatever would derive its length from it is refused too, and names that part.
 
 use super::circles::{circles, order};
 use super::{ArrayKind, Blob, Column, Edge, Flat, Graph, Ix, Lists, Node, Rows};
 use crate::codec::zip::Fault;
 
-/// Numbers of eight bytes that a file can have.
+/// Maximum number of eight-byte numbers in a file.
 const MAX_ITEMS: u64 = i64::MAX as u64 / 8 - 1;
-/// Characters of a problem that are said again of what it is a part of.
+/// Characters of a part's problem quoted by what contains it.
 const MAX_QUOTED: usize = 400;
 
 impl Graph {
@@ -15,7 +15,7 @@ impl Graph {
         self.node(edge).map_or(0, |node| node.len)
     }
 
-    /// A part with nothing wrong.
+    /// A part without a fault.
     fn sound(&self, edge: Edge, what: &str) -> Result<&Node, Fault> {
         let node = self.node(edge).ok_or_else(|| format!("its {what} is missing"))?;
         let Some(Fault { problem, is_unsupported }) = &node.fault else { return Ok(node) };
@@ -27,7 +27,7 @@ impl Graph {
         self.sound(edge, what).map(|node| node.len)
     }
 
-    /// The shape of an array of whole numbers; the error is what it is instead.
+    /// The shape of an integer array; the error says what it is instead.
     fn ints(&self, edge: Edge, what: &str) -> Result<&[u64], Fault> {
         match self.sound(edge, what)?.flat() {
             Some(flat) if flat.of.is_int() => Ok(&flat.of.shape),
@@ -36,8 +36,8 @@ impl Graph {
         }
     }
 
-    /// Finds lengths and faults, parts before what they are part of, and circles. `blob_len` tells how many bytes a
-    /// blob has in its member, or why there are none.
+    /// Computes lengths, faults and cycles, parts before what contains them. `blob_len` returns the bytes of a blob in
+    /// its member, or why there are none.
     pub fn settle(&mut self, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) {
         self.circles = circles(&self.nodes);
         for ix in order(&self.nodes) {
@@ -60,7 +60,7 @@ impl Graph {
             ArrayKind::Strings { lists, content, .. } => self.measure_lists(lists).and_then(|len| {
                 let is_empty = self.len_of(*content) == 0;
                 let content = self.node(*content).and_then(Node::flat);
-                // Without an element it is no bytes, whatever it is of: awkward0 writes an empty list as float64.
+                // Empty bytes may have any type: awkward0 writes an empty list as float64.
                 let is_bytes = |flat: &Flat| flat.of.size() == 1 && flat.of.number().is_some();
                 if content.is_some_and(|flat| is_empty || is_bytes(flat)) {
                     Ok(len)
@@ -90,7 +90,7 @@ impl Graph {
         }
     }
 
-    /// Files with a number for each item are no longer than files can be.
+    /// Fails if a derived file with a number per item would be longer than files can be.
     fn has_files(&self, node: &Node, len: u64) -> Result<u64, Fault> {
         let inner = match &node.kind {
             ArrayKind::View { .. } | ArrayKind::Union { .. } => 1,
@@ -109,7 +109,7 @@ impl Graph {
         }
     }
 
-    /// Rows are those of the shortest column.
+    /// The number of rows is that of the shortest column.
     fn measure_columns(&self, columns: &[Column]) -> Result<u64, Fault> {
         let mut shortest = None;
         for column in columns {
@@ -122,7 +122,7 @@ impl Graph {
         Ok(shortest.unwrap_or(0))
     }
 
-    /// The length of an array of whole numbers of one dimension.
+    /// The length of a one-dimensional integer array.
     fn numbers(&self, edge: Edge, what: &str) -> Result<u64, Fault> {
         match self.ints(edge, what)? {
             [] => Ok(self.len_of(edge)),
@@ -138,7 +138,7 @@ impl Graph {
         }
     }
 
-    /// As long as `first`, of which `content` has to have as many.
+    /// The length of `first`, which `content` must at least match.
     fn fits(&self, first: Edge, content: Edge) -> Result<u64, Fault> {
         let (need, have) = (self.len_of(first), self.len_of(content));
         let is_refused = self.node(content).is_some_and(|node| node.fault.is_some());
@@ -152,7 +152,7 @@ impl Graph {
         match *lists {
             Lists::Counts(counts) => self.ints(counts, "counts").map(|_| self.len_of(counts)),
             Lists::Offsets(offsets) => {
-                // Without any there are no lists, as in the reference.
+                // Empty offsets mean no lists, as in the reference.
                 self.numbers(offsets, "offsets").map(|len| len.saturating_sub(1))
             }
             Lists::Bounds { starts, stops } => {
@@ -254,7 +254,7 @@ fn measure_flat(flat: &Flat, blob_len: &dyn Fn(&Blob) -> Result<u64, Fault>) -> 
             count,
             Some(format!("{count} elements of {size} bytes need {need}, {member:?} has {have}").into()),
         ),
-        // What the reference writes of a type with padding, and reads back as something else.
+        // A padded struct, which the reference writes but does not read back correctly.
         Some(need) if need != have && matches!(flat.of.cell, super::super::dtype::ElementKind::Fields(_)) => {
             let problem = format!(
                 "{count} structures of {size} bytes need {need}, {member:?} has {have}: the padding of their type was lost when they were saved"

@@ -1,5 +1,5 @@
-//! The one table of calls that are known, and what each makes of its arguments. With any other name a call is refused,
-//! with another number of arguments it is wrong.
+//! The table of known calls, and what each makes of its arguments. An unknown name is refused; a wrong number of
+//! arguments is an error.
 
 use super::super::graph::{ArrayKind, Column, Flat, Lists, Scalar};
 use super::super::pickle;
@@ -8,7 +8,7 @@ use crate::codec::zip::Fault;
 use crate::format::awkward::json::Json;
 
 impl<'j> Reader<'j> {
-    /// The one table of what is known.
+    /// Interprets a call.
     pub(super) fn call(&mut self, json: &'j Json, spec: &Json, depth: usize) -> Parsed<ArrayKind> {
         let names = names(spec)?;
         let arguments = arguments(json)?;
@@ -31,7 +31,7 @@ impl<'j> Reader<'j> {
         }
     }
 
-    /// Calls of Awkward Array itself, without its module's name.
+    /// Calls of Awkward Array itself, without the module name.
     fn own(
         &mut self,
         names: &[&str],
@@ -175,7 +175,7 @@ impl<'j> Reader<'j> {
         self.json(json).cloned().map(Scalar::Json)
     }
 
-    /// An array of a class of uproot-methods: what it was made from.
+    /// An array of a uproot-methods class: the columns it was made from.
     fn record(&mut self, names: &[&str], arguments: &'j [Json], depth: usize) -> Parsed<ArrayKind> {
         let Some((_, [class, rest @ ..])) = names.split_first() else {
             return wrong("a class is needed here");
@@ -194,7 +194,7 @@ impl<'j> Reader<'j> {
     }
 }
 
-/// What a call names: a module, and what leads from there to the function.
+/// The path of a called function: a module, then attributes.
 pub(super) fn names(spec: &Json) -> Parsed<Vec<&str>> {
     let names = spec.as_list().map(|names| names.iter().map(Json::as_str).collect::<Option<Vec<_>>>());
     match names.flatten() {
@@ -224,7 +224,7 @@ fn short_module<'n>(names: &[&'n str]) -> Option<Vec<&'n str>> {
     Some(below.into_iter().chain(rest.iter().copied()).collect())
 }
 
-/// With another number of arguments than these take, something is wrong with the file.
+/// For known functions a wrong number of arguments means that the file is invalid.
 fn is_known(names: &[&str]) -> bool {
     matches!(
         names,
@@ -243,14 +243,14 @@ fn is_known(names: &[&str]) -> bool {
     )
 }
 
-/// A module of classes that give arrays of numbers methods.
+/// Modules with classes that add methods to numeric arrays.
 fn is_methods(module: &str) -> bool {
     let mut parts = module.split('.');
     matches!(parts.next(), Some("uproot3_methods" | "uproot_methods"))
         && matches!(parts.next(), Some("classes" | "profiles"))
 }
 
-/// What the arguments of known classes are called.
+/// Names of the arguments of known classes.
 fn methods_columns(class: &str, rest: &[&str]) -> Option<&'static [&'static str]> {
     let class = class.strip_suffix("Array").unwrap_or(class);
     Some(match (class, rest) {

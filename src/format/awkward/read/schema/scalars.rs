@@ -1,4 +1,4 @@
-//! What an expression is where no array is needed: numbers, texts, lists of expressions, element types, and bytes.
+//! Expressions where no array is needed: numbers, text, lists of expressions, element types and bytes.
 
 use super::super::budget::Of;
 use super::super::dtype;
@@ -9,7 +9,7 @@ use super::{MAX_REFS, Parsed, Reader, identified, unsupported, what_of, wrong};
 use crate::format::awkward::json::Json;
 
 impl<'j> Reader<'j> {
-    /// What an expression is that has to be a value.
+    /// An expression that must be a value.
     pub(super) fn value(&self, json: &'j Json) -> Parsed<&'j Json> {
         let mut json = json;
         for _ in 0..MAX_REFS {
@@ -30,7 +30,7 @@ impl<'j> Reader<'j> {
         wrong("a reference refers to itself")
     }
 
-    /// A JSON value. Files of 0.5 have some without the expression around them.
+    /// A JSON value. Version 0.5 wrote some without the surrounding expression.
     pub(super) fn json(&self, json: &'j Json) -> Parsed<&'j Json> {
         if !matches!(json, Json::Map(_)) {
             return Ok(json);
@@ -63,7 +63,7 @@ impl<'j> Reader<'j> {
         dtype::parse(found)
     }
 
-    /// Bytes: a member, maybe compressed.
+    /// Bytes: a member, possibly compressed.
     pub(super) fn bytes(&self, json: &'j Json) -> Parsed<Blob> {
         let json = self.value(json)?;
         let Some(spec) = json.get("call") else {
