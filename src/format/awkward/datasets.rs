@@ -1,4 +1,4 @@
-//! The files of all arrays as datasets: the numbers that are stored, those that follow from them, and `meta.yaml`.
+//! The files of all arrays as datasets: stored numbers, derived ones, and `meta.yaml`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File as OnDisk;
@@ -31,14 +31,14 @@ pub struct AwkwardDatasets {
     arrays: Vec<Arc<Array>>,
     layout: Layout,
     names: Arc<Index>,
-    /// Those that cost something to make.
+    /// Contents that are expensive to make, cached.
     made: Vec<OnceLock<Content>>,
     checked: check::Checked,
-    /// Bytes of memory that the arrays and names take, roughly.
+    /// Approximate memory of arrays and names, in bytes.
     described: u64,
 }
 
-/// Bytes of memory, roughly: a part of an array, a member or a file, with its name.
+/// Approximate bytes of memory for a part of an array, a member or a file, with its name.
 const PART: u64 = 512;
 
 impl AwkwardDatasets {
@@ -68,7 +68,7 @@ impl AwkwardDatasets {
         Ok(meta::sidecar(array, file, (number, &self.name(number)), file_name))
     }
 
-    /// What has to be made once is kept.
+    /// The content of a file; expensive ones are cached.
     fn make(&self, number: u32) -> Result<Content> {
         let (file, array) = self.file(number)?;
         let made = match &file.what {
@@ -81,7 +81,7 @@ impl AwkwardDatasets {
             FileContent::Offsets(pick) => {
                 pick.picked(array).map(|picked| Content::Computed(Arc::new(contiguous::Offsets(picked))))
             }
-            // All are looked at: what is wrong may be known only from those that no list has.
+            // All numbers are checked: an error may be detectable only in items that are in no list.
             FileContent::Elements(pick) => array
                 .verify(file.ix)
                 .and_then(|()| pick.picked(array))
@@ -97,7 +97,7 @@ impl AwkwardDatasets {
         }
     }
 
-    /// Where the bytes of a flat part are in the file as they are.
+    /// Where the stored bytes of a flat part are in the file.
     fn stored(&self, file: &File, array: &Array, described: &mut Description) -> Result<()> {
         let Some((flat, len)) = array.node(file.ix)?.flat().map(|flat| (flat, array.claimed(file.ix))) else {
             return Ok(());
@@ -117,10 +117,10 @@ impl AwkwardDatasets {
     }
 }
 
-/// Numbers that follow from others are of this type.
+/// The type of derived numbers.
 const INT64: Dtype = Dtype { element: Element { kind: array::Kind::Int, size: 8 }, endian: Endian::Little };
 
-/// Of `items` elements of a flat part.
+/// Describes `items` elements of a flat part.
 fn elements(described: &mut Description, flat: &Flat, items: u64) {
     described.kind = flat.of.name();
     let shape = [&[items], &*flat.of.shape].concat();
@@ -166,7 +166,7 @@ impl Datasets for AwkwardDatasets {
         }
         self.store.source().check()?;
         let made = self.make(number)?;
-        // Small texts are made anew, flat parts are kept where they are.
+        // Small texts are made again each time; flat parts are cached elsewhere.
         match &self.file(number)?.0.what {
             FileContent::Meta | FileContent::Data => Ok(made),
             _ => Ok(kept.get_or_init(|| made).clone()),
@@ -272,7 +272,7 @@ impl Provenance for AwkwardDatasets {
         self.store.file(&array.schema()).cloned()
     }
 
-    /// The members, where those are files.
+    /// The files of members, where members are files.
     fn files(&self) -> Vec<PathBuf> {
         self.store.names().filter_map(|name| Some(self.store.file(name)?.path().to_owned())).collect()
     }
@@ -300,7 +300,7 @@ impl Validate for AwkwardDatasets {
         if matches!(file.what, FileContent::Data) { array.identity(file.ix) } else { None }
     }
 
-    /// What contradicts itself is said of the array as a whole.
+    /// Contradictions are reported for the array as a whole.
     fn violations(&self, number: u32) -> Result<Vec<String>> {
         Ok(match self.file(number) {
             Ok((file, array)) if matches!(file.what, FileContent::Meta) && file.ix == array.graph.root.to => {
@@ -331,7 +331,7 @@ impl Rewrite for AwkwardDatasets {
         true
     }
 
-    /// All of each array.
+    /// Keeps all of each array.
     fn kept(&self, numbers: &[usize]) -> Vec<usize> {
         let of = |number: &usize| self.layout.files.get(*number).map(|file| file.array);
         let arrays: HashSet<_> = numbers.iter().filter_map(of).collect();
@@ -339,7 +339,7 @@ impl Rewrite for AwkwardDatasets {
         files.filter(|(_, file)| arrays.contains(&file.array)).map(|(number, _)| number).collect()
     }
 
-    /// Arrays of which a file is named are written whole.
+    /// Arrays are written whole, even if only one of their files is named.
     fn rewrite(
         &self,
         path: &Path,
@@ -351,7 +351,7 @@ impl Rewrite for AwkwardDatasets {
             let arrays: Vec<_> = self.arrays.iter().collect();
             return rewrite::rewrite(&self.store, &arrays, true, (path, file), step);
         };
-        // With whether the array itself was named, or only something in it.
+        // The value tells whether the array itself was named, or only a part of it.
         let mut chosen = BTreeMap::new();
         for number in numbers {
             let (file, array) = self.file(*number as u32)?;
@@ -365,7 +365,7 @@ impl Rewrite for AwkwardDatasets {
     }
 }
 
-/// What stands between two items.
+/// Length of the separator between two items.
 const BETWEEN: usize = 2;
 
 /// An array or a part of one, item by item.

@@ -1,4 +1,4 @@
-//! The JSON of schemas, read strictly: no key twice in an object, no NaN, nothing after the value, and no deeper than
+//! The JSON of schemas, parsed strictly: no duplicate keys, no NaN, nothing after the value, and nesting up to
 //! [`MAX_DEPTH`]. Numbers keep their digits.
 
 pub mod items;
@@ -10,21 +10,21 @@ use super::read::budget::{Budget, Of};
 use crate::codec::zip::Fault;
 use crate::yaml::Node;
 
-/// Lists and objects inside each other. An expression takes at most five of them.
+/// Maximum nesting of lists and objects. One expression takes at most five levels.
 const MAX_DEPTH: usize = 640;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
     Null,
     Bool(bool),
-    /// As it is written.
+    /// Exactly as written.
     Number(Box<str>),
     Str(Box<str>),
     List(Vec<Json>),
     Map(Vec<(Box<str>, Json)>),
 }
 
-/// The error says what is wrong, and at which byte, or that the budget does not suffice.
+/// The error gives the problem and its byte offset, or says that the budget is exhausted.
 pub fn parse(text: &str, budget: &Budget) -> Result<Json, Fault> {
     let mut parser = Parser { text, at: 0, budget, values: 0 };
     let value = parser.value(0).and_then(|value| {
@@ -35,7 +35,7 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Json, Fault> {
 }
 
 impl Json {
-    /// The value of a key of an object.
+    /// The value of an object's key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.as_map()?.iter().find(|(own, _)| **own == *key).map(|(_, value)| value)
     }
@@ -56,12 +56,12 @@ impl Json {
         if let Json::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// A whole number without fraction or exponent.
+    /// An integer without fraction or exponent.
     pub fn as_int(&self) -> Option<i64> {
         if let Json::Number(text) = self { text.parse().ok() } else { None }
     }
 
-    /// About how many bytes it takes.
+    /// Approximate memory in bytes.
     pub fn weight(&self) -> usize {
         let own = match self {
             Json::Null | Json::Bool(_) => 0,
@@ -72,7 +72,7 @@ impl Json {
         own + size_of::<Json>()
     }
 
-    /// As YAML has it.
+    /// The value as YAML.
     pub fn node(&self) -> Node {
         match self {
             Json::Null => Node::Null,
@@ -100,7 +100,7 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     budget: &'t Budget,
-    /// How many were taken from it.
+    /// Values charged to the budget.
     values: u64,
 }
 
@@ -123,7 +123,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Passes over `byte`, if it is next.
+    /// Skips `byte` if it is next.
     fn take(&mut self, byte: u8) -> bool {
         self.space();
         let is_next = self.peek() == Some(byte);
@@ -260,7 +260,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One UTF-16 unit of four digits, or two of them.
+    /// A UTF-16 unit of four digits, or a surrogate pair.
     fn unicode(&mut self) -> Result<char, Fault> {
         let first = self.unit()?;
         let code = match first {
@@ -285,7 +285,7 @@ impl Parser<'_> {
     }
 }
 
-/// A text as JSON has it, quotes and all.
+/// Writes a JSON string, with quotes.
 pub fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for c in text.chars() {

@@ -1,10 +1,10 @@
-//! Awkward Array 0.x (`.awkd`): a ZIP file, or a directory, of members. For an array called N:
+//! Awkward Array 0.x (`.awkd`): a ZIP file, or a directory, of members. An array named N consists of:
 //! ```text
 //! N.json        {"awkward0": version, "schema": expression, "prefix": "N-"}
 //! N-<id>.raw    bytes that the expression reads
 //! ```
-//! The expression says which functions of Python's library of that name make the array again; they are known here by
-//! an exact table, and none is called. The HDF5 variant is not read, nor is what only a user's own list of functions
+//! The expression names the functions of the Python library that rebuild the array. They are recognised through a
+//! fixed table, and never called. Not supported: the HDF5 variant, and functions that only a user's own whitelist
 //! would allow.
 //!
 //! | | |
@@ -38,9 +38,9 @@ use read::store::Store;
 
 pub struct Awkward;
 
-/// What the names of schema members end in.
+/// The extension of schema members.
 const SCHEMA: &str = ".json";
-/// A container has no more arrays.
+/// Maximum number of arrays in a container.
 const MAX_ARRAYS: usize = 1 << 18;
 
 impl Format for Awkward {
@@ -48,7 +48,8 @@ impl Format for Awkward {
         "Awkward"
     }
 
-    /// A ZIP file that is called .awkd (or, of the first versions, .akd), or whose first member begins like a schema.
+    /// A ZIP file named .awkd (or .akd, from the first versions), or whose first member is named
+    /// like a blob or begins like a schema.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let head = candidate.head;
         if candidate.has_extension("awkd") || candidate.has_extension("akd") {
@@ -67,7 +68,7 @@ impl Format for Awkward {
         let data = head.get(LOCAL_LEN + u16_at(26) + u16_at(28)..).unwrap_or_default();
         let is_schema = || name.ends_with(SCHEMA.as_bytes()) && data.starts_with(b"{\"awkward");
         let is_zip = head.starts_with(&LOCAL) && (is_blob() || is_schema());
-        // In a directory it may stand for itself.
+        // In a directory, a schema is opened by itself only when asked for.
         is_zip || (candidate.asked_for && is_document(head))
     }
 
@@ -100,7 +101,7 @@ impl MultiFile for Awkward {
         is_called && head().is_ok_and(|head| is_document(&head))
     }
 
-    /// Of the array without a name.
+    /// The schema of the array without a name: a hidden file.
     fn hidden_part(&self) -> Option<&'static str> {
         Some(SCHEMA)
     }
@@ -122,7 +123,7 @@ impl WriteFormat for Awkward {
         &["awkd"]
     }
 
-    /// That of blobs.
+    /// The order of blobs.
     fn order(&self) -> Option<Order> {
         Some(Order::C)
     }
@@ -154,7 +155,7 @@ fn read(context: &Context) -> Result<Read> {
     let store = Arc::new(store);
     let mut schemas = Vec::new();
     for (number, name) in store.names().enumerate() {
-        // Of two of one name the last is read.
+        // Of members with equal names the last one wins.
         if let Some(array) = name.strip_suffix(SCHEMA).filter(|_| store.find(name) == Some(number)) {
             schemas.push((array.to_owned(), number));
         }
@@ -185,7 +186,7 @@ fn files(context: &Context) -> Result<Store> {
         if let Ok(document) = read::document::read(content, None, &budget)? {
             reads.extend(read::document::reads(&document));
         }
-        // Whatever it is called, it is a schema.
+        // The file is a schema whatever its extension.
         let name = if name.ends_with(SCHEMA) { name } else { format!("{name}{SCHEMA}") };
         schemas.push((name, source));
     }

@@ -1,11 +1,12 @@
-//! Writing flat and jagged arrays, as the reference reads them: members one after the other, stored, and then a schema
-//! for each array. A flat array called N is N; a jagged one is told by the names of its parts, as a mount has them:
+//! Writing flat and jagged arrays, as the reference reads them: stored members one after the other, then a schema for
+//! each array. A flat array called N is N; a jagged one is recognised by the names of its parts, as a mount has them:
 //! ```text
 //! N/counts, or N/offsets, or N/starts and N/stops      where its lists are
-//! N/content   (or N/content/data)                      what they are of; or the parts of another jagged array
+//! N/content   (or N/content/data)                      their items; or the parts of another jagged array
 //! ```
-//! NewContent `meta.yaml` tells to be an array by itself is one, also if it is called as a part. NewContent follows from what came before (offsets from counts, as a mount shows both) is left out, after it was compared;
-//! so is `meta.yaml`, and what it tells of another class is refused.
+//! An array that `meta.yaml` declares independent is one, even if it is named like a part. Redundant parts (offsets
+//! beside counts, as a mount shows both) are compared and then left out, as is `meta.yaml`; arrays that it declares to
+//! be of another class are refused.
 
 mod pairs;
 mod parts;
@@ -30,7 +31,7 @@ use parts::Told;
 use schema::{Schema, ascii};
 use types::dtype;
 
-/// What is written is what this version of the reference reads and writes.
+/// The reference version whose format is written.
 const VERSION: &str = "0.15.5";
 
 pub struct Writer {
@@ -38,11 +39,11 @@ pub struct Writer {
     file: Temporary,
     members: Members,
     arrays: BTreeMap<String, Added>,
-    /// In their order.
+    /// In order of writing.
     names: Vec<String>,
-    /// By what may be the name of the array, or part of one, that it is said of.
+    /// Descriptions by the possible name of the array, or part of one, that they describe.
     told: BTreeMap<String, Vec<Told>>,
-    /// What was told to be arrays by themselves: where their parts are, and their names.
+    /// Arrays declared to be independent: where their parts are, and their names.
     wholes: BTreeMap<String, String>,
 }
 
@@ -50,16 +51,16 @@ pub struct Writer {
 struct Added {
     array: Array,
     member: String,
-    /// Where its bytes begin in the file, if they are not compressed.
+    /// Offset of its bytes in the file, if they are not compressed.
     at: u64,
-    /// Of whole numbers.
+    /// For integers only.
     numbers: Option<Numbers>,
 }
 
-/// What is known of whole numbers without reading them again.
+/// A summary of integers, so that they need not be read again.
 #[derive(Clone)]
 struct Numbers {
-    /// Of the numbers, and of where lists with so many items each begin and end.
+    /// Hash of the numbers, and of the boundaries of lists with these lengths.
     values: DefaultHasher,
     starts: DefaultHasher,
     stops: DefaultHasher,
@@ -88,7 +89,7 @@ impl Numbers {
         self.last = number;
     }
 
-    /// Of the offsets of lists with so many items each.
+    /// Hash of the offsets of lists with these lengths.
     fn offsets(&self) -> u64 {
         let mut hash = self.starts.clone();
         hash.write_i128(self.sum.unwrap_or(-1));
@@ -105,11 +106,11 @@ impl Writer {
         Ok(Writer { path, file, members, arrays, names, told: BTreeMap::new(), wholes: BTreeMap::new() })
     }
 
-    /// Why the numbers just read say nothing new beside others that tell where the same lists are.
+    /// Why the numbers just read are redundant: others already give the same list boundaries.
     fn follows(&self, name: &str, numbers: Option<&Numbers>) -> Option<&'static str> {
         let (place, part) = name.rsplit_once('/').unwrap_or(("", name));
         let numbers = numbers?;
-        // Of several dimensions they tell more than counts and offsets do.
+        // With several dimensions they carry more than counts and offsets do.
         let is_plain = |added: &&Added| added.array.shape.len() == 1;
         let of =
             |part: &str| self.part(place, part).filter(is_plain).and_then(|added| added.numbers.as_ref());
@@ -134,8 +135,8 @@ impl Writer {
         self.members.write(&self.file.file, self.file.directory(), name, body)
     }
 
-    /// What in the root is a part of an array without a name: the elements of one that is told to be flat, or the parts
-    /// of a jagged one.
+    /// Names in the root that are parts of an array without a name: the elements of a flat one, or the parts of a
+    /// jagged one.
     fn nameless(&self) -> &'static [&'static str] {
         let has = |part: &str| self.arrays.contains_key(part);
         if has("data") && self.told.get("").is_some_and(|told| told.iter().any(|told| told.is_flat)) {
@@ -146,10 +147,10 @@ impl Writer {
         if has_lists && has_content() { &JAGGED } else { &[] }
     }
 
-    /// The elements of the flat array at a place.
+    /// The elements of the flat array at a path.
     fn elements(&self, place: &str) -> Option<&Added> {
         let is_array = !place.is_empty() || self.nameless() == ["data"];
-        // What is called as a directory of its own may be the data of another array.
+        // A dataset named like a directory may be the data of another array.
         let of_that_name = self.arrays.get(place).filter(|_| !self.wholes.contains_key(place));
         of_that_name.or_else(|| self.part(place, "data").filter(|_| is_array))
     }
@@ -158,7 +159,7 @@ impl Writer {
         self.arrays.get(&below(place, part))
     }
 
-    /// Where the array is that a dataset is a part of.
+    /// The path of the array that a dataset belongs to.
     fn place<'n>(&self, name: &'n str, nameless: &[&str]) -> &'n str {
         let is_whole =
             |(place, part): &(&str, &str)| is_part(first(part)) && self.wholes.contains_key(*place);
@@ -167,7 +168,7 @@ impl Writer {
         above.into_iter().find(is_whole).map_or_else(|| root(name, nameless), |(place, _)| place)
     }
 
-    /// The schemas, with the names of their members.
+    /// The schemas, with their member names.
     fn schemas(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
         let mut schemas = Vec::new();
         let (mut done, mut roots, mut used) = (HashSet::new(), HashSet::new(), HashSet::new());
@@ -225,14 +226,14 @@ fn is_part(component: &str) -> bool {
     component == "data" || JAGGED.contains(&component)
 }
 
-/// What to do about an array that was meant to be another one.
+/// How to fix an array that was read as another kind.
 const OTHERWISE: &str = " (datasets called counts, offsets, starts, stops, content or data are taken as \
     parts of an array: an array of its own needs another name)";
 
 /// The parts of a jagged array.
 const JAGGED: [&str; 5] = ["counts", "offsets", "starts", "stops", "content"];
 
-/// Python ends the names of members at a NUL: the array would be another one there.
+/// Python truncates member names at a NUL, which would change the array's name.
 fn whole(name: &str) -> io::Result<()> {
     match name.contains('\0') {
         true => Err(io::Error::other(
@@ -242,13 +243,13 @@ fn whole(name: &str) -> io::Result<()> {
     }
 }
 
-/// The array that a file called `name` tells of, if it is one that does.
+/// The array that a file named `name` describes, if it is a description.
 fn told_of(name: &str) -> Option<&str> {
     let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
     (file == "meta.yaml").then_some(place)
 }
 
-/// The array that a dataset is a part of: its name up to the first part of a jagged array, or of one without a name.
+/// The array that a dataset belongs to: its name up to the first part of a jagged array, or of one without a name.
 fn root<'n>(name: &'n str, nameless: &[&str]) -> &'n str {
     if nameless.contains(&first(name)) {
         return "";
@@ -263,11 +264,11 @@ fn root<'n>(name: &'n str, nameless: &[&str]) -> &'n str {
     name
 }
 
-/// Looks at whole numbers on their way.
+/// Summarises integers as they pass through.
 struct Watched<'r> {
     input: &'r mut dyn Read,
     dtype: Option<Dtype>,
-    /// Of a number that is not all there yet.
+    /// Bytes of an incomplete number.
     rest: Vec<u8>,
     found: Numbers,
 }
@@ -289,7 +290,7 @@ impl<'r> Watched<'r> {
         self.rest.drain(..whole);
     }
 
-    /// None: they are no whole numbers.
+    /// None if they are not integers.
     fn numbers(&self) -> Option<Numbers> {
         self.dtype.map(|_| self.found.clone())
     }
@@ -317,7 +318,7 @@ impl NewFile for Writer {
             {
                 let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
                 let own = told.name.clone().filter(|own| is_so(&&**own));
-                // What would else be called as something else is called by the path of its file.
+                // A name that would be ambiguous is replaced by the path of the file.
                 if let Some(array) = &told.array {
                     whole(array)?;
                     self.wholes.insert(own.clone().unwrap_or_else(|| place.to_owned()), array.clone());
@@ -347,15 +348,15 @@ impl NewFile for Writer {
         let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
         let mut exactly = Exactly::new(data, need);
         let mut watched = Watched::new(&mut exactly, array);
-        // The blob's name has to begin with that of the array that it becomes a part of.
+        // The blob's name must begin with the name of the array it belongs to.
         let member = format!("{}-{}.raw", root(name, &[]), self.members.count());
-        // Where lists begin and end is read again.
+        // Starts and stops are read again later.
         let is_read_again = matches!(name.rsplit('/').next(), Some("starts" | "stops"));
         let compression = dataset.compression.filter(|_| !is_read_again).unwrap_or_default();
         let written = self.written(&member, &mut watched, compression)?;
         let numbers = watched.numbers();
         if let Some(why) = self.follows(name, numbers.as_ref()) {
-            // The next member takes its place.
+            // The next member overwrites it.
             return Ok(vec![why.into()]);
         }
         let at = written.end.saturating_sub(need);

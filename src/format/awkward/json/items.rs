@@ -1,10 +1,10 @@
-//! Items of an array as JSON, as the reference's `tolist()` gives them: lists, objects for rows, null for what is
-//! missing. What JSON has no form for is an object with one key that says what it is: `__bytes_hex__`,
-//! `__complex__` (real and imaginary part), `__tuple__` (a structure), `__float__` (nan, inf, -inf).
+//! Items of an array as JSON, matching the reference's `tolist()`: lists, objects for rows, null for missing values.
+//! What JSON cannot express is an object with one key that names its type: `__bytes_hex__`, `__complex__` (real and
+//! imaginary part), `__tuple__` (a structure), `__float__` (nan, inf, -inf).
 //!
-//! What always holds: an item is no longer than [`MAX_LEN`], no deeper than [`MAX_DEPTH`], and takes no more work than
-//! [`HARDEST`], or it is an error: so neither circles nor shared parts take time or memory. What is read of the parts
-//! is kept in blocks, a bounded number of them.
+//! Invariants: an item is at most [`MAX_LEN`] long, [`MAX_DEPTH`] deep, and takes at most [`HARDEST`] work, or it is
+//! an error, so cycles and shared parts cannot exhaust time or memory. Parts are read through a bounded number of
+//! cached blocks.
 
 mod out;
 
@@ -22,20 +22,20 @@ use out::{Out, sequence, shaped, string, typed, written};
 /// Bytes of JSON.
 pub const MAX_LEN: usize = 16 << 20;
 pub const MAX_DEPTH: usize = 128;
-/// Bytes that are read for it.
+/// Maximum bytes read for one item.
 pub const HARDEST: u64 = 1 << 30;
-/// What going on from one part to another counts as, where nothing is written for it.
+/// Cost of following an edge, even where nothing is written.
 const STEP: u64 = 32;
-/// Blocks that are kept; of numbers and bytes 8 KiB each, of bounds 16.
+/// Number of cached blocks: 8 KiB each for numbers and bytes, 16 KiB for bounds.
 const KEPT: usize = 1024;
-/// So many bytes of an element may become one of text: a character that is not there, of four.
+/// Maximum bytes of an element per byte of text: stored characters take up to four.
 const MAX_EXPANSION: u64 = 4;
-/// Bytes of a flat part that are read at once.
+/// Bytes of a flat part read at a time.
 const WINDOW: u64 = 8 << 10;
 
-/// By the part that they are of, and their number or place in it.
+/// Keyed by part, and the number or offset of the block.
 type Blocks<T> = HashMap<(Ix, u64), Arc<T>>;
-/// Writes a list by its number.
+/// Writes a list, given its number.
 type Each<'e, 'a> = &'e mut dyn FnMut(&mut Values<'a>, u64, &mut Out<'_>) -> Result<()>;
 
 pub struct Values<'a> {
@@ -44,12 +44,12 @@ pub struct Values<'a> {
     bounds: Blocks<[(u64, u64)]>,
     members: Blocks<[(usize, i64)]>,
     windows: Blocks<[u8]>,
-    /// Bytes that were read, and how many may be for this item.
+    /// Bytes read so far, and the limit for this item.
     pub work: u64,
     most_work: u64,
 }
 
-/// A block out of what is kept, or made and kept.
+/// A block from the cache, or computed and cached.
 fn kept<T: ?Sized>(
     map: &mut Blocks<T>,
     work: &mut u64,
@@ -202,10 +202,10 @@ impl<'a> Values<'a> {
         Error::Unsupported { place: self.array.place(ix), problem }
     }
 
-    /// The lists of item `k`, which are inside each other where the lists have inner dimensions.
+    /// The lists of item `k`, nested where the lists have inner dimensions.
     fn nested(&mut self, k: u64, lists: &Lists, out: &mut Out<'_>, each: Each<'_, 'a>) -> Result<()> {
         let (_, inner) = self.array.lists(lists)?;
-        // Checked when the element type was read.
+        // Overflow was checked when the element type was read.
         let count = inner.iter().product::<u64>();
         shaped(inner, k * count, out, &mut |list, out| each(self, list, out))
     }
@@ -226,7 +226,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Of two columns of one name the last counts.
+    /// Of columns with equal names the last one wins.
     fn row(&mut self, columns: &[Column], k: u64, out: &mut Out<'_>, depth: usize) -> Result<()> {
         out.push(b'{');
         let shown = columns.iter().filter(|column| !column.is_hidden);
@@ -257,7 +257,7 @@ impl<'a> Values<'a> {
         self.write(content.to, k, out, depth + 1)
     }
 
-    /// A place in a content of `have` items; negative rows of views count from the end.
+    /// Checks a position in a content of `have` items; negative rows of views count from the end.
     fn place(&self, ix: Ix, what: &str, k: u64, at: i64, have: u64, from_end: bool) -> Result<u64> {
         let at_end = if from_end && at < 0 { at.checked_add_unsigned(have) } else { Some(at) };
         let place = at_end.and_then(|at| u64::try_from(at).ok()).filter(|at| *at < have);
@@ -272,7 +272,7 @@ impl<'a> Values<'a> {
         block.get((k % BLOCK) as usize).copied().ok_or(Error::NotFound)
     }
 
-    /// Where `k` first is in a sorted index.
+    /// The first position of `k` in a sorted index.
     fn search(&mut self, index: Ix, k: u64) -> Result<Option<u64>> {
         let count = self.array.node(index)?.len;
         let (mut low, mut high) = (0, count);
@@ -287,7 +287,7 @@ impl<'a> Values<'a> {
         Ok((low < count && self.number(index, low)? == k as i64).then_some(low))
     }
 
-    /// What a sparse array has where it has nothing: what was said, or zero.
+    /// The default of a sparse array: as specified, or zero.
     fn default(&self, content: Edge, default: &Scalar, out: &mut Out<'_>) -> Result<()> {
         match default {
             Scalar::Float(value) => float(*value, out.bytes),

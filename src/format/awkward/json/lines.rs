@@ -1,5 +1,5 @@
-//! All items of an array as JSON, which is bounded whatever the array claims to have. As JSON lines they are made once to
-//! know how long they are, and again where they are read; of the first pass only the place of an item every so often is kept.
+//! All items of an array as JSON, bounded whatever length the array claims. JSON lines are generated once to learn their
+//! length, and again when read; the first pass keeps only the position of an item every so often.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::array::Slab;
 use crate::content::Computed;
 use crate::{Error, Result};
 
-/// Bytes between two places that are kept.
+/// Bytes between two recorded positions.
 const BETWEEN: u64 = 64 << 10;
-/// So many bytes it may have, ...
+/// Maximum length in bytes, ...
 const MAX_LEN: u64 = 64 << 20;
-/// ... or so many times as many as the container.
+/// ... or this many times the size of the container.
 const MAX_RATIO: u64 = 64;
-/// An item takes so many, with what stands between two.
+/// Minimum bytes of an item, with its separator.
 const MIN_LINE_LEN: u64 = 2;
-/// For each of them so many may be read.
+/// Maximum bytes read per byte of output allowed.
 const MAX_WORK: u64 = 64;
 
-/// What items are made into, and what else can be done where they are too many.
+/// The output format, and the alternative offered when there are too many items.
 pub const LIST: (&str, &str) = ("JSON", ": take a part of it, as NAME[:1000]");
 const LINES: (&str, &str) = ("JSON lines", "");
 
-/// How long items of a part may get together, and what may be read for them.
+/// Limits the combined length of items, and the bytes read for them.
 pub struct Room<'a> {
     array: &'a Array,
     ix: Ix,
@@ -35,14 +35,14 @@ pub struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// For so many items, if that may be.
+    /// For `count` items; fails if they are certain to exceed the limit.
     pub fn new(array: &'a Array, ix: Ix, form: (&'static str, &'static str), count: u64) -> Result<Room<'a>> {
         let most = array.store().len().saturating_mul(MAX_RATIO).max(MAX_LEN);
         let room = Room { array, ix, form, most, len: 0 };
         if count.saturating_mul(MIN_LINE_LEN) > most { Err(room.too_long()) } else { Ok(room) }
     }
 
-    /// Of one more item so many bytes; `work` of all until now.
+    /// Charges an item of `len` bytes; `work` is the total so far.
     pub fn take(&mut self, len: usize, work: u64) -> Result<()> {
         self.len += len as u64;
         if self.len > self.most {
@@ -68,21 +68,21 @@ impl<'a> Room<'a> {
 
 pub struct JsonLines {
     array: Arc<Array>,
-    /// Which items, in one axis.
+    /// The selected items, along one axis.
     items: Slab,
-    /// Line, and where it begins.
+    /// Line number and byte offset.
     places: Vec<(u64, u64)>,
-    /// Of the items before the first that is damaged.
+    /// Bytes of the items before the first damaged one.
     len: u64,
-    /// What reading that one gives; it counts as one byte.
+    /// The error of reading that item; it counts as one byte.
     pub fault: Option<Error>,
 }
 
 impl JsonLines {
-    /// Of all items, or of some.
+    /// For all items, or some.
     pub fn new(array: &Arc<Array>, items: Option<Slab>) -> Result<JsonLines> {
         let root = array.graph.root.to;
-        // Of what is damaged it is not known how many items there are.
+        // A damaged array has no reliable number of items.
         let count = array.sound(root)?.len;
         let items = items.unwrap_or_else(|| Slab::whole(&[count]));
         let count = items.len();

@@ -192,7 +192,7 @@ impl Type {
     }
 
     fn checked(self) -> Result<Type, Fault> {
-        // A size of 0 keeps the product small, however many lists there are.
+        // Zeros count as 1: otherwise they would hide how many nested lists there are.
         let most =
             self.shape.iter().try_fold(self.width.max(1), |size, axis| size.checked_mul((*axis).max(1)));
         match most {

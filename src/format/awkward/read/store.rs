@@ -144,7 +144,7 @@ impl Store {
         &self.budget
     }
 
-    /// Charges the budget before `len` bytes of a member's numbers are read again.
+    /// Call before reading `len` bytes of a member's numbers: the first time is free, others are charged to the budget.
     pub fn look(&self, member: &str, len: u64) -> Result<(), Fault> {
         let is_new = self.looked.lock().insert(member.into());
         if is_new { Ok(()) } else { self.budget.take(Of::Again, len) }

@@ -77,7 +77,7 @@ pub fn by_path(arrays: usize, layout: &Layout) -> Vec<bool> {
 /// The names of files, array by array.
 struct Called<'f> {
     all: &'f [File],
-    /// Of each array, with the number of the first.
+    /// The files of each array, with the number of the first.
     files: Vec<(u32, &'f [File])>,
     numbers: HashMap<Box<str>, u32>,
     /// Is an array named by the paths of its files?

@@ -1,5 +1,5 @@
-//! Do starts and stops tell of lists that there are? They came one after the other, and only both together tell: so they
-//! are read again out of the new file.
+//! Checks that starts and stops describe valid lists. They arrive one after the other but only make sense together, so
+//! both are read back from the new file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt;
 use super::Added;
 use crate::array;
 
-/// Numbers that are read at once.
+/// Numbers read at a time.
 const BLOCK: u64 = 8192;
 
-/// Of lists in a content of `have` items. The starts have as many numbers as the stops, or fewer.
+/// For lists in a content of `have` items. There are at most as many starts as stops.
 pub fn check(file: &File, starts: &Added, stops: &Added, have: u64) -> Result<(), String> {
     let count = starts.array.shape.iter().product();
     let mut first = 0;
@@ -27,7 +27,7 @@ pub fn check(file: &File, starts: &Added, stops: &Added, have: u64) -> Result<()
         }
         first += some;
     }
-    // More stops than starts are no lists, and the reference looks at them all the same.
+    // Surplus stops belong to no list, but the reference checks them too.
     let all = stops.array.shape.iter().product();
     while first < all {
         let some = BLOCK.min(all - first);

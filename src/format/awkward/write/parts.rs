@@ -1,28 +1,28 @@
-//! What `meta.yaml` of a mount tells of an array, or of a part of one, that is to be written: by it what is neither flat
-//! nor jagged is refused, as its parts alone would be other arrays, and what became something else on its way.
+//! Reads what a mount's `meta.yaml` says about an array, or a part of one, that is to be written. With it, arrays are
+//! refused that are neither flat nor jagged (their parts alone would form other arrays), or that changed on the way.
 
 use std::io::{self, Read};
 
 use crate::yaml::{self, Node};
 
-/// The longest that is read, as YAML takes many times its length; what is told of flat and jagged arrays is short.
+/// Maximum length read, as YAML takes many times its size in memory; descriptions of flat and jagged arrays are short.
 const MAX_LEN: u64 = 1 << 20;
-/// The longest type that is kept, in characters; that of a flat or jagged array with as many dimensions as there can be
-/// is shorter.
+/// Maximum length of a type in characters; flat and jagged arrays stay below it with any supported number of
+/// dimensions.
 const MAX_TYPE_LEN: usize = 16 << 10;
 
 #[derive(Clone)]
 pub struct Told {
-    /// The array, or part of one, that it is said of, where the name of the file does not tell.
+    /// The array, or part of one, that it describes, where the file name does not show it.
     pub name: Option<String>,
-    /// Of what is an array by itself, and no part: its name.
+    /// The array's name, if it is an array by itself rather than a part.
     pub array: Option<String>,
     pub is_flat: bool,
-    /// As the reference shows it: `[0, 3) -> [0, inf) -> float64`.
+    /// In the reference's notation: `[0, 3) -> [0, inf) -> float64`.
     shape: String,
 }
 
-/// None: it is something else that is called so.
+/// None if the file is something else under this name.
 pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     let mut bytes = Vec::new();
     data.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
@@ -51,7 +51,7 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     Ok(Some(Told { name, array, is_flat: class == "numpy.ndarray", shape }))
 }
 
-/// Why something of it is not there: what is said first.
+/// The first reason given for something being missing.
 fn refused(node: &Node) -> Option<String> {
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
     match node.get("refused") {
@@ -60,14 +60,15 @@ fn refused(node: &Node) -> Option<String> {
     }
 }
 
-/// The sizes of dimensions, None for those of lists, as the reference shows them.
+/// The sizes of dimensions (None for lists) in the reference's notation.
 pub fn shown(dimensions: &[Option<u64>]) -> String {
     let size = |size: &Option<u64>| size.map_or("inf".into(), |size| size.to_string());
     dimensions.iter().map(|dimension| format!("[0, {}) -> ", size(dimension))).collect()
 }
 
 impl Told {
-    /// An array that was told so has these dimensions. Of two arrays that may be meant one has.
+    /// Fails unless the array has the described dimensions. If the description may refer to two arrays, one match is
+    /// enough.
     pub fn check(told: &[Told], dimensions: &[Option<u64>]) -> Result<(), String> {
         let found = shown(dimensions);
         let is_so =

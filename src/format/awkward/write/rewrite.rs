@@ -1,5 +1,5 @@
-//! A container written anew as it is: the members that its arrays are made of, decoded by the ZIP file and no further. So
-//! arrays of every class stay what they are, with what they share and what is not read here. Damage ends it.
+//! Rewrites a container without conversion: the members of its arrays, decoded by the ZIP file only. Arrays of every
+//! class survive, with their shared parts and whatever is unsupported here. Damage stops it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
@@ -18,10 +18,10 @@ use crate::format::writer::{LEVEL, directory};
 use crate::tree::Identity;
 use crate::{Error, Result};
 
-/// Is told of the bytes that were written, and may end it.
+/// Called with the number of bytes written; its error stops the rewrite.
 pub type Step<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 
-/// Writes these arrays, or all members. Returns what users should know.
+/// Writes these arrays, or all members. Returns notes for the user.
 pub fn rewrite(
     store: &Store,
     arrays: &[&Arc<Array>],
@@ -45,9 +45,8 @@ pub fn rewrite(
     Ok(notes)
 }
 
-/// Fails if something of an array is damaged; what is refused for what it is stays as it is.
-/// What is not compressed in its member is compared with its CRC-32 when it is written; the rest is decoded once for all
-/// that share it.
+/// Fails if anything in an array is damaged; unsupported parts are copied unchanged. Uncompressed members are checked
+/// against their CRC-32 when written; compressed ones are decoded once for all arrays that share them.
 fn sound(array: &Array, decoded: &mut HashSet<Identity>, step: Step<'_>) -> Result<()> {
     for (ix, node) in array.graph.nodes.iter().enumerate() {
         step(0)?;
@@ -67,8 +66,8 @@ fn sound(array: &Array, decoded: &mut HashSet<Identity>, step: Step<'_>) -> Resu
     Ok(())
 }
 
-/// All members, of two of one name the one that is read; of names that lead out of a directory those that arrays are
-/// made of, as no other is asked for.
+/// All members: of equal names, the one that is read; of names that lead out of the directory, only those that arrays
+/// use.
 fn every(store: &Store, arrays: &[&Arc<Array>], notes: &mut Vec<String>) -> BTreeSet<usize> {
     let used: BTreeSet<usize> = arrays.iter().flat_map(|array| of_array(store, array)).collect();
     let is_inside = |name: &str| {
@@ -88,7 +87,7 @@ fn every(store: &Store, arrays: &[&Arc<Array>], notes: &mut Vec<String>) -> BTre
     numbers
 }
 
-/// The schemas of arrays, and what they read.
+/// The schemas of arrays, and the members they refer to.
 fn used(store: &Store, arrays: &[&Arc<Array>]) -> Result<BTreeSet<usize>> {
     let mut numbers = BTreeSet::new();
     for array in arrays {
@@ -98,7 +97,7 @@ fn used(store: &Store, arrays: &[&Arc<Array>]) -> Result<BTreeSet<usize>> {
     Ok(numbers)
 }
 
-/// The schema of an array, and what it reads as far as that is known.
+/// The schema of an array, and the members it refers to, as far as known.
 fn of_array(store: &Store, array: &Array) -> Vec<usize> {
     let reads = array.document.as_ref().map(document::reads).unwrap_or_default();
     let names = reads.into_iter().chain([array.schema()]);

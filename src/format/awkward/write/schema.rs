@@ -1,4 +1,4 @@
-//! The schema of an array that is written: flat, or jagged as the names of its parts tell.
+//! Schemas of written arrays: flat, or jagged according to the names of the parts.
 
 use super::super::json::write_text;
 use super::types::dtype;
@@ -9,7 +9,7 @@ pub struct Schema<'w> {
     root: &'w str,
     pub json: Vec<u8>,
     next: u64,
-    /// Members that the array is made of.
+    /// Members that the array uses.
     pub used: Vec<&'w str>,
 }
 
@@ -36,7 +36,7 @@ impl<'w> Schema<'w> {
         let id = self.id();
         let told = ["counts", "offsets", "starts", "stops"].map(|part| writer.part(place, part));
         let (call, parts): (&str, Vec<&Added>) = match told {
-            // Counts follow from where lists begin and end.
+            // Counts are redundant beside starts and stops.
             [_, None, Some(starts), Some(stops)] => ("\"JaggedArray\"", vec![starts, stops]),
             [Some(counts), None, None, None] => ("\"JaggedArray\", \"fromcounts\"", vec![counts]),
             [None, Some(offsets), None, None] => ("\"JaggedArray\", \"fromoffsets\"", vec![offsets]),
@@ -85,7 +85,7 @@ impl<'w> Schema<'w> {
         };
         self.json.extend(b"{\"call\": [\"awkward0\", \"numpy\", \"frombuffer\"], \"args\": [{\"read\": ");
         ascii(relative.unwrap_or(&flat.member), &mut self.json);
-        // The blob was written before it was told which array it is a part of.
+        // The blob was written before its array was known.
         if relative.is_none() {
             self.json.extend(b", \"absolute\": true");
         }
@@ -109,7 +109,7 @@ fn inner(flat: &Added) -> &[u64] {
     flat.array.shape.get(1..).unwrap_or_default()
 }
 
-/// How many lists there are, and how many items they need, where that is known.
+/// The number of lists, and the items they need, where known.
 fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
     let [first, others @ ..] = parts else { return Err("it has no lists".into()) };
     let is_alike = |part: &&Added| inner(part) == inner(first);
@@ -139,7 +139,7 @@ fn lists(parts: &[&Added], call: &str) -> Result<(u64, Option<i128>), String> {
     }
 }
 
-/// JSON of ASCII characters alone, as the reference has it.
+/// Writes a JSON string in ASCII, as the reference does.
 pub fn ascii(text: &str, out: &mut Vec<u8>) {
     let mut plain = Vec::new();
     write_text(text, &mut plain);

@@ -1,4 +1,4 @@
-//! Element types as the reference writes them (see [`super::super::read::dtype`]).
+//! Element types in the reference's notation (see [`super::super::read::dtype`]).
 
 use super::super::json;
 use super::super::read::budget::Budget;
@@ -6,7 +6,7 @@ use super::super::read::dtype;
 use super::schema::ascii;
 use crate::array::{Array, Cell, Dtype, Endian, Meaning, Order};
 
-/// As the reference writes it. Of an array without axes it has one element.
+/// The reference's notation. An array without axes has one element.
 pub fn dtype(array: &Array) -> Result<String, String> {
     if array.order == Order::F && array.shape.len() > 1 {
         return Err("it is in F order, and blobs are in C order: save it in C order with numpy".into());
@@ -17,7 +17,7 @@ pub fn dtype(array: &Array) -> Result<String, String> {
         Some(record) => of_meaning(&Meaning::of(record), record.size())?,
     };
     let text = if inner.is_empty() { of } else { shaped(&of, inner) };
-    // What is written can be read: no types nested too deep, no two fields of one name.
+    // Written types must be readable: no excessive nesting, no duplicate field names.
     let json = json::parse(&text, &Budget::new(text.len() as u64)).map_err(|fault| fault.problem)?;
     dtype::parse(&json).map_err(|fault| fault.problem)?;
     Ok(text)
@@ -33,7 +33,7 @@ fn number(of: Dtype) -> Result<String, String> {
     Ok(if is_big { format!("\"{of}\"") } else { format!("\"{name}\"") })
 }
 
-/// Of elements of so many bytes.
+/// For elements of `size` bytes.
 fn of_meaning(meaning: &Meaning, size: u64) -> Result<String, String> {
     match meaning {
         Meaning::Cell(Cell::Number(of)) => number(*of),

@@ -1,5 +1,5 @@
-//! Values as JSON text, which ends where an item gets too long: whatever is nested, repeated or without any width, each
-//! step of it writes at least a byte, and looks whether there is room first.
+//! Values as JSON text with a length limit. Every step writes at least a byte and checks for space first, so nested,
+//! repeated or zero-width values cannot run forever.
 
 use super::super::{Json, write_text};
 use super::MAX_LEN;
@@ -11,10 +11,10 @@ use crate::format::awkward::read::encoding::Encoding;
 use crate::format::awkward::read::graph::Ix;
 use crate::{Error, Result};
 
-/// Text of an item of a part.
+/// JSON text of an item.
 pub struct Out<'o> {
     pub bytes: &'o mut Vec<u8>,
-    /// So long it may get.
+    /// Maximum length.
     most: usize,
     array: &'o Array,
     ix: Ix,
@@ -25,7 +25,7 @@ impl<'o> Out<'o> {
         Out { most: bytes.len() + MAX_LEN, bytes, array, ix }
     }
 
-    /// Is there room for so many bytes more?
+    /// Fails unless `count` more bytes fit.
     pub fn room(&self, count: u64) -> Result<()> {
         if (self.bytes.len() as u64).saturating_add(count) <= self.most as u64 {
             return Ok(());
@@ -49,7 +49,7 @@ impl<'o> Out<'o> {
     }
 }
 
-/// A list of what `each` writes.
+/// Writes a list; `each` writes the items.
 pub fn sequence(
     items: std::ops::Range<u64>,
     out: &mut Out<'_>,
@@ -67,7 +67,7 @@ pub fn sequence(
     Ok(())
 }
 
-/// Lists inside each other, as the shape says; `first` is the number of the first item.
+/// Writes nested lists of this shape; `first` is the number of the first item.
 pub fn shaped(
     shape: &[u64],
     first: u64,
@@ -79,7 +79,7 @@ pub fn shaped(
     sequence(0..*size, out, &mut |at, out| shaped(inner, first + at * step, out, each))
 }
 
-/// An element out of its bytes.
+/// Writes an element, given its bytes.
 pub fn typed(of: &Type, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
     let width = of.width as usize;
     shaped(&of.shape, 0, out, &mut |at, out| {
@@ -125,7 +125,7 @@ fn cell(of: &ElementKind, bytes: &[u8], out: &mut Out<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A string that is not text is bytes.
+/// Writes a string; without a known text encoding, as bytes.
 pub fn string(bytes: &[u8], encoding: &Encoding, out: &mut Out<'_>) -> Result<()> {
     match encoding.decode(bytes) {
         Some(text) => out.text(&text),
@@ -136,7 +136,7 @@ pub fn string(bytes: &[u8], encoding: &Encoding, out: &mut Out<'_>) -> Result<()
     }
 }
 
-/// A value of a schema.
+/// Writes a value of a schema.
 pub fn written(json: &Json, out: &mut Out<'_>) -> Result<()> {
     out.room(1)?;
     match json {
