@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_what_is_refused_are_there_for_others() {
+    fn refused_json_returns_its_budget() {
         let (budget, most) = (Budget::new(0), 1 << 22);
         super::parse("[1, 2, {\"a\": nul", &budget).unwrap_err();
         budget.take(Of::Values, most - 3).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json() {
+    fn invalid_json_is_rejected() {
         let said = |text: &str| parse(text).unwrap_err().problem;
         assert!(said("NaN").contains("not JSON"));
         assert!(said("{\"a\":1,\"a\":2}").contains("comes twice"));

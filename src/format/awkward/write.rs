@@ -27,7 +27,7 @@ use crate::format::writer::zip::{Body, Members, Written};
 use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions};
 use crate::tree::naming;
 use crate::{Error, Result};
-use parts::Told;
+use parts::Declared;
 use schema::{Schema, ascii};
 use types::dtype;
 
@@ -42,7 +42,7 @@ pub struct Writer {
     /// In order of writing.
     names: Vec<String>,
     /// Descriptions by the possible name of the array, or part of one, that they describe.
-    told: BTreeMap<String, Vec<Told>>,
+    declared: BTreeMap<String, Vec<Declared>>,
     /// Arrays declared to be independent: where their parts are, and their names.
     wholes: BTreeMap<String, String>,
 }
@@ -103,7 +103,7 @@ impl Writer {
         let file = Temporary::create(path, options.force).map_err(failed)?;
         let (path, members) = (path.to_owned(), Members::new(options.jobs));
         let (arrays, names) = (BTreeMap::new(), Vec::new());
-        Ok(Writer { path, file, members, arrays, names, told: BTreeMap::new(), wholes: BTreeMap::new() })
+        Ok(Writer { path, file, members, arrays, names, declared: BTreeMap::new(), wholes: BTreeMap::new() })
     }
 
     /// Why the numbers just read are redundant: others already give the same list boundaries.
@@ -139,7 +139,9 @@ impl Writer {
     /// jagged one.
     fn nameless(&self) -> &'static [&'static str] {
         let has = |part: &str| self.arrays.contains_key(part);
-        if has("data") && self.told.get("").is_some_and(|told| told.iter().any(|told| told.is_flat)) {
+        if has("data")
+            && self.declared.get("").is_some_and(|declared| declared.iter().any(|declared| declared.is_flat))
+        {
             return &["data"];
         }
         let has_lists = has("counts") || has("offsets") || (has("starts") && has("stops"));
@@ -183,8 +185,8 @@ impl Writer {
                 return Err(io::Error::other(format!("there are two arrays {root:?}: rename one of them")));
             }
             let mut schema = Schema::new(self, root);
-            let made = schema.array(place, 0).and_then(|dimensions| match self.told.get(place) {
-                Some(told) => Told::check(told, &dimensions),
+            let made = schema.array(place, 0).and_then(|dimensions| match self.declared.get(place) {
+                Some(declared) => Declared::check(declared, &dimensions),
                 None => Ok(()),
             });
             made.map_err(|problem| {
@@ -244,7 +246,7 @@ fn whole(name: &str) -> io::Result<()> {
 }
 
 /// The array that a file named `name` describes, if it is a description.
-fn told_of(name: &str) -> Option<&str> {
+fn described_array(name: &str) -> Option<&str> {
     let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
     (file == "meta.yaml").then_some(place)
 }
@@ -313,18 +315,18 @@ impl NewFile for Writer {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
         whole(name)?;
         let NewContent::Array(array) = dataset.what else {
-            if let Some(place) = told_of(name)
-                && let Some(told) = parts::read(data)?
+            if let Some(place) = described_array(name)
+                && let Some(declared) = parts::read(data)?
             {
                 let is_so = |own: &&str| naming::can_become(own.as_bytes(), place.as_bytes());
-                let own = told.name.clone().filter(|own| is_so(&&**own));
+                let own = declared.name.clone().filter(|own| is_so(&&**own));
                 // A name that would be ambiguous is replaced by the path of the file.
-                if let Some(array) = &told.array {
+                if let Some(array) = &declared.array {
                     whole(array)?;
                     self.wholes.insert(own.clone().unwrap_or_else(|| place.to_owned()), array.clone());
                 }
                 for name in own.into_iter().chain([place.to_owned()]) {
-                    self.told.entry(name).or_default().push(told.clone());
+                    self.declared.entry(name).or_default().push(declared.clone());
                 }
                 return Ok(vec!["not written: a schema is written instead".into()]);
             }

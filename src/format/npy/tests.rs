@@ -20,7 +20,7 @@ fn sample() -> Vec<u8> {
 }
 
 #[test]
-fn what_is_read_fits_the_file() {
+fn lengths_match_the_file() {
     let whole = sample();
     let archive = open(whole.clone()).unwrap();
     assert_eq!(archive.describe(0).unwrap().array.unwrap().dtype.to_string(), ">i2");

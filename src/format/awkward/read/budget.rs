@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_so_much_and_more_of_longer_files() {
+    fn budget_grows_with_the_file() {
         let budget = Budget::new(512);
         budget.take(Of::Parts, 1 << 18).unwrap();
         budget.take(Of::Parts, 1).unwrap();

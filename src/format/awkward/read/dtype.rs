@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_no_damage() {
+    fn exceeded_limits_are_not_damage() {
         let deep = format!("{}\"int8\"{}", "[[\"x\", ".repeat(17), "]]".repeat(17));
         let fields = (0..4097).map(|n| format!("[\"{n}\", \"int8\"]")).collect::<Vec<_>>().join(", ");
         let axes = format!("[\"int8\", [{}1]]", "1, ".repeat(32));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn invalid_types_are_refused() {
         for text in [
             r#""int24""#,
             r#""object""#,

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_pythons() {
+    fn names_match_python() {
         for (names, want) in [
             (&["UTF-8", "utf8", "U8", "UTF_8", "utf 8", "utf--8 ", "cp65001"][..], Utf8),
             (&["ascii", "US-ASCII", "646", "ANSI_X3.4-1968"], Ascii),
@@ -182,7 +182,7 @@ mod tests {
 
     /// Expected values from Python's decode(encoding, "replace").
     #[test]
-    fn strings_are_decoded_as_python_decodes_them() {
+    fn decoding_matches_python() {
         for (name, bytes, want) in [
             ("utf-16", &b"\xff\xfea\0"[..], "a"),
             ("utf-16", b"\xfe\xff\0a", "a"),

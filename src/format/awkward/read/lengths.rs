@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_right_one_is_found_whoever_asked_before_and_little_is_decoded() {
+    fn the_right_length_is_found_in_any_order_with_little_decoding() {
         let (lengths, decoded) = (Lengths::default(), Cell::new(0));
         let measure = |most: u64| {
             decoded.set(decoded.get() + most.min(1000));

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_float_and_nothing_else() {
+    fn only_floats_are_decoded() {
         // From pickle.dumps(float("nan")) and pickle.dumps(-2.5, protocol=2).
         assert!(float("gASVCgAAAAAAAABHf/gAAAAAAAAu").unwrap().is_nan());
         assert_eq!(float("gAJHwAQAAAAAAAAu"), Some(-2.5));

@@ -64,13 +64,13 @@ pub struct Numbers {
     face: IndexKind,
     count: u64,
     /// Whether a failure was already logged.
-    told: Once,
+    logged: Once,
 }
 
 impl Numbers {
     pub fn new(array: &Arc<Array>, ix: Ix, face: IndexKind) -> Result<Numbers> {
         let count = shape(array, ix, face)?.iter().product();
-        Ok(Numbers { array: array.clone(), ix, face, count, told: Once::new() })
+        Ok(Numbers { array: array.clone(), ix, face, count, logged: Once::new() })
     }
 
     /// The numbers of a block; offsets end where the next block begins.
@@ -115,7 +115,7 @@ impl Computed for Numbers {
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         fill(buf, offset, &|block| self.block(block)).inspect_err(|error| {
-            self.told.call_once(|| log::error!("{error}; its {} give that error", self.face.name()));
+            self.logged.call_once(|| log::error!("{error}; its {} give that error", self.face.name()));
         })
     }
 }

@@ -65,7 +65,7 @@ mod tests {
 
     /// Expected values printed by awkward0 0.15.5 with numpy 1.23.5.
     #[test]
-    fn as_numpy_shows_them() {
+    fn types_print_as_in_numpy() {
         for (text, name, of_field) in [
             (r#""int64""#, "int64", "int64"),
             (r#"">i2""#, ">i2", ">i2"),

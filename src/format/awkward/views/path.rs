@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_from_place_to_place() {
+    fn relative_links() {
         for (from, to, want) in [
             ("columns/b", "columns/a", "a"),
             ("x/columns/b", "x/columns/a/content", "a/content"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_is_called_otherwise() {
+    fn escaped_paths_keep_their_names() {
         let root = Way::called([b"p".to_vec(), b"%2E%2E%2Fq".to_vec()], "p/../q");
         let column = root.below(*b"columns").below_called(b"a%25".to_vec(), "a%").below(*b"data");
         assert_eq!(&*column.joined(), "p/../q/columns/a%/data");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_knows_its_length() {
+    fn paths_know_their_length() {
         for text in ["a", "a/bc/d", "x/columns/b"] {
             assert_eq!((way(text).len(), &*way(text).joined()), (text.len(), text));
         }

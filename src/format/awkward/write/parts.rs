@@ -12,7 +12,7 @@ const MAX_LEN: u64 = 1 << 20;
 const MAX_TYPE_LEN: usize = 16 << 10;
 
 #[derive(Clone)]
-pub struct Told {
+pub struct Declared {
     /// The array, or part of one, that it describes, where the file name does not show it.
     pub name: Option<String>,
     /// The array's name, if it is an array by itself rather than a part.
@@ -23,7 +23,7 @@ pub struct Told {
 }
 
 /// None if the file is something else under this name.
-pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
+pub fn read(data: &mut dyn Read) -> io::Result<Option<Declared>> {
     let mut bytes = Vec::new();
     data.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_LEN {
@@ -48,7 +48,7 @@ pub fn read(data: &mut dyn Read) -> io::Result<Option<Told>> {
     let text = |key| node.get(key).and_then(Node::as_str).map(str::to_owned);
     let (name, array) = (text("name"), text("array"));
     let shape = shape.chars().take(MAX_TYPE_LEN).collect();
-    Ok(Some(Told { name, array, is_flat: class == "numpy.ndarray", shape }))
+    Ok(Some(Declared { name, array, is_flat: class == "numpy.ndarray", shape }))
 }
 
 /// The first reason given for something being missing.
@@ -66,15 +66,16 @@ pub fn shown(dimensions: &[Option<u64>]) -> String {
     dimensions.iter().map(|dimension| format!("[0, {}) -> ", size(dimension))).collect()
 }
 
-impl Told {
+impl Declared {
     /// Fails unless the array has the described dimensions. If the description may refer to two arrays, one match is
     /// enough.
-    pub fn check(told: &[Told], dimensions: &[Option<u64>]) -> Result<(), String> {
+    pub fn check(declared: &[Declared], dimensions: &[Option<u64>]) -> Result<(), String> {
         let found = shown(dimensions);
-        let is_so =
-            |told: &Told| told.shape.strip_prefix(&found).is_some_and(|element| !element.starts_with("[0, "));
-        match told.first() {
-            Some(first) if !told.iter().any(is_so) => Err(format!(
+        let is_so = |declared: &Declared| {
+            declared.shape.strip_prefix(&found).is_some_and(|element| !element.starts_with("[0, "))
+        };
+        match declared.first() {
+            Some(first) if !declared.iter().any(is_so) => Err(format!(
                 "meta.yaml says that it is {}, but its parts make {found}... (without meta.yaml they are \
                  written so)",
                 first.shape

@@ -34,8 +34,8 @@ impl<'w> Schema<'w> {
             return Ok([length(flat)].iter().chain(inner(flat)).copied().map(Some).collect());
         }
         let id = self.id();
-        let told = ["counts", "offsets", "starts", "stops"].map(|part| writer.part(place, part));
-        let (call, parts): (&str, Vec<&Added>) = match told {
+        let boundaries = ["counts", "offsets", "starts", "stops"].map(|part| writer.part(place, part));
+        let (call, parts): (&str, Vec<&Added>) = match boundaries {
             // Counts are redundant beside starts and stops.
             [_, None, Some(starts), Some(stops)] => ("\"JaggedArray\"", vec![starts, stops]),
             [Some(counts), None, None, None] => ("\"JaggedArray\", \"fromcounts\"", vec![counts]),
@@ -45,7 +45,7 @@ impl<'w> Schema<'w> {
             }
             _ => return Err(format!("counts, offsets, starts and stops of {place:?} do not say the same")),
         };
-        self.used.extend(told.into_iter().flatten().map(|part| &*part.member));
+        self.used.extend(boundaries.into_iter().flatten().map(|part| &*part.member));
         self.json.extend(format!("{{\"call\": [\"awkward0\", {call}], \"args\": [").into_bytes());
         for part in &parts {
             self.flat(part)?;

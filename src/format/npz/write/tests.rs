@@ -35,7 +35,7 @@ fn create(path: &Path) -> Box<dyn NewContainer> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_archives_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.npz");
     let data: Vec<u8> = (0..240_000u32).map(|n| (n.wrapping_mul(n) >> 9) as u8).collect();
@@ -67,7 +67,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn what_compression_does_not_make_smaller_is_stored() {
+fn incompressible_data_is_stored() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.npz");
     let mut state = 1u32;
@@ -103,7 +103,7 @@ fn what_compression_does_not_make_smaller_is_stored() {
 }
 
 #[test]
-fn tables_become_structures() {
+fn tables_become_structured_arrays() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.npz");
     let column = |name: &str, element: Option<&str>, width, original: &str| ColumnInfo {
@@ -140,7 +140,7 @@ fn an_archive_without_members() {
 
 /// As numpy reads it: values, layouts, and members without spare bytes.
 #[test]
-fn numpy_opens_what_we_write() {
+fn numpy_opens_written_archives() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.npz");
     let mut writer = create(&path);
