@@ -119,7 +119,7 @@ impl<F: NewFile> NewContainer for F {
     }
 }
 
-/// A new container at `path`, of the format that its extension names. NewContent is only read has no extension here.
+/// A new container at `path`, of the format that its extension names. What is only read has no extension here.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
     match format(path) {
         Some((_, write)) => write.create(path, options),
@@ -137,7 +137,7 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
     }
 }
 
-/// NewContent users call the format that the extension of `path` names.
+/// What users call the format that the extension of `path` names.
 pub fn format_of(path: &Path) -> Option<&'static str> {
     named_by(path).map(Format::name)
 }

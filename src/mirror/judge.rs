@@ -89,7 +89,7 @@ impl Judge {
         Ok(Some(judged).filter(|judged| self.shows(dir, name, judged.what)))
     }
 
-    /// EntryKind `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
+    /// What `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
     fn of_stat(
         &self,
         dir: &Node,

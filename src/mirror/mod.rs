@@ -15,7 +15,7 @@
 //! | `failed` | a container that cannot be opened, as a directory that says why |
 //!
 //! Numbers: the root is 0. What lies in directories ("outer" nodes, containers' own directories among them) has a
-//! number made of its name and identity, with [`nodes::OUTER`] set. EntryKind lies inside a container has the
+//! number made of its name and identity, with [`nodes::OUTER`] set. What lies inside a container has the
 //! container's slot times 2^32 plus its number in the container's own tree. So a container that is replaced has other
 //! numbers, and one that was closed and opened again the same.
 

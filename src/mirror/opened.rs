@@ -57,7 +57,7 @@ impl Table {
         }
     }
 
-    /// EntryKind was not used for longest, but for `new`; what is held only if there is nothing else.
+    /// What was not used for longest, but for `new`; what is held only if there is nothing else.
     fn oldest(&self, new: NodeId) -> Option<NodeId> {
         let others = || self.slots.iter().rev().map(|(id, _)| *id).filter(|id| *id != new);
         others().find(|id| !self.held.contains_key(id)).or_else(|| others().next())

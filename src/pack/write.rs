@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// Gets the numbers of bytes that were read, 0 while an input has none yet, and may end it.
 pub type Step<'a> = &'a dyn Fn(u64) -> Result<()>;
 
-/// Writes all datasets. NewContent does not fit into memory is put in order in files without name in `scratch`.
+/// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
 /// `step` is told how many bytes were read, and may end it. Returns what the container cannot hold.
 pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<'_>) -> Result<Vec<String>> {
     let mut opened = Opened::new(scratch);

@@ -385,7 +385,7 @@ fn pickles_that_are_refused() {
     refused(&with(b"\x8c\x02..K\0s."), "is not a valid name");
     refused(&with(b"\x8c\x03a/bK\0s."), "has a slash");
     refused(&with(b"\x8c\x02a\0K\0s."), "NUL");
-    refused(&with(b"\x8c\x03\xED\xA0\x80K\0s."), "is not a string");
+    refused(&with(b"\x8c\x03\xED\xA0\x80K\0s."), "is not valid text");
     refused(&with(b"(\x8c\x01aK\0\x8c\x01aK\x01u."), "in one directory twice");
     refused(&with(b"h\x09."), "recalls number 9");
     refused(&with(b"q\x05\x8c\x01ah\x05s."), "in two places");

@@ -1,6 +1,6 @@
 //! A tree with `.views` in it: in its root and in the root of each container, found by name and not listed. Below are
 //! a directory for each kind of view, and in it the tree's directories again, with the faces that its datasets
-//! have. ViewNodeKind the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
+//! have. What the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
 //!
 //! With a view to show, the tree's own directories list its faces in place of the datasets that have them.
 //!

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use super::super::{Representation as Made, View};
 use crate::tree::{Held, NodeId};
 
-/// ViewNodeKind all numbers of views begin with, and no others (see `mirror::Union`).
+/// What all numbers of views begin with, and no others (see `mirror::Union`).
 const FIRST: NodeId = 254 << BITS;
 const BITS: u32 = 55;
 /// Bytes of a path that the kernel takes.
