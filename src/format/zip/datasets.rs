@@ -88,10 +88,10 @@ impl ZipDatasets {
         }))
     }
 
-    /// Like [`ZipDatasets::find`], but fails for a member that cannot be read.
+    /// Like [`ZipDatasets::find`], but a member that cannot be decoded has that fault.
     fn readable(&self, number: u32) -> Result<Result<Range<u64>, Fault>> {
-        let judged = self.member(number)?.record.check_readable();
-        Ok(self.find(number)?.and_then(|stored| judged.map(|()| stored)))
+        let readable = self.member(number)?.record.check_readable();
+        Ok(self.find(number)?.and_then(|stored| readable.map(|()| stored)))
     }
 
     /// The length of an unreadable member is capped at the length of the file.
@@ -145,7 +145,7 @@ impl Datasets for ZipDatasets {
 
     fn describe(&self, number: u32) -> Result<Description> {
         let Member { record, .. } = self.member(number)?;
-        let (stored, judged) = (self.find(number)?.ok(), self.readable(number)?);
+        let (stored, readable) = (self.find(number)?.ok(), self.readable(number)?);
         let compression = record.compression();
         let crc = format!("{:08x}", record.crc);
         let checksum = stored.clone().filter(|_| compression.is_none());
@@ -157,10 +157,10 @@ impl Datasets for ZipDatasets {
         ];
         Ok(Description {
             compression,
-            decoded_len: judged.is_ok().then_some(record.len),
+            decoded_len: readable.is_ok().then_some(record.len),
             checksum: checksum.map(|range| Checksum { range, algorithm: "crc32".into(), value: crc }),
             stored: Some(stored.unwrap_or(0..0)),
-            fault: judged.err().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem),
+            fault: readable.err().filter(|fault| !fault.is_unsupported).map(|fault| fault.problem),
             codec: Arc::new(Node::map(codec)),
             ..Description::of(self.name(number), "bytes")
         })
