@@ -1,4 +1,4 @@
-//! What an Arrow file says of its columns: the flatbuffers of schema, record batch and footer.
+//! Arrow metadata as flatbuffers: schema, record batch and footer.
 
 use arrow_ipc::{
     BoolBuilder, Buffer, Endianness, Field, FieldArgs, FieldNode, FixedSizeBinary, FixedSizeBinaryArgs,

@@ -1,4 +1,4 @@
-//! A stream as a file: its messages stay where they are, and a footer that says where is put behind them.
+//! Turns an Arrow stream into a file: the messages stay in place and a footer with their positions is appended.
 
 use std::sync::Arc;
 

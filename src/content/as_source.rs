@@ -1,4 +1,4 @@
-//! Decoded bytes as a source, for what is compressed inside them once more.
+//! Decoded bytes as a source, for data that is compressed a second time.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

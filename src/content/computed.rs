@@ -1,4 +1,4 @@
-//! Contents that are nowhere as they are read: made for each range that is asked for, or joined from others.
+//! Contents that are not stored as they are read: computed for each requested range, or joined from others.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;

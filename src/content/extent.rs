@@ -1,4 +1,4 @@
-//! Where a content is in a file, for who reads files without us.
+//! Where a content is stored in a file, for programs that read the file directly.
 
 use std::ops::Range;
 use std::sync::Arc;

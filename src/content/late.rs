@@ -1,4 +1,4 @@
-//! What is made when something of it is first asked for, its length too.
+//! Contents created on first use, including their length.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

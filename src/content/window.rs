@@ -1,4 +1,4 @@
-//! Bytes that are made in order, of which only some are wanted: those that are not are counted.
+//! Output produced in order of which only a window is kept; bytes outside it are only counted.
 
 use crate::Result;
 

@@ -1,4 +1,4 @@
-//! Extended attributes: what is said of a dataset, one word each.
+//! Extended attributes: a dataset's metadata, one value per attribute.
 
 use crate::report::units;
 use crate::tree::Description;

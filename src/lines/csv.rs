@@ -1,5 +1,5 @@
-//! Rows as RFC 4180 has them, with lines that end in `\n`. Texts are the bytes that they are, whatever their encoding; one
-//! without a character is `""`, and a value that is missing is nothing. Lists and maps are JSON in one cell.
+//! Rows as RFC 4180 CSV with `\n` line ends. Text is written as its raw bytes, whatever the encoding; an empty string
+//! is `""` and a missing value an empty cell. Lists and maps are JSON in one cell.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A container that cannot be opened, as a directory with a file that says why, beside whatever can be read of it.
+//! A container that cannot be opened, shown as a directory with a file that says why and whatever can still be read.
 
 use std::sync::Arc;
 

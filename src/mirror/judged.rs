@@ -1,4 +1,4 @@
-//! A file as it was when it was looked at: what it is shown as, what tells it from others, and its attributes.
+//! A file as last examined: how it is shown, its identity and its attributes.
 
 use std::hash::{Hash, Hasher};
 use std::os::fd::AsFd;

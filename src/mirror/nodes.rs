@@ -1,5 +1,4 @@
-//! The nodes that the kernel remembers, each until it has forgotten all of its look-ups. What is in the kernel's
-//! memory is in ours, and nothing else.
+//! Nodes that the kernel remembers, kept exactly until it has forgotten all its look-ups.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! What of a directory is shown, and how.
+//! Which files of a directory are shown, and how.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the kernel would have to be quick for: files that are others between two requests.
+//! Races with the disk: files that are replaced between two requests.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,5 @@
-//! Changes on disk as inotify tells them, so that they show at once and not only after a while. It is a hint and no
-//! more: where it is not to be had (network file systems, too many directories), what the kernel knows is asked for
-//! again in time anyway.
+//! Changes on disk reported by inotify, so that they show immediately. Only a hint: where inotify is not available
+//! (network file systems, too many directories), the kernel revalidates what it cached after a while anyway.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;

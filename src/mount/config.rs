@@ -1,5 +1,5 @@
-//! What a run of the command is to do, resolved: no defaults are left open, every path is absolute, and
-//! nothing here knows whether a setting came from a long option or from `-o`.
+//! A resolved configuration: every default is filled in, every path is absolute, and nothing here knows whether a
+//! setting came from a long option or from `-o`.
 
 use crate::format;
 use std::ffi::OsString;

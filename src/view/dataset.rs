@@ -1,4 +1,4 @@
-//! A dataset as views see it: what is said of it, and its bytes. A part of an array, or some rows of a table, is one too.
+//! A dataset as views see it: its description and its bytes. A part of an array or a range of rows is a dataset, too.
 
 use std::sync::Arc;
 

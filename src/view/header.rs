@@ -1,5 +1,5 @@
-//! `header.yaml`: the header of a container as it stands, of formats that have one that is text. No dataset has this
-//! face; the container derives it.
+//! `header.yaml`: a container's own header, unchanged, for formats whose header is text. No dataset has this view; the
+//! container derives the file.
 
 use super::{Dataset, Representation, View};
 use crate::tree::Description;
@@ -20,7 +20,7 @@ impl View for Header {
         false
     }
 
-    fn face(&self, _: &Dataset) -> Result<Representation> {
+    fn represent(&self, _: &Dataset) -> Result<Representation> {
         Err(Error::NotFound)
     }
 }

@@ -1,5 +1,4 @@
-//! `NAME.info.txt`: what `rab info FILE NAME` prints. Every dataset has it, also one that makes no sense; nothing is
-//! decoded for it.
+//! `NAME.info.txt`: the output of `rab info FILE NAME`. Every dataset has it, even an invalid one; nothing is decoded.
 
 use super::{Dataset, Representation, View};
 use crate::content::Content;
@@ -21,7 +20,7 @@ impl View for Info {
         true
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         let about = dataset.describe()?;
         let text = report::text(&report::full(&about, &about.printed_name(), None));
         Ok(Representation::File(Content::Inline(text.into_bytes().into())))

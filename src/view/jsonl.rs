@@ -27,7 +27,7 @@ impl View for Jsonl {
         too_much(about).filter(|_| Frame::shows(about))
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         Ok(Representation::File(match Frame::of(dataset)? {
             Ok(frame) => lines::jsonl(frame)?,
             Err(broken) => broken,
@@ -68,7 +68,7 @@ mod tests {
     fn names_are_not_written_without_end() {
         let name = "x".repeat(256 << 10);
         let of = dataset(about(None, Some(table(1, &[(&name, "uint8")]))), Content::Inline((*b"a").into()));
-        let error = Jsonl.face(&of).err().unwrap();
+        let error = Jsonl.represent(&of).err().unwrap();
         assert!(error.to_string().contains("262144"), "{error}");
     }
 

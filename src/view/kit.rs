@@ -1,4 +1,4 @@
-//! What tests of views need: datasets out of a description and bytes.
+//! Test helpers: datasets built from a description and bytes.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub fn face(view: &dyn View, about: Description, bytes: &[u8]) -> Option<Content
     if !view.shows(&about) {
         return None;
     }
-    match view.face(&dataset(about, Content::Inline(bytes.into()))).unwrap() {
+    match view.represent(&dataset(about, Content::Inline(bytes.into()))).unwrap() {
         Representation::File(content) => Some(content),
         Representation::Directory(_) => panic!("it is a directory"),
     }

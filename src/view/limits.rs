@@ -1,5 +1,5 @@
-//! Rows that are too much to be written as text, which is told before one of them is read: a small file can say the names
-//! of columns in rows without end, and each read of a part of a row makes all of it.
+//! Detects rows too large to be written as text before any is read: a small file can repeat the column names in
+//! endless rows, and each read of part of a row generates the whole row.
 
 use super::frame::Frame;
 use crate::tree::Description;

@@ -2,7 +2,7 @@
 //! for. Views know no format, and formats know no view: between them is what a [`Description`] says.
 //!
 //! One more is a file here, its `mod` line and its line in [`VIEWS`]. It answers three questions: what its kind is
-//! called, which datasets have this face, and what the face of one is ([`View::face`]), which is
+//! called, which datasets have this face, and what the face of one is ([`View::represent`]), which is
 //! - a file ([`Representation::File`]): any [`Content`]. Pieces that are there already are joined (`content::joined`), the rest
 //!   is `content::Computed` for each range that is asked for. Who knows the length says so at once; one whose length
 //!   is found at the first stat has no `known_len` before;
@@ -66,11 +66,11 @@ pub trait View: Sync {
     }
 
     /// The face of a dataset that has it.
-    fn face(&self, dataset: &Dataset) -> Result<Representation>;
+    fn represent(&self, dataset: &Dataset) -> Result<Representation>;
 
-    /// As [`View::face`], to be printed from front to back: its length need not be known.
+    /// As [`View::represent`], to be printed from front to back: its length need not be known.
     fn printed(&self, dataset: &Dataset) -> Result<Representation> {
-        self.face(dataset)
+        self.represent(dataset)
     }
 
     /// Its faces are directories, and this tells of them.

@@ -35,7 +35,7 @@ impl View for Npy {
         about.array.is_some() || about.table.is_some()
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         let about = dataset.about();
         match (&about.array, &about.table) {
             (Some(array), _) => {

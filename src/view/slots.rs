@@ -1,4 +1,4 @@
-//! Bytes that consist of slots of one size, each of them made by itself: any range is made of the slots it meets.
+//! Contents made of fixed-size slots that are generated independently: a range needs only the slots it overlaps.
 
 use std::sync::Arc;
 

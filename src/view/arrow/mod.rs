@@ -28,7 +28,7 @@ impl View for Arrow {
         Frame::shows(about)
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         let too_long = || dataset.wrong("its columns do not fit into an Arrow file");
         Ok(Representation::File(match Frame::of(dataset)? {
             Ok(frame) => file(frame).ok_or_else(too_long)?,

@@ -47,7 +47,7 @@ impl View for Csv {
         }
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         written(dataset, cells(dataset.about()).is_some_and(|count| count <= MAX_COUNTED))
     }
 

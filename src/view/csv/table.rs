@@ -1,4 +1,4 @@
-//! Rows of numbers under the names of their columns, padded.
+//! Tables of numbers as padded CSV, with column names in the header.
 
 use std::ops::Range;
 

@@ -112,7 +112,7 @@ fn lengths_are_those_of_files() {
         about(Some(long), None),
         Content::Broken { claimed: 1 << 61, error: crate::Error::NotFound },
     );
-    assert!(matches!(Csv.face(&data), Ok(Representation::File(Content::Broken { .. }))));
+    assert!(matches!(Csv.represent(&data), Ok(Representation::File(Content::Broken { .. }))));
     let vast = array("uint8", Endian::Little, &[u64::MAX / 8, 4], Order::C);
     assert!(super::array::padded(&vast, Content::Inline([][..].into())).is_none());
 }

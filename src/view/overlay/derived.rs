@@ -1,10 +1,10 @@
-//! The files that containers derive, below their own `.views`: beside the faces of datasets in the view of the same kind, or as
-//! kinds by themselves. Below the root of a directory those are found by the paths of the containers.
+//! Files that containers derive, below their own `.views`: beside the datasets of the view of the same kind, or as
+//! kinds of their own. Below the root of a directory they are found by the paths of the containers.
 
 use std::sync::Arc;
 
 use super::listing::Each;
-use super::names::{self, Faces, find_other};
+use super::names::{self, DirNames, find_other};
 use super::nodes::{Node, Parent, ViewNodeKind, id_of};
 use super::{DIRECTORY, NAME, OWN, Overlay};
 use crate::Result;
@@ -38,7 +38,7 @@ impl Overlay {
     pub(super) fn look_up_derived(
         &self,
         dir: NodeId,
-        faces: &Faces<'_>,
+        faces: &DirNames<'_>,
         name: &[u8],
     ) -> Result<Option<(NodeId, FileKind)>> {
         let Some(derived) = self.derived(dir, faces.view.kind())? else { return Ok(None) };

@@ -1,7 +1,7 @@
-//! What the directories of views list: kinds, and faces in place of the tree's datasets.
+//! Listings of view directories: kinds, and derived files in place of the tree's datasets.
 
 use super::super::{Directory, View};
-use super::names::{Faces, shows};
+use super::names::{DirNames, shows};
 use super::nodes::{Node, ViewNodeKind, id_of};
 use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
 use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind};
@@ -103,7 +103,7 @@ impl Overlay {
     pub(super) fn list_shown(
         &self,
         dir: NodeId,
-        faces: &Faces<'_>,
+        faces: &DirNames<'_>,
         cursor: u64,
         each: Each<'_>,
     ) -> Result<()> {
@@ -131,7 +131,7 @@ impl Overlay {
         failure.map_or(Ok(()), Err)
     }
 
-    fn list_faces_shown(&self, dir: NodeId, faces: &Faces<'_>, cursor: u64, each: Each<'_>) -> Result<()> {
+    fn list_faces_shown(&self, dir: NodeId, faces: &DirNames<'_>, cursor: u64, each: Each<'_>) -> Result<()> {
         if !list_beside(dir, dir, &faces.beside(&self.borrowed(dir))?, cursor, each) {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Overlay {
     /// A directory of the tree, with the names of faces.
     pub(super) fn list_tree(
         &self,
-        faces: &Faces<'_>,
+        faces: &DirNames<'_>,
         cursor: u64,
         each: &mut dyn FnMut(&[u8], Listed) -> bool,
     ) -> Result<()> {

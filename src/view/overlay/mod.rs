@@ -24,7 +24,7 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use self::names::{Faces, Match, find_other};
+use self::names::{DirNames, Match, find_other};
 use self::nodes::{Node, Nodes, Parent, ViewNodeKind, is_view};
 use self::stores::Stores;
 use super::{Dataset, Directory, Folder, Representation as Made, VIEWS, View};
@@ -93,8 +93,8 @@ impl Overlay {
     }
 
     /// The faces in a directory of the tree where they are listed.
-    fn shown_in(&self, dir: NodeId) -> Option<Faces<'_>> {
-        self.shown.map(|view| Faces { tree: &self.tree, dir, view, taken: &[], has_others: true })
+    fn shown_in(&self, dir: NodeId) -> Option<DirNames<'_>> {
+        self.shown.map(|view| DirNames { tree: &self.tree, dir, view, taken: &[], has_others: true })
     }
 
     fn borrowed(&self, dir: NodeId) -> Arc<Held> {
@@ -172,7 +172,7 @@ impl Overlay {
 
     fn look_up_part(
         &self,
-        faces: &Faces<'_>,
+        faces: &DirNames<'_>,
         parent: &Parent,
         name: &[u8],
     ) -> Result<Option<(NodeId, FileKind)>> {
@@ -277,7 +277,7 @@ impl Overlay {
             }
             (ViewNodeKind::Face { view, .. }, _) => {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
-                dataset.and_then(|dataset| view.face(&dataset)).or_else(broken)?
+                dataset.and_then(|dataset| view.represent(&dataset)).or_else(broken)?
             }
             (ViewNodeKind::Rows { index }, _) => {
                 let rows = self.tree.rows(node.of.node(), index)?;
@@ -379,6 +379,6 @@ fn faces_of<'a>(
     dir: NodeId,
     view: &'static dyn View,
     beside: &'a [&'a str],
-) -> Faces<'a> {
-    Faces { tree, dir, view, taken: beside, has_others: false }
+) -> DirNames<'a> {
+    DirNames { tree, dir, view, taken: beside, has_others: false }
 }

@@ -1,5 +1,5 @@
-//! The names of faces in a directory, and which dataset a name means. A face is called as its dataset with the view's
-//! extension; where that is the name of something else that is shown there, it gets `~2`, `~3`, ... at its very end.
+//! Names of derived files in a directory, and the dataset that each name refers to. A derived file has its dataset's
+//! name plus the view's extension; if that name is already taken there, `~2`, `~3`, ... is appended at the very end.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{Error, Result};
 const MADE: &[u8] = b".npy";
 
 /// A directory of the tree with the faces of a view in it.
-pub struct Faces<'a> {
+pub struct DirNames<'a> {
     pub tree: &'a Arc<dyn Tree>,
     pub dir: NodeId,
     pub view: &'static dyn View,
@@ -29,7 +29,7 @@ pub enum Match {
     Wrong(Error),
 }
 
-impl Faces<'_> {
+impl DirNames<'_> {
     /// What the face of the dataset with this file name is called.
     pub fn name(&self, file_name: &[u8]) -> Result<Vec<u8>> {
         let plain = [&*self.view.shown(file_name), self.view.extension().as_bytes()].concat();

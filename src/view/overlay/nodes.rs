@@ -1,5 +1,5 @@
-//! The nodes of views that the kernel remembers. Their numbers are made of what they are, so a node that was
-//! forgotten and is looked up again has its number again.
+//! View nodes that the kernel remembers. A node's number is computed from what the node is, so a node that was
+//! forgotten and looked up again gets the same number.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

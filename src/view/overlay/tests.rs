@@ -99,7 +99,7 @@ impl View for Store {
         about.array.is_some()
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Made> {
+    fn represent(&self, dataset: &Dataset) -> Result<Made> {
         Ok(Made::Directory(Arc::new(Two(dataset.content()?))))
     }
 
@@ -137,7 +137,7 @@ impl View for Counted {
     fn shows(&self, _: &Description) -> bool {
         true
     }
-    fn face(&self, dataset: &Dataset) -> Result<Made> {
+    fn represent(&self, dataset: &Dataset) -> Result<Made> {
         COUNT.fetch_add(1, Ordering::Relaxed);
         Ok(Made::File(dataset.content()?))
     }

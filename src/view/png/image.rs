@@ -1,4 +1,4 @@
-//! A part of an array as greys, or as colours as they are.
+//! Part of an array as grey levels, or as the colours it holds.
 
 use super::plan::Plan;
 use crate::Error;

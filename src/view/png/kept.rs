@@ -1,4 +1,4 @@
-//! Pictures as contents. One is made when the first of its bytes is read, and kept while others do not need the room.
+//! Pictures as contents: rendered when the first byte is read, and cached until others need the room.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};

@@ -45,7 +45,7 @@ impl View for Png {
         about.array.as_ref().is_some_and(|array| Plan::of(array).is_some())
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         let array = dataset.about().array.as_ref();
         let plan = array.and_then(|array| Some((array, Plan::of(array)?)));
         let (array, plan) = plan.ok_or(crate::Error::NotFound)?;

@@ -1,4 +1,4 @@
-//! What of an array is shown, and how large the picture is.
+//! Which part of an array is shown, and how large the picture is.
 
 use super::MAX_PIXELS;
 use crate::array::text::Texts;

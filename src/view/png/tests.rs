@@ -176,7 +176,7 @@ fn damage_is_looked_for_once() {
     let damaged = std::sync::Arc::new(Damaged(Default::default()));
     let about = about(Some(array("uint8", Endian::Little, &[2, 3], Order::C)), None);
     let of = crate::view::kit::dataset(about, Content::Computed(damaged.clone()));
-    let Representation::File(picture) = Png.face(&of).unwrap() else { panic!("it is a file") };
+    let Representation::File(picture) = Png.represent(&of).unwrap() else { panic!("it is a file") };
     let reads = [(); 3].map(|()| {
         assert!(picture.read(0, 10).err().unwrap().to_string().contains("it is damaged"));
         damaged.0.load(std::sync::atomic::Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What `.zattrs` has: the dataset's metadata, as far as JSON can hold it, and the names of the axes, which xarray needs.
+//! `.zattrs`: the dataset's metadata as far as JSON can hold it, and the axis names, which xarray needs.
 
 use std::collections::HashSet;
 

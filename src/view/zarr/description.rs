@@ -1,4 +1,4 @@
-//! What a Zarr store says of groups and arrays, as JSON.
+//! JSON descriptions of Zarr groups and arrays.
 
 use serde_json::{Value, json};
 

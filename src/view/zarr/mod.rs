@@ -66,7 +66,7 @@ impl View for Zarr {
         about.array.as_ref().is_some_and(description::can_hold)
     }
 
-    fn face(&self, dataset: &Dataset) -> Result<Representation> {
+    fn represent(&self, dataset: &Dataset) -> Result<Representation> {
         Ok(Representation::Directory(Arc::new(Store::with_random_access(dataset)?)))
     }
 
