@@ -1,4 +1,5 @@
-//! Turns an Arrow stream into a file: the messages stay in place and a footer with their positions is appended.
+//! Turns an Arrow stream into a file: the messages move back by the magic number in front, unchanged, and a footer with their
+//! positions is appended.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Extended attributes: a dataset's metadata, one value per attribute.
+//! Extended attributes of a dataset: its type, shape, order, units, compression, format and checksum.
 
 use crate::report::units;
 use crate::tree::Description;

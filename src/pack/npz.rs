@@ -57,10 +57,11 @@ impl Npz {
         let window = Window::new(&*self.source, record.header)?;
         let found = zip::find(record, name, &window)?;
         let place = Place::file(&self.origin.path);
-        let stored = found.and_then(|stored| record.check_readable().map(|()| stored)).map_err(|mut fault| {
-            fault.problem = format!("member {name:?} cannot be read: {}", fault.problem);
-            fault.error(place.clone())
-        })?;
+        let stored =
+            found.and_then(|stored| record.check_readable().map(|()| stored)).map_err(|mut fault| {
+                fault.problem = format!("member {name:?} cannot be read: {}", fault.problem);
+                fault.error(place.clone())
+            })?;
         let content = match record.is_deflated() {
             false => Content::Stored { source: self.source.clone(), range: stored },
             true => {

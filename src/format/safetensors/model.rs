@@ -130,7 +130,12 @@ fn not_found(index: &dyn Source, name: &str, error: Error) -> Error {
 }
 
 /// Leaves out the tensors that are not `listed` of this file, and returns those that it should have and has not.
-fn retain_listed(header: &mut Header, mut listed: HashSet<&str>, file: &dyn Source, index: &Place) -> Vec<Unreadable> {
+fn retain_listed(
+    header: &mut Header,
+    mut listed: HashSet<&str>,
+    file: &dyn Source,
+    index: &Place,
+) -> Vec<Unreadable> {
     let before = header.tensors.len();
     header.tensors.retain(|tensor| listed.remove(tensor.name.as_str()));
     let others = before - header.tensors.len();
