@@ -1,5 +1,5 @@
-//! Who may know whom in src/: imports point downward in the order that `lib.rs` draws, and the names of FUSE
-//! and of the command line parser stay in their rooms.
+//! The layers of src/: imports point downward in the order of the table in `lib.rs`, and the names of libraries stay in the
+//! modules that wrap them.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
