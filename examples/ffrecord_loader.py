@@ -9,13 +9,14 @@ so a record costs no system call and no copy once it is in the page cache; worke
 """
 import argparse
 import mmap
+import operator
 import os
 
 import numpy as np
 
 
 class Records:
-    """The records of a mounted file: `records[i]` is one, `records[[i, j, ...]]` a list of many.
+    """The records of a mounted file: `records[i]` is one, `records[[i, j, ...]]` and `records[i:j]` a list of many.
 
     Each is a read-only memoryview of the map: `bytes(record)` copies it, `np.frombuffer(record, dtype)` does not.
     It is what torch.utils.data calls a map-style dataset; ffrecord.torch's `__getitem__` takes lists as well.
@@ -36,8 +37,13 @@ class Records:
         return len(self.bounds) - 1
 
     def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self.__getitems__(range(*index.indices(len(self))))
         if hasattr(index, "__len__"):
             return self.__getitems__(index)
+        if isinstance(index, (bool, np.bool_)):
+            raise TypeError("a record has a number, True and False are none")
+        index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"record {index} of {len(self)}")
         index %= len(self)
@@ -48,6 +54,8 @@ class Records:
         numbers = np.asarray(indices)
         if not numbers.size:
             return []
+        if numbers.dtype.kind not in "iu":
+            raise TypeError(f"records have numbers, not {numbers.dtype}; of a mask take np.flatnonzero(mask)")
         for index in numbers.min(), numbers.max():
             if not -len(self) <= index < len(self):
                 raise IndexError(f"record {index} of {len(self)}")

@@ -187,6 +187,13 @@ def loader(top, path):
         except IndexError:
             continue
         raise AssertionError(wrong)
+    assert [bytes(r) for r in records[1:6:2]] == want[1:6:2] and records[5:2] == []
+    for wrong in ([True] + [False] * (len(want) - 1), np.zeros(2, bool), True, 1.0, [0.0, 1.0]):
+        try:
+            records[wrong]
+        except TypeError:
+            continue
+        raise AssertionError(wrong)
     # As for workers that are spawned.
     sys.modules["loader"] = module
     assert pickle.loads(pickle.dumps(records))[0] == want[0]
