@@ -84,6 +84,10 @@ impl Record {
             (None, _) if stored_len != len => {
                 Err(format!("it is stored in {stored_len} bytes, but claims to have {len}").into())
             }
+            // An empty member is never decoded, so its checksum is all that shows a wrong length.
+            (None | Some(_), STORED | DEFLATED) if len == 0 && self.crc != 0 => {
+                Err(format!("it claims to be empty, but its CRC-32 is {:08x}", self.crc).into())
+            }
             (None, _) => Ok(()),
             (Some(_), DEFLATED) if self.flags & ENCRYPTED == 0 => {
                 // Deflate takes at least two bits for 258 bytes.

@@ -44,3 +44,24 @@ fn damage_anywhere_never_gives_other_bytes() {
         assert!(right(&whole[..at]).is_none(), "cut at {at}");
     }
 }
+
+/// A member that is not empty, of which the directory says that it is.
+#[test]
+fn a_length_of_zero_is_not_believed_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.zip");
+    let mut zip = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    zip.start_file("a", SimpleFileOptions::default().compression_method(CompressionMethod::Deflated))
+        .unwrap();
+    zip.write_all(b"not empty").unwrap();
+    let mut bytes = zip.finish().unwrap().into_inner();
+    let entry = bytes.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
+    for (start, len) in [(22, 9u32), (entry + 24, 9)] {
+        assert_eq!(bytes[start..start + 4], len.to_le_bytes());
+        bytes[start] = 0;
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let archive = Archive::open(&path).unwrap();
+    let error = archive.dataset_at(0).unwrap().bytes().unwrap_err();
+    assert!(error.exit_code() == 12 && error.to_string().contains("claims to be empty"), "{error}");
+}
