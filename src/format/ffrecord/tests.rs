@@ -386,7 +386,7 @@ fn pickles_that_are_refused() {
     refused(&with(b"\x8c\x03a/bK\0s."), "has a slash");
     refused(&with(b"\x8c\x02a\0K\0s."), "NUL");
     refused(&with(b"\x8c\x03\xED\xA0\x80K\0s."), "is not valid text");
-    refused(&with(b"(\x8c\x01aK\0\x8c\x01aK\x01u."), "in one directory twice");
+    refused(&with(b"(\x8c\x01aK\0\x8c\x01aK\x01u."), "appears twice in one directory");
     refused(&with(b"h\x09."), "recalls number 9");
     refused(&with(b"q\x05\x8c\x01ah\x05s."), "in two places");
     refused(&with(b"(\x8c\x01aK\0\x8c\x01bu."), "stands for nothing");
@@ -403,7 +403,7 @@ fn pickles_that_are_refused() {
     refused(&with(b"Va\nI01\ns."), "\"01\" is not a number");
     refused(&with(b"Va\nI-1\ns."), "\"-1\" is not a number");
     refused(&with(b"Va\nL1\ns."), "\"1\" is not a number");
-    refused(&with(b"Va\\u12\nI1\ns."), "is not a string");
+    refused(&with(b"Va\\u12\nI1\ns."), "is not valid text");
     refused(&with(b"(K\0t."), "a tuple that is not empty");
     let long = [DICT, b"X\0\x01\0\0", &[b'x'; 256], b"K\0s."].concat();
     refused(&long, "has 256 bytes");

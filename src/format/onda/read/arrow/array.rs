@@ -345,13 +345,11 @@ impl<'a> Loader<'a> {
         if has_validity {
             let bits = self.buffer()?;
             let nulls = node.null_count();
-            if nulls != 0 && len > 0 {
-                if bits.len() < len.div_ceil(8) {
-                    return Err(Problem::damaged(format!(
-                        "{len} values have {} bytes that say which are null",
-                        bits.len()
-                    )));
-                }
+            if nulls != 0 && bits.len() < len.div_ceil(8) {
+                return Err(Problem::damaged(format!(
+                    "{len} values have {} bytes that say which are null",
+                    bits.len()
+                )));
             }
             if bits.len() >= len.div_ceil(8) && zeros(&bits, len) as i64 != nulls {
                 let found = zeros(&bits, len);
