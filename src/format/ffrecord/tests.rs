@@ -408,7 +408,7 @@ fn pickles_that_are_refused() {
     let long = [DICT, b"X\0\x01\0\0", &[b'x'; 256], b"K\0s."].concat();
     refused(&long, "has 256 bytes");
     let deep = [DICT, &b"\x8c\x01dh\0)R".repeat(600), &b"s".repeat(600), b"."].concat();
-    refused(&deep, "more than 512 directories");
+    refused(&deep, "deeper than 512 levels");
     let fits = [DICT, &b"\x8c\x01dh\0)R".repeat(500), &b"s".repeat(500), b"."].concat();
     assert_eq!(packed(&fits).unwrap().unwrap().len(), 501);
 }
