@@ -303,6 +303,65 @@ fn where_stores_are_replaced(script: &str) {
     }
 }
 
+/// A container can hold a store as files: its missing chunks are data of a sort, too.
+#[test]
+fn a_zipped_store_is_missed_and_not_read_as_zeros() {
+    let script = r#"
+import os, sys, time, warnings, numpy as np, zarr
+warnings.simplefilter("ignore")
+source, mount, suffix = sys.argv[1:]
+def write(name, zarr_format, array="x", shards=slice(None), base=1):
+    new = os.path.join(source, "new")
+    with zarr.storage.ZipStore(new, mode="w") as store:
+        group = zarr.open_group(store, mode="w", zarr_format=zarr_format)
+        x = group.create_array(array, shape=(100,), chunks=(10,), dtype="i4")
+        x[shards] = np.arange(base, base + 100)[shards]
+    os.rename(new, os.path.join(source, name))
+def cut(name):
+    path = os.path.join(source, name)
+    whole = open(path, "rb").read()
+    open(os.path.join(source, "new"), "wb").write(whole[:len(whole) // 2])
+    os.rename(os.path.join(source, "new"), path)
+ways = {
+    "removed": lambda name, form: os.remove(os.path.join(source, name)),
+    "cut": lambda name, form: cut(name),
+    "sparse": lambda name, form: write(name, form, shards=slice(0, 10)),
+    "other": lambda name, form: write(name, form, array="y"),
+}
+opened = []
+for form in 2, 3:
+    for way in ways:
+        name = f"{way}{form}.zarr.zip"
+        write(name, form)
+        array = zarr.open_group(os.path.join(mount, name.removesuffix(suffix)), mode="r")["x"]
+        assert array[:4].tolist() == [1, 2, 3, 4]
+        opened.append((name, way, form, array))
+# A chunk that was never there is one of zeros, as ever.
+write("kept.zarr.zip", 3, shards=slice(0, 10))
+kept = zarr.open_group(os.path.join(mount, "kept.zarr.zip".removesuffix(suffix)), mode="r")["x"]
+assert kept[8:12].tolist() == [9, 10, 0, 0]
+for name, way, form, _ in opened:
+    ways[way](name, form)
+time.sleep(3)
+for again in range(2):
+    for name, way, form, array in opened:
+        try:
+            values = array[50:54].tolist()
+        except Exception:
+            continue
+        raise SystemExit(f"{name}: was read: {values}")
+    os.system("ls -lR " + mount + " > /dev/null 2>&1")
+assert kept[8:12].tolist() == [9, 10, 0, 0]
+"#;
+    for (suffix, options) in [("", &["--refresh", "1"][..]), (".zip", &["--refresh", "1", "--strip-ext"])] {
+        let dir = scratch();
+        std::fs::write(dir.path().join("notes.txt"), "more than one file").unwrap();
+        let mount = Mount::with(dir.path(), options);
+        python(&[&"-c", &script, &dir.path(), &mount.path, &suffix]);
+        assert!(mount.log().contains("its container was replaced"), "{}", mount.log());
+    }
+}
+
 /// A description that a program has read may be that of an array with more chunks than the one that is there now.
 #[test]
 fn a_chunk_that_an_array_has_not_is_an_error_and_not_zeros() {

@@ -12,10 +12,12 @@ mod derived;
 mod listing;
 mod names;
 mod nodes;
+mod paths;
 mod stores;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod vanished;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -26,6 +28,7 @@ use parking_lot::Mutex;
 
 use self::names::{DirNames, Match, find_other};
 use self::nodes::{Node, Nodes, Parent, ViewNodeKind, is_view};
+use self::paths::Paths;
 use self::stores::Stores;
 use super::{Dataset, Directory, Folder, Representation as Made, VIEWS, View};
 use crate::content::Content;
@@ -57,6 +60,7 @@ pub struct Overlay {
     told: Mutex<LruCache<String, ()>>,
     /// What is in the tree does not stay as it is.
     can_change: bool,
+    paths: Paths,
     stores: Stores,
 }
 
@@ -72,7 +76,17 @@ impl Overlay {
     ) -> Overlay {
         let (made, told) = (Mutex::new(LruCache::new(KEPT)), Mutex::new(LruCache::new(KEPT)));
         let can_change = tree.lifetime(ROOT) != Lifetime::Forever;
-        Overlay { views, shown, nodes: Arc::default(), made, told, can_change, stores: Stores::new(), tree }
+        Overlay {
+            views,
+            shown,
+            nodes: Arc::default(),
+            made,
+            told,
+            can_change,
+            paths: Paths::default(),
+            stores: Stores::default(),
+            tree,
+        }
     }
 
     /// The node of a view; None for one of the tree.
@@ -292,7 +306,7 @@ impl Overlay {
                 }
             }
             (ViewNodeKind::Inside { view }, _) => {
-                self.told_all(node, *view);
+                self.knows_all(node, *view);
                 let directory = Directory::new(node.of.clone());
                 let store = view.store().ok_or(Error::NotFound)?;
                 Made::File(store.file_beside(&directory, &String::from_utf8_lossy(&node.name))?)

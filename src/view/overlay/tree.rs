@@ -150,7 +150,7 @@ impl Tree for Overlay {
     }
 
     fn forget(&self, id: NodeId, lookups: u64) {
-        self.stores.left(id, lookups);
+        self.paths.left(id, lookups);
         if !is_view(id) {
             return self.tree.forget(id, lookups);
         }
