@@ -1,5 +1,6 @@
 //! What is told of datasets, as one value that is printed as YAML for people and as JSON for programs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::tree::{ColumnInfo, Description};
@@ -113,5 +114,26 @@ fn is(metadata: &Node, key: &str, number: i32) -> bool {
         None => true,
         Some(Node::Float(said)) => *said == f64::from(number),
         Some(said) => said.as_i128() == Some(number.into()),
+    }
+}
+
+/// A text for a terminal, without characters that move the cursor, colour the terminal or turn the direction of writing.
+pub fn escaped(name: &str) -> Cow<'_, str> {
+    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !name.contains(odd) {
+        return name.into();
+    }
+    let shown = |c: char| if odd(c) { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(shown).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_play_with_the_terminal() {
+        assert_eq!(escaped("Dürer's 漢字"), "Dürer's 漢字");
+        assert_eq!(escaped("a\x1b[31m\nb\u{202e}c"), "a\\u{1b}[31m\\nb\\u{202e}c");
     }
 }

@@ -11,8 +11,8 @@ use crate::{Error, Result};
 const MAX_DEPTH: usize = 2048;
 
 /// All of them, in the order of their names, those that symbolic links lead to as well. Other files are passed over.
-/// Reported to `failed` is what cannot be looked at, what has a container's extension and is none, and links that lead out of
-/// `root`, unless the options permit to follow them. An error is that of `root` itself.
+/// Reported to `failed` are directories that cannot be listed, files with a container's extension that cannot be read or
+/// are no containers, and links that lead out of `root`, unless the options permit following them. An error is that of `root` itself.
 pub fn containers_below(
     root: &Path,
     options: &Options,
@@ -62,8 +62,13 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(inner)
 }
 
+/// What cannot be opened is an error only if it has a container's extension.
 fn is_container(path: &Path, options: &Options) -> Result<bool> {
-    Ok(format::met(&FileSource::open(path)?, options)?.is_some())
+    match FileSource::open(path) {
+        Ok(source) => Ok(format::met(&source, options)?.is_some()),
+        Err(error) if writer::named_by(path).is_some() => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 /// As [`is_container`], of a symbolic link.

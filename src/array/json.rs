@@ -150,6 +150,13 @@ fn list(shape: &[u64], item: &[u8], of: &Of, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
+/// One element that is no number; as bytes where its meaning is unknown.
+pub fn item(item: &[u8], meaning: Option<&Meaning>) -> Vec<u8> {
+    let mut out = Vec::new();
+    meaning.map_or(Of::Bytes, |meaning| Of::meaning(meaning.clone())).write(item, &mut out);
+    out
+}
+
 /// UTF-8 as a string, other bytes as such.
 pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
     match std::str::from_utf8(bytes) {

@@ -138,7 +138,10 @@ fn texts(tally: &mut Tally, (a, wide): (&[u8], u64), (b, other): (&[u8], u64), r
         let (x, y) = (cell(a, wide, number), cell(b, other, number));
         tally.compared += 1;
         if x != y {
-            let text = |cell: &[u8]| DiffCell::Text(String::from_utf8_lossy(cell).into_owned());
+            let text = |cell: &[u8]| match std::str::from_utf8(cell) {
+                Ok(text) => DiffCell::Text(text.to_owned()),
+                Err(_) => DiffCell::Item(cell.to_vec(), None),
+            };
             tally.differs(row + number, || (text(x), text(y)));
         }
     }

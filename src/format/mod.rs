@@ -174,7 +174,7 @@ pub fn detect(candidate: &Candidate<'_>) -> Option<&'static dyn Format> {
 /// is no container, and is not called like one. An error: it is called like one, and is none.
 pub fn met(source: &dyn Source, options: &Options) -> Result<Option<&'static dyn Format>> {
     let (path, head) = (source.path(), source.read_range(0..source.len().min(HEAD as u64))?);
-    let candidate = Candidate { path, head: &head, len: source.len(), asked_for: false };
+    let candidate = Candidate { path, head: &head, len: source.len(), asked_for: options.format.is_some() };
     let is_wanted = |format: &&dyn Format| {
         options.format.as_ref().is_none_or(|wanted| format.name().eq_ignore_ascii_case(wanted))
     };

@@ -22,7 +22,7 @@ mod signals;
 mod unmount;
 mod unmount_command;
 
-use crate::{Error, Result};
+use crate::{Error, Result, report};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -129,5 +129,9 @@ pub fn fail(error: &Error) -> ExitCode {
 
 /// One line on stderr, which may be closed; in one write, so that lines of several processes do not mix.
 fn complain(message: &str) {
-    let _ = io::stderr().write_all(format!("rab-mount: {message}\n").as_bytes());
+    let mut message = format!("rab-mount: {message}");
+    if io::stderr().is_terminal() {
+        message = message.lines().map(report::escaped).collect::<Vec<_>>().join("\n");
+    }
+    let _ = io::stderr().write_all((message + "\n").as_bytes());
 }

@@ -15,7 +15,7 @@ use super::events::Events;
 use super::portable::Watch;
 use super::{Form, Item, Node, Problem, Stop, resolve, surrogates};
 
-pub use whole::{value, value_to_write};
+pub use whole::{typed_value, value, value_to_write};
 
 /// The deepest nesting of collections, aliases followed.
 pub const MAX_DEPTH: usize = 500;

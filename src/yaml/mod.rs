@@ -21,7 +21,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use compose::{Anchors, each_item, value, value_to_write};
+pub use compose::{Anchors, each_item, typed_value, value, value_to_write};
 pub use emit::{Measure, base64_of, write, written_len};
 pub use events::is_guarded;
 pub use json::json_items;

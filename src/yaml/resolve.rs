@@ -55,6 +55,11 @@ pub(super) fn tagged(tag: &str, value: &str) -> Node {
     scalar.unwrap_or_else(|| Node::Str(Text::from(value)))
 }
 
+/// Whether a tag is known and its scalar fits it, so that [`tagged`] gives a value of that type.
+pub(super) fn fits(tag: &str, value: &str) -> bool {
+    matches!(tag, "!" | "str") || !matches!(tagged(tag, value), Node::Str(_))
+}
+
 fn word(value: &str) -> Option<Node> {
     if matches!(value, "" | "~" | "null" | "Null" | "NULL") {
         return Some(Node::Null);

@@ -109,8 +109,8 @@ fn damaged_files_are_refused() {
     for (header, data, fragment) in [
         (one(""), 7, "the data ends at byte 70, but the file ends before: it is cut short"),
         (one(""), 9, "at byte 70: the data ends here, followed by 1 byte outside any tensor"),
-        (second(7), 10, "and overlaps what is before it"),
-        (second(9), 12, "and has a gap before it"),
+        (second(7), 10, "inside other data, which ends at"),
+        (second(9), 12, "but the data before it ends at"),
         (one("").replace("[2]", "[3]"), 8, "its shape [3] of F32 takes 12 bytes"),
         (one("").replace("[0,8]", "[8,0]"), 8, "its data_offsets are 8 and 0"),
         (one("").replace("F32", "F33"), 8, "its dtype is \"F33\", which the format does not have"),

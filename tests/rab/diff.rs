@@ -330,9 +330,9 @@ fn differences_as_json() {
         &"import sys, numpy as np
 nan, inf = float('nan'), float('inf')
 np.savez(sys.argv[1], only=np.arange(2), x=np.array([1.5, nan, inf]), t=np.arange(3), s=np.zeros((2, 3)), c=np.array([1j]),
-         d=np.array(['2020-01-01'], 'M8[D]'))
+         d=np.array(['2020-01-01'], 'M8[D]'), S=np.array([b'a', b'b']), B=np.array([b'a\\xff']), U=np.array(['\u{e9}']))
 np.savez(sys.argv[2], x=np.array([1.5, -inf, inf]), t=np.arange(3.0), s=np.zeros((3, 2)), c=np.array([2j]),
-         d=np.array(['2020-01-03'], 'M8[D]'))",
+         d=np.array(['2020-01-03'], 'M8[D]'), S=np.array([b'a', b'c']), B=np.array([b'a\\xfe']), U=np.array(['e']))",
         &at("a.npz"),
         &at("b.npz"),
     ]);
@@ -344,7 +344,12 @@ np.savez(sys.argv[2], x=np.array([1.5, -inf, inf]), t=np.arange(3.0), s=np.zeros
     assert_eq!(json("a.npz", "a.npz"), (0, vec![]));
     let (code, found) = json("a.npz", "b.npz");
     let by_name = |name: &str| found.iter().find(|one| one["name"] == name).unwrap().clone();
-    assert_eq!((code, found.len()), (1, 6), "{found:?}");
+    assert_eq!((code, found.len()), (1, 9), "{found:?}");
+    let cells = |name: &str| (by_name(name)["a"].clone(), by_name(name)["b"].clone());
+    assert_eq!(cells("S"), (serde_json::json!("b"), serde_json::json!("c")));
+    assert_eq!(cells("U"), (serde_json::json!("\u{e9}"), serde_json::json!("e")));
+    let hex = |digits: &str| serde_json::json!({"__bytes_hex__": digits});
+    assert_eq!(cells("B"), (hex("61ff"), hex("61fe")));
     assert_eq!(by_name("only"), serde_json::json!({"name": "only", "difference": "only", "in": "a"}));
     assert_eq!(
         by_name("t"),

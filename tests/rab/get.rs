@@ -343,3 +343,15 @@ fn arrays_of_many_axes_are_printed_or_refused() {
     let said = rab(&[&"convert", &ra, &dir.path().join("x.rab")]);
     assert!(said.code == 1 && said.err.contains("it has 1024 axes, and the limit is 64"), "{said:?}");
 }
+
+#[test]
+fn indices_that_are_names_of_fields_or_lack_a_bracket() {
+    let dir = scratch();
+    let file = dir.path().join("x.npz");
+    let script = "import sys, numpy as np; np.savez(sys.argv[1], rec=np.array([(1, 2.5)], [('a', 'i4'), ('b', 'f8')]))";
+    python(&[&"-c", &script, &file]);
+    let said = rab(&[&"get", &file, &"rec[a]"]);
+    assert!(said.code == 2 && said.err.contains("--as csv prints all fields as columns"), "{said:?}");
+    let said = rab(&[&"get", &file, &"rec[a"]);
+    assert!(said.code == 2 && said.err.contains("\"rec[a\" has no closing bracket: rec[INDEX]"), "{said:?}");
+}

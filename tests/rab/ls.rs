@@ -151,6 +151,10 @@ fn several_containers_and_directories() {
     assert!(
         json[1]["error"].as_str().unwrap().contains("not a container") && json[1].get("datasets").is_none()
     );
+    let said = rab(&[&"info", &"--json", &a, &missing, &b]);
+    let infos: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((said.code, infos.len()), (11, 3), "{said:?}");
+    assert_eq!((&infos[1]["file"], &infos[1]["error"]), (&serde_json::json!(missing), &json[1]["error"]));
     let one: Value = serde_json::from_str(&good(&[&"ls", &"--json", &"-r", &at("sub")])).unwrap();
     assert_eq!(one.as_array().unwrap().len(), 1);
 

@@ -129,7 +129,8 @@ fn keys_within_mappings() {
     ]);
     assert_eq!(metadata(&file, "a"), json!({ "who": { "first": { "x": 2 }, "last": "y", "new": 3 } }));
     // A key of the whole name wins; without a mapping a key is called so.
-    changed(&[&"set", &file, &"a", &"--key", &"a.b=1", &"--key", &"a={b: 2}", &"--key", &"a.b=3"]);
+    changed(&[&"set", &file, &"a", &"--key", &"a.b=1", &"--key", &"a={b: 2}"]);
+    changed(&[&"set", &file, &"a", &"--key", &"a.b=3"]);
     changed(&[&"set", &file, &"a", &"--unset", &"who.first.x", &"--unset", &"who.last"]);
     let want = json!({ "a.b": 3, "a": { "b": 2 }, "who": { "first": {}, "new": 3 } });
     assert_eq!(metadata(&file, "a"), want);
@@ -152,4 +153,31 @@ fn keys_within_mappings() {
     let note = "note: n.x: is a key of its own, as \"n\" is not a mapping (its type is integer)\n";
     assert!(said.code == 0 && said.err.starts_with(note), "{said:?}");
     assert_eq!(metadata(&file, "b"), json!({ "n": 5, "n.x": 1, "old": 1, "unit": "mV" }));
+}
+
+/// What YAML means by a tag is stored, or nothing is.
+#[test]
+fn tags_that_are_unknown_or_do_not_fit_are_refused() {
+    let (_dir, file) = write(&two(), b"01");
+    let before = fs::read(&file).unwrap();
+    for value in
+        ["!!python/object:os.system", "!foo bar", "!!int abc", "!!float yes", "[1, !foo 2]", "!bar {a: 1}"]
+    {
+        let said = rab(&[&"set", &file, &"a", &"--key", &format!("k={value}")]);
+        assert!(
+            said.code == 2 && said.err.contains("is unknown here, or does not fit its value"),
+            "{value}: {said:?}"
+        );
+        assert!(said.err.contains("--key-str k=... stores text as it is"), "{said:?}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), before);
+    changed(&[&"set", &file, &"a", &"--key", &"i=!!int 7", &"--key", &"s=!!str 7", &"--key", &"f=!!float 1"]);
+    assert_eq!(metadata(&file, "a"), json!({ "i": 7, "s": "7", "f": 1.0 }));
+}
+
+#[test]
+fn a_key_is_given_once() {
+    let (_dir, file) = write(&two(), b"01");
+    let said = rab(&[&"set", &file, &"a", &"--key", &"k=1", &"--key-str", &"k=2"]);
+    assert!(said.code == 2 && said.err.ends_with("the key \"k\" is given twice\n"), "{said:?}");
 }

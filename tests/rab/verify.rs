@@ -4,8 +4,8 @@ use std::io::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::kit::{Mount, bytes_entry, data, entry, rab as write, scratch, write_rab};
-use crate::{SAMPLES, rab};
+use crate::kit::{Mount, bytes_entry, data, entry, python, rab as write, scratch, sh, write_rab};
+use crate::{RAB, SAMPLES, good, rab};
 
 #[test]
 fn all_samples_are_whole() {
@@ -302,4 +302,60 @@ fn links_in_a_directory_that_is_searched() {
 fn checksums_are_not_left_out() {
     let said = rab(&[&"verify", &"--no-verify", &data("readme.rab")]);
     assert!(said.code == 2 && said.err.contains("--no-verify cannot be used with it"), "{said:?}");
+}
+
+/// Of files that may not be read, only those that are called like containers are missed.
+#[test]
+fn unreadable_files_that_are_no_containers_are_passed_over() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::copy(data("readme.rab"), at("good.rab")).unwrap();
+    let run = || {
+        // Even root may then not read what its mode forbids.
+        let script = "cmd='exec \"$@\"'; [ $(id -u) = 0 ] && cmd='exec setpriv --bounding-set=-dac_override,-dac_read_search -- \"$@\"'; \
+            set -- \"$0\" \"$@\"; eval $cmd";
+        let command = std::process::Command::new("sh")
+            .args(["-c", script, RAB, "verify", "-r"])
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        (command.status.code(), String::from_utf8(command.stderr).unwrap())
+    };
+    let hidden = |name: &str| {
+        std::fs::write(at(name), "hidden").unwrap();
+        sh(r#"chmod 000 "$1""#, &[&at(name)]);
+    };
+    hidden("secret.txt");
+    assert_eq!(run(), (Some(0), String::new()));
+    hidden("secret.npz");
+    let (code, err) = run();
+    assert!(code == Some(10) && err.contains("secret.npz"), "{code:?} {err}");
+}
+
+/// Plain ZIP files count as containers where ZIP is asked for, as in a mount.
+#[test]
+fn a_directory_of_zip_files() {
+    let dir = scratch();
+    std::fs::copy("tests/data/zip/plain.zip", dir.path().join("plain.zip")).unwrap();
+    let listed = good(&[&"ls", &"-r", &"--format", &"zip", &dir.path()]);
+    assert!(listed.contains("plain.zip:\n") && listed.contains("\nstored.txt\n"), "{listed}");
+    let said = rab(&[&"verify", &"-r", &"--format", &"zip", &dir.path()]);
+    assert!(said.out.contains("plain.zip: 5 of 6 datasets ok; 1 not checked"), "{said:?}");
+    assert_eq!(rab(&[&"ls", &"-r", &dir.path()]).code, 1);
+}
+
+#[test]
+fn what_was_decompressed_to_its_end_is_counted() {
+    let dir = scratch();
+    let file = dir.path().join("x.npz");
+    python(&[
+        &"-c",
+        &"import sys, numpy as np; np.savez_compressed(sys.argv[1], a=np.arange(9), b=np.arange(3))",
+        &file,
+    ]);
+    let said = good(&[&"verify", &file]);
+    assert!(
+        said.ends_with("x.npz: ok: 2 datasets, 0 with a checksum, 2 decompressed to the end\n"),
+        "{said}"
+    );
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::output::{Declined, Output, escaped};
+use super::output::{Declined, Output};
+use crate::report::escaped;
 use crate::{Error, Result};
 
 /// Standard output for bytes that may be binary. On a terminal the user is asked before the first of them.

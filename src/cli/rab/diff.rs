@@ -145,7 +145,7 @@ impl Diff {
             Finding::Different(name, difference) => format!("{name}: {}", self.said(difference)),
             Finding::Failed(..) => return Ok(()),
         };
-        let line = out.highlighted(&super::output::escaped(&line));
+        let line = out.highlighted(&crate::report::escaped(&line));
         writeln!(out, "{line}").and_then(|()| out.flush())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 
-use super::opaque;
+use crate::array::json;
 use crate::array::text::simplest;
 use crate::diff::{ColumnDifference, DiffCell, Difference, Finding, Side, Values};
 use crate::report::{Fields, list, number};
@@ -101,7 +101,11 @@ fn cell(cell: &DiffCell) -> Node {
     match cell {
         DiffCell::Number(value) => scalar(*value),
         DiffCell::Time(text) | DiffCell::Text(text) => Node::text(text),
-        DiffCell::Item(item, meaning) => Node::text(&opaque::text(item, meaning.as_deref())),
+        DiffCell::Item(item, meaning) => {
+            let written = json::item(item, meaning.as_deref());
+            let node = yaml::json(&String::from_utf8_lossy(&written)).ok();
+            node.map_or_else(|| Node::Binary(item.as_slice().into()), |node| (*node).clone())
+        }
     }
 }
 

@@ -112,7 +112,10 @@ impl Get {
         if self.kind == TEXT && is_table(&dataset) {
             return self.table(&as_view::content(&dataset, index.as_deref(), self.table_kind())?, out);
         }
-        let slab = || dataset.slab(expression).map_err(|error| as_view::instead(&dataset, error));
+        let slab = || {
+            let found = dataset.slab(expression).map_err(|error| as_view::instead(&dataset, error));
+            found.map_err(|error| of_field(&dataset, expression, error))
+        };
         match self.kind.as_str() {
             TEXT if self.json => items::array(&dataset, &slab()?, out)?,
             TEXT => writeln!(out, "{}", text(&dataset, &slab()?)?)?,
@@ -174,6 +177,19 @@ impl Get {
             Some(error) => Err(error),
             None => Ok((only(&select::select_linked(archive, &self.what)?, what)?, None)),
         }
+    }
+}
+
+/// The error of an index that is the name of a field.
+fn of_field(dataset: &Dataset<'_>, index: &str, error: Error) -> Error {
+    let record = dataset.description().array.as_ref().and_then(|array| array.record.as_ref());
+    let is_field = record.is_some_and(|record| record.fields().iter().any(|field| &*field.name == index));
+    match is_field {
+        true => Error::Usage(format!(
+            "{}: {index:?} is a field of its elements, which cannot be taken out here: --as csv prints all fields as columns",
+            dataset.place()
+        )),
+        false => error,
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::output::{Done, Output};
+use super::output::{Done, Failure, Output};
 use super::several::Chosen;
 use super::{ls, select};
 use crate::cli::complete::files_and_dataset_names;
@@ -61,13 +61,24 @@ impl Info {
         }
         let mut printed = 0;
         chosen.each(&mut |file| {
-            let archive = self.opening.open(file)?;
-            match chosen.names.is_empty() {
-                true => self.next(&mut printed, &container(&archive, self.json)?, out)?,
-                false => self.datasets(&archive, &chosen, &mut printed, out)?,
+            let done = self.file(file, &chosen, &mut printed, out);
+            if let (Err(Failure::Error(error)), true, true) = (&done, self.json, chosen.are_several) {
+                let mut fields = Fields::default();
+                fields.add("file", Node::text(&file.to_string_lossy()));
+                fields.add("error", Node::text(&error.to_string()));
+                self.next(&mut printed, &fields.finish(), out)?;
             }
-            Ok(out.flush()?)
+            out.flush()?;
+            done
         })
+    }
+
+    fn file(&self, file: &Path, chosen: &Chosen, printed: &mut u64, out: &mut Output) -> Done {
+        let archive = self.opening.open(file)?;
+        match chosen.names.is_empty() {
+            true => self.next(printed, &container(&archive, self.json)?, out),
+            false => self.datasets(&archive, chosen, printed, out),
+        }
     }
 
     fn datasets(&self, archive: &Archive, chosen: &Chosen, printed: &mut u64, out: &mut Output) -> Done {

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use crate::Error;
+use crate::report::escaped;
 
 /// Why a verb ends early.
 pub enum Failure {
@@ -112,25 +113,4 @@ pub fn complain_of(who: &str, what: &str) {
     let who = painted(who, RED, is_terminal && wants_colour());
     let what = if is_terminal { escaped(what) } else { what.into() };
     let _ = io::stderr().write_all(format!("{who}: {what}\n").as_bytes());
-}
-
-/// Without characters that move the cursor, colour the terminal or turn the direction of writing.
-pub fn escaped(name: &str) -> Cow<'_, str> {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !name.contains(odd) {
-        return name.into();
-    }
-    let shown = |c: char| if odd(c) { c.escape_default().to_string() } else { c.to_string() };
-    name.chars().map(shown).collect::<String>().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_cannot_play_with_the_terminal() {
-        assert_eq!(escaped("Dürer's 漢字"), "Dürer's 漢字");
-        assert_eq!(escaped("a\x1b[31m\nb\u{202e}c"), "a\\u{1b}[31m\\nb\\u{202e}c");
-    }
 }

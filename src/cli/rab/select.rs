@@ -84,6 +84,9 @@ fn glob(pattern: &OsStr) -> Result<GlobMatcher> {
     let text = pattern.to_string_lossy();
     let glob = GlobBuilder::new(&text).backslash_escape(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|problem| {
+        if let Some((name, _)) = text.split_once('[').filter(|(_, index)| !index.contains(']')) {
+            return Error::Usage(format!("{text:?} has no closing bracket: {name}[INDEX]"));
+        }
         let why = problem.kind();
         Error::Usage(format!(
             "there is no dataset {text:?}, and it is not a valid pattern either ({why}): a backslash before *, ?, [ or {{ \

@@ -1,6 +1,6 @@
 //! `rab set`: the metadata of datasets, as a whole or key by key.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,7 @@ impl Set {
                 "nothing to change: give --key KEY=VALUE, --key-str KEY=TEXT, --unset KEY or --meta FILE";
             return Err(Error::Usage(problem.into()).into());
         }
+        self.check_keys_once()?;
         let whole = self.meta.as_deref().map(mapping).transpose()?;
         let mut editor = Editor::open(&self.file)?;
         let archive = Archive::open(&self.file)?;
@@ -94,6 +95,15 @@ impl Set {
             super::note(&format!("{}: {}", key.escape_debug(), stored(value, typed)));
         }
         Ok(())
+    }
+
+    /// Of two values for one key, one would be lost.
+    fn check_keys_once(&self) -> Result<()> {
+        let mut keys = HashSet::new();
+        match self.assignments().find(|assignment| !keys.insert(&assignment.key)) {
+            Some(Assignment { key, .. }) => Err(Error::Usage(format!("the key {key:?} is given twice"))),
+            None => Ok(()),
+        }
     }
 
     fn assignments(&self) -> impl Iterator<Item = &Assignment> {
@@ -205,7 +215,8 @@ fn is(key: &Value, text: &str) -> bool {
 
 fn assignment(text: &str) -> Result<Assignment, String> {
     let (key, typed) = divided(text, "KEY=VALUE")?;
-    let value = yaml::value_to_write(typed).map_err(|problem| problem.to_string())?;
+    let value = yaml::typed_value(typed)
+        .map_err(|problem| format!("{problem} (--key-str {key}=... stores text as it is)"))?;
     Ok(Assignment { key: key.to_owned(), value: Value::from(&*value), typed: typed.to_owned() })
 }
 

@@ -12,12 +12,13 @@ use std::thread;
 use clap::Args;
 
 use super::complain;
-use super::output::{Done, Output, escaped};
+use super::output::{Done, Output};
 use super::progress::Progress;
 use super::reported::Reported;
 use super::several::Chosen;
 use crate::cli::reading::{READING, Reading};
 use crate::cli::values;
+use crate::report::escaped;
 use crate::{Checked, Error};
 
 const HELP: &str = "\
@@ -120,6 +121,8 @@ struct Counts {
     /// Of those that are ok.
     with_checksum: usize,
     with_unknown_checksum: usize,
+    /// Of those that are ok: compressed, without a checksum of their stored bytes.
+    decoded: usize,
     /// Of those that are ok: Python objects, whose bytes were compared with a checksum.
     bytes_only: usize,
     /// Damaged, or not to be read. They are named one by one.
@@ -134,6 +137,7 @@ impl Counts {
         self.ok += 1;
         self.with_checksum += usize::from(checked == Checked::Checksum);
         self.with_unknown_checksum += usize::from(checked == Checked::UnknownChecksum);
+        self.decoded += usize::from(checked == Checked::Decoded);
         self.bytes_only += usize::from(checked == Checked::BytesOnly);
     }
 
@@ -160,7 +164,11 @@ impl Counts {
             0 => String::new(),
             unknown => format!(", {unknown} with one of an unknown algorithm, not compared"),
         };
-        format!("ok: {all} {datasets}, {sums} with a checksum{unknown}{bytes_only}")
+        let decoded = match self.decoded {
+            0 => String::new(),
+            count => format!(", {count} decompressed to the end"),
+        };
+        format!("ok: {all} {datasets}, {sums} with a checksum{decoded}{unknown}{bytes_only}")
     }
 }
 

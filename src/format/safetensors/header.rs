@@ -141,8 +141,12 @@ fn check_layout(tensors: &[Tensor], data: u64, len: u64, place: &Place) -> Resul
     for tensor in order {
         let Range { start, end } = tensor.stored;
         if start != at {
-            let what = if start < at { "overlaps what is before it" } else { "has a gap before it" };
-            let problem = format!("its data begins at byte {start} and {what}, which ends at byte {at}");
+            let problem = match start < at {
+                true => {
+                    format!("its data begins at byte {start}, inside other data, which ends at byte {at}")
+                }
+                false => format!("its data begins at byte {start}, but the data before it ends at byte {at}"),
+            };
             return Err(Error::damaged(place.dataset(&tensor.name), problem));
         }
         at = end;

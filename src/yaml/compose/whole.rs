@@ -4,12 +4,44 @@ use std::sync::Arc;
 
 use libyaml_safer::EventData;
 
-use super::super::{Form, Measure, Node, Problem, reread, surrogates, written_len};
+use super::super::{Form, Measure, Node, Problem, reread, resolve, surrogates, written_len};
 use super::{Anchors, Composer};
 
 /// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
 pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
     value_with(text, &mut Anchors::default())
+}
+
+/// As [`value_to_write`], of a text that a user typed: unknown tags, and scalars that do not fit theirs, are refused.
+/// Elsewhere such a scalar is the text that it is.
+pub fn typed_value(text: &str) -> Result<Arc<Node>, Problem> {
+    let node = value_to_write(text)?;
+    let parsed = surrogates::hide(text);
+    let mut anchors = Anchors::default();
+    let mut composer = Composer::new(text, &parsed, &mut anchors)?;
+    loop {
+        // What is JSON only ends here, and has no tags.
+        let Ok(event) = composer.events.next() else { return Ok(node) };
+        let (tag, fits) = match &event.data {
+            EventData::StreamEnd => return Ok(node),
+            EventData::Scalar { tag: Some(tag), value, .. } => {
+                (tag, resolve::fits(resolve::short_tag(tag), value))
+            }
+            EventData::SequenceStart { tag: Some(tag), .. } => (
+                tag,
+                ["seq", "omap", "pairs", "python/list", "python/tuple"].contains(&resolve::short_tag(tag)),
+            ),
+            EventData::MappingStart { tag: Some(tag), .. } => {
+                (tag, ["map", "set", "python/dict"].contains(&resolve::short_tag(tag)))
+            }
+            _ => continue,
+        };
+        if !fits {
+            let shown = tag.replace("tag:yaml.org,2002:", "!!");
+            return Err(composer
+                .problem(&event, &format!("the tag {shown} is unknown here, or does not fit its value")));
+        }
+    }
 }
 
 /// As [`value`], for who writes it anew, where every alias becomes all that it stands for: what would then be too
