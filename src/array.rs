@@ -232,6 +232,15 @@ impl Array {
     pub fn descr(&self) -> String {
         self.record.as_ref().map_or_else(|| format!("'{}'", self.dtype), |record| record.descr())
     }
+
+    /// What a .npy file does not say of the elements, as a note for the user.
+    pub fn lost_in_npy(&self) -> Option<String> {
+        let name = self.dtype.element.ml_name()?;
+        Some(format!(
+            "its type {name} is not kept: numpy has {}, as .view(ml_dtypes.{name}) reads it",
+            self.dtype
+        ))
+    }
 }
 
 /// As in numpy. Of RawArray, whose headers are as short as their arrays have axes, more are read.

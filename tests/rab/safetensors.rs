@@ -90,7 +90,10 @@ fn what_it_cannot_hold_is_refused_or_named() {
     let npz = dir.path().join("x.npz");
     python(&[&"-c", &script, &npz]);
     let said = rab(&[&"convert", &npz, &out]);
-    assert!(said.code == 1 && said.err.contains("safetensors has no type complex128: "), "{said:?}");
+    assert!(
+        said.code == 1 && said.err.contains("safetensors has no type complex128: leave it out"),
+        "{said:?}"
+    );
     assert!(!out.exists());
     // Big-endian and in F order.
     good(&[&"convert", &npz, &out, &"b"]);
@@ -209,4 +212,23 @@ fn an_index_that_does_not_fit_its_files() {
     fs::remove_file(&index).unwrap();
     let said = rab(&[&"ls", &dir.path()]);
     assert!(said.code == 1 && said.err.contains("model-00002-of-00002.safetensors is not here"), "{said:?}");
+}
+
+/// numpy reads them as bytes of the same size.
+#[test]
+fn types_that_numpy_lacks_are_noted_in_npz_and_npy() {
+    let dir = scratch();
+    let (file, npz, npy) =
+        (dir.path().join("x.safetensors"), dir.path().join("x.npz"), dir.path().join("y.npy"));
+    let script = "import sys, numpy as np, ml_dtypes as m, safetensors.numpy as s\n\
+        s.save_file({'a': np.array([1.5], m.bfloat16), 'b': np.array([1.5], 'f4')}, sys.argv[1])";
+    python(&[&"-c", &script, &file]);
+    let note = "its type bfloat16 is not kept: numpy has |V2, as .view(ml_dtypes.bfloat16) reads it";
+    let said = rab(&[&"convert", &file, &npz]);
+    assert!(said.code == 0 && said.err.contains(&format!("\"a\": {note}")), "{said:?}");
+    assert!(!said.err.contains("\"b\""), "{said:?}");
+    let said = rab(&[&"convert", &file, &npy, &"a"]);
+    assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+    let read = "import sys, numpy as np, ml_dtypes as m; print(np.load(sys.argv[1]).view(m.bfloat16)[0], np.load(sys.argv[2])['a'].view(m.bfloat16)[0])";
+    assert_eq!(python(&[&"-c", &read, &npy, &npz]), "1.5 1.5\n");
 }

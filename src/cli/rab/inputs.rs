@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 
 use super::progress::Progress;
 use super::stop::Stop;
-use super::warn;
 use crate::cli::values;
 use crate::error::Place;
 use crate::format::Compression;
@@ -152,7 +151,7 @@ impl Inputs {
 
 /// Puts everything into a container that will be at `target`.
 pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: &Stop) -> Result<()> {
-    plan.notes.iter().for_each(|note| warn(note));
+    plan.notes.iter().for_each(|note| super::note(note));
     let progress = Progress::new(plan.len());
     let step = |bytes| {
         progress.add(bytes);
@@ -160,7 +159,7 @@ pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: 
     };
     let written = pack::write(plan, to, directory(target), &step);
     drop(progress);
-    written?.iter().for_each(|note| warn(note));
+    written?.iter().for_each(|note| super::note(note));
     Ok(())
 }
 

@@ -195,11 +195,7 @@ pub fn warning(text: &str) {
 }
 
 fn complain(error: &Error) {
-    warn(&error.to_string());
-}
-
-fn warn(message: &str) {
-    complain_of("rab", message);
+    complain_of("rab", &error.to_string());
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl NewFile for Writer {
         file.write_all(&npy::described(array))?;
         io::copy(&mut Exactly::new(data, need), &mut file)?;
         self.has_array = true;
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = array.lost_in_npy().into_iter().collect();
         if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
             notes.push("its metadata is not kept".into());
         }

@@ -78,6 +78,7 @@ impl NewFile for Writer {
                 let need = need.ok_or_else(|| io::Error::other("its shape is too large for an array"))?;
                 let head = npy::described(array);
                 self.member(name, true, head, &mut Exactly::new(data, need), compression)?;
+                left_out.extend(array.lost_in_npy());
             }
             NewContent::Table(table) => {
                 let descr = table::descr(table).map_err(io::Error::other)?;

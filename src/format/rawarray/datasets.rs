@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::Context;
-use super::describe;
 use super::element::Type;
 use super::header::{FLAGS, Header};
 use super::payload::{self, Codec, Payload};
+use super::{FACTS, describe};
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order, Record, numpy};
 use crate::codec::{Bits, Lz4, Walk};
 use crate::content::{Computed, Content};
@@ -100,16 +100,15 @@ impl RawArrayDatasets {
         let mut text = String::new();
         if dataset != ARRAY {
             let about = format!("what follows the data of {}", self.stem);
-            yaml::write(
-                &Node::map([("name", Node::text(&self.trailer_name())), ("about", Node::text(&about))]),
-                0,
-                &mut text,
-            );
+            // The format's own key makes it a sidecar to `rab pack`.
+            let of_format = Node::map([("about", Node::text(&about))]);
+            let all = [("name", Node::text(&self.trailer_name())), (FACTS, of_format)];
+            yaml::write(&Node::map(all), 0, &mut text);
             return text;
         }
         let name = ("name", Node::text(&self.stem));
         let problem = self.data.as_ref().err().map(|problem| ("problem", Node::text(problem)));
-        yaml::write(&Node::map([name, ("rawarray", self.words())].into_iter().chain(problem)), 0, &mut text);
+        yaml::write(&Node::map([name, (FACTS, self.words())].into_iter().chain(problem)), 0, &mut text);
         if let Some(array) = self.data.as_ref().ok().and_then(|data| data.array.as_ref()) {
             text += &numpy::Parts::of(array, false).text(file_name);
         }

@@ -36,6 +36,8 @@ use write::Writer;
 pub struct RawArray;
 
 const MAGIC: &[u8; 8] = b"rawarray";
+/// The key of the format's own facts in sidecars.
+const FACTS: &str = "rawarray";
 const BACKWARDS: &[u8; 8] = b"yarrawar";
 
 impl Format for RawArray {
@@ -54,7 +56,7 @@ impl Format for RawArray {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some("rawarray"), ..Marks::default() }
+        Marks { facts: Some(FACTS), ..Marks::default() }
     }
 
     fn write(&self) -> Option<&'static dyn WriteFormat> {

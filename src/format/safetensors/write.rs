@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::dtype::{Type, U8};
 use super::header::{LENGTH, MAX_HEADER, byte_len};
 use super::json::{METADATA, Pairs, parse};
-use crate::array::{Array, Cell, Endian, Order, Record};
+use crate::array::{Array, Cell, Endian, Kind, Order, Record};
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::{Exactly, swapped};
@@ -141,8 +141,17 @@ impl Form {
         let from_origin =
             || origin.filter(|_| is_bytes).and_then(Form::from_facts).filter(same).map(|form| form.of);
         let of = Type::of(element).or_else(from_origin).ok_or_else(|| {
-            let shown = element.name().map_or_else(|| array.numpy_type(), str::to_owned);
-            format!("safetensors has no type {shown}: convert it first, as with a.astype(\"float32\")")
+            let advice = match element.name().or_else(|| element.ml_name()) {
+                // A complex number is no other one.
+                Some(name) if element.kind != Kind::Complex => {
+                    return format!(
+                        "safetensors has no type {name}: convert it first, as with a.astype(\"float32\")"
+                    );
+                }
+                Some(name) => format!("no type {name}"),
+                None => format!("no type {}", array.numpy_type()),
+            };
+            format!("safetensors has {advice}: leave it out, or write a .npz or .rab file")
         })?;
         if array.order == Order::F && array.shape.len() > 1 {
             return Err("safetensors stores arrays in C order, and this one is in F order".into());
