@@ -157,8 +157,9 @@ impl Piped {
             if passed.is_err() {
                 kill(group);
             }
-            let _ = finish.send(());
+            // Watched until it has its input: one that closed its output may never read the rest.
             let fed = feed.map(|feed| feed.join());
+            let _ = finish.send(());
             passed.and(match fed {
                 Ok(Ok(fed)) => fed.map_err(Refused::Failed),
                 _ => Ok(()),
@@ -308,5 +309,11 @@ mod tests {
         assert!(matches!(slow.len(), Err(Error::Unsupported { .. })), "a limit is no damage");
         assert!(message(&slow).contains("took longer"));
         assert!(message(&slow).contains("took longer"), "and is not run again");
+        // With its output closed, and more input than fits into a pipe.
+        let script = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(script.path(), "exec >&-\nsleep 1000\n").unwrap();
+        let deaf = piped(&[0; 1 << 20], &format!("sh {}", script.path().display()));
+        let deaf = Piped { timeout: Duration::from_millis(300), ..deaf };
+        assert!(message(&deaf).contains("took longer"));
     }
 }

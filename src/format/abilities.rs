@@ -1,6 +1,6 @@
 //! What some formats can do beside being read, and how what was copied out of their containers is known.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::writer::{NewContainer, WriteOptions};
@@ -44,6 +44,12 @@ pub trait MultiFile: Sync {
     fn refuses(&self, directory: &Path) -> Option<String> {
         let _ = directory;
         None
+    }
+
+    /// Can these parts of a directory be one container, as far as their names tell?
+    fn can_be_one(&self, files: &[PathBuf]) -> bool {
+        let _ = files;
+        true
     }
 
     /// Do these files of this format make one container? Asked of more than one.

@@ -93,5 +93,11 @@ fn of_format(directory: &Path, format: &dyn MultiFile, only: bool, named: bool) 
         }
     }
     parts.files.sort();
-    Ok(parts)
+    match parts.files.first() {
+        // Each of them is a container: the directory is shown as it is.
+        Some(first) if !format.can_be_one(&parts.files) => {
+            Ok(Parts { files: Vec::new(), other: first.file_name().map(OsString::from) })
+        }
+        _ => Ok(parts),
+    }
 }

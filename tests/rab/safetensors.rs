@@ -232,3 +232,31 @@ fn types_that_numpy_lacks_are_noted_in_npz_and_npy() {
     let read = "import sys, numpy as np, ml_dtypes as m; print(np.load(sys.argv[1]).view(m.bfloat16)[0], np.load(sys.argv[2])['a'].view(m.bfloat16)[0])";
     assert_eq!(python(&[&"-c", &read, &npy, &npz]), "1.5 1.5\n");
 }
+
+/// Tensors of the same names are not damage, and others are not merged.
+#[test]
+fn two_models_in_a_directory_are_not_one() {
+    let dir = scratch();
+    let script = "import sys, json, numpy as np, safetensors.numpy as s\nd = sys.argv[1] + '/'\n\
+        for m, value in ('m', 1), ('n', 2):\n\
+        \x20   for i in 1, 2: s.save_file({f'w{i}': np.full(3, value, 'f4')}, f'{d}{m}-0000{i}-of-00002.safetensors')\n";
+    python(&[&"-c", &script, &dir.path()]);
+    let indexes = "import sys, json\nfor m in 'mn':\n\
+        \x20   files = {f'w{i}': f'{m}-0000{i}-of-00002.safetensors' for i in (1, 2)}\n\
+        \x20   json.dump({'metadata': {}, 'weight_map': files}, open(f'{sys.argv[1]}/{m}.safetensors.index.json', 'w'))";
+    for has_indexes in [false, true] {
+        if has_indexes {
+            python(&[&"-c", &indexes, &dir.path()]);
+            let index = dir.path().join("n.safetensors.index.json");
+            assert_eq!(good(&[&"get", &index, &"w2"]), "[2. 2. 2.]\n");
+        }
+        let said = rab(&[&"ls", &dir.path()]);
+        assert!(said.code == 10 && said.err.contains("is a directory: name a file in it"), "{said:?}");
+        assert_eq!(good(&[&"ls", &"-r", &dir.path()]).matches(".safetensors:").count(), 4);
+        let mount = crate::kit::Mount::new(dir.path());
+        assert_eq!(mount.read("n-00001-of-00002.safetensors/w1").unwrap(), 2f32.to_le_bytes().repeat(3));
+    }
+    // One of them alone is one model.
+    crate::kit::sh(r#"rm "$1"/n*"#, &[&dir.path()]);
+    assert_eq!(good(&[&"ls", &dir.path()]), "w1\nw2\n");
+}

@@ -29,7 +29,7 @@ mod shards;
 mod tests;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::writer::{NewContainer, WriteOptions};
@@ -96,6 +96,10 @@ impl MultiFile for Safetensors {
 
     fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
         shards::are_one(files.iter().map(|file| file.path()))
+    }
+
+    fn can_be_one(&self, files: &[PathBuf]) -> bool {
+        shards::are_one(files.iter().map(PathBuf::as_path))
     }
 }
 

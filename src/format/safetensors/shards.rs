@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 const INDEX: &str = ".safetensors.index.json";
 const SHARD: &str = ".safetensors";
-/// Maximum number of shards whose existence is checked.
-const MAX_SHARDS: u64 = 10_000;
+/// Maximum number of shards of a model without an index: for each of them the existence of all is checked. The files of
+/// larger ones are containers by themselves.
+const MAX_SHARDS: u64 = 1000;
 
 pub fn is_index(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(INDEX.as_bytes()))
@@ -38,7 +39,7 @@ impl Shard {
             stem: stem.to_owned(),
             width: count.len(),
             number: number.parse().ok()?,
-            count: count.parse().ok().filter(|count| *count > 0)?,
+            count: count.parse().ok().filter(|count| (1..=MAX_SHARDS).contains(count))?,
         })
     }
 
@@ -60,13 +61,16 @@ impl Shard {
     pub fn missing(&self) -> Option<String> {
         let exists = |number: u64| self.directory.join(self.name(number)).is_file();
         let first = u64::from(self.number != 0 && !exists(0));
-        let last = (first + self.count.min(MAX_SHARDS)).saturating_sub(1);
+        let last = (first + self.count).saturating_sub(1);
         (first..=last).find(|number| !exists(*number)).map(|number| self.name(number))
     }
 }
 
-/// True if these are all the shards of one model.
-pub fn are_one<'p>(files: impl Iterator<Item = &'p Path>) -> bool {
+/// True if these files are one model: its index, or all of its shards.
+pub fn are_one<'p>(files: impl Iterator<Item = &'p Path> + Clone) -> bool {
+    if files.clone().any(is_index) {
+        return files.count() == 1;
+    }
     let Some(shards) = files.map(Shard::of).collect::<Option<Vec<Shard>>>() else { return false };
     let mut numbers: Vec<u64> = shards.iter().map(|shard| shard.number).collect();
     numbers.sort_unstable();
@@ -104,6 +108,7 @@ mod tests {
             "m-of-02.safetensors",
             "m-01-of-00.safetensors",
             "m-01-of-02.bin",
+            "m-0001-of-1001.safetensors",
         ] {
             assert_eq!(Shard::of(Path::new(name)), None, "{name}");
         }
@@ -118,6 +123,9 @@ mod tests {
         assert!(are(&["m-02-of-02", "m-01-of-02"]) && are(&["m-00-of-02", "m-01-of-02"]));
         assert!(!are(&["m-01-of-03", "m-02-of-03"]) && !are(&["m-01-of-02", "n-02-of-02"]));
         assert!(!are(&["m-01-of-02", "m-01-of-02"]) && !are(&["a", "b"]) && !are(&[]));
+        let are_indexes = |names: &[&str]| are_one(names.iter().map(Path::new));
+        assert!(are_indexes(&["m.safetensors.index.json"]));
+        assert!(!are_indexes(&["m.safetensors.index.json", "n.safetensors.index.json"]));
     }
 
     #[test]
