@@ -1,7 +1,7 @@
 //! The file system as a user sees it, without FUSE: inodes, attributes, listings, reads. It knows the
 //! container only as a [`Tree`], and answers every question with a plain value or an [`Error`].
 //!
-//! An inode number is 1 + 2 x node + face, so it can be computed, never changes, and the root has 1.
+//! An inode number is 1 + 2 x node, plus 1 for the sidecar: it can be computed, never changes, and the root has 1.
 
 mod sizing;
 mod xattr;
@@ -73,7 +73,7 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn new(name: &'a [u8], cursor: u64, dir: NodeId, entry: Entry) -> Line<'a> {
-        Line { name, cursor, inode: compose(entry.node, entry.face), kind: entry.kind, dir, entry }
+        Line { name, cursor, inode: compose(entry.node, entry.file), kind: entry.kind, dir, entry }
     }
 
     /// `.` and `..` are not remembered by who lists them.
@@ -123,8 +123,8 @@ impl FileSystem {
 
     /// What is found is remembered until it is forgotten.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attributes> {
-        let (node, face) = self.tree.lookup(self.directory(parent)?, name)?.ok_or(Error::NotFound)?;
-        self.known_attributes(node, face).inspect_err(|_| self.tree.forget(node, 1))
+        let (node, file) = self.tree.lookup(self.directory(parent)?, name)?.ok_or(Error::NotFound)?;
+        self.known_attributes(node, file).inspect_err(|_| self.tree.forget(node, 1))
     }
 
     pub fn forget(&self, inode: u64, lookups: u64) {
@@ -155,8 +155,8 @@ impl FileSystem {
 
     /// Attributes without decoding: `len` may be missing.
     pub fn attributes(&self, inode: u64) -> Result<Attributes> {
-        let (node, face) = decompose(inode)?;
-        self.known_attributes(node, face)
+        let (node, file) = decompose(inode)?;
+        self.known_attributes(node, file)
     }
 
     /// Attributes with their length, decoding the dataset if nothing else tells.
@@ -165,8 +165,8 @@ impl FileSystem {
         if known.len.is_some() {
             return Ok(known);
         }
-        let (node, face) = decompose(inode)?;
-        let len = self.tree.content(node, face)?.len()?;
+        let (node, file) = decompose(inode)?;
+        let len = self.tree.content(node, file)?.len()?;
         Ok(Attributes { len: Some(len), ..known })
     }
 
@@ -189,8 +189,8 @@ impl FileSystem {
 
     /// What is said of the dataset whose file this is, as extended attributes.
     pub fn xattrs(&self, inode: u64) -> Result<xattr::Attributes> {
-        let (node, face) = decompose(inode)?;
-        let about = if face == FileKind::Data { self.tree.describe(node)? } else { None };
+        let (node, file) = decompose(inode)?;
+        let about = if file == FileKind::Data { self.tree.describe(node)? } else { None };
         Ok(about.map_or_else(Vec::new, |about| xattr::of(&about, self.tree.format(node))))
     }
 
@@ -201,7 +201,7 @@ impl FileSystem {
         let kind = NodeKind::Directory { subdirectories: None };
         let dots = [(&b"."[..], dir), (&b".."[..], self.tree.parent(dir))];
         for (at, (name, node)) in (1..).zip(dots).filter(|(at, _)| *at > cursor) {
-            if !each(Line::new(name, at, dir, Entry { node, face: FileKind::Data, kind, cursor: 0 })) {
+            if !each(Line::new(name, at, dir, Entry { node, file: FileKind::Data, kind, cursor: 0 })) {
                 return Ok(());
             }
         }
@@ -215,16 +215,16 @@ impl FileSystem {
     /// until it is forgotten, but for `.` and `..`.
     pub fn listed(&self, line: &Line<'_>) -> Result<Option<Attributes>> {
         if line.is_dots() {
-            return self.known_attributes(line.entry.node, line.entry.face).map(Some);
+            return self.known_attributes(line.entry.node, line.entry.file).map(Some);
         }
         let found = self.tree.listed(line.dir, line.name, &line.entry)?;
-        Ok(found.map(|(node, face, stat)| self.of_stat(node, face, stat)))
+        Ok(found.map(|(node, file, stat)| self.of_stat(node, file, stat)))
     }
 
     /// As [`FileSystem::read`] if that neither decodes nor waits for the container, or None.
     pub fn read_at_once(&self, inode: u64, offset: u64, size: usize) -> Result<Option<Bytes>> {
-        let (node, face) = decompose(inode)?;
-        let answer = match self.tree.content_at_once(node, face)? {
+        let (node, file) = decompose(inode)?;
+        let answer = match self.tree.content_at_once(node, file)? {
             Some(content) => content.read_at_once(offset, size),
             None => Ok(None),
         };
@@ -233,14 +233,14 @@ impl FileSystem {
 
     /// At most `size` bytes from `offset`, fewer only where the file ends.
     pub fn read(&self, inode: u64, offset: u64, size: usize) -> Result<Bytes> {
-        let (node, face) = decompose(inode)?;
-        let answer = self.tree.content(node, face).and_then(|content| content.read(offset, size));
+        let (node, file) = decompose(inode)?;
+        let answer = self.tree.content(node, file).and_then(|content| content.read(offset, size));
         self.noted(inode, answer)
     }
 
     /// Calls `listener` once when the file turns out to be damaged after some of it was served.
     pub fn on_damage(&self, inode: u64, listener: impl FnOnce() + Send + 'static) {
-        let content = decompose(inode).and_then(|(node, face)| self.tree.content_at_once(node, face));
+        let content = decompose(inode).and_then(|(node, file)| self.tree.content_at_once(node, file));
         if let Ok(Some(content)) = content {
             content.on_damage(listener);
         }
@@ -259,21 +259,21 @@ impl FileSystem {
     }
 
     fn directory(&self, inode: u64) -> Result<NodeId> {
-        let (node, face) = decompose(inode)?;
+        let (node, file) = decompose(inode)?;
         match self.tree.kind(node)? {
-            NodeKind::Directory { .. } if face == FileKind::Data => Ok(node),
+            NodeKind::Directory { .. } if file == FileKind::Data => Ok(node),
             _ => Err(Error::NotADirectory),
         }
     }
 
-    fn known_attributes(&self, node: NodeId, face: FileKind) -> Result<Attributes> {
-        Ok(self.of_stat(node, face, self.tree.stat(node, face)?))
+    fn known_attributes(&self, node: NodeId, file: FileKind) -> Result<Attributes> {
+        Ok(self.of_stat(node, file, self.tree.stat(node, file)?))
     }
 
-    fn of_stat(&self, node: NodeId, face: FileKind, stat: Stat) -> Attributes {
+    fn of_stat(&self, node: NodeId, file: FileKind, stat: Stat) -> Attributes {
         let Stat { kind, size, modified, permissions } = stat;
         Attributes {
-            inode: compose(node, face),
+            inode: compose(node, file),
             kind,
             len: size.len,
             stored: size.stored,
@@ -284,8 +284,8 @@ impl FileSystem {
     }
 }
 
-fn compose(node: NodeId, face: FileKind) -> u64 {
-    1 + 2 * node + u64::from(face == FileKind::Sidecar)
+fn compose(node: NodeId, file: FileKind) -> u64 {
+    1 + 2 * node + u64::from(file == FileKind::Sidecar)
 }
 
 fn decompose(inode: u64) -> Result<(NodeId, FileKind)> {

@@ -156,7 +156,7 @@ impl Archive {
         })
     }
 
-    /// The files that a mount has below `.views` beside the faces of datasets.
+    /// The files that a mount has below `.views` beside those of datasets.
     pub(crate) fn derived(&self) -> &Derived {
         &self.derived
     }

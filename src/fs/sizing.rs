@@ -130,8 +130,8 @@ impl Pass {
         self.cursor = None;
         // Where it cannot be listed, nothing is found out ahead.
         let _ = tree.list(dir, cursor, &mut |_, entry| {
-            let is_file = entry.kind == NodeKind::File && entry.face == FileKind::Data;
-            if is_file && tree.size(entry.node, entry.face).is_ok_and(|size| size.len.is_none()) {
+            let is_file = entry.kind == NodeKind::File && entry.file == FileKind::Data;
+            if is_file && tree.size(entry.node, entry.file).is_ok_and(|size| size.len.is_none()) {
                 self.next.push_back(entry.node);
             }
             seen += 1;

@@ -61,7 +61,7 @@ impl Tree for Failed {
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
-        let own = Entry { node: FILE, face: FileKind::Data, kind: NodeKind::File, cursor: 1 };
+        let own = Entry { node: FILE, file: FileKind::Data, kind: NodeKind::File, cursor: 1 };
         if dir == ROOT && cursor == 0 && !each(self.name, own) {
             return Ok(());
         }
@@ -71,22 +71,22 @@ impl Tree for Failed {
         })
     }
 
-    fn stat(&self, node: NodeId, face: FileKind) -> Result<Stat> {
+    fn stat(&self, node: NodeId, file: FileKind) -> Result<Stat> {
         match node {
             FILE => {
                 let len = self.message.len() as u64;
                 Ok(Stat::of(NodeKind::File, Size { len: Some(len), stored: len }))
             }
             ROOT => Ok(Stat::of(self.kind(ROOT)?, Size::NOTHING)),
-            _ => self.rest()?.stat(node, face),
+            _ => self.rest()?.stat(node, file),
         }
     }
 
-    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
+    fn content(&self, node: NodeId, file: FileKind) -> Result<Content> {
         match node {
             FILE => Ok(Content::Inline(self.message.clone())),
             ROOT => Err(Error::IsADirectory),
-            _ => self.rest()?.content(node, face),
+            _ => self.rest()?.content(node, file),
         }
     }
 

@@ -167,9 +167,9 @@ impl Tree for Mirror {
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         if let Some((container, node)) = self.in_container(dir)? {
             let found = self.opened.tree(&container)?.lookup(node, name)?;
-            let Some((node, face)) = found else { return Ok(None) };
+            let Some((node, file)) = found else { return Ok(None) };
             self.nodes.remember_again(&container);
-            return Ok(Some((Mirror::inside(&container, node), face)));
+            return Ok(Some((Mirror::inside(&container, node), file)));
         }
         let found = self.look_up(&self.outer(dir)?, OsStr::from_bytes(name))?;
         Ok(found.map(|(node, _)| (node.id, FileKind::Data)))
@@ -188,7 +188,7 @@ impl Tree for Mirror {
         self.watch.add(&dir);
         let listing = self.listings.get(&dir, cursor, &self.judge)?;
         for line in listing.after(cursor) {
-            let entry = Entry { node: line.id, face: FileKind::Data, kind: line.kind, cursor: line.cursor };
+            let entry = Entry { node: line.id, file: FileKind::Data, kind: line.kind, cursor: line.cursor };
             if !each(line.shown.as_bytes(), entry) {
                 break;
             }
@@ -198,15 +198,15 @@ impl Tree for Mirror {
 
     fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<FoundNode>> {
         if let Some((container, _)) = self.in_container(dir)? {
-            let stat = self.stat(entry.node, entry.face)?;
+            let stat = self.stat(entry.node, entry.file)?;
             self.nodes.remember_again(&container);
-            return Ok(Some((entry.node, entry.face, stat)));
+            return Ok(Some((entry.node, entry.file, stat)));
         }
         let found = self.look_up(&self.outer(dir)?, OsStr::from_bytes(name))?;
         Ok(found.map(|(node, stat)| (node.id, FileKind::Data, stat)))
     }
 
-    fn stat(&self, id: NodeId, face: FileKind) -> Result<Stat> {
+    fn stat(&self, id: NodeId, file: FileKind) -> Result<Stat> {
         match self.at(id)? {
             At::Outer(node) if node.is_container() => Ok(node.found.stat()),
             At::Outer(node) => match self.opened.stat_if_open(&node) {
@@ -214,24 +214,24 @@ impl Tree for Mirror {
                 None => self.judge.look_again(&node),
             },
             At::Inner(container, node) => {
-                let inner = self.opened.tree(&container)?.stat(node, face)?;
+                let inner = self.opened.tree(&container)?.stat(node, file)?;
                 let own = container.found.stat();
                 Ok(Stat { modified: own.modified, permissions: inner.permissions & own.permissions, ..inner })
             }
         }
     }
 
-    fn content(&self, id: NodeId, face: FileKind) -> Result<Content> {
+    fn content(&self, id: NodeId, file: FileKind) -> Result<Content> {
         match self.inner(id)? {
-            Some((tree, node)) => tree.content(node, face),
+            Some((tree, node)) => tree.content(node, file),
             None => self.opened.file(&*self.outer(id)?),
         }
     }
 
-    fn content_at_once(&self, id: NodeId, face: FileKind) -> Result<Option<Content>> {
+    fn content_at_once(&self, id: NodeId, file: FileKind) -> Result<Option<Content>> {
         match self.in_container(id)? {
             Some((container, node)) => match self.opened.tree_if_open(&container) {
-                Some(tree) => tree.content_at_once(node, face),
+                Some(tree) => tree.content_at_once(node, file),
                 None => Ok(None),
             },
             None => self.opened.file_if_open(&*self.outer(id)?),

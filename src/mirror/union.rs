@@ -93,9 +93,9 @@ impl Union {
                 let all = shown.iter().flat_map(|(all, ..)| all);
                 all.for_each(|(tree, node)| self.forget_in(*tree, *node, 1));
             });
-            let Some((node, face, is_directory)) = looked? else { continue };
+            let Some((node, file, is_directory)) = looked? else { continue };
             match &mut shown {
-                None => shown = Some((vec![(tree, node)], face, is_directory)),
+                None => shown = Some((vec![(tree, node)], file, is_directory)),
                 Some((all, _, true)) if is_directory => all.push((tree, node)),
                 Some(_) => {
                     self.forget_in(tree, node, 1);
@@ -103,15 +103,15 @@ impl Union {
                 }
             }
         }
-        Ok(shown.map(|(all, face, _)| (all, face)))
+        Ok(shown.map(|(all, file, _)| (all, file)))
     }
 
     /// Looks for a name in a directory of one tree, and says whether it is a directory.
     fn look(&self, tree: usize, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind, bool)>> {
         let trees = self.tree(tree)?;
-        let Some((node, face)) = or_gone(trees.lookup(dir, name), None)? else { return Ok(None) };
+        let Some((node, file)) = or_gone(trees.lookup(dir, name), None)? else { return Ok(None) };
         let kind = trees.kind(node).inspect_err(|_| trees.forget(node, 1))?;
-        Ok(Some((node, face, matches!(kind, NodeKind::Directory { .. }))))
+        Ok(Some((node, file, matches!(kind, NodeKind::Directory { .. }))))
     }
 
     fn forget_in(&self, tree: usize, node: NodeId, lookups: u64) {
@@ -199,8 +199,8 @@ impl Tree for Union {
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let parts = self.parts(dir)?;
-        let Some((found, face)) = self.find(&parts, name)? else { return Ok(None) };
-        Ok(Some((self.remember(dir, found), face)))
+        let Some((found, file)) = self.find(&parts, name)? else { return Ok(None) };
+        Ok(Some((self.remember(dir, found), file)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
@@ -232,16 +232,16 @@ impl Tree for Union {
     }
 
     fn listed(&self, dir: NodeId, name: &[u8], _: &Entry) -> Result<Option<(NodeId, FileKind, Stat)>> {
-        let Some((node, face)) = self.lookup(dir, name)? else { return Ok(None) };
-        let stat = self.stat(node, face).inspect_err(|_| self.forget(node, 1))?;
-        Ok(Some((node, face, stat)))
+        let Some((node, file)) = self.lookup(dir, name)? else { return Ok(None) };
+        let stat = self.stat(node, file).inspect_err(|_| self.forget(node, 1))?;
+        Ok(Some((node, file, stat)))
     }
 
-    fn stat(&self, id: NodeId, face: FileKind) -> Result<Stat> {
+    fn stat(&self, id: NodeId, file: FileKind) -> Result<Stat> {
         let parts = self.parts(id)?;
         let mut newest: Option<Stat> = None;
         for (tree, node) in parts.iter() {
-            let Some(stat) = or_gone(self.tree(*tree)?.stat(*node, face).map(Some), None)? else { continue };
+            let Some(stat) = or_gone(self.tree(*tree)?.stat(*node, file).map(Some), None)? else { continue };
             let is_newer = newest.as_ref().is_none_or(|other| stat.modified > other.modified);
             // What is in one of them changes the listing of all.
             let first = newest.unwrap_or(stat);

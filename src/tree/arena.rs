@@ -130,7 +130,7 @@ impl Arena {
         for at in cursor / 2..u64::from(count) {
             let Some(&id) = self.children.get(first as usize + at as usize) else { return };
             let Some(node) = self.names.get(id.into()) else { return };
-            let entry = |face, cursor| Entry { node: id.into(), face, kind: self.kind_of(node), cursor };
+            let entry = |file, cursor| Entry { node: id.into(), file, kind: self.kind_of(node), cursor };
             if cursor <= 2 * at && !each(self.names.name(node), entry(FileKind::Data, 2 * at + 1)) {
                 return;
             }
@@ -251,36 +251,36 @@ impl Tree for Arena {
     }
 
     fn lookup(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
-        Ok(self.find(dir, name).filter(|(node, face)| *face == FileKind::Sidecar || self.is_shown(*node)))
+        Ok(self.find(dir, name).filter(|(node, file)| *file == FileKind::Sidecar || self.is_shown(*node)))
     }
 
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()> {
         self.each(dir, cursor, &mut |name, entry| {
-            let is_shown = entry.face == FileKind::Sidecar || self.is_shown(entry.node);
+            let is_shown = entry.file == FileKind::Sidecar || self.is_shown(entry.node);
             !is_shown || each(name, entry)
         });
         Ok(())
     }
 
-    fn size(&self, node: NodeId, face: FileKind) -> Result<Size> {
+    fn size(&self, node: NodeId, file: FileKind) -> Result<Size> {
         let (dataset, name) = self.dataset(node)?;
-        Ok(match face {
+        Ok(match file {
             FileKind::Data => self.datasets.size(dataset),
             FileKind::Sidecar => self.sidecars()?.sidecar_size(dataset, name),
         })
     }
 
-    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
+    fn content(&self, node: NodeId, file: FileKind) -> Result<Content> {
         let (dataset, name) = self.dataset(node)?;
-        match face {
+        match file {
             FileKind::Data => self.datasets.content(dataset),
             FileKind::Sidecar => self.sidecars()?.sidecar(dataset, name),
         }
     }
 
-    fn content_at_once(&self, node: NodeId, face: FileKind) -> Result<Option<Content>> {
+    fn content_at_once(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
         let (dataset, _) = self.dataset(node)?;
-        match face {
+        match file {
             FileKind::Data => self.datasets.content_at_once(dataset),
             FileKind::Sidecar => self.sidecars()?.sidecar_at_once(dataset),
         }
@@ -290,10 +290,10 @@ impl Tree for Arena {
         self.names.nodes.len() as u64
     }
 
-    fn stat(&self, node: NodeId, face: FileKind) -> Result<Stat> {
+    fn stat(&self, node: NodeId, file: FileKind) -> Result<Stat> {
         let kind = self.kind(node)?;
         let size = match kind {
-            NodeKind::File => self.size(node, face)?,
+            NodeKind::File => self.size(node, file)?,
             NodeKind::Link => Size { len: Some(self.link(node)?.len() as u64), stored: 0 },
             NodeKind::Directory { .. } => Size::NOTHING,
         };

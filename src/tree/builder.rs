@@ -219,12 +219,12 @@ mod tests {
     fn walk(tree: &dyn Tree, dir: NodeId, prefix: &str, out: &mut Vec<String>) {
         tree.list(dir, 0, &mut |name, entry| {
             let path = format!("{prefix}{}", String::from_utf8_lossy(name));
-            assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.face)), "{path}");
+            assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.file)), "{path}");
             assert_eq!(tree.parent(entry.node), dir);
             if let NodeKind::Directory { .. } = entry.kind {
                 walk(tree, entry.node, &format!("{path}/"), out);
             } else {
-                let bytes = tree.content(entry.node, entry.face).unwrap().read(0, 999).unwrap();
+                let bytes = tree.content(entry.node, entry.file).unwrap().read(0, 999).unwrap();
                 let bytes = bytes.to_vec();
                 out.push(format!("{path} = {}", String::from_utf8(bytes).unwrap()));
             }

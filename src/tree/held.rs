@@ -16,7 +16,7 @@ impl Held {
     /// What a look-up finds.
     pub fn find(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<(Held, FileKind)>> {
         let found = tree.lookup(dir, name)?;
-        Ok(found.map(|(node, face)| (Held { tree: tree.clone(), node, is_borrowed: false }, face)))
+        Ok(found.map(|(node, file)| (Held { tree: tree.clone(), node, is_borrowed: false }, file)))
     }
 
     /// A node that lives longer than this.

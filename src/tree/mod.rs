@@ -48,7 +48,7 @@ pub const ROOT: NodeId = 0;
 /// The name under which views are found.
 pub const VIEWS: &[u8] = b".views";
 
-/// Which of a node's files: the dataset's bytes (also the face of a directory) or its sidecar.
+/// Which of a node's files: the dataset's bytes (also used for directories) or its sidecar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
     Data,
@@ -70,7 +70,7 @@ pub enum NodeKind {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub node: NodeId,
-    pub face: FileKind,
+    pub file: FileKind,
     pub kind: NodeKind,
     /// Opaque to the reader: continue a listing after this entry.
     pub cursor: u64,
@@ -116,7 +116,7 @@ impl Stat {
     }
 }
 
-/// A node, one of its faces, and what a stat shows of that.
+/// A node, one of its files, and that file's attributes.
 pub type FoundNode = (NodeId, FileKind, Stat);
 
 /// How long an answer holds.
@@ -155,19 +155,19 @@ pub trait Tree: Send + Sync {
     fn list(&self, dir: NodeId, cursor: u64, each: &mut dyn FnMut(&[u8], Entry) -> bool) -> Result<()>;
 
     /// What a stat can know at once. A tree of its own has this, one of others may have [`Tree::stat`] instead.
-    fn size(&self, node: NodeId, face: FileKind) -> Result<Size> {
-        self.stat(node, face).map(|stat| stat.size)
+    fn size(&self, node: NodeId, file: FileKind) -> Result<Size> {
+        self.stat(node, file).map(|stat| stat.size)
     }
 
     /// The bytes of a file.
-    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
+    fn content(&self, node: NodeId, file: FileKind) -> Result<Content> {
         let (tree, node) = self.inner(node)?.ok_or(Error::NotFound)?;
-        tree.content(node, face)
+        tree.content(node, file)
     }
 
     /// As [`Tree::content`] if nothing has to be read or built for it, or None.
-    fn content_at_once(&self, node: NodeId, face: FileKind) -> Result<Option<Content>> {
-        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.content_at_once(node, face))
+    fn content_at_once(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
+        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.content_at_once(node, file))
     }
 
     /// One more than the highest node number.
@@ -181,12 +181,12 @@ pub trait Tree: Send + Sync {
         self.nodes()
     }
 
-    fn stat(&self, node: NodeId, face: FileKind) -> Result<Stat> {
+    fn stat(&self, node: NodeId, file: FileKind) -> Result<Stat> {
         if let Some((tree, node)) = self.inner(node)? {
-            return tree.stat(node, face);
+            return tree.stat(node, file);
         }
         let kind = self.kind(node)?;
-        let size = if kind == NodeKind::File { self.size(node, face)? } else { Size::NOTHING };
+        let size = if kind == NodeKind::File { self.size(node, file)? } else { Size::NOTHING };
         Ok(Stat::of(kind, size))
     }
 
@@ -195,11 +195,11 @@ pub trait Tree: Send + Sync {
     fn listed(&self, dir: NodeId, name: &[u8], entry: &Entry) -> Result<Option<FoundNode>> {
         let _ = (dir, name);
         if entry.kind == NodeKind::Link {
-            return self.stat(entry.node, entry.face).map(|stat| Some((entry.node, entry.face, stat)));
+            return self.stat(entry.node, entry.file).map(|stat| Some((entry.node, entry.file, stat)));
         }
         let size =
-            if entry.kind == NodeKind::File { self.size(entry.node, entry.face)? } else { Size::NOTHING };
-        Ok(Some((entry.node, entry.face, Stat::of(entry.kind, size))))
+            if entry.kind == NodeKind::File { self.size(entry.node, entry.file)? } else { Size::NOTHING };
+        Ok(Some((entry.node, entry.file, Stat::of(entry.kind, size))))
     }
 
     /// Can it be answered for this node without opening a container?
@@ -286,7 +286,7 @@ pub trait Tree: Send + Sync {
     }
 
     /// As [`Tree::describe`], quickly, and of datasets only: metadata, codec and checksum may be left out. Whatever it
-    /// describes has faces in views.
+    /// describes is shown in views.
     fn brief(&self, node: NodeId) -> Result<Option<Description>> {
         self.inner(node)?.map_or_else(|| self.describe(node), |(tree, node)| tree.brief(node))
     }

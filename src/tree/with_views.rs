@@ -42,7 +42,7 @@ impl WithViews {
 
     fn look_up_view(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let found = self.views.lookup(dir, name)?;
-        Ok(found.map(|(node, face)| (self.of_view(node), face)))
+        Ok(found.map(|(node, file)| (self.of_view(node), file)))
     }
 
     /// The number here of a node of the views.

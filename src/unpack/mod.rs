@@ -44,7 +44,7 @@ const WAITING: usize = 64;
 
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Datasets that have a face in this view are written as that.
+    /// Datasets that this view shows are written in its form.
     pub view: Option<&'static dyn View>,
     /// Replace files that are there already.
     pub force: bool,
@@ -73,7 +73,7 @@ pub struct Watch<'a> {
 pub struct Choice {
     /// The numbers of datasets.
     pub datasets: Vec<usize>,
-    /// Files of the view that are derived of the container, and no faces of datasets: by their names without the
+    /// Files of the view that the container derives, beside those of datasets: by their names without the
     /// extension, see [`crate::tree::Derived::of_view`].
     pub derived: Vec<Vec<u8>>,
 }
@@ -160,7 +160,7 @@ struct Job {
     path: Arc<Path>,
     name: Vec<u8>,
     held: Held,
-    face: FileKind,
+    file: FileKind,
     /// What it is a part of.
     store: Option<Arc<Store>>,
 }
@@ -256,7 +256,7 @@ impl Unpacking<'_> {
     /// What is to be done now for a file that the walk has met.
     fn meet(&self, found: WalkedFile<'_>, stores: &mut Stores) -> Result<Option<Job>> {
         self.go_on()?;
-        let WalkedFile { dir, path, name, parent, held, face, is_link } = found;
+        let WalkedFile { dir, path, name, parent, held, file, is_link } = found;
         let store = stores.at(parent);
         let held = match held {
             Ok(held) => held,
@@ -268,7 +268,7 @@ impl Unpacking<'_> {
         if is_link {
             return self.link(dir, path, name, &held).map(|()| None);
         }
-        let job = Job { dir: dir.clone(), path: path.clone(), name: name.to_vec(), held, face, store };
+        let job = Job { dir: dir.clone(), path: path.clone(), name: name.to_vec(), held, file, store };
         if !self.options.view.is_some_and(|view| view.announces(name)) {
             return Ok(Some(job));
         }
@@ -318,7 +318,7 @@ impl Unpacking<'_> {
 
     /// Writes a file, or tells why its dataset cannot be read. Is it there?
     fn write(&self, job: &Job) -> Result<bool> {
-        let content = self.walk.tree.content(job.held.node(), job.face);
+        let content = self.walk.tree.content(job.held.node(), job.file);
         match content.map_err(Failure::Read).and_then(|content| self.fill(job, &content)) {
             Ok(()) => Ok(true),
             Err(Failure::Write(cause)) => Err(failed(&job.path, &job.name, cause)),

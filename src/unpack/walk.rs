@@ -38,7 +38,7 @@ pub struct WalkedFile<'f> {
     pub parent: NodeId,
     /// Or why it cannot be told what it is.
     pub held: Result<Held>,
-    pub face: FileKind,
+    pub file: FileKind,
     pub is_link: bool,
 }
 
@@ -91,10 +91,10 @@ impl Walk<'_> {
         let (mut left, mut done) = (Vec::new(), Ok(()));
         if let Some(dir) = &step.fd {
             let parent = step.held.node();
-            self.tree.list(parent, 0, &mut |name, Entry { face, kind, .. }| {
+            self.tree.list(parent, 0, &mut |name, Entry { file, kind, .. }| {
                 match kind {
                     NodeKind::Directory { .. } => left.push(name.to_vec()),
-                    NodeKind::File if face == FileKind::Sidecar && !self.meta => {}
+                    NodeKind::File if file == FileKind::Sidecar && !self.meta => {}
                     NodeKind::File | NodeKind::Link => {
                         let is_link = kind == NodeKind::Link;
                         let held = match Held::find(&self.tree, parent, name) {
@@ -102,7 +102,7 @@ impl Walk<'_> {
                             Ok(None) => Err(Error::NotFound),
                             Err(error) => Err(error),
                         };
-                        done = each(WalkedFile { dir, path: &step.path, name, parent, held, face, is_link });
+                        done = each(WalkedFile { dir, path: &step.path, name, parent, held, file, is_link });
                     }
                 }
                 done.is_ok()

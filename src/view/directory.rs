@@ -39,7 +39,7 @@ impl Directory {
     pub fn each(&self, each: Each<'_>) -> Result<()> {
         let (tree, mut outcome) = (self.held.tree(), Ok(()));
         tree.list(self.held.node(), 0, &mut |name, entry| {
-            if entry.face == FileKind::Data {
+            if entry.file == FileKind::Data {
                 outcome = self.child(name).transpose().map_or(Ok(()), |child| each(name, child));
             }
             outcome.is_ok()

@@ -44,7 +44,7 @@ fn too_much(about: &Description) -> Option<String> {
 mod tests {
     use super::*;
     use crate::content::Content;
-    use crate::view::kit::{about, dataset, face, read, table};
+    use crate::view::kit::{about, dataset, read, represent, table};
 
     #[test]
     fn rows_are_objects() {
@@ -56,7 +56,7 @@ mod tests {
             "é\n\0\0tab\0\0".as_bytes(),
             &floats(&[1.0, -2.0, f32::NAN, 0.0]),
         ];
-        let found = face(&Jsonl, about(None, Some(table(2, &columns))), &bytes.concat()[..]).unwrap();
+        let found = represent(&Jsonl, about(None, Some(table(2, &columns))), &bytes.concat()[..]).unwrap();
         assert_eq!(found.known_len(), None);
         assert!(found.len().is_ok());
         let want = "{\"a\\\"b\":7,\"yes\":true,\"x\":0.5,\"x~2\":\"é\\n\",\"%\":\"1.0-2.0j\"}\n\
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn text_that_is_none_is_bytes() {
-        let found = face(&Jsonl, about(None, Some(table(2, &[("t", "2")]))), b"a\0\xff\0").unwrap();
+        let found = represent(&Jsonl, about(None, Some(table(2, &[("t", "2")]))), b"a\0\xff\0").unwrap();
         assert_eq!(read(&found), b"{\"t\":\"a\"}\n{\"t\":{\"__bytes_hex__\":\"ff\"}}\n");
     }
 
     #[test]
     fn nothing_has_no_rows() {
-        let found = face(&Jsonl, about(None, Some(table(0, &[("t", "1")]))), b"").unwrap();
+        let found = represent(&Jsonl, about(None, Some(table(0, &[("t", "1")]))), b"").unwrap();
         assert_eq!(found.known_len(), Some(0));
     }
 }

@@ -56,8 +56,8 @@ pub fn table(rows: u64, columns: &[(&str, &str)]) -> Table {
     Table { rows, columns: columns.iter().map(column).collect() }
 }
 
-/// The face that a dataset has; None if it has none.
-pub fn face(view: &dyn View, about: Description, bytes: &[u8]) -> Option<Content> {
+/// A dataset in a view; None if the view does not show it.
+pub fn represent(view: &dyn View, about: Description, bytes: &[u8]) -> Option<Content> {
     if !view.shows(&about) {
         return None;
     }

@@ -74,8 +74,8 @@ impl AwkwardDatasets {
         let made = match &file.what {
             FileContent::Meta => return Ok(Content::Inline(meta::text(array, file.ix).into_bytes().into())),
             FileContent::Data => return array.content(file.ix),
-            FileContent::Index(face) => {
-                Numbers::new(array, file.ix, *face).map(|face| Content::Computed(Arc::new(face)))
+            FileContent::Index(kind) => {
+                Numbers::new(array, file.ix, *kind).map(|kind| Content::Computed(Arc::new(kind)))
             }
             FileContent::Text => Lines::new(array, file.ix).map(|lines| Content::Computed(Arc::new(lines))),
             FileContent::Offsets(pick) => {
@@ -147,8 +147,8 @@ impl Datasets for AwkwardDatasets {
                 let stored = member.map_or(0, |member| self.store.size(member).stored);
                 Size { len: Some(array.claimed(file.ix)), stored }
             }
-            FileContent::Index(face) => {
-                let shape = computed::shape(array, file.ix, *face);
+            FileContent::Index(kind) => {
+                let shape = computed::shape(array, file.ix, *kind);
                 let len = shape.ok().and_then(|shape| array::byte_len(INT64.element, &shape));
                 Size { len, stored: 0 }
             }
@@ -193,8 +193,8 @@ impl Datasets for AwkwardDatasets {
                 described.decoded_len = node.fault.is_none().then(|| array.claimed(file.ix));
                 self.stored(file, array, &mut described)?;
             }
-            (FileContent::Index(face), _) => {
-                whole_numbers(&mut described, computed::shape(array, file.ix, *face)?)
+            (FileContent::Index(kind), _) => {
+                whole_numbers(&mut described, computed::shape(array, file.ix, *kind)?)
             }
             (FileContent::Offsets(pick), _) => {
                 whole_numbers(&mut described, vec![pick.picked(array)?.offsets()]);

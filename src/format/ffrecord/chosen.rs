@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::faces::{arrays, arrow_of};
 use super::records::Records;
 use super::rows::Rows;
+use super::tables::{arrays, arrow_of};
 use crate::array::Slab;
 use crate::content::{Computed, Content, Units, hyperslab, in_pieces, joined, late};
 use crate::lines::Part;

@@ -6,21 +6,21 @@
 
 use std::sync::Arc;
 
-use super::faces;
 use super::records::Records;
+use super::tables;
 use crate::tree::{Derived, File};
 
-/// The directory of [`faces::NAMES`].
+/// The directory of [`tables::NAMES`].
 const TABLE: &str = "table";
 
 pub fn of(records: &Arc<Records>) -> Derived {
-    let bare = faces::NAMES.iter().zip(faces::all(records)).enumerate().map(|(at, (name, content))| {
-        (format!("{TABLE}/{name}"), File::from(content).described(faces::describe(records, at)))
+    let bare = tables::NAMES.iter().zip(tables::all(records)).enumerate().map(|(at, (name, content))| {
+        (format!("{TABLE}/{name}"), File::from(content).described(tables::describe(records, at)))
     });
-    let tables = faces::KINDS.into_iter().filter_map(|(kind, name)| {
-        let table = faces::table(records, kind).ok()??;
+    let tables = tables::KINDS.into_iter().filter_map(|(kind, name)| {
+        let table = tables::table(records, kind).ok()??;
         let records = records.clone();
-        let rows = move |expression: &str| faces::rows(&records, kind, expression);
+        let rows = move |expression: &str| tables::rows(&records, kind, expression);
         Some((format!("{kind}/{name}"), File::from(table).with_rows(rows)))
     });
     Derived::of_files(bare.chain(tables).collect())

@@ -16,7 +16,7 @@
 //! | `shard`, `records` | one file, and several as one; records as contents |
 //! | `verified` | which records have been compared with their CRC |
 //! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directories that it makes |
-//! | `faces`, `rows`, `derived` | the tables of all records, as bytes and as text, and where they are below `.views` |
+//! | `tables`, `rows`, `derived` | the tables of all records, as bytes and as text, and where they are below `.views` |
 //! | `datasets`, `tree` | the datasets by name, and what a mount shows |
 //! | `reader`, `batch` | the library: records by number, many at once |
 //! | `write` | writing |
@@ -25,7 +25,6 @@ mod batch;
 mod chosen;
 mod datasets;
 mod derived;
-mod faces;
 mod folder;
 mod head;
 mod pickle;
@@ -34,6 +33,7 @@ mod records;
 mod rows;
 mod shard;
 mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -82,7 +82,7 @@ impl Format for FFRecord {
 
     fn marks(&self) -> Marks {
         let keys = &["records", "bytes", "files", "parts"];
-        Marks { summary: Some((faces::META, keys)), views: &["table"], ..Marks::default() }
+        Marks { summary: Some((tables::META, keys)), views: &["table"], ..Marks::default() }
     }
 
     fn multi_file(&self) -> Option<&'static dyn MultiFile> {
@@ -116,7 +116,7 @@ impl WriteFormat for FFRecord {
 }
 
 fn container(records: Arc<Records>, folder: Option<Arc<Folder>>) -> Container {
-    let meta = || (faces::META, Content::Inline(faces::meta(&records).into_bytes().into()));
+    let meta = || (tables::META, Content::Inline(tables::meta(&records).into_bytes().into()));
     let files = folder.is_none().then(meta).into_iter().collect();
     let archive = Arc::new(FFRecordDatasets::new(records.clone(), folder.clone()));
     Container {

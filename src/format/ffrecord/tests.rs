@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use proptest::prelude::*;
 
 use super::datasets::FFRecordDatasets;
-use super::faces;
 use super::folder::{self, Folder, MAGIC};
 use super::records::Records;
+use super::tables;
 use super::write::Writer;
 use crate::codec::Check;
 use crate::content::Content;
@@ -92,7 +92,7 @@ fn listed(tree: &dyn Tree, dir: NodeId) -> Vec<String> {
     while let Some(from) = cursor.take() {
         tree.list(dir, from, &mut |name, entry| {
             names.push(String::from_utf8_lossy(name).into_owned());
-            assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.face)));
+            assert_eq!(tree.lookup(dir, name).unwrap(), Some((entry.node, entry.file)));
             assert_eq!(tree.parent(entry.node), dir);
             assert_eq!(tree.kind(entry.node).unwrap(), entry.kind);
             assert!(entry.node < tree.nodes());
@@ -188,7 +188,7 @@ fn the_tree_of_a_plain_file() {
         assert_eq!(tree.parent(file), dir);
     }
     assert!(read(&*tree, ".views/arrow/records.arrow").starts_with(b"ARROW1"));
-    assert_eq!(listed(&*tree, at(&*tree, ".views/table").unwrap()), super::faces::NAMES);
+    assert_eq!(listed(&*tree, at(&*tree, ".views/table").unwrap()), super::tables::NAMES);
     assert_eq!(read(&*tree, ".views/table/data"), parts.concat());
     assert_eq!(read(&*tree, ".views/table/data.npy").len(), 128 + parts.concat().len());
     assert_eq!((tree.datasets(), tree.nodes()), (11, 28));
@@ -246,7 +246,7 @@ fn a_damaged_record_fails_alone() {
 }
 
 fn text(records: &Arc<Records>, kind: &str) -> Content {
-    faces::table(records, kind).unwrap().unwrap()
+    tables::table(records, kind).unwrap().unwrap()
 }
 
 #[test]
@@ -258,16 +258,16 @@ fn a_damaged_empty_record_is_no_text() {
         0 => format!("{text},{crc}\n"),
         _ => format!("{{\"data\":\"{text}\",\"crc32\":{crc}}}\n"),
     };
-    for (number, face) in [(0, text(&records, "csv")), (1, text(&records, "jsonl"))] {
-        let said = all(&face).unwrap_err();
+    for (number, table) in [(0, text(&records, "csv")), (1, text(&records, "jsonl"))] {
+        let said = all(&table).unwrap_err();
         assert!(matches!(&said, Error::Damaged { place, .. } if place.to_string().contains("records/1")));
         // What is around it can be read, as with other damage.
         let first =
             [if number == 0 { "data,crc32\n" } else { "" }, &row(number, "b25l", crc(b"one"))].concat();
         let last = row(number, "dGhyZWU=", crc(b"three"));
-        let read = |from: u64, size: usize| face.read(from, size).unwrap().to_vec();
+        let read = |from: u64, size: usize| table.read(from, size).unwrap().to_vec();
         assert_eq!(read(0, first.len()), first.as_bytes());
-        assert_eq!(read(face.len().unwrap() - last.len() as u64, 1 << 20), last.as_bytes());
+        assert_eq!(read(table.len().unwrap() - last.len() as u64, 1 << 20), last.as_bytes());
     }
     let unverified =
         Arc::new(Records::open(records.shards().map(|shard| shard.source.clone()).collect(), false).unwrap());

@@ -92,9 +92,9 @@ impl RecordTree {
     }
 
     /// The number of the record that is this file.
-    fn file(&self, node: NodeId, face: FileKind) -> Result<u32> {
+    fn file(&self, node: NodeId, file: FileKind) -> Result<u32> {
         match (self.record(node), self.place(node)) {
-            (Some(number), _) if face == FileKind::Data => Ok(number),
+            (Some(number), _) if file == FileKind::Data => Ok(number),
             (None, Some(_)) => Err(Error::IsADirectory),
             _ => Err(Error::NotFound),
         }
@@ -131,7 +131,7 @@ impl Tree for RecordTree {
         let from = u32::try_from(cursor).unwrap_or(u32::MAX);
         let mut show = |at: u32, name: &[u8], node: NodeId| {
             let cursor = u64::from(at) + 1;
-            let entry = self.found_kind(node).map(|kind| Entry { node, face: FileKind::Data, kind, cursor });
+            let entry = self.found_kind(node).map(|kind| Entry { node, file: FileKind::Data, kind, cursor });
             entry.is_some_and(|entry| each(name, entry))
         };
         match (self.place(dir), &self.folder) {
@@ -153,16 +153,16 @@ impl Tree for RecordTree {
         Ok(())
     }
 
-    fn size(&self, node: NodeId, face: FileKind) -> Result<Size> {
-        self.records.size(self.file(node, face)?)
+    fn size(&self, node: NodeId, file: FileKind) -> Result<Size> {
+        self.records.size(self.file(node, file)?)
     }
 
-    fn content(&self, node: NodeId, face: FileKind) -> Result<Content> {
-        self.records.content(self.file(node, face)?)
+    fn content(&self, node: NodeId, file: FileKind) -> Result<Content> {
+        self.records.content(self.file(node, file)?)
     }
 
-    fn content_at_once(&self, node: NodeId, face: FileKind) -> Result<Option<Content>> {
-        self.records.content_at_once(self.file(node, face)?)
+    fn content_at_once(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
+        self.records.content_at_once(self.file(node, file)?)
     }
 
     fn nodes(&self) -> u64 {

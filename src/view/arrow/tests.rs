@@ -1,6 +1,6 @@
 use super::*;
 use crate::arrow::ALIGNMENT;
-use crate::view::kit::{about, face, read, table};
+use crate::view::kit::{about, read, represent, table};
 
 /// The rows and the buffers of a file, which is read by its footer.
 fn opened(file: &[u8]) -> (i64, Vec<Vec<u8>>, Vec<String>) {
@@ -25,7 +25,7 @@ fn opened(file: &[u8]) -> (i64, Vec<Vec<u8>>, Vec<String>) {
 }
 
 fn arrow(table: crate::tree::Table, bytes: &[u8]) -> (i64, Vec<Vec<u8>>, Vec<String>) {
-    opened(&read(&face(&Arrow, about(None, Some(table)), bytes).unwrap()))
+    opened(&read(&represent(&Arrow, about(None, Some(table)), bytes).unwrap()))
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn tables_without_rows_or_bytes() {
     assert_eq!((rows, buffers), (0, vec![vec![]; 4]));
     let (_, buffers, _) = arrow(table(2, &[("t", "0")]), b"");
     assert_eq!(buffers, [vec![], vec![0; 32]]);
-    let vast = face(&Arrow, about(None, Some(table(1 << 61, &[("a", "uint32")]))), b"").unwrap();
+    let vast = represent(&Arrow, about(None, Some(table(1 << 61, &[("a", "uint32")]))), b"").unwrap();
     assert!(matches!(vast, Content::Broken { .. }));
 }
 
 #[test]
 fn texts_that_are_none_are_errors() {
-    let file = face(&Arrow, about(None, Some(table(1, &[("t", "1")]))), b"\xff").unwrap();
+    let file = represent(&Arrow, about(None, Some(table(1, &[("t", "1")]))), b"\xff").unwrap();
     assert!(file.known_len().is_some() && file.read(0, usize::MAX).is_err());
 }

@@ -3,10 +3,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::array::{Cell, Dtype, Endian, Order, Record};
 use crate::tree::Table;
-use crate::view::kit::{about, array, dataset, element, face, read, table};
+use crate::view::kit::{about, array, dataset, element, read, represent, table};
 
 fn text(about: Description, bytes: &[u8]) -> String {
-    String::from_utf8(read(&face(&Csv, about, bytes).unwrap())).unwrap()
+    String::from_utf8(read(&represent(&Csv, about, bytes).unwrap())).unwrap()
 }
 
 fn of_array(name: &str, shape: &[u64], bytes: &[u8]) -> String {
@@ -167,7 +167,7 @@ proptest! {
                 let elements = Content::Inline(bytes(f, big).into());
                 let found = super::array::padded(about.array.as_ref().unwrap(), elements).unwrap();
                 prop_assert_eq!(whole(&found), padded.as_bytes());
-                prop_assert_eq!(whole(&face(&Csv, about, &bytes(f, big)).unwrap()), want.as_bytes());
+                prop_assert_eq!(whole(&represent(&Csv, about, &bytes(f, big)).unwrap()), want.as_bytes());
             }
         }
     }
@@ -241,7 +241,7 @@ fn characters_of_four_bytes_are_texts() {
             let [a, b, c, d, e, f] = text.map(code);
             [&a[..], &b, &c, &[7], &d, &e, &f, &[8]].concat()
         };
-        let rows = |text| face(&Csv, about(Some(of.clone()), None), &bytes(text)).unwrap();
+        let rows = |text| represent(&Csv, about(Some(of.clone()), None), &bytes(text)).unwrap();
         let found = rows(['é', '😀', '€', 'a', '\0', '\0']);
         assert!(found.len().is_ok());
         assert_eq!(String::from_utf8(read(&found)).unwrap(), "f0,f1\né😀€,7\na,8\n");
@@ -249,7 +249,7 @@ fn characters_of_four_bytes_are_texts() {
     let mut surrogate = array("uint8", Endian::Little, &[1], Order::C);
     surrogate.dtype.element = crate::array::Element { kind: crate::array::Kind::Opaque, size: 4 };
     surrogate.record = Some(std::sync::Arc::new(Record::parse("U1,", Endian::Little).unwrap()));
-    let found = face(&Csv, about(Some(surrogate), None), &[0, 0xd8, 0, 0]).unwrap();
+    let found = represent(&Csv, about(Some(surrogate), None), &[0, 0xd8, 0, 0]).unwrap();
     assert!(found.len().unwrap_err().to_string().contains("row 0"));
 }
 
@@ -273,13 +273,13 @@ fn rows_of_more_than_a_mebibyte_of_texts_have_no_face() {
 fn texts_are_quoted_where_they_have_to() {
     let texts = [&b"plain\0\0"[..], b"a,\"b\"\0\0", b" s\0\0\0\0\0", b"a\nb\0\0\0\0", b"\xff\0\0\0\0\0\0"];
     let bytes = [&texts.concat()[..], &[1, 2, 3, 4, 5]].concat();
-    let found = face(&Csv, about(None, Some(table(5, &[("t", "7"), ("n", "int8")]))), &bytes).unwrap();
+    let found = represent(&Csv, about(None, Some(table(5, &[("t", "7"), ("n", "int8")]))), &bytes).unwrap();
     assert_eq!(found.known_len(), None);
     assert!(found.len().is_ok());
     let want = b"t,n\nplain,1\n\"a,\"\"b\"\"\",2\n\" s\",3\n\"a\nb\",4\n\xff,5\n";
     assert_eq!(read(&found), want);
     // An empty cell that is all of a line.
-    let found = face(&Csv, about(None, Some(table(2, &[("t", "1")]))), b"\0x").unwrap();
+    let found = represent(&Csv, about(None, Some(table(2, &[("t", "1")]))), b"\0x").unwrap();
     assert!(found.len().is_ok());
     assert_eq!(read(&found), b"t\n\"\"\nx\n");
 }
@@ -290,7 +290,8 @@ fn many_rows_of_texts_are_found_at_any_place() {
     let mut bytes: Vec<u8> =
         (0..rows).flat_map(|row| format!("{:\0<9}", row * row % 77_777).into_bytes()).collect();
     bytes.extend((0..rows).flat_map(|row| (row as u32).to_le_bytes()));
-    let found = face(&Csv, about(None, Some(table(rows, &[("t", "9"), ("n", "uint32")]))), &bytes).unwrap();
+    let found =
+        represent(&Csv, about(None, Some(table(rows, &[("t", "9"), ("n", "uint32")]))), &bytes).unwrap();
     assert!(found.len().is_ok());
     let want: String = (0..rows).map(|row| format!("{},{row}\n", row * row % 77_777)).collect();
     assert!(read(&found) == ("t,n\n".to_owned() + &want).as_bytes());
@@ -299,7 +300,7 @@ fn many_rows_of_texts_are_found_at_any_place() {
 #[test]
 fn rows_without_a_byte_come_to_an_end() {
     let about = |rows| about(None, Some(table(rows, &[("t", "0")])));
-    let none = |rows| face(&Csv, about(rows), b"").unwrap();
+    let none = |rows| represent(&Csv, about(rows), b"").unwrap();
     assert!(!Csv.shows(&about(u64::MAX / 2)));
     assert!(none(1 << 25).len().is_err());
     assert!(none(2).len().is_ok_and(|len| len == 8));

@@ -38,15 +38,15 @@ impl Overlay {
     pub(super) fn look_up_derived(
         &self,
         dir: NodeId,
-        faces: &DirNames<'_>,
+        names: &DirNames<'_>,
         name: &[u8],
     ) -> Result<Option<(NodeId, FileKind)>> {
-        let Some(derived) = self.derived(dir, faces.view.kind())? else { return Ok(None) };
+        let Some(derived) = self.derived(dir, names.view.kind())? else { return Ok(None) };
         for plain in [Some(name), names::unnumbered(name)].into_iter().flatten() {
-            if let Some((found, face)) = Held::find(&self.tree, derived.node(), plain)?
-                && faces.name_of_derived(plain)? == name
+            if let Some((found, file)) = Held::find(&self.tree, derived.node(), plain)?
+                && names.name_of_derived(plain)? == name
             {
-                return Ok(Some((found.into_node(), face)));
+                return Ok(Some((found.into_node(), file)));
             }
         }
         self.look_up_rows(derived.node(), &Parent::Tree(dir), name)
@@ -80,7 +80,7 @@ impl Overlay {
         let kinds = (OWN + 1..).zip(self.derived_kinds(dir.of.node()));
         let _ = kinds.filter(|(at, _)| *at > cursor).all(|(cursor, name)| {
             let node = id_of(dir.id, name.as_bytes(), dir.of.node());
-            each(name.as_bytes(), Entry { node, face: FileKind::Data, kind: DIRECTORY, cursor })
+            each(name.as_bytes(), Entry { node, file: FileKind::Data, kind: DIRECTORY, cursor })
         });
     }
 

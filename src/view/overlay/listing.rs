@@ -3,7 +3,7 @@
 use super::super::{Directory, View};
 use super::names::{DirNames, shows};
 use super::nodes::{Node, ViewNodeKind, id_of};
-use super::{DIRECTORY, LAST, OWN, Overlay, faces_of};
+use super::{DIRECTORY, LAST, OWN, Overlay, names_in};
 use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind};
 use crate::{Error, Result};
 
@@ -11,8 +11,8 @@ pub type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> bool;
 
 /// What a directory of the tree has.
 pub enum Listed {
-    /// A dataset that has the face, by its own entry.
-    Face(Entry),
+    /// A dataset that the view shows, with its own entry.
+    Dataset(Entry),
     Other(Entry),
 }
 
@@ -23,9 +23,9 @@ impl Overlay {
             ViewNodeKind::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
             ViewNodeKind::Directory { view } => self.list_faces(node, *view, cursor, each),
             ViewNodeKind::Derived { kind } => self.list_in_derived(node, kind, cursor, each),
-            ViewNodeKind::Face { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
+            ViewNodeKind::Dataset { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
                 let node = id_of(node.id, name, node.of.node());
-                each(name, Entry { node, face: FileKind::Data, kind: NodeKind::File, cursor })
+                each(name, Entry { node, file: FileKind::Data, kind: NodeKind::File, cursor })
             }),
             ViewNodeKind::Inside { .. } | ViewNodeKind::Rows { .. } => Err(Error::NotADirectory),
         }
@@ -35,7 +35,7 @@ impl Overlay {
         for (at, view) in (1..).zip(self.views).filter(|(at, _)| *at > cursor) {
             let name = view.kind().as_bytes();
             let node = id_of(dir.id, name, dir.of.node());
-            let entry = Entry { node, face: FileKind::Data, kind: DIRECTORY, cursor: at };
+            let entry = Entry { node, file: FileKind::Data, kind: DIRECTORY, cursor: at };
             if !each(name, entry) {
                 return Ok(());
             }
@@ -82,12 +82,12 @@ impl Overlay {
         if !list_beside(dir.id, of, beside, cursor, each) {
             return Ok(());
         }
-        let faces = faces_of(&self.tree, of, view, beside);
-        self.list_tree(&faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
-            Listed::Face(entry) => {
+        let names = names_in(&self.tree, of, view, beside);
+        self.list_tree(&names, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
+            Listed::Dataset(entry) => {
                 let kind = if view.makes_directories() { DIRECTORY } else { NodeKind::File };
                 let node = id_of(dir.id, name, entry.node);
-                each(name, Entry { node, face: FileKind::Data, kind, cursor: entry.cursor + OWN })
+                each(name, Entry { node, file: FileKind::Data, kind, cursor: entry.cursor + OWN })
             }
             Listed::Other(entry) if matches!(entry.kind, NodeKind::Directory { .. }) => {
                 let name = view.shown(name);
@@ -98,27 +98,27 @@ impl Overlay {
         })
     }
 
-    /// A directory of the tree where faces are listed in place of datasets, and behind them what its container derives
+    /// A directory of the tree whose datasets are listed as a view shows them, followed by what its container derives
     /// of this view.
     pub(super) fn list_shown(
         &self,
         dir: NodeId,
-        faces: &DirNames<'_>,
+        names: &DirNames<'_>,
         cursor: u64,
         each: Each<'_>,
     ) -> Result<()> {
         let mut goes_on = true;
         if cursor < LAST {
-            self.list_faces_shown(dir, faces, cursor, &mut |name, entry| {
+            self.list_shown_datasets(dir, names, cursor, &mut |name, entry| {
                 goes_on = each(name, entry);
                 goes_on
             })?;
         }
-        let derived = self.derived(dir, faces.view.kind())?;
+        let derived = self.derived(dir, names.view.kind())?;
         let Some(derived) = derived.filter(|_| goes_on) else { return Ok(()) };
         let mut failure = None;
         self.tree.list(derived.node(), cursor.saturating_sub(LAST), &mut |name, entry| {
-            match faces.name_of_derived(name) {
+            match names.name_of_derived(name) {
                 // Two directories of one name are one.
                 Ok(other) if other != name && matches!(entry.kind, NodeKind::Directory { .. }) => true,
                 Ok(name) => each(&name, Entry { cursor: entry.cursor + LAST, ..entry }),
@@ -131,36 +131,42 @@ impl Overlay {
         failure.map_or(Ok(()), Err)
     }
 
-    fn list_faces_shown(&self, dir: NodeId, faces: &DirNames<'_>, cursor: u64, each: Each<'_>) -> Result<()> {
-        if !list_beside(dir, dir, &faces.beside(&self.borrowed(dir))?, cursor, each) {
+    fn list_shown_datasets(
+        &self,
+        dir: NodeId,
+        names: &DirNames<'_>,
+        cursor: u64,
+        each: Each<'_>,
+    ) -> Result<()> {
+        if !list_beside(dir, dir, &names.beside(&self.borrowed(dir))?, cursor, each) {
             return Ok(());
         }
-        let kind = if faces.view.makes_directories() { DIRECTORY } else { NodeKind::File };
-        self.list_tree(faces, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
+        let kind = if names.view.makes_directories() { DIRECTORY } else { NodeKind::File };
+        self.list_tree(names, cursor.saturating_sub(OWN), &mut |name, listed| match listed {
             Listed::Other(entry) => {
-                each(&faces.view.shown(name), Entry { cursor: entry.cursor + OWN, ..entry })
+                each(&names.view.shown(name), Entry { cursor: entry.cursor + OWN, ..entry })
             }
-            Listed::Face(entry) => {
+            Listed::Dataset(entry) => {
                 let node = id_of(dir, name, entry.node);
                 each(name, Entry { node, kind, cursor: entry.cursor + OWN, ..entry })
             }
         })
     }
 
-    /// A directory of the tree, with the names of faces.
+    /// A directory of the tree, with the names that the view gives.
     pub(super) fn list_tree(
         &self,
-        faces: &DirNames<'_>,
+        names: &DirNames<'_>,
         cursor: u64,
         each: &mut dyn FnMut(&[u8], Listed) -> bool,
     ) -> Result<()> {
         let mut failure = None;
-        self.tree.list(faces.dir, cursor, &mut |name, entry| {
-            let is_dataset = entry.kind == NodeKind::File && entry.face == FileKind::Data;
-            // What is damaged is not listed among faces; who asks for it by its name is told why.
-            let is_shown = if is_dataset { shows(faces.view, &*self.tree, entry.node) } else { Ok(false) };
-            match is_shown.and_then(|is_shown| is_shown.then(|| faces.name(name)).transpose()) {
-                Ok(Some(name)) => each(&name, Listed::Face(entry)),
+        self.tree.list(names.dir, cursor, &mut |name, entry| {
+            let is_dataset = entry.kind == NodeKind::File && entry.file == FileKind::Data;
+            // Damaged datasets are left out here; opening one by its name gives the reason.
+            let is_shown = if is_dataset { shows(names.view, &*self.tree, entry.node) } else { Ok(false) };
+            match is_shown.and_then(|is_shown| is_shown.then(|| names.name(name)).transpose()) {
+                Ok(Some(name)) => each(&name, Listed::Dataset(entry)),
                 Ok(None) => each(name, Listed::Other(entry)),
                 Err(error) => {
                     failure = Some(error);
@@ -172,10 +178,10 @@ impl Overlay {
     }
 }
 
-/// Files beside faces, which come first; false if that is enough.
+/// The files that complete the directory, which come first; false if `each` wants no more.
 fn list_beside(dir: NodeId, of: NodeId, beside: &[&str], cursor: u64, each: Each<'_>) -> bool {
     (1..).zip(beside).filter(|(at, _)| *at > cursor).all(|(at, name)| {
         let node = id_of(dir, name.as_bytes(), of);
-        each(name.as_bytes(), Entry { node, face: FileKind::Data, kind: NodeKind::File, cursor: at })
+        each(name.as_bytes(), Entry { node, file: FileKind::Data, kind: NodeKind::File, cursor: at })
     })
 }

@@ -1,12 +1,11 @@
-//! A tree with `.views` in it: in its root and in the root of each container, found by name and not listed. Below are
-//! a directory for each kind of view, and in it the tree's directories again, with the faces that its datasets
-//! have. What the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
+//! A tree with `.views` in its root and in the root of each container, found by name and not listed. Below are a directory
+//! for each kind of view, and in it the tree's directories again, with the datasets in the view's form. What the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
 //!
-//! With a view to show, the tree's own directories list its faces in place of the datasets that have them.
+//! With a view to show, the tree's own directories list datasets in its form.
 //!
-//! Nodes of the tree keep their numbers; those of views have a range of their own (`nodes`), are made when they are
-//! looked up, and dropped when they are forgotten. Made faces are kept while they are open, and a while longer. Who lists or looks up here asks
-//! the tree for descriptions, so no directory of a view is ready at once.
+//! Nodes of the tree keep their numbers. Those of views have a range of their own (`nodes`), created by look-ups and
+//! dropped when the kernel forgets them. Representations are kept while they are open, and for a while after. Listings and
+//! look-ups here need descriptions from the tree, so no directory of a view is ready without blocking.
 
 mod derived;
 mod listing;
@@ -40,25 +39,25 @@ use crate::tree::{
 use crate::{Error, Result};
 
 const NAME: &[u8] = b".views";
-/// Faces that are kept; each may keep a container open. So many messages are, too.
+/// Number of representations kept, each of which may keep a container open; also the number of messages remembered.
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).unwrap();
-/// Cursors of what is not the tree's come first.
+/// Cursors below this are those of entries that the view adds.
 const OWN: u64 = 64;
-/// Those of the faces that only a container's format has come last (the tree's are below, see `mirror::Union`).
+/// Cursors from here on are those of files that containers derive (the tree's are below, see `mirror::Union`).
 const LAST: u64 = 1 << 62;
 const DIRECTORY: NodeKind = NodeKind::Directory { subdirectories: None };
 
 pub struct Overlay {
     tree: Arc<dyn Tree>,
     views: &'static [&'static dyn View],
-    /// The view whose faces are listed in place of datasets.
+    /// The view whose form is listed in place of datasets.
     shown: Option<&'static dyn View>,
     nodes: Arc<Nodes>,
-    /// What was made lately.
+    /// Recent representations.
     made: Mutex<LruCache<NodeId, Made>>,
-    /// What was said of names lately.
+    /// Recent messages about names.
     told: Mutex<LruCache<String, ()>>,
-    /// What is in the tree does not stay as it is.
+    /// The tree's contents may change.
     can_change: bool,
     paths: Paths,
     stores: Stores,
@@ -89,12 +88,12 @@ impl Overlay {
         }
     }
 
-    /// The node of a view; None for one of the tree.
+    /// The node of a view; None for a node of the tree.
     fn node(&self, id: NodeId) -> Result<Option<Arc<Node>>> {
         if is_view(id) { self.nodes.get(id).map(Some).ok_or(Error::NotFound) } else { Ok(None) }
     }
 
-    /// As a container by itself it has nothing of the view that is shown, and never will.
+    /// Whether this is a single container that has nothing to show in the view.
     pub fn shows_nothing(&self) -> Result<bool> {
         match self.shown.filter(|view| view.is_derived() && self.tree.is_container(ROOT)) {
             Some(view) => Ok(self.derived(ROOT, view.kind())?.is_none()),
@@ -106,7 +105,7 @@ impl Overlay {
         dir == ROOT || self.tree.is_container(dir)
     }
 
-    /// The faces in a directory of the tree where they are listed.
+    /// The datasets of a directory as the view to show lists them.
     fn shown_in(&self, dir: NodeId) -> Option<DirNames<'_>> {
         self.shown.map(|view| DirNames { tree: &self.tree, dir, view, taken: &[], has_others: true })
     }
@@ -130,9 +129,9 @@ impl Overlay {
         let parent = Parent::Tree(dir);
         if name == NAME && self.has_views(dir) && !self.tree.has_views_of_its_own(dir) {
             let own = Held::find(&self.tree, dir, name)?;
-            if let Some((own, face)) = own {
+            if let Some((own, file)) = own {
                 if !own.is_directory()? {
-                    return Ok(Some((own.into_node(), face)));
+                    return Ok(Some((own.into_node(), file)));
                 }
                 let what = ViewNodeKind::Views { own: Some(own) };
                 return Ok(Some(self.remember(&parent, name, self.borrowed(dir), what)));
@@ -140,38 +139,38 @@ impl Overlay {
             let of = self.borrowed(dir);
             return Ok(Some(self.remember(&parent, name, of, ViewNodeKind::Views { own: None })));
         }
-        let Some(faces) = self.shown_in(dir) else {
+        let Some(names) = self.shown_in(dir) else {
             let found = self.tree.lookup(dir, name)?;
             return if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) };
         };
-        if let Some(found) = faces.find(name)? {
+        if let Some(found) = names.find(name)? {
             return Ok(Some(self.remember(
                 &parent,
                 name,
                 found,
-                ViewNodeKind::Face { view: faces.view, part: None },
+                ViewNodeKind::Dataset { view: names.view, part: None },
             )));
         }
         let of = self.borrowed(dir);
-        if faces.beside(&of)?.iter().any(|own| own.as_bytes() == name) {
-            return Ok(Some(self.remember(&parent, name, of, ViewNodeKind::Inside { view: faces.view })));
+        if names.beside(&of)?.iter().any(|own| own.as_bytes() == name) {
+            return Ok(Some(self.remember(&parent, name, of, ViewNodeKind::Inside { view: names.view })));
         }
-        if let Some((found, face)) = find_other(&self.tree, dir, faces.view, name)? {
-            return Ok(Some((found.into_node(), face)));
+        if let Some((found, file)) = find_other(&self.tree, dir, names.view, name)? {
+            return Ok(Some((found.into_node(), file)));
         }
-        if let Some(found) = self.look_up_derived(dir, &faces, name)? {
+        if let Some(found) = self.look_up_derived(dir, &names, name)? {
             return Ok(Some(found));
         }
-        let found = self.look_up_part(&faces, &parent, name)?;
+        let found = self.look_up_part(&names, &parent, name)?;
         if found.is_some() { Ok(found) } else { self.look_up_made(dir, name) }
     }
 
-    /// Parts and other faces of what the container has made of a dataset, and rows of its tables, beside those.
+    /// Parts and other views of what the container derives, and rows of its tables, beside those.
     fn look_up_made(&self, dir: NodeId, name: &[u8]) -> Result<Option<(NodeId, FileKind)>> {
         let parent = Parent::Tree(dir);
         match names::find_made(&self.tree, dir, self.views, name)? {
             Some((view, found)) => {
-                Ok(self.found(&parent, name, found, |part| ViewNodeKind::Face { view, part }))
+                Ok(self.found(&parent, name, found, |part| ViewNodeKind::Dataset { view, part }))
             }
             None => self.look_up_rows(dir, &parent, name),
         }
@@ -186,15 +185,15 @@ impl Overlay {
 
     fn look_up_part(
         &self,
-        faces: &DirNames<'_>,
+        names: &DirNames<'_>,
         parent: &Parent,
         name: &[u8],
     ) -> Result<Option<(NodeId, FileKind)>> {
-        let what = |part| ViewNodeKind::Face { view: faces.view, part };
-        Ok(faces.find_part(name)?.and_then(|found| self.found(parent, name, found, what)))
+        let what = |part| ViewNodeKind::Dataset { view: names.view, part };
+        Ok(names.find_part(name)?.and_then(|found| self.found(parent, name, found, what)))
     }
 
-    /// What a name with an index means; None, and a line in the log, if it means nothing.
+    /// The node of a name with an index; None, and a line in the log, if the index is wrong.
     fn found(
         &self,
         parent: &Parent,
@@ -211,7 +210,7 @@ impl Overlay {
         }
     }
 
-    /// Says once in the log why a name is no file; one program asks for it several times.
+    /// Logs once why a name is not a file: a program looks it up several times.
     fn tell(&self, error: &Error) {
         let said = error.to_string();
         let mut told = self.told.lock();
@@ -229,10 +228,10 @@ impl Overlay {
             ViewNodeKind::Views { own } => {
                 let view = self.views.iter().find(|view| view.kind().as_bytes() == name);
                 if let Some(own) = own
-                    && let Some((found, face)) = Held::find(&self.tree, own.node(), name)?
+                    && let Some((found, file)) = Held::find(&self.tree, own.node(), name)?
                     && !(view.is_some() && found.is_directory()?)
                 {
-                    return Ok(Some((found.into_node(), face)));
+                    return Ok(Some((found.into_node(), file)));
                 }
                 let Some(view) = view else { return Ok(self.look_up_derived_kind(dir, name)) };
                 Ok(Some(self.remember(&parent, name, of.clone(), ViewNodeKind::Directory { view: *view })))
@@ -258,17 +257,17 @@ impl Overlay {
                     let what = ViewNodeKind::Directory { view: *view };
                     return Ok(Some(self.remember(&parent, name, Arc::new(found), what)));
                 }
-                let faces = faces_of(&self.tree, of.node(), *view, beside);
-                let what = ViewNodeKind::Face { view: *view, part: None };
-                if let Some(found) = faces.find(name)? {
+                let names = names_in(&self.tree, of.node(), *view, beside);
+                let what = ViewNodeKind::Dataset { view: *view, part: None };
+                if let Some(found) = names.find(name)? {
                     return Ok(Some(self.remember(&parent, name, found, what)));
                 }
-                match (self.look_up_part(&faces, &parent, name)?, derived) {
+                match (self.look_up_part(&names, &parent, name)?, derived) {
                     (None, Some(derived)) => self.look_up_rows(derived.node(), &parent, name),
                     (found, _) => Ok(found),
                 }
             }
-            ViewNodeKind::Face { view, .. } => {
+            ViewNodeKind::Dataset { view, .. } => {
                 let found = self.folder(dir)?.find(name)?;
                 let what = ViewNodeKind::Inside { view: *view };
                 Ok(found.map(|_| self.remember(&parent, name, of.clone(), what)))
@@ -277,7 +276,7 @@ impl Overlay {
         }
     }
 
-    /// What a node of a view is, made anew if it is not kept.
+    /// A node's representation, created unless it is kept.
     fn made(&self, node: &Node) -> Result<Made> {
         if let Some(made) = self.kept(node) {
             return Ok(made);
@@ -289,7 +288,7 @@ impl Overlay {
             ) => {
                 return Err(Error::IsADirectory);
             }
-            (ViewNodeKind::Face { view, .. }, _) => {
+            (ViewNodeKind::Dataset { view, .. }, _) => {
                 let dataset = self.dataset(node).and_then(|dataset| dataset.ok_or(Error::NotFound));
                 dataset.and_then(|dataset| view.represent(&dataset)).or_else(broken)?
             }
@@ -297,10 +296,10 @@ impl Overlay {
                 let rows = self.tree.rows(node.of.node(), index)?;
                 Made::File(rows.ok_or(Error::NotFound)?)
             }
-            (ViewNodeKind::Inside { .. }, Parent::View(face))
-                if matches!(face.what, ViewNodeKind::Face { .. }) =>
+            (ViewNodeKind::Inside { .. }, Parent::View(dataset))
+                if matches!(dataset.what, ViewNodeKind::Dataset { .. }) =>
             {
-                match self.made(face)? {
+                match self.made(dataset)? {
                     Made::Directory(folder) => Made::File(folder.find(&node.name)?.ok_or(Error::NotFound)?),
                     Made::File(_) => return Err(Error::NotFound),
                 }
@@ -315,8 +314,8 @@ impl Overlay {
         Ok(self.keep(node, made))
     }
 
-    /// What a face has in it that is a directory. One of which that cannot be told gives the error and is not without
-    /// files: what a store has not is data of a sort.
+    /// The files of a dataset shown as a directory. If they cannot be listed this is an error, never an empty directory: to a
+    /// program that has a store open, missing files are zeros.
     fn folder(&self, node: &Node) -> Result<Arc<dyn Folder>> {
         match self.made(node) {
             Ok(Made::Directory(folder)) => Ok(folder),
@@ -330,7 +329,7 @@ impl Overlay {
         }
     }
 
-    /// What is open is kept in its node, other things for a while. If two have made it at once, one of them is.
+    /// Keeps a representation in its node while that is open, otherwise for a while. Of two created at once one is kept.
     fn keep(&self, node: &Node, made: Made) -> Made {
         let mut open = node.open();
         if open.times > 0 {
@@ -360,7 +359,7 @@ impl Overlay {
         }
     }
 
-    /// Of a node of a view: like what it is a face of.
+    /// The attributes of a view's node, taken from what it shows.
     fn stat_of(&self, node: &Node) -> Result<Stat> {
         let of = self.tree.stat(node.of.node(), FileKind::Data)?;
         let size = match node.what.is_directory() {
@@ -379,7 +378,7 @@ impl Overlay {
     }
 }
 
-/// What is damaged is a file that cannot be read, and is not left out.
+/// Damaged data is a file that cannot be read, rather than a missing one.
 fn broken(error: Error) -> Result<Made> {
     match error {
         Error::Damaged { .. } | Error::Other(_) => Ok(Made::File(Content::Broken { claimed: 1, error })),
@@ -387,8 +386,8 @@ fn broken(error: Error) -> Result<Made> {
     }
 }
 
-/// The faces in a directory of a view.
-fn faces_of<'a>(
+/// The names in a directory of a view.
+fn names_in<'a>(
     tree: &'a Arc<dyn Tree>,
     dir: NodeId,
     view: &'static dyn View,

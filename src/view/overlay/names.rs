@@ -11,26 +11,26 @@ use crate::{Error, Result};
 /// What the files are called that a container makes.
 const MADE: &[u8] = b".npy";
 
-/// A directory of the tree with the faces of a view in it.
+/// A directory of the tree, with its datasets as a view shows them.
 pub struct DirNames<'a> {
     pub tree: &'a Arc<dyn Tree>,
     pub dir: NodeId,
     pub view: &'static dyn View,
     /// Names that are not the tree's.
     pub taken: &'a [&'a str],
-    /// What has no face is shown as it is, and its name taken; else only directories are shown.
+    /// Whether what the view does not show is listed as it is, so that its name is taken; otherwise only directories are.
     pub has_others: bool,
 }
 
-/// What a name means that may be that of a face or of a part of one: the dataset, and the index.
+/// What a name in a view means: the dataset, and the index if it is a part of one.
 pub enum Match {
     There(Arc<Held>, Option<Box<str>>),
-    /// The dataset has no such part, or one of them no such face.
+    /// The dataset has no such part, or the view does not show it.
     Wrong(Error),
 }
 
 impl DirNames<'_> {
-    /// What the face of the dataset with this file name is called.
+    /// The name in the view of the dataset with this file name.
     pub fn name(&self, file_name: &[u8]) -> Result<Vec<u8>> {
         let plain = [&*self.view.shown(file_name), self.view.extension().as_bytes()].concat();
         free(plain, &|name| self.is_taken(name))
@@ -45,7 +45,7 @@ impl DirNames<'_> {
         free(plain.to_vec(), &is_taken)
     }
 
-    /// The dataset whose face is called so.
+    /// The dataset that has this name in the view.
     pub fn find(&self, name: &[u8]) -> Result<Option<Arc<Held>>> {
         for stem in self.stems(name) {
             let file_name = self.view.meant(stem);
@@ -58,7 +58,7 @@ impl DirNames<'_> {
         Ok(None)
     }
 
-    /// The dataset of whose part the face is called so, and the index: `NAME[2:10].npy`. Or why what is called so is none.
+    /// The dataset whose part has this name in the view, and the index: `NAME[2:10].npy`. Or why there is no such part.
     pub fn find_part(&self, name: &[u8]) -> Result<Option<Match>> {
         if self.view.makes_directories() {
             return Ok(None);
@@ -74,7 +74,7 @@ impl DirNames<'_> {
         Ok(known.map(|(held, dataset)| found(self.view, held, &dataset, Some(index))))
     }
 
-    /// The files beside faces where something else is not called so; `of` is the directory.
+    /// The files that complete the directory `of`, but for those whose name something else has.
     pub fn beside(&self, of: &Arc<Held>) -> Result<Vec<&'static str>> {
         let mut beside = self.view.beside(&Directory::new(of.clone())).to_vec();
         for at in (0..beside.len()).rev() {
@@ -92,7 +92,7 @@ impl DirNames<'_> {
         name.strip_suffix(extension).into_iter().chain(before).filter(|stem| !stem.is_empty())
     }
 
-    /// The dataset of this file name, if it has the face.
+    /// The dataset with this file name, if the view shows it.
     fn dataset(&self, file_name: &[u8]) -> Result<Option<(Arc<Held>, Dataset)>> {
         Ok(self.known(file_name)?.filter(|(_, dataset)| self.view.shows(dataset.about())))
     }
@@ -119,17 +119,17 @@ impl DirNames<'_> {
         if self.taken.iter().any(|taken| taken.as_bytes() == name) {
             return Ok(true);
         }
-        let Some((held, face)) = find_other(self.tree, self.dir, self.view, name)? else { return Ok(false) };
+        let Some((held, file)) = find_other(self.tree, self.dir, self.view, name)? else { return Ok(false) };
         if !self.has_others || held.is_directory()? {
             return held.is_directory();
         }
-        // A dataset that has a face is shown by that.
-        let shown_by_face = face == FileKind::Data && shows(self.view, &**self.tree, held.node())?;
-        Ok(!shown_by_face)
+        // A dataset that the view shows is listed by its name there.
+        let is_shown = file == FileKind::Data && shows(self.view, &**self.tree, held.node())?;
+        Ok(!is_shown)
     }
 }
 
-/// The face of a dataset or of a part of it, or why there is none.
+/// A dataset or a part of it in a view, or why the view does not show it.
 fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str>) -> Match {
     let lacks = |what: &str, about: &Description| {
         let problem = view.refuses(about).map_or_else(String::new, |problem| format!(": {problem}"));
@@ -147,7 +147,7 @@ fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str
     Match::Wrong(dataset.wrong(&problem))
 }
 
-/// What is called so beside a `.npy` file that a container has below its own `.views`: another face of its array, or one of
+/// What has this name beside a `.npy` file that a container has below its own `.views`: its array in another view, or one of
 /// a part of it.
 pub fn find_made(
     tree: &Arc<dyn Tree>,
@@ -188,7 +188,7 @@ pub fn find_rows(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Optio
     }
 }
 
-/// What is no face and called so in a view. Names that it keeps for itself are nothing's.
+/// What has this name in a view and is not a dataset that it shows. Names that the view reserves belong to nothing.
 pub fn find_other(
     tree: &Arc<dyn Tree>,
     dir: NodeId,
@@ -199,7 +199,7 @@ pub fn find_other(
     if *view.shown(&meant) == *name { Held::find(tree, dir, &meant) } else { Ok(None) }
 }
 
-/// Is this a dataset that has the face? One that is damaged has none. What cannot be read now may have one: shown as it is
+/// Does the view show this dataset? Not if it is damaged. One that cannot be read now may be shown later: listed as it is
 /// in its place, it would be a file where programs know a directory.
 pub fn shows(view: &dyn View, tree: &dyn Tree, node: NodeId) -> Result<bool> {
     match tree.brief(node) {

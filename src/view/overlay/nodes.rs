@@ -29,10 +29,10 @@ pub enum ViewNodeKind {
     /// A directory of the files of this kind that containers derive, by the paths of the containers.
     Derived { kind: &'static str },
     /// A dataset in a view, or the part of it that an index says.
-    Face { view: &'static dyn View, part: Option<Box<str>> },
+    Dataset { view: &'static dyn View, part: Option<Box<str>> },
     /// Rows of a table that the container has as a file, as an index says.
     Rows { index: Box<str> },
-    /// A file in a face, or beside faces, of the parent.
+    /// A file in a dataset's directory (the parent), or one that completes a directory of datasets.
     Inside { view: &'static dyn View },
 }
 
@@ -42,7 +42,7 @@ impl ViewNodeKind {
             ViewNodeKind::Views { .. } | ViewNodeKind::Directory { .. } | ViewNodeKind::Derived { .. } => {
                 true
             }
-            ViewNodeKind::Face { view, .. } => view.makes_directories(),
+            ViewNodeKind::Dataset { view, .. } => view.makes_directories(),
             ViewNodeKind::Inside { .. } | ViewNodeKind::Rows { .. } => false,
         }
     }
@@ -70,7 +70,7 @@ pub struct Node {
     pub parent: Parent,
     pub name: Box<[u8]>,
     pub what: ViewNodeKind,
-    /// The dataset or directory that it is a face of.
+    /// The dataset or directory that it shows.
     pub of: Arc<Held>,
     open: Mutex<Open>,
 }

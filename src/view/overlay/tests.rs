@@ -122,7 +122,7 @@ impl super::super::Store for Store {
 
 static ALL: &[&dyn View] = &[&super::super::npy::Npy, &Store];
 
-/// Counts how often its faces are made.
+/// Counts how often it represents a dataset.
 struct Counted;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -176,8 +176,8 @@ fn listed(tree: &Overlay, path: &str) -> Vec<String> {
     })
     .unwrap();
     let mut all = Vec::new();
-    for (name, entry) in entries.into_iter().filter(|(_, entry)| entry.face == FileKind::Data) {
-        assert_eq!(tree.lookup(dir, name.as_bytes()).unwrap(), Some((entry.node, entry.face)), "{name}");
+    for (name, entry) in entries.into_iter().filter(|(_, entry)| entry.file == FileKind::Data) {
+        assert_eq!(tree.lookup(dir, name.as_bytes()).unwrap(), Some((entry.node, entry.file)), "{name}");
         assert_eq!((tree.kind(entry.node).unwrap(), tree.parent(entry.node)), (entry.kind, dir), "{name}");
         let inner = if path.is_empty() { name } else { format!("{path}/{name}") };
         if entry.kind != NodeKind::File {
@@ -239,7 +239,7 @@ fn listings_go_on_after_any_cursor() {
 
 #[test]
 fn names_that_clash() {
-    // A directory that is called as a face, and datasets that are.
+    // A directory and datasets with names that the view gives.
     let tree = overlay(&["x", "x.npy/in", "y", "y.npy~2/in", "y.npy/in", "t.npy"], None);
     let found = listed(&tree, ".views/npy");
     for name in ["x.npy~2", "x.npy/in.npy", "y.npy~3", "y.npy~2/in.npy", "y.npy/in.npy"] {
@@ -257,7 +257,7 @@ fn a_kind_is_listed_in_place_of_datasets() {
     let tree = overlay(&["a", "d/b", "t.txt", "x", "x.npy"], Some(npy));
     let store = overlay(&["a", "t.txt"], Some(&Store));
     assert_eq!(listed(&store, ""), [".all", "a/0", "a/1", "a", "t.txt"]);
-    // What has no face keeps its name.
+    // What the view does not show keeps its name.
     assert_eq!(listed(&tree, ""), ["a.npy", "d/b.npy", "d", "t.txt", "x.npy", "x.npy~2"]);
     assert_eq!(bytes(&tree, "x.npy~2").split_off(128), [3, 0, 0, 0]);
     assert_eq!(bytes(&tree, "x.npy"), [4, 0, 0, 0]);

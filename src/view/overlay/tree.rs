@@ -5,9 +5,9 @@ use super::*;
 use crate::tree::{FoundNode as Listed, Inner};
 
 impl Overlay {
-    /// The dataset, or the part of one, that a node is the face of.
+    /// The dataset, or the part of one, that a node shows.
     pub(super) fn dataset(&self, node: &Node) -> Result<Option<Dataset>> {
-        let ViewNodeKind::Face { part, .. } = &node.what else { return Ok(None) };
+        let ViewNodeKind::Dataset { part, .. } = &node.what else { return Ok(None) };
         let dataset = match Dataset::of(&node.of)? {
             None => Dataset::made(&node.of)?.ok_or(Error::NotFound)?,
             Some(dataset) => dataset,
@@ -25,7 +25,7 @@ impl Overlay {
     /// The dataset whose container has to stay open while this is read.
     fn held_for(&self, node: &Node) -> Option<NodeId> {
         match (&node.what, &node.parent) {
-            (ViewNodeKind::Face { .. } | ViewNodeKind::Rows { .. }, _) => Some(node.of.node()),
+            (ViewNodeKind::Dataset { .. } | ViewNodeKind::Rows { .. }, _) => Some(node.of.node()),
             (ViewNodeKind::Inside { .. }, Parent::View(parent)) => self.held_for(parent),
             _ => None,
         }
@@ -66,7 +66,7 @@ impl Tree for Overlay {
         let listed = match self.node(dir)? {
             Some(node) => self.list_view(&node, cursor, each),
             None => match self.shown_in(dir) {
-                Some(faces) => self.list_shown(dir, &faces, cursor, each),
+                Some(names) => self.list_shown(dir, &names, cursor, each),
                 None => self.tree.list(dir, cursor, each),
             },
         };
@@ -85,28 +85,28 @@ impl Tree for Overlay {
                 return Ok(found);
             }
         }
-        let Some((node, face)) = self.lookup(dir, name)? else { return Ok(None) };
-        let stat = self.stat(node, face).inspect_err(|_| self.forget(node, 1))?;
-        Ok(Some((node, face, stat)))
+        let Some((node, file)) = self.lookup(dir, name)? else { return Ok(None) };
+        let stat = self.stat(node, file).inspect_err(|_| self.forget(node, 1))?;
+        Ok(Some((node, file, stat)))
     }
 
-    fn stat(&self, id: NodeId, face: FileKind) -> Result<Stat> {
+    fn stat(&self, id: NodeId, file: FileKind) -> Result<Stat> {
         let stat = match self.node(id)? {
             Some(node) => self.of_store(&node, self.stat_of(&node)),
-            None => self.tree.stat(id, face),
+            None => self.tree.stat(id, file),
         };
         self.of_node(id, stat)
     }
 
-    fn content(&self, id: NodeId, face: FileKind) -> Result<Content> {
+    fn content(&self, id: NodeId, file: FileKind) -> Result<Content> {
         match self.node(id)? {
             Some(node) => self.of_store(&node, self.content_of(&node)),
-            None => self.tree.content(id, face),
+            None => self.tree.content(id, file),
         }
     }
 
-    fn content_at_once(&self, id: NodeId, face: FileKind) -> Result<Option<Content>> {
-        let Some(node) = self.node(id)? else { return self.tree.content_at_once(id, face) };
+    fn content_at_once(&self, id: NodeId, file: FileKind) -> Result<Option<Content>> {
+        let Some(node) = self.node(id)? else { return self.tree.content_at_once(id, file) };
         match self.kept(&node) {
             Some(Made::File(content)) => Ok(Some(content)),
             _ => Ok(None),
@@ -194,8 +194,8 @@ impl Tree for Overlay {
     fn siblings(&self, id: NodeId) -> Vec<Range<NodeId>> {
         let of = self.node(id).ok().flatten().map_or(id, |node| node.of.node());
         let mut all = self.tree.siblings(of);
-        let faces = self.nodes.filter(|node| all.iter().any(|range| range.contains(&node.of.node())));
-        all.extend(faces.iter().map(|node| node.id..node.id + 1));
+        let views = self.nodes.filter(|node| all.iter().any(|range| range.contains(&node.of.node())));
+        all.extend(views.iter().map(|node| node.id..node.id + 1));
         all
     }
 
@@ -208,12 +208,12 @@ impl Tree for Overlay {
         self.tree.format(of)
     }
 
-    /// Of a face what is said of its dataset.
+    /// A dataset in a view is described as the dataset itself.
     fn describe(&self, id: NodeId) -> Result<Option<Description>> {
         match self.node(id)? {
             Some(node) => {
                 let about = self.dataset(&node)?.map(|dataset| dataset.describe()).transpose()?;
-                // Its checksum is of other bytes than the face's.
+                // Its checksum is that of other bytes than the view's.
                 Ok(about.map(|about| Description { checksum: None, ..about }))
             }
             None => self.tree.describe(id),
@@ -227,7 +227,7 @@ impl Tree for Overlay {
         }
     }
 
-    /// What changes in a directory changes in the directories of its faces.
+    /// What changes in a directory changes in the directories of views that show it.
     fn watch(&self, changed: Changed) {
         let nodes = self.nodes.clone();
         self.tree.watch(Arc::new(move |dir, name| {

@@ -51,7 +51,7 @@ impl Overlay {
         id: NodeId,
         kind: NodeKind,
     ) -> Result<()> {
-        if node.is_some_and(|node| matches!(node.what, ViewNodeKind::Face { .. })) {
+        if node.is_some_and(|node| matches!(node.what, ViewNodeKind::Dataset { .. })) {
             return Ok(());
         }
         let is_directory = matches!(kind, NodeKind::Directory { .. });
@@ -77,7 +77,7 @@ impl Overlay {
         }
         if is_directory {
             let is_array =
-                self.nodes.get(id).is_some_and(|node| matches!(node.what, ViewNodeKind::Face { .. }));
+                self.nodes.get(id).is_some_and(|node| matches!(node.what, ViewNodeKind::Dataset { .. }));
             self.stores.know(&path, is_array);
         }
         Ok(())
@@ -138,7 +138,7 @@ impl Overlay {
             }
             Some(
                 ViewNodeKind::Directory { view }
-                | ViewNodeKind::Face { view, .. }
+                | ViewNodeKind::Dataset { view, .. }
                 | ViewNodeKind::Inside { view },
             ) => *view,
         };
@@ -172,7 +172,7 @@ impl Overlay {
     /// Nothing has that name; `is_gone` if the directory itself is not there any more.
     fn missing(&self, dir: NodeId, node: Option<&Node>, name: &[u8], is_gone: bool) -> Result<()> {
         let store = self.store_in(node);
-        if let Some(node) = node.filter(|node| matches!(node.what, ViewNodeKind::Face { .. })) {
+        if let Some(node) = node.filter(|node| matches!(node.what, ViewNodeKind::Dataset { .. })) {
             return match store.is_some_and(|store| store.is_piece(name)) {
                 true => Err(self.gone(&node.name, NO_PIECE)),
                 false => Ok(()),
@@ -209,7 +209,7 @@ impl Overlay {
         match (answer, &node.what) {
             (
                 Err(Error::NotFound),
-                ViewNodeKind::Face { view, .. }
+                ViewNodeKind::Dataset { view, .. }
                 | ViewNodeKind::Inside { view }
                 | ViewNodeKind::Directory { view },
             ) if view.makes_directories() => Err(self.gone(&node.name, GONE)),

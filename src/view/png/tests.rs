@@ -1,11 +1,11 @@
 use super::*;
 use crate::array::{Endian, Order};
-use crate::view::kit::{about, array, face, read};
+use crate::view::kit::{about, array, read, represent};
 
 /// Width, height, bytes of a pixel, and the pixels; the file is read strictly.
 fn picture(name: &str, shape: &[u64], order: Order, bytes: &[u8]) -> (usize, usize, usize, Vec<u8>) {
     let about = about(Some(array(name, Endian::Little, shape, order)), None);
-    let file = read(&face(&Png, about, bytes).unwrap());
+    let file = read(&represent(&Png, about, bytes).unwrap());
     let (signature, mut rest) = file.split_at(8);
     assert_eq!(signature, b"\x89PNG\r\n\x1a\n");
     let mut chunks = Vec::new();

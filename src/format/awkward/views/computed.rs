@@ -44,12 +44,12 @@ impl IndexKind {
 }
 
 /// The shape of a derived file.
-pub fn shape(array: &Array, ix: Ix, face: IndexKind) -> Result<Vec<u64>> {
+pub fn shape(array: &Array, ix: Ix, kind: IndexKind) -> Result<Vec<u64>> {
     let node = array.node(ix)?;
     Ok(match &node.kind {
         ArrayKind::Jagged { lists, .. } | ArrayKind::Strings { lists, .. } => {
             let (count, inner) = array.lists(lists)?;
-            match face {
+            match kind {
                 IndexKind::Offsets => vec![count.saturating_add(1)],
                 _ => [&[node.len], inner].concat(),
             }
@@ -61,16 +61,16 @@ pub fn shape(array: &Array, ix: Ix, face: IndexKind) -> Result<Vec<u64>> {
 pub struct Numbers {
     array: Arc<Array>,
     ix: Ix,
-    face: IndexKind,
+    kind: IndexKind,
     count: u64,
     /// Whether a failure was already logged.
     logged: Once,
 }
 
 impl Numbers {
-    pub fn new(array: &Arc<Array>, ix: Ix, face: IndexKind) -> Result<Numbers> {
-        let count = shape(array, ix, face)?.iter().product();
-        Ok(Numbers { array: array.clone(), ix, face, count, logged: Once::new() })
+    pub fn new(array: &Arc<Array>, ix: Ix, kind: IndexKind) -> Result<Numbers> {
+        let count = shape(array, ix, kind)?.iter().product();
+        Ok(Numbers { array: array.clone(), ix, kind, count, logged: Once::new() })
     }
 
     /// The numbers of a block; offsets end where the next block begins.
@@ -88,13 +88,13 @@ impl Numbers {
     }
 
     fn of_lists(&self, lists: &Lists, block: u64) -> Result<Vec<i64>> {
-        let number = |face, (start, stop): (u64, u64)| match face {
+        let number = |kind, (start, stop): (u64, u64)| match kind {
             IndexKind::Stops => stop as i64,
             IndexKind::Counts => (stop - start) as i64,
             _ => start as i64,
         };
         let mut bounds = self.array.bounds(self.ix, lists, block)?;
-        if self.face == IndexKind::Offsets && (bounds.len() as u64) < BLOCK {
+        if self.kind == IndexKind::Offsets && (bounds.len() as u64) < BLOCK {
             let end = match (bounds.last(), block.checked_sub(1)) {
                 (Some((_, end)), _) => *end,
                 (None, Some(before)) => {
@@ -104,7 +104,7 @@ impl Numbers {
             };
             bounds.push((end, end));
         }
-        Ok(bounds.into_iter().map(|bound| number(self.face, bound)).collect())
+        Ok(bounds.into_iter().map(|bound| number(self.kind, bound)).collect())
     }
 }
 
@@ -115,7 +115,7 @@ impl Computed for Numbers {
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         fill(buf, offset, &|block| self.block(block)).inspect_err(|error| {
-            self.logged.call_once(|| log::error!("{error}; its {} give that error", self.face.name()));
+            self.logged.call_once(|| log::error!("{error}; its {} give that error", self.kind.name()));
         })
     }
 }

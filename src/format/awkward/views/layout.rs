@@ -361,8 +361,8 @@ impl Placing<'_> {
             }
         };
         let is_sound = self.array.graph.nodes.get(ix).is_some_and(|node| node.fault.is_none());
-        for face in follow.iter().filter(|_| is_sound) {
-            self.file(ix, dir.below(face.name().as_bytes()), FileContent::Index(*face));
+        for kind in follow.iter().filter(|_| is_sound) {
+            self.file(ix, dir.below(kind.name().as_bytes()), FileContent::Index(*kind));
         }
     }
 

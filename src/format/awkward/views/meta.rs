@@ -165,8 +165,8 @@ pub fn codec(array: &Array, file: &File) -> Node {
             let unused = is_longer.then(|| ("unusedBytes", Node::int(have - need)));
             Node::map(fixed.into_iter().chain(id).chain(unused))
         }
-        (FileContent::Index(face), _) => {
-            let fixed = [("computed", Node::Bool(true)), ("meaning", Node::text(face.meaning()))];
+        (FileContent::Index(kind), _) => {
+            let fixed = [("computed", Node::Bool(true)), ("meaning", Node::text(kind.meaning()))];
             Node::map(fixed)
         }
         (FileContent::Offsets(_) | FileContent::Elements(_), _) => {
@@ -199,7 +199,7 @@ fn parts(array: &Array, file: &File) -> Option<Parts> {
     let node = array.node(file.ix).ok()?;
     let (descr, shape) = match (&file.what, node.flat()) {
         (FileContent::Data, Some(flat)) => (flat.of.descr(), [&[node.len], &*flat.of.shape].concat()),
-        (FileContent::Index(face), _) => ("<i8".into(), computed::shape(array, file.ix, *face).ok()?),
+        (FileContent::Index(kind), _) => ("<i8".into(), computed::shape(array, file.ix, *kind).ok()?),
         _ => return None,
     };
     Some(Parts::new(&descr, &shape, crate::array::Order::C, false))

@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::ffrecord::faces::META;
 use crate::format::ffrecord::records::FOLDER;
+use crate::format::ffrecord::tables::META;
 use crate::{Error, Result, yaml};
 
 /// The files of the records in their order; None if the directory is no such one. An error if a record is missing: those

@@ -235,7 +235,7 @@ impl OndaTree {
         for at in cursor..count {
             let Some((name, place)) = entry(at) else { continue };
             let kind = self.kind_of(place)?;
-            let entry = Entry { node: self.places.node(place), face: FileKind::Data, kind, cursor: at + 1 };
+            let entry = Entry { node: self.places.node(place), file: FileKind::Data, kind, cursor: at + 1 };
             if !each(&name, entry) {
                 break;
             }
@@ -288,7 +288,7 @@ impl OndaTree {
         let is_decoded = matches!(dir, ViewNode::View(1) | ViewNode::Decoded(_));
         let mut failed = Ok(());
         self.arena.each(node, cursor, &mut |name, entry| {
-            if entry.face == FileKind::Sidecar {
+            if entry.file == FileKind::Sidecar {
                 return true;
             }
             let is_file = entry.kind == NodeKind::File;
