@@ -255,9 +255,9 @@ fn read_computed(computed: &dyn Computed, at: &mut u64, buffer: &mut [u8]) -> Re
     let count = |end: u64| end.saturating_sub(start).min(room) as usize;
     let whole = count(computed.len()?);
     let filled = match computed.fill(buffer.get_mut(..whole).unwrap_or_default(), *at) {
-        Err(error @ Error::Damaged { .. }) => match count(computed.sound_len()?) {
+        Err(error @ Error::Damaged { .. }) => match count(computed.valid_len()?) {
             0 => return Err(error),
-            sound => computed.fill(buffer.get_mut(..sound).unwrap_or_default(), *at).map(|()| sound)?,
+            valid => computed.fill(buffer.get_mut(..valid).unwrap_or_default(), *at).map(|()| valid)?,
         },
         filled => filled.map(|()| whole)?,
     };
@@ -314,7 +314,7 @@ fn pass_computed<C: Computed + ?Sized>(
     });
     if let Err(Error::Damaged { .. }) = &whole {
         // What the piece with the damage has before it.
-        pass_pieces(passed..computed.sound_len()?, &fill, each)?;
+        pass_pieces(passed..computed.valid_len()?, &fill, each)?;
     }
     whole
 }

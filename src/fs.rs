@@ -34,7 +34,7 @@ pub struct FileSystem {
     /// The bytes on disk of all there is.
     stored: u64,
     /// Inodes whose storage has failed.
-    told: Mutex<HashSet<u64>>,
+    logged: Mutex<HashSet<u64>>,
     sizing: Sizing,
 }
 
@@ -87,7 +87,7 @@ const DOTS: u64 = 2;
 
 impl FileSystem {
     pub fn new(tree: Arc<dyn Tree>, owner: Owner, modified: SystemTime, stored: u64) -> FileSystem {
-        FileSystem { tree, owner, modified, stored, told: Mutex::default(), sizing: Sizing::new() }
+        FileSystem { tree, owner, modified, stored, logged: Mutex::default(), sizing: Sizing::new() }
     }
 
     pub fn owner(&self) -> Owner {
@@ -250,8 +250,8 @@ impl FileSystem {
     /// found.)
     fn noted<T>(&self, inode: u64, answer: Result<T>) -> Result<T> {
         if let Err(error @ Error::Read { .. }) = &answer {
-            let mut told = self.told.lock();
-            if told.len() < MAX_LOGGED && told.insert(inode) {
+            let mut logged = self.logged.lock();
+            if logged.len() < MAX_LOGGED && logged.insert(inode) {
                 log::error!("{error}; reads of it give that error");
             }
         }

@@ -136,10 +136,10 @@ mod tests {
     #[test]
     fn a_panic_does_not_end_the_pool() {
         let pool = Pool::new("test", 1);
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         pool.submit(|| panic!("on purpose"));
-        pool.submit(move || tell.send(7).unwrap());
-        assert_eq!(told.recv(), Ok(7));
+        pool.submit(move || sender.send(7).unwrap());
+        assert_eq!(receiver.recv(), Ok(7));
     }
 
     #[test]
@@ -153,13 +153,13 @@ mod tests {
                 let _ = released.lock().recv();
             });
         }
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         for n in 0..50 {
-            let tell = tell.clone();
-            pool.submit(move || tell.send(n).unwrap());
+            let sender = sender.clone();
+            pool.submit(move || sender.send(n).unwrap());
         }
-        drop(tell);
-        assert_eq!(told.iter().count(), 50);
+        drop(sender);
+        assert_eq!(receiver.iter().count(), 50);
         assert!(pool.shared.queue.lock().threads <= 3);
         drop(release);
     }

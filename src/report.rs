@@ -112,8 +112,8 @@ pub fn units(metadata: &Node) -> Option<String> {
 fn is(metadata: &Node, key: &str, number: i32) -> bool {
     match metadata.get(key) {
         None => true,
-        Some(Node::Float(said)) => *said == f64::from(number),
-        Some(said) => said.as_i128() == Some(number.into()),
+        Some(Node::Float(found)) => *found == f64::from(number),
+        Some(found) => found.as_i128() == Some(number.into()),
     }
 }
 

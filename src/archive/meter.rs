@@ -5,14 +5,14 @@ pub struct Meter<'a> {
     stored: u64,
     len: Option<u64>,
     done: u64,
-    told: u64,
-    tell: &'a dyn Fn(u64),
+    reported: u64,
+    report: &'a dyn Fn(u64),
 }
 
 impl<'a> Meter<'a> {
     /// Of a dataset with so many stored and, if that is known, decoded bytes.
-    pub fn new(stored: u64, len: Option<u64>, tell: &'a dyn Fn(u64)) -> Meter<'a> {
-        Meter { stored, len, done: 0, told: 0, tell }
+    pub fn new(stored: u64, len: Option<u64>, report: &'a dyn Fn(u64)) -> Meter<'a> {
+        Meter { stored, len, done: 0, reported: 0, report }
     }
 
     /// So many decoded bytes more.
@@ -25,9 +25,9 @@ impl<'a> Meter<'a> {
     }
 
     fn reach(&mut self, share: u64) {
-        if share > self.told {
-            (self.tell)(share - self.told);
-            self.told = share;
+        if share > self.reported {
+            (self.report)(share - self.reported);
+            self.reported = share;
         }
     }
 }

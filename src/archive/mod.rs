@@ -71,7 +71,7 @@ pub struct Archive {
     datasets: Arc<dyn Datasets>,
     derived: Derived,
     /// Files that tell of all of it.
-    told: Vec<(&'static str, Content)>,
+    container_files: Vec<(&'static str, Content)>,
     known: Known,
     /// What is to be said of it.
     note: Option<String>,
@@ -135,7 +135,7 @@ impl Archive {
         let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
         let others = sources.collect::<Result<Vec<_>>>()?;
         let container = format::open(context(&source, &others, &options))?;
-        let Container { format, names, datasets, derived, files: told, .. } = container;
+        let Container { format, names, datasets, derived, files: container_files, .. } = container;
         let (index, hasher) = (OnceLock::new(), DefaultHashBuilder::default());
         let (path, note) = (source.path().to_owned(), None);
         let known = Known::new();
@@ -147,7 +147,7 @@ impl Archive {
             names,
             datasets,
             derived,
-            told,
+            container_files,
             known,
             note,
             index,
@@ -162,8 +162,8 @@ impl Archive {
     }
 
     /// The files of a mount's root that tell of the whole container.
-    pub(crate) fn told(&self) -> Vec<(&'static str, Content)> {
-        self.told.clone()
+    pub(crate) fn container_files(&self) -> Vec<(&'static str, Content)> {
+        self.container_files.clone()
     }
 
     /// The path that was opened.

@@ -57,8 +57,8 @@ impl Dataset<'_> {
         let shape = &self.array_description()?.shape;
         let Meant { expression, notes } = self.meant(expression)?;
         Slab::parse(&expression, shape).map_err(|problem| {
-            let said = [vec![problem], notes].concat().join("; ");
-            Error::Usage(format!("{}: {said}", self.place()))
+            let problems = [vec![problem], notes].concat().join("; ");
+            Error::Usage(format!("{}: {problems}", self.place()))
         })
     }
 

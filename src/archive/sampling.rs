@@ -51,7 +51,7 @@ fn numbers(
         let (slot, found) = match Meaning::of(&term, sampling)? {
             Meaning::Time(term, range) => {
                 others.extend(other_meaning(term, true, sampling));
-                notes.extend(range.judge(term, sampling.rate, count)?);
+                notes.extend(range.check(term, sampling.rate, count)?);
                 (&mut time, range.shown())
             }
             Meaning::Channel(number) => (&mut channel, number.to_string()),
@@ -169,7 +169,7 @@ impl Range {
     }
 
     /// What is to be said of it where there are `count` samples.
-    fn judge(&self, term: &str, rate: f64, count: u64) -> Result<Option<String>, String> {
+    fn check(&self, term: &str, rate: f64, count: u64) -> Result<Option<String>, String> {
         let (begins, ends) = (self.first.is_some_and(|first| first >= count), self.end > Some(count));
         let there = || format!("there are {count} samples, {} s", count as f64 / rate);
         match (begins, ends) {
@@ -310,13 +310,15 @@ mod tests {
 
     #[test]
     fn what_is_no_channel_is_said_with_those_that_are() {
-        let said = |term| numbers(term).unwrap_err();
+        let message = |term| numbers(term).unwrap_err();
         assert_eq!(
-            said("nope, 3"),
+            message("nope, 3"),
             "\"nope\" is not a channel, time or index; its channels are c3, m1-c4, (a+b)/2, 7, 10s, it's, \
              -, a,b"
         );
-        assert!(said("C3").contains("its channels are c3") && said("c3:c4").contains("is not a channel"));
+        assert!(
+            message("C3").contains("its channels are c3") && message("c3:c4").contains("is not a channel")
+        );
         for plain in ["-1, ::2", "None", "+3", ""] {
             assert_eq!(numbers(plain).as_deref(), Ok(plain));
         }
@@ -340,8 +342,8 @@ mod tests {
         assert_eq!(of("c3, 2s:5.01s", 500), Ok(("200:501, 0".into(), vec![note.into()])));
         assert!(!of(":6s", 500).unwrap().1.is_empty() && of("4s:", 500).unwrap().1.is_empty());
         for past in ["5s:6s", "5s:", "5s", "9000h:"] {
-            let said = of(past, 500).unwrap_err();
-            assert!(said.contains("begins past the end: there are 500 samples, 5 s"), "{said}");
+            let message = of(past, 500).unwrap_err();
+            assert!(message.contains("begins past the end: there are 500 samples, 5 s"), "{message}");
         }
         assert!(of("0s:1s", 0).is_err() && !of(":1s", 0).unwrap().1.is_empty());
         // Numbers are cut without a word, as numpy does.
@@ -356,8 +358,8 @@ mod tests {
             in_numbers(term, &Sampling { rate: 100.0, channels }, 500)
         };
         let notes = |term: &str| of(term).unwrap().notes;
-        let said = "3 is an index here; the channel that is called so is \"3\", in quotes";
-        assert_eq!(notes("3, 1s:2s"), [said]);
+        let message = "3 is an index here; the channel that is called so is \"3\", in quotes";
+        assert_eq!(notes("3, 1s:2s"), [message]);
         assert_eq!(notes("'3', 1s:2s"), [""; 0]);
         assert_eq!(notes("0:3, c3"), [""; 0]);
         let wrong = of("10s").unwrap_err();

@@ -92,7 +92,7 @@ impl Times {
     /// An element of eight bytes as text.
     pub fn text(&self, item: &[u8]) -> Option<String> {
         let item = item.try_into().ok()?;
-        Some(self.said(match self.endian {
+        Some(self.text_of(match self.endian {
             Endian::Little => i64::from_le_bytes(item),
             Endian::Big => i64::from_be_bytes(item),
         }))
@@ -107,7 +107,7 @@ impl Times {
     }
 
     /// A number as text.
-    pub fn said(&self, value: i64) -> String {
+    pub fn text_of(&self, value: i64) -> String {
         match value {
             Times::NAT => NONE.into(),
             value if self.is_span => value.to_string(),

@@ -107,7 +107,7 @@ impl<D: Decoder> Walk<D> {
     }
 
     /// The length up to known damage.
-    pub fn sound_len(&self) -> u64 {
+    pub fn valid_len(&self) -> u64 {
         self.state.lock().damage.valid_len(self.len)
     }
 

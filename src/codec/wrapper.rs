@@ -97,12 +97,12 @@ impl Wrapper {
 
     /// Skips the trailer, verifying the checksum and length of the decoded data.
     pub fn close(self, input: &mut Input, check: u32, len: u64) -> Result<(), Fault> {
-        let told = match self {
+        let recorded = match self {
             Wrapper::Zlib => u32::from_be_bytes(self.take(input)?),
             Wrapper::Gzip => u32::from_le_bytes(self.take(input)?),
             Wrapper::Bare { crc } => crc,
         };
-        if told != check {
+        if recorded != check {
             return Err(self.mismatch("incorrect data check"));
         }
         // ISIZE counts modulo 2^32 (RFC 1952, 2.3.1).

@@ -60,7 +60,7 @@ impl Xz {
     }
 
     /// The length not known to be damaged: all of it or 0.
-    pub fn sound_len(&self) -> u64 {
+    pub fn valid_len(&self) -> u64 {
         self.state.lock().damage.valid_len(self.len)
     }
 

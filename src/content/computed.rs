@@ -20,7 +20,7 @@ pub trait Computed: Send + Sync {
     }
 
     /// The length before the first damage that was found so far.
-    fn sound_len(&self) -> Result<u64> {
+    fn valid_len(&self) -> Result<u64> {
         self.len()
     }
 
@@ -74,8 +74,8 @@ impl<D: Decoder> Computed for Walk<D> {
         Some(self.len())
     }
 
-    fn sound_len(&self) -> Result<u64> {
-        Ok(self.sound_len())
+    fn valid_len(&self) -> Result<u64> {
+        Ok(self.valid_len())
     }
 
     fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {
@@ -90,8 +90,8 @@ impl Computed for Xz {
         Some(self.len())
     }
 
-    fn sound_len(&self) -> Result<u64> {
-        Ok(self.sound_len())
+    fn valid_len(&self) -> Result<u64> {
+        Ok(self.valid_len())
     }
 
     from_kept_blocks!();

@@ -293,11 +293,11 @@ mod tests {
         };
         assert!(damaged.pass(&mut count).is_err());
         assert_eq!((passed, damaged.rows.written.load(Ordering::Relaxed)), (8, 3));
-        let sound = lines(true, 0);
+        let valid = lines(true, 0);
         let mut enough =
             |piece: &[u8]| if piece.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-        assert!(sound.pass(&mut enough).is_ok());
-        assert_eq!(sound.rows.written.load(Ordering::Relaxed), 1);
+        assert!(valid.pass(&mut enough).is_ok());
+        assert_eq!(valid.rows.written.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::items::Items;
 use super::tally::Tally;
-use super::{Both, Difference, Flow, Told};
+use super::{Both, Difference, Emit, Flow};
 use crate::array::{Array, Dtype, Endian, Order, Slab, Times, blocks};
 use crate::{Error, Result};
 
@@ -22,27 +22,27 @@ pub enum Elements {
 
 impl Both<'_> {
     /// Arrays of whose elements was said what they consist of.
-    pub fn of_items(&self, a: &Array, b: &Array, told: Told<'_>) -> Flow {
+    pub fn of_items(&self, a: &Array, b: &Array, emit: Emit<'_>) -> Flow {
         if let Some((a, b, times)) = times(a, b) {
-            return self.arrays(&a, &b, Elements::Numbers(Some(times)), told);
+            return self.arrays(&a, &b, Elements::Numbers(Some(times)), emit);
         }
         match (Items::of(a), Items::of(b)) {
-            (Some(x), Some(y)) if x.are_like(&y) => self.arrays(a, b, Elements::Items([x, y]), told),
-            (Some(x), Some(y)) => Ok(told(Difference::Type(x.name(), y.name()))),
-            _ => Ok(told(Difference::Type(a.numpy_type(), b.numpy_type()))),
+            (Some(x), Some(y)) if x.are_like(&y) => self.arrays(a, b, Elements::Items([x, y]), emit),
+            (Some(x), Some(y)) => Ok(emit(Difference::Type(x.name(), y.name()))),
+            _ => Ok(emit(Difference::Type(a.numpy_type(), b.numpy_type()))),
         }
     }
 
-    pub fn arrays(&self, a: &Array, b: &Array, elements: Elements, told: Told<'_>) -> Flow {
+    pub fn arrays(&self, a: &Array, b: &Array, elements: Elements, emit: Emit<'_>) -> Flow {
         if a.shape != b.shape {
-            return Ok(told(Difference::Shape(a.shape.to_vec(), b.shape.to_vec())));
+            return Ok(emit(Difference::Shape(a.shape.to_vec(), b.shape.to_vec())));
         }
         let (tally, order) = match is_one_order(a, b) && a.dtype.element == b.dtype.element {
             true => (self.streamed(a, b, &elements)?, a.order),
             false => (self.in_blocks(a, b, &elements)?, Order::C),
         };
         let values = tally.finish(|rank| position(rank, &a.shape, order));
-        Ok(values.map_or(ControlFlow::Continue(()), |values| told(Difference::Values(values))))
+        Ok(values.map_or(ControlFlow::Continue(()), |values| emit(Difference::Values(values))))
     }
 
     fn streamed(&self, a: &Array, b: &Array, elements: &Elements) -> Result<Tally> {

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use super::{Both, Difference, Flow, Told};
+use super::{Both, Difference, Emit, Flow};
 use crate::content::Reader;
 use crate::{Error, Result};
 
@@ -52,7 +52,7 @@ impl Both<'_> {
     }
 
     /// Tells the first byte that differs, and the lengths if they do.
-    pub fn bytes(&self, told: Told<'_>) -> Flow {
+    pub fn bytes(&self, emit: Emit<'_>) -> Flow {
         let (mut first, mut lens) = (None, (0, 0));
         let _ = self.side_by_side(1, &mut |at, a, b| {
             lens = (lens.0 + a.len() as u64, lens.1 + b.len() as u64);
@@ -63,13 +63,13 @@ impl Both<'_> {
             ControlFlow::Continue(())
         })?;
         if let Some(first) = first
-            && told(first).is_break()
+            && emit(first).is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
         match lens {
             (a, b) if a == b => Ok(ControlFlow::Continue(())),
-            (a, b) => Ok(told(Difference::Length(a, b))),
+            (a, b) => Ok(emit(Difference::Length(a, b))),
         }
     }
 }

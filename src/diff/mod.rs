@@ -135,8 +135,8 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
             (watch.passed)(bytes);
         };
         let compared = datasets.and_then(|[a, b]| {
-            let mut told = |difference| each(Finding::Different(name(), difference));
-            Both { a: &a, b: &b, options, passed }.compare(&mut told)
+            let mut emit = |difference| each(Finding::Different(name(), difference));
+            Both { a: &a, b: &b, options, passed }.compare(&mut emit)
         });
         let both = first.stored_len_of(*number).saturating_add(second.stored_len_of(other));
         (watch.skipped)(both.saturating_sub(read.get()));
@@ -162,39 +162,39 @@ struct Both<'a> {
     passed: &'a dyn Fn(u64),
 }
 
-type Told<'a> = &'a mut dyn FnMut(Difference) -> ControlFlow<()>;
+type Emit<'a> = &'a mut dyn FnMut(Difference) -> ControlFlow<()>;
 /// An error is that of a dataset.
 type Flow = Result<ControlFlow<()>>;
 
 impl Both<'_> {
-    fn compare(&self, told: Told<'_>) -> Flow {
-        if self.options.meta && self.metadata(told)?.is_break() {
+    fn compare(&self, emit: Emit<'_>) -> Flow {
+        if self.options.meta && self.metadata(emit)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         let (a, b) = (self.a.description(), self.b.description());
         match (&a.array, &b.array, &a.table, &b.table) {
-            (Some(x), Some(y), ..) if x.record.is_some() && y.record.is_some() => self.of_items(x, y, told),
+            (Some(x), Some(y), ..) if x.record.is_some() && y.record.is_some() => self.of_items(x, y, emit),
             (Some(x), Some(y), ..) if x.dtype.element == y.dtype.element => {
-                self.arrays(x, y, Elements::Numbers(None), told)
+                self.arrays(x, y, Elements::Numbers(None), emit)
             }
-            (None, None, Some(x), Some(y)) => self.tables(x, y, told),
-            (None, None, None, None) if a.kind == b.kind && a.kind == "object" => self.objects(told),
-            (None, None, None, None) if a.kind == b.kind => self.bytes(told),
-            _ => Ok(told(Difference::Type(a.kind.clone(), b.kind.clone()))),
+            (None, None, Some(x), Some(y)) => self.tables(x, y, emit),
+            (None, None, None, None) if a.kind == b.kind && a.kind == "object" => self.objects(emit),
+            (None, None, None, None) if a.kind == b.kind => self.bytes(emit),
+            _ => Ok(emit(Difference::Type(a.kind.clone(), b.kind.clone()))),
         }
     }
 
     /// No metadata and an empty mapping are the same.
-    fn metadata(&self, told: Told<'_>) -> Flow {
+    fn metadata(&self, emit: Emit<'_>) -> Flow {
         let [a, b] = [self.a, self.b].map(|dataset| {
             let is_empty = dataset.metadata().as_map().is_some_and(<[_]>::is_empty);
             if is_empty { Arc::new(Node::Null) } else { dataset.metadata().clone() }
         });
-        node::compare(&a, &b, &mut |key, a, b| told(Difference::Metadata(key, a, b)))
+        node::compare(&a, &b, &mut |key, a, b| emit(Difference::Metadata(key, a, b)))
             .ok_or_else(|| self.too_large("metadata"))
     }
 
-    fn objects(&self, told: Told<'_>) -> Flow {
+    fn objects(&self, emit: Emit<'_>) -> Flow {
         let mut first = None;
         let flow = self.bytes(&mut |difference| {
             first = Some(difference);
@@ -202,10 +202,10 @@ impl Both<'_> {
         })?;
         let Some(first) = first.filter(|_| flow.is_break()) else { return Ok(ControlFlow::Continue(())) };
         if self.a.decoded_len()?.max(self.b.decoded_len()?) > node::MAX_LEN {
-            return Ok(told(first));
+            return Ok(emit(first));
         }
         let (a, b) = (self.a.object()?, self.b.object()?);
-        node::compare(&a, &b, &mut |key, a, b| told(Difference::Object(key, a, b)))
+        node::compare(&a, &b, &mut |key, a, b| emit(Difference::Object(key, a, b)))
             .ok_or_else(|| self.too_large("object"))
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::tally::Tally;
-use super::{Both, ColumnDifference, DiffCell, Difference, Flow, Side, Told, Values};
+use super::{Both, ColumnDifference, DiffCell, Difference, Emit, Flow, Side, Values};
 use crate::archive::{Dataset, Meter};
 use crate::array::{Dtype, Endian, trimmed};
 use crate::tree::{ColumnInfo, Table};
@@ -17,13 +17,13 @@ const MAX_PIECE: u64 = 8 << 20;
 type Placed<'t> = (&'t ColumnInfo, u64);
 
 impl Both<'_> {
-    pub fn tables(&self, a: &Table, b: &Table, told: Told<'_>) -> Flow {
+    pub fn tables(&self, a: &Table, b: &Table, emit: Emit<'_>) -> Flow {
         // Also what makes no sense in a description comes out here.
         self.a.reader()?;
         self.b.reader()?;
         if a.rows != b.rows {
             let shape = |table: &Table| vec![table.rows, table.columns.len() as u64];
-            return Ok(told(Difference::Shape(shape(a), shape(b))));
+            return Ok(emit(Difference::Shape(shape(a), shape(b))));
         }
         let mut meters = self.meters();
         let others = placed(b);
@@ -37,14 +37,14 @@ impl Both<'_> {
                 None => Some(ColumnDifference::Only(Side::First)),
             };
             if let Some(difference) = difference
-                && told(Difference::Column(name.clone(), difference)).is_break()
+                && emit(Difference::Column(name.clone(), difference)).is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
         }
         for (column, _) in others.iter().filter(|(column, _)| !find(&column.name, &columns)) {
             let only = Difference::Column(column.name.clone(), ColumnDifference::Only(Side::Second));
-            if told(only).is_break() {
+            if emit(only).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

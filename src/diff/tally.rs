@@ -129,7 +129,7 @@ fn times(distance: Scalar, step: u64) -> Scalar {
 fn cell(value: Scalar, times: Option<Times>) -> DiffCell {
     match (value, times) {
         (Scalar::Int(number), Some(times)) => DiffCell::Time(
-            i64::try_from(number).map_or_else(|_| number.to_string(), |number| times.said(number)),
+            i64::try_from(number).map_or_else(|_| number.to_string(), |number| times.text_of(number)),
         ),
         _ => DiffCell::Number(value),
     }

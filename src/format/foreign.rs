@@ -119,28 +119,28 @@ fn unknown(head: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn said(head: &[u8]) -> String {
+    fn message(head: &[u8]) -> String {
         not_a_container(Path::new("x"), head).to_string()
     }
 
     #[test]
     fn known_signatures_are_named_with_what_reads_them() {
         assert_eq!(
-            said(b"\x89HDF\r\n\x1a\n\0\0\0\0"),
+            message(b"\x89HDF\r\n\x1a\n\0\0\0\0"),
             "x: is an HDF5 file, which rab-mount does not read: use h5py or h5dump"
         );
         let tar = [&[0; 257][..], b"ustar\0"].concat();
-        assert!(said(&tar).contains("is a tar archive"));
+        assert!(message(&tar).contains("is a tar archive"));
         for (at, bytes, what, advice) in SIGNATURES.iter().chain(OTHERWISE) {
-            let said = said(&[&vec![b'x'; *at], *bytes, &[1; 9]].concat());
-            assert!(said.contains(what) && said.contains(advice), "{said}");
+            let message = message(&[&vec![b'x'; *at], *bytes, &[1; 9]].concat());
+            assert!(message.contains(what) && message.contains(advice), "{message}");
         }
     }
 
     #[test]
     fn other_files_are_described() {
-        assert!(said(b"").contains("it is empty"));
-        assert!(said(b"hello world").contains("like a text file"));
-        assert!(said(&[0xfe, 0xed, 0xfa, 0xce]).contains("fe ed fa ce"));
+        assert!(message(b"").contains("it is empty"));
+        assert!(message(b"hello world").contains("like a text file"));
+        assert!(message(&[0xfe, 0xed, 0xfa, 0xce]).contains("fe ed fa ce"));
     }
 }

@@ -17,8 +17,8 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use rustix::fs::{Dir, FileType};
 
-use super::judge::{self, Judge};
-use super::judged::{EntryKind, Judged};
+use super::classified::{Classified, EntryKind};
+use super::classify::{self, Classifier};
 use super::nodes::{Node, id_of};
 use crate::error::Place;
 use crate::tree::{NodeId, NodeKind};
@@ -74,20 +74,20 @@ impl Listings {
     }
 
     /// The listing of a directory, of now if it begins.
-    pub fn get(&self, dir: &Arc<Node>, cursor: u64, judge: &Judge) -> Result<Arc<Listing>> {
+    pub fn get(&self, dir: &Arc<Node>, cursor: u64, classifier: &Classifier) -> Result<Arc<Listing>> {
         // Who begins gets what is there now: the kernel may keep it for as long as the directory has the time of
         // modification that it had before.
         let kept = if cursor > 0 { self.kept.lock().get(&dir.id).cloned() } else { None };
-        kept.map_or_else(|| self.read(dir, judge), Ok)
+        kept.map_or_else(|| self.read(dir, classifier), Ok)
     }
 
-    fn read(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Arc<Listing>> {
-        let fd = judge::open_directory(dir)?;
+    fn read(&self, dir: &Arc<Node>, classifier: &Classifier) -> Result<Arc<Listing>> {
+        let fd = classify::open_directory(dir)?;
         let (modified, lines) = match &fd {
-            None => (None, self.of_root(dir, judge)?),
+            None => (None, self.of_root(dir, classifier)?),
             Some(fd) => {
                 let is_new = !self.kept.lock().contains(&dir.id);
-                (judge::modified(fd), read(dir, fd, judge, is_new)?)
+                (classify::modified(fd), read(dir, fd, classifier, is_new)?)
             }
         };
         let listing = Arc::new(Listing { modified, lines: in_order(lines) });
@@ -95,11 +95,11 @@ impl Listings {
         Ok(listing)
     }
 
-    fn of_root(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Vec<Line>> {
+    fn of_root(&self, dir: &Arc<Node>, classifier: &Classifier) -> Result<Vec<Line>> {
         let mut lines = Vec::new();
         for (shown, path) in &self.sources {
             // One that cannot be looked at does not hide the others.
-            let found = judge.look_at(dir, path).inspect_err(|error| log::warn!("not listed: {error}"));
+            let found = classifier.look_at(dir, path).inspect_err(|error| log::warn!("not listed: {error}"));
             if let Ok(Some(found)) = found {
                 lines.push(Line { shown: shown.clone(), ..line(dir, path.clone(), &found) });
             }
@@ -108,30 +108,35 @@ impl Listings {
     }
 
     /// The name on disk of what is shown under a name; None if nothing is.
-    pub fn true_name(&self, dir: &Arc<Node>, shown: &OsStr, judge: &Judge) -> Result<Option<OsString>> {
+    pub fn true_name(
+        &self,
+        dir: &Arc<Node>,
+        shown: &OsStr,
+        classifier: &Classifier,
+    ) -> Result<Option<OsString>> {
         if dir.parent.is_none() && !self.sources.is_empty() {
             let source = self.sources.iter().find(|(name, _)| name == shown);
             return Ok(source.map(|(_, path)| path.clone()));
         }
-        if !judge.options.strip_ext {
+        if !classifier.options.strip_ext {
             return Ok(Some(shown.to_owned()));
         }
-        let listing = self.of_now(dir, judge)?;
+        let listing = self.of_now(dir, classifier)?;
         let line = listing.find(shown);
         Ok(line.map(|line| line.true_name.clone().unwrap_or_else(|| line.shown.clone())))
     }
 
     /// A listing that nothing has been added to or taken from since.
-    fn of_now(&self, dir: &Arc<Node>, judge: &Judge) -> Result<Arc<Listing>> {
+    fn of_now(&self, dir: &Arc<Node>, classifier: &Classifier) -> Result<Arc<Listing>> {
         let kept = self.kept.lock().get(&dir.id).cloned();
         if let Some(listing) = kept
-            && let Some(fd) = judge::open_directory(dir)?
+            && let Some(fd) = classify::open_directory(dir)?
             && listing.modified.is_some()
-            && listing.modified == judge::modified(&fd)
+            && listing.modified == classify::modified(&fd)
         {
             return Ok(listing);
         }
-        self.read(dir, judge)
+        self.read(dir, classifier)
     }
 }
 
@@ -171,7 +176,7 @@ fn in_order(mut lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-fn line(dir: &Node, name: OsString, found: &Judged) -> Line {
+fn line(dir: &Node, name: OsString, found: &Classified) -> Line {
     let id = id_of(dir.id, &name, found);
     Line { cursor: cursor_of(&name), shown: name, true_name: None, kind: found.what.kind(), id }
 }
@@ -184,14 +189,14 @@ struct Raw {
 }
 
 /// `is_new`: it was not read before.
-fn read(dir: &Arc<Node>, fd: &OwnedFd, judge: &Judge, is_new: bool) -> Result<Vec<Line>> {
+fn read(dir: &Arc<Node>, fd: &OwnedFd, classifier: &Classifier, is_new: bool) -> Result<Vec<Line>> {
     let raw = names(dir, fd)?;
-    let look = |raw| look(dir, fd, raw, judge, is_new);
+    let look = |raw| look(dir, fd, raw, classifier, is_new);
     let found: Vec<_> = match raw.len() {
         ..MANY => raw.into_iter().filter_map(look).collect(),
         _ => in_parallel(raw, &look),
     };
-    let names = if judge.options.strip_ext { stripped(&found) } else { HashMap::new() };
+    let names = if classifier.options.strip_ext { stripped(&found) } else { HashMap::new() };
     let lines = found.into_iter().map(|(raw, found)| {
         let name = raw.name.clone();
         let mut line = line(dir, raw.name, &found);
@@ -221,19 +226,25 @@ fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
 }
 
 /// What is not there any more, or cannot be looked at, is not listed.
-fn look(dir: &Arc<Node>, fd: &OwnedFd, raw: Raw, judge: &Judge, is_new: bool) -> Option<(Raw, Judged)> {
+fn look(
+    dir: &Arc<Node>,
+    fd: &OwnedFd,
+    raw: Raw,
+    classifier: &Classifier,
+    is_new: bool,
+) -> Option<(Raw, Classified)> {
     if raw.kind == FileType::Directory {
-        let is_shown = judge.shows(dir, &raw.name, EntryKind::Directory);
-        let found = Judged::directory(raw.inode);
+        let is_shown = classifier.shows(dir, &raw.name, EntryKind::Directory);
+        let found = Classified::directory(raw.inode);
         return is_shown.then_some((raw, found));
     }
     if is_new
         && raw.kind == FileType::RegularFile
-        && let Ok(Some(found)) = judge.look_into(dir, fd.as_fd(), &raw.name)
+        && let Ok(Some(found)) = classifier.look_into(dir, fd.as_fd(), &raw.name)
     {
         return Some((raw, found));
     }
-    let found = judge.look_in(dir, fd.as_fd(), &raw.name);
+    let found = classifier.look_in(dir, fd.as_fd(), &raw.name);
     let found = found.inspect_err(|error| log::warn!("not listed: {error}")).ok()??;
     Some((raw, found))
 }
@@ -257,8 +268,8 @@ fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)
 }
 
 /// The names of containers without their extensions, where no other file would be called the same.
-fn stripped(found: &[(Raw, Judged)]) -> HashMap<OsString, OsString> {
-    let stem = |(raw, found): &(Raw, Judged)| match found.what {
+fn stripped(found: &[(Raw, Classified)]) -> HashMap<OsString, OsString> {
+    let stem = |(raw, found): &(Raw, Classified)| match found.what {
         EntryKind::Container(_) => Path::new(&raw.name).file_stem().map(OsStr::to_owned),
         _ => None,
     };
@@ -269,7 +280,7 @@ fn stripped(found: &[(Raw, Judged)]) -> HashMap<OsString, OsString> {
             *counts.entry(stem).or_default() += 1;
         }
     }
-    let unique = |file: &(Raw, Judged)| {
+    let unique = |file: &(Raw, Classified)| {
         let stem = stem(file).filter(|stem| *stem != file.0.name && counts.get(stem) == Some(&1))?;
         Some((file.0.name.clone(), stem))
     };

@@ -19,9 +19,9 @@
 //! container's slot times 2^32 plus its number in the container's own tree. So a container that is replaced has other
 //! numbers, and one that was closed and opened again the same.
 
+mod classified;
+mod classify;
 mod failed;
-mod judge;
-mod judged;
 mod listing;
 mod nodes;
 mod opened;
@@ -47,8 +47,8 @@ use crate::format::FORMATS;
 use crate::source::Source;
 use crate::tree::{Changed, Entry, FileKind, FoundNode, Inner, Lifetime, NodeId, NodeKind, ROOT, Stat, Tree};
 use crate::{Error, Result};
-use judge::Judge;
-use judged::EntryKind;
+use classified::EntryKind;
+use classify::Classifier;
 use listing::Listings;
 use nodes::{Node, Nodes, is_outer};
 use opened::Opened;
@@ -61,7 +61,7 @@ const INNER: u32 = 32;
 const SOON_OPENED: u64 = 256 << 10;
 
 pub struct Mirror {
-    judge: Judge,
+    classifier: Classifier,
     nodes: Nodes,
     listings: Listings,
     opened: Opened,
@@ -78,7 +78,7 @@ enum At {
 impl Mirror {
     /// The tree of one directory.
     pub fn of_directory(path: PathBuf, options: Options, engine: Arc<Engine>) -> Result<Mirror> {
-        let root = judge::root(&path)?;
+        let root = classify::root(&path)?;
         Ok(Mirror::new(root, Listings::of_disk(), options, engine))
     }
 
@@ -92,7 +92,7 @@ impl Mirror {
         Mirror {
             nodes: Nodes::new(root),
             opened: Opened::new(&options, engine),
-            judge: Judge::new(options),
+            classifier: Classifier::new(options),
             listings,
             watch: Watch::new(),
         }
@@ -133,8 +133,8 @@ impl Mirror {
             return Err(Error::NotADirectory);
         }
         self.watch.add(dir);
-        let Some(name) = self.listings.true_name(dir, name, &self.judge)? else { return Ok(None) };
-        let Some(found) = self.judge.look_at(dir, &name)? else { return Ok(None) };
+        let Some(name) = self.listings.true_name(dir, name, &self.classifier)? else { return Ok(None) };
+        let Some(found) = self.classifier.look_at(dir, &name)? else { return Ok(None) };
         let stat = found.stat();
         Ok(Some((self.nodes.remember(dir, name, found), stat)))
     }
@@ -186,7 +186,7 @@ impl Tree for Mirror {
             return Err(Error::NotADirectory);
         }
         self.watch.add(&dir);
-        let listing = self.listings.get(&dir, cursor, &self.judge)?;
+        let listing = self.listings.get(&dir, cursor, &self.classifier)?;
         for line in listing.after(cursor) {
             let entry = Entry { node: line.id, file: FileKind::Data, kind: line.kind, cursor: line.cursor };
             if !each(line.shown.as_bytes(), entry) {
@@ -211,7 +211,7 @@ impl Tree for Mirror {
             At::Outer(node) if node.is_container() => Ok(node.found.stat()),
             At::Outer(node) => match self.opened.stat_if_open(&node) {
                 Some(stat) => Ok(stat),
-                None => self.judge.look_again(&node),
+                None => self.classifier.look_again(&node),
             },
             At::Inner(container, node) => {
                 let inner = self.opened.tree(&container)?.stat(node, file)?;
@@ -257,7 +257,7 @@ impl Tree for Mirror {
 
     fn link(&self, id: NodeId) -> Result<Vec<u8>> {
         match self.at(id)? {
-            At::Outer(node) => self.judge.link(&node),
+            At::Outer(node) => self.classifier.link(&node),
             At::Inner(container, node) => self.opened.tree(&container)?.link(node),
         }
     }
@@ -296,7 +296,7 @@ impl Tree for Mirror {
     }
 
     fn watch(&self, changed: Changed) {
-        if !self.judge.options.strip_ext {
+        if !self.classifier.options.strip_ext {
             return self.watch.start(changed);
         }
         // A name may be shown without its extension.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
-use super::judged::{EntryKind, Judged};
+use super::classified::{Classified, EntryKind};
 use crate::tree::{NodeId, ROOT};
 
 /// The bit that all outer nodes but the root have, and none other.
@@ -30,7 +30,7 @@ pub struct Node {
     pub name: OsString,
     pub what: EntryKind,
     /// As it was when it was remembered.
-    pub found: Judged,
+    pub found: Classified,
     /// Of a container: what the numbers of its inner nodes begin with; else 0.
     pub slot: u32,
     /// Of a container: how many nodes it had when it was opened.
@@ -40,7 +40,7 @@ pub struct Node {
 
 impl Node {
     /// The root of a directory, or of several sources if there is none.
-    pub fn root(path: PathBuf, found: Option<Judged>) -> Node {
+    pub fn root(path: PathBuf, found: Option<Classified>) -> Node {
         Node {
             id: ROOT,
             parent: None,
@@ -95,14 +95,14 @@ impl Node {
     }
 
     /// Is this what was found?
-    fn is(&self, parent: NodeId, name: &OsStr, found: &Judged) -> bool {
+    fn is(&self, parent: NodeId, name: &OsStr, found: &Classified) -> bool {
         let is_child = self.parent.as_ref().is_some_and(|own| own.id == parent);
         is_child && self.name == name && self.found.is_same(found)
     }
 }
 
 /// The number of a node: another one if a file is replaced, and for a container also if its content or mode changes.
-pub fn id_of(parent: NodeId, name: &OsStr, found: &Judged) -> NodeId {
+pub fn id_of(parent: NodeId, name: &OsStr, found: &Classified) -> NodeId {
     let mut hasher = DefaultHasher::new();
     (parent, name).hash(&mut hasher);
     found.hash(&mut hasher);
@@ -138,7 +138,7 @@ impl Nodes {
     }
 
     /// The node of what was found, once more remembered.
-    pub fn remember(&self, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
+    pub fn remember(&self, parent: &Arc<Node>, name: OsString, found: Classified) -> Arc<Node> {
         let first = id_of(parent.id, &name, &found);
         let mut table = self.table.write();
         let mut id = first;
@@ -181,7 +181,7 @@ impl Nodes {
 }
 
 impl Table {
-    fn add(&mut self, id: NodeId, parent: &Arc<Node>, name: OsString, found: Judged) -> Arc<Node> {
+    fn add(&mut self, id: NodeId, parent: &Arc<Node>, name: OsString, found: Classified) -> Arc<Node> {
         let slot = if let EntryKind::Container(_) = found.what { self.free_slot() } else { 0 };
         let node = Arc::new(Node {
             id,

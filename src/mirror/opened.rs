@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use super::classified::EntryKind;
 use super::failed::Failed;
-use super::judged::EntryKind;
 use super::nodes::Node;
 use super::options::Options;
 use crate::codec::Engine;
@@ -127,7 +127,7 @@ impl Opened {
     /// What a file is now, also if its name is another file's by now.
     pub fn stat_if_open(&self, node: &Node) -> Option<Stat> {
         match self.opened(node)? {
-            Open::File(source) => node.found.now_open(&*source).map(|judged| judged.stat()),
+            Open::File(source) => node.found.now_open(&*source).map(|classified| classified.stat()),
             Open::Tree(_) => None,
         }
     }

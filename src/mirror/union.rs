@@ -30,7 +30,7 @@ type Part = (usize, NodeId);
 pub struct Union {
     trees: Vec<(PathBuf, Arc<dyn Tree>)>,
     merged: Arc<Mutex<Merged>>,
-    told: Mutex<HashSet<Vec<u8>>>,
+    logged: Mutex<HashSet<Vec<u8>>>,
 }
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Union {
         let parts = (0..trees.len()).rev().map(|tree| (tree, ROOT)).collect();
         let root = Directory { parent: ROOT, parts, lookups: 1 };
         let merged = Merged { by_id: HashMap::from([(ROOT, root)]) };
-        Ok(Union { trees, merged: Arc::new(Mutex::new(merged)), told: Mutex::default() })
+        Ok(Union { trees, merged: Arc::new(Mutex::new(merged)), logged: Mutex::default() })
     }
 
     fn tree(&self, number: usize) -> Result<&dyn Tree> {
@@ -121,9 +121,10 @@ impl Union {
     }
 
     fn tell(&self, tree: usize, name: &[u8]) {
-        let mut told = self.told.lock();
+        let mut logged = self.logged.lock();
         let Some((path, _)) = self.trees.get(tree) else { return };
-        if told.len() < MAX_LOGGED && told.insert([path.as_os_str().as_encoded_bytes(), b"\0", name].concat())
+        if logged.len() < MAX_LOGGED
+            && logged.insert([path.as_os_str().as_encoded_bytes(), b"\0", name].concat())
         {
             let name = String::from_utf8_lossy(name);
             log::warn!("{}: {name:?} is hidden by that of a later source", path.display());

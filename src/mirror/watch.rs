@@ -100,13 +100,13 @@ impl Shared {
                 Err(nix::errno::Errno::EINTR) => continue,
                 Err(cause) => return log::info!("changes on disk show with a delay: inotify: {cause}"),
             };
-            let told: HashSet<_> = {
+            let changes: HashSet<_> = {
                 let watched = self.watched.lock();
                 let dir = |descriptor| watched.nodes.get(&descriptor).copied();
                 let events = events.into_iter().filter(|event| !is_of_directory_itself(event));
                 events.filter_map(|event| Some((dir(event.wd)?, event.name))).collect()
             };
-            told.into_iter().for_each(|(dir, name)| changed(dir, name));
+            changes.into_iter().for_each(|(dir, name)| changed(dir, name));
             thread::sleep(PAUSE);
         }
     }

@@ -176,13 +176,13 @@ mod tests {
 
     #[test]
     fn what_is_no_table() {
-        let said = |text: &[u8]| table(text).unwrap_err().to_string();
-        assert!(said(b"a,b\n1,2\n\n3\n").ends_with("line 4: it has 1 cells, the first line has 2"));
-        assert!(said(b"").contains("no first line"));
-        assert!(said(b"a,b,a\n").contains("line 1: it has two columns \"a\""));
-        assert!(said(b"a\nx\n\xFF\n").contains("line 3: it is not UTF-8"));
-        assert!(said(b"a\nx\0\n").contains("ends in a NUL"));
+        let message = |text: &[u8]| table(text).unwrap_err().to_string();
+        assert!(message(b"a,b\n1,2\n\n3\n").ends_with("line 4: it has 1 cells, the first line has 2"));
+        assert!(message(b"").contains("no first line"));
+        assert!(message(b"a,b,a\n").contains("line 1: it has two columns \"a\""));
+        assert!(message(b"a\nx\n\xFF\n").contains("line 3: it is not UTF-8"));
+        assert!(message(b"a\nx\0\n").contains("ends in a NUL"));
         let open = [b"a\n\"".to_vec(), vec![b'x'; 20 << 20]].concat();
-        assert!(said(&open).contains("a quote is not closed"));
+        assert!(message(&open).contains("a quote is not closed"));
     }
 }

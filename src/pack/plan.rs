@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::input::{Input, Origin};
-use super::sidecar::{self, Role, Says, Sidecar};
+use super::sidecar::{self, DataType, Role, Sidecar};
 use super::walk::{self, InputFile};
 use super::{Options, rules, transpose};
 use crate::array::Array;
@@ -195,11 +195,11 @@ fn from_sidecar(
     notes: &mut Vec<String>,
 ) -> Result<Planned> {
     let wrong = |problem: String| Error::Other(format!("{}: {problem}", path.display()));
-    let (what, was_compressed) = match &sidecar.says {
-        Says::Codec(codec) => {
+    let (what, was_compressed) = match &sidecar.data_type {
+        DataType::Codec(codec) => {
             described(codec).map_err(|problem| wrong(format!("its codecMeta: {problem}")))?
         }
-        Says::Numpy(of) => {
+        DataType::Numpy(of) => {
             let array = sidecar::array(of).map_err(|problem| wrong(format!("its numpy: {problem}")))?;
             if array.is_none() {
                 notes.push(format!(
@@ -209,7 +209,7 @@ fn from_sidecar(
             }
             (array.map_or_else(|| rules::other(options), Described::Array), false)
         }
-        Says::Bytes => (rules::other(options), false),
+        DataType::Bytes => (rules::other(options), false),
     };
     let origin = Origin::open(&file.path)?;
     if let Some(need) = what.byte_len().filter(|need| *need != origin.len) {
@@ -222,8 +222,8 @@ fn from_sidecar(
         what,
         metadata: sidecar.metadata.clone(),
         compression: options.compression.or(kept),
-        origin: match &sidecar.says {
-            Says::Codec(codec) => Some(codec.clone()),
+        origin: match &sidecar.data_type {
+            DataType::Codec(codec) => Some(codec.clone()),
             _ => None,
         },
         facts: sidecar.facts.clone(),

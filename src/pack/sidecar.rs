@@ -38,7 +38,7 @@ pub struct Sidecar {
     pub file: usize,
     pub name: Text,
     pub metadata: Arc<Node>,
-    pub says: Says,
+    pub data_type: DataType,
     /// Its row in the table that described it, or its place among the datasets.
     pub row: Option<i128>,
     /// What only its format says of it.
@@ -47,7 +47,7 @@ pub struct Sidecar {
 
 /// What a sidecar says of its file's bytes.
 #[derive(Debug)]
-pub enum Says {
+pub enum DataType {
     /// As the header of a RAB file does.
     Codec(Arc<Node>),
     /// As numpy describes an array.
@@ -59,13 +59,13 @@ impl Sidecar {
     /// What datasets come in the order of: where the bytes were (what had none came before what had some), or their table
     /// and their row or number in it.
     pub fn place(&self) -> (i128, i128, String, i128) {
-        if let Says::Codec(codec) = &self.says {
+        if let DataType::Codec(codec) = &self.data_type {
             let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
             return (number("byteOffset"), number("byteLength"), String::new(), self.row.unwrap_or(0));
         }
-        let said = |key| self.facts.as_deref()?.get(key);
-        let table = said("table").and_then(Node::as_str).unwrap_or_default().to_owned();
-        let number = said("tableNumber").and_then(Node::as_i128).unwrap_or(0);
+        let fact = |key| self.facts.as_deref()?.get(key);
+        let table = fact("table").and_then(Node::as_str).unwrap_or_default().to_owned();
+        let number = fact("tableNumber").and_then(Node::as_i128).unwrap_or(0);
         (i128::MAX, number, table, self.row.unwrap_or(i128::MAX))
     }
 }
@@ -94,7 +94,7 @@ pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> 
             continue;
         }
         match read(number, own, other)? {
-            Judged::Sidecar(sidecar) => {
+            Candidate::Sidecar(sidecar) => {
                 if let Some(role) = roles.get_mut(data) {
                     *role = Role::Described(sidecar);
                 }
@@ -102,8 +102,10 @@ pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> 
                     *role = Role::Sidecar;
                 }
             }
-            Judged::Other => {}
-            Judged::Odd(why) => notes.push(format!("{}: {why}: it is packed as a file", own.path.display())),
+            Candidate::Other => {}
+            Candidate::Odd(why) => {
+                notes.push(format!("{}: {why}: it is packed as a file", own.path.display()))
+            }
         }
     }
     for number in of_containers {
@@ -131,22 +133,22 @@ fn described_by(name: &[u8]) -> Option<&[u8]> {
     name.strip_suffix(naming::SIDECAR).or_else(plain)
 }
 
-enum Judged {
+enum Candidate {
     Sidecar(Sidecar),
     Other,
     /// Something like a sidecar, but none.
     Odd(String),
 }
 
-fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Judged> {
+fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Candidate> {
     let node = match parsed(own)? {
-        None => return Ok(Judged::Other),
+        None => return Ok(Candidate::Other),
         Some(Err(problem)) => {
-            return Ok(Judged::Odd(format!("looks like a sidecar, but cannot be read: {problem}")));
+            return Ok(Candidate::Odd(format!("looks like a sidecar, but cannot be read: {problem}")));
         }
         Some(Ok(node)) => node,
     };
-    let (Some(name), Some(says)) = (name(&node), says(&node)) else { return Ok(Judged::Other) };
+    let (Some(name), Some(data_type)) = (name(&node), data_type(&node)) else { return Ok(Candidate::Other) };
     // What would else be called as something else is called by the path of its file.
     if name.as_bytes() != &*other.relative && !naming::can_become(name.as_bytes(), &other.relative) {
         let shown = naming::printed(&other.relative);
@@ -154,18 +156,18 @@ fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Judged> {
             "looks like the sidecar of {:?}, whose file is not called {shown:?}",
             naming::printed(name.as_bytes())
         );
-        return Ok(Judged::Odd(why));
+        return Ok(Candidate::Odd(why));
     }
     let metadata = node.get_shared("metadata").cloned().unwrap_or(Arc::new(Node::Null));
     let facts = facts().find_map(|key| node.get_shared(key).cloned());
     let row = facts.as_deref().and_then(|facts| facts.get("row")?.as_i128());
     let row = row.or_else(|| node.get("number")?.as_i128());
-    Ok(Judged::Sidecar(Sidecar { file: number, name, metadata, says, row, facts }))
+    Ok(Candidate::Sidecar(Sidecar { file: number, name, metadata, data_type, row, facts }))
 }
 
 fn is_sidecar(file: &InputFile) -> Result<bool> {
     let Some(Ok(node)) = parsed(file)? else { return Ok(false) };
-    Ok(name(&node).is_some() && says(&node).is_some())
+    Ok(name(&node).is_some() && data_type(&node).is_some())
 }
 
 /// Does it say something of a container as a whole, whose files are in the directory `described`?
@@ -227,11 +229,11 @@ fn facts() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().filter_map(|format| format.marks().facts)
 }
 
-fn says(node: &Node) -> Option<Says> {
+fn data_type(node: &Node) -> Option<DataType> {
     let mapping = |key| node.get_shared(key).filter(|value| value.as_map().is_some()).cloned();
-    let numpy = || mapping(NUMPY).filter(|of| of.get("dtype").is_some()).map(Says::Numpy);
-    let described = mapping(CODEC).map(Says::Codec).or_else(numpy);
-    described.or_else(|| facts().any(|key| mapping(key).is_some()).then_some(Says::Bytes))
+    let numpy = || mapping(NUMPY).filter(|of| of.get("dtype").is_some()).map(DataType::Numpy);
+    let described = mapping(CODEC).map(DataType::Codec).or_else(numpy);
+    described.or_else(|| facts().any(|key| mapping(key).is_some()).then_some(DataType::Bytes))
 }
 
 /// None: no text, or too long.

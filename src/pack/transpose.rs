@@ -310,12 +310,12 @@ mod tests {
         }
         // As a member of an archive claims it.
         let array = Array { shape: [1 << 31, 1 << 32].into(), ..array };
-        let said = |array: &Array| {
+        let message = |array: &Array| {
             turned(&mut vec![1; 100].as_slice(), array, Path::new(".")).err().unwrap().to_string()
         };
-        assert!(said(&array).contains("fewer bytes"));
+        assert!(message(&array).contains("fewer bytes"));
         let element = Element { kind: Kind::Opaque, size: u32::MAX };
         let array = Array { dtype: Dtype { element, ..dtype }, shape: [3, u64::MAX].into(), ..array };
-        assert!(said(&array).contains("fewer bytes"));
+        assert!(message(&array).contains("fewer bytes"));
     }
 }

@@ -21,11 +21,11 @@ pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<
     let mut opened = Opened::new(scratch);
     let mut notes = Vec::new();
     for dataset in &plan.datasets {
-        let said = add(dataset, to, &mut opened, step);
+        let added = add(dataset, to, &mut opened, step);
         // If the input changed, that is what went wrong.
         dataset.input.origin().map_or(Ok(()), |origin| origin.check())?;
-        let said = said.map_err(|error| described_by(dataset, error))?;
-        notes.extend(said.into_iter().map(|note| format!("{}: {note}", dataset.input)));
+        let added = added.map_err(|error| described_by(dataset, error))?;
+        notes.extend(added.into_iter().map(|note| format!("{}: {note}", dataset.input)));
     }
     Ok(notes)
 }
@@ -130,9 +130,9 @@ impl Read for Watched<'_> {
         let read = self.input.read(into);
         match read.and_then(|count| (self.step)(count as u64).map(|()| count).map_err(io::Error::other)) {
             Err(cause) if cause.kind() != io::ErrorKind::Interrupted => {
-                let told = io::Error::new(cause.kind(), cause.to_string());
+                let copy = io::Error::new(cause.kind(), cause.to_string());
                 *self.failure.borrow_mut() = Some(cause);
-                Err(told)
+                Err(copy)
             }
             read => read,
         }

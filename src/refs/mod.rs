@@ -115,8 +115,8 @@ fn group(
         others,
     };
     references.group(root, key)?;
-    if let Some(told) = references.others.told() {
-        (references.left_out)(&Error::Other(told));
+    if let Some(note) = references.others.note() {
+        (references.left_out)(&Error::Other(note));
     }
     // Of a container that was replaced or written to meanwhile they would be wrong.
     sources.iter().try_for_each(|source| source.check())?;

@@ -265,10 +265,10 @@ mod tests {
     #[test]
     fn directories_and_pipes_are_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let said = |path: &Path| FileSource::open(path).err().unwrap().to_string();
-        assert!(said(dir.path()).contains("it is a directory"));
+        let message = |path: &Path| FileSource::open(path).err().unwrap().to_string();
+        assert!(message(dir.path()).contains("it is a directory"));
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
-        assert!(said(&pipe).contains("it is a pipe"));
+        assert!(message(&pipe).contains("it is a pipe"));
     }
 }

@@ -249,8 +249,8 @@ mod tests {
                 assert_eq!(found.is_ok(), follow && root.join(name).is_file(), "{name}");
             }
         }
-        let said = siblings(&root, false).find(Path::new("link")).err().unwrap().to_string();
-        assert!(said.contains("outside"), "{said}");
+        let message = siblings(&root, false).find(Path::new("link")).err().unwrap().to_string();
+        assert!(message.contains("outside"), "{message}");
     }
 
     #[test]

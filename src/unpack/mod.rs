@@ -115,8 +115,8 @@ pub fn unpack(
     fs::create_dir_all(to).map_err(|cause| Error::write(Place::file(to), cause))?;
     unpacking.write_all()?;
     match choice {
-        None => unpacking.judge(0..archive.len()),
-        Some(choice) => unpacking.judge(choice.datasets.iter().copied()),
+        None => unpacking.check_all(0..archive.len()),
+        Some(choice) => unpacking.check_all(choice.datasets.iter().copied()),
     }
 }
 
@@ -136,10 +136,10 @@ fn derived(archive: &Archive, view: &dyn View, choice: Option<&Choice>) -> Resul
 
 /// The tree with the files that tell of the whole container.
 fn with_files(tree: Arc<dyn Tree>, archive: &Archive, options: Options) -> Result<Arc<dyn Tree>> {
-    if !options.meta || archive.told().is_empty() {
+    if !options.meta || archive.container_files().is_empty() {
         return Ok(tree);
     }
-    let (names, files) = Files::new(archive.told());
+    let (names, files) = Files::new(archive.container_files());
     Ok(Arc::new(WithViews::beside(tree, Arc::new(Builder::build(&names, Arc::new(files))?))))
 }
 
@@ -242,7 +242,7 @@ impl Unpacking<'_> {
     }
 
     /// Tells what is wrong with what could be written as it is.
-    fn judge(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
+    fn check_all(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
         numbers.try_for_each(|number| {
             self.go_on()?;
             match self.archive.fits(number) {

@@ -11,7 +11,7 @@ pub struct Store {
     /// Writes what announces it.
     pub last: Job,
     is_whole: AtomicBool,
-    is_told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 impl Store {
@@ -22,7 +22,7 @@ impl Store {
 
     /// Is it to be told what is wrong with it? Once is enough: each chunk of a damaged array says the same.
     pub fn is_news(&self) -> bool {
-        !self.is_told.swap(true, Ordering::Relaxed)
+        !self.is_reported.swap(true, Ordering::Relaxed)
     }
 
     pub fn is_whole(&self) -> bool {
@@ -42,7 +42,8 @@ pub struct Stores {
 impl Stores {
     /// From now on files in the directory `dir` are a store's.
     pub fn begin(&mut self, dir: NodeId, last: Job) -> Option<Arc<Store>> {
-        let store = Arc::new(Store { last, is_whole: AtomicBool::new(true), is_told: AtomicBool::default() });
+        let store =
+            Arc::new(Store { last, is_whole: AtomicBool::new(true), is_reported: AtomicBool::default() });
         self.current.replace((dir, store)).map(|(_, before)| before)
     }
 

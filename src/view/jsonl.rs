@@ -90,9 +90,9 @@ mod tests {
         };
         let most = (1 << 30) / 1004;
         assert!(Jsonl.shows(&of(most, 98_000)) && !Jsonl.shows(&of(most + 1, 98_000)));
-        let said = Jsonl.refuses(&of(10u64.pow(8), 98_000)).unwrap();
+        let message = Jsonl.refuses(&of(10u64.pow(8), 98_000)).unwrap();
         assert_eq!(
-            said,
+            message,
             "as text its 100000000 rows have more than 1073741824 bytes around their values, which is the limit"
         );
         // What is as long itself may be as long as text.

@@ -159,19 +159,19 @@ mod tests {
 
     #[test]
     fn what_no_reader_would_get_back_is_refused() {
-        let said = |value: Value| value.node().unwrap_err();
+        let message = |value: Value| value.node().unwrap_err();
         let twice = Value::Map(vec![(1.into(), Value::Null), (true.into(), Value::Null)]);
-        assert!(said(twice).contains("twice"));
-        assert!(said(Value::Set(vec!["a".into(), "a".into()])).contains("twice"));
+        assert!(message(twice).contains("twice"));
+        assert!(message(Value::Set(vec!["a".into(), "a".into()])).contains("twice"));
         let collection = Value::Map(vec![(vec![].into(), Value::Null)]);
-        assert!(said(vec![collection].into()).contains("itself a list"));
-        assert!(said(Value::Timestamp("2020-13-01".into())).contains("not a date"));
+        assert!(message(vec![collection].into()).contains("itself a list"));
+        assert!(message(Value::Timestamp("2020-13-01".into())).contains("not a date"));
         for digits in ["", "-", "-0", "007", "1e3", "x", "1\n2"] {
-            assert!(said(Value::BigInt(digits.into())).contains("not the digits"), "{digits}");
+            assert!(message(Value::BigInt(digits.into())).contains("not the digits"), "{digits}");
         }
-        assert!(said(Value::BigInt("9".repeat(4301))).contains("4301 digits"));
+        assert!(message(Value::BigInt("9".repeat(4301))).contains("4301 digits"));
         let deep = (0..201).fold(Value::Null, |inner, _| vec![inner].into());
-        assert!(said(deep).contains("nested"));
+        assert!(message(deep).contains("nested"));
     }
 
     #[test]

@@ -86,9 +86,9 @@ mod tests {
         for (descr, problem) in
             [("'|O'", "Python objects"), ("[('a', '|O')]", "Python objects"), ("'<U0'", "astype")]
         {
-            let said = parsed(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3,), }}"));
-            let said = said.unwrap_err();
-            assert!(said.starts_with("Unsuitable") && said.contains(problem), "{said}");
+            let message = parsed(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3,), }}"));
+            let message = message.unwrap_err();
+            assert!(message.starts_with("Unsuitable") && message.contains(problem), "{message}");
         }
     }
 
@@ -118,12 +118,12 @@ mod tests {
         ] {
             assert!(parsed(text).unwrap_err().starts_with("Damaged"), "{text}");
         }
-        let said = |bytes: &[u8]| format!("{:?}", parse(&mut &*bytes).unwrap_err());
-        assert!(said(b"\x93NUM").contains("ends within"));
-        assert!(said(b"\x93NUMPY\x01\0\x50\0{").contains("ends within"));
-        assert!(said(b"\x93NUMPY\x02\0\xff\xff\xff\xff").contains("limit"));
-        assert!(said(b"\x93NUMPY\x04\0abcd").contains("version 4"));
-        assert!(said(b"PK\x03\x04....").contains("is not a .npy file"));
-        assert!(said(b"PK").contains("is not a .npy file"));
+        let message = |bytes: &[u8]| format!("{:?}", parse(&mut &*bytes).unwrap_err());
+        assert!(message(b"\x93NUM").contains("ends within"));
+        assert!(message(b"\x93NUMPY\x01\0\x50\0{").contains("ends within"));
+        assert!(message(b"\x93NUMPY\x02\0\xff\xff\xff\xff").contains("limit"));
+        assert!(message(b"\x93NUMPY\x04\0abcd").contains("version 4"));
+        assert!(message(b"PK\x03\x04....").contains("is not a .npy file"));
+        assert!(message(b"PK").contains("is not a .npy file"));
     }
 }

@@ -192,20 +192,22 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_said() {
-        let said = |text: &str| match Header::parse(&file(1, text.as_bytes())) {
+        let message = |text: &str| match Header::parse(&file(1, text.as_bytes())) {
             Err(Problem::Wrong(problem)) => problem,
             other => panic!("{other:?}"),
         };
-        assert!(said(&USUAL.replace("True", "1")).contains("fortran_order"));
-        assert!(said(&USUAL.replace("(3, 4)", "(3, -4)")).contains("shape"));
-        assert!(said(&USUAL.replace("(3, 4)", "3")).contains("shape is not a tuple"));
-        assert!(said(&USUAL.replace("'shape'", "'shade'")).contains("no shape"));
-        assert!(said(&USUAL.replace("<f4", "<f5")).contains("\"<f5\" is not known"));
-        assert!(said(&USUAL.replace("}", "'more': 1}")).contains("other keys"));
-        assert!(said("[]").contains("not a mapping"));
+        assert!(message(&USUAL.replace("True", "1")).contains("fortran_order"));
+        assert!(message(&USUAL.replace("(3, 4)", "(3, -4)")).contains("shape"));
+        assert!(message(&USUAL.replace("(3, 4)", "3")).contains("shape is not a tuple"));
+        assert!(message(&USUAL.replace("'shape'", "'shade'")).contains("no shape"));
+        assert!(message(&USUAL.replace("<f4", "<f5")).contains("\"<f5\" is not known"));
+        assert!(message(&USUAL.replace("}", "'more': 1}")).contains("other keys"));
+        assert!(message("[]").contains("not a mapping"));
         let long = [MAGIC, &[2, 0], &[0xff; 4]].concat();
-        assert!(matches!(Header::parse(&long), Err(Problem::Wrong(said)) if said.contains("1 MiB")));
-        assert!(matches!(Header::parse(&file(4, b"{}")), Err(Problem::Wrong(said)) if said.contains("4.0")));
+        assert!(matches!(Header::parse(&long), Err(Problem::Wrong(message)) if message.contains("1 MiB")));
+        assert!(
+            matches!(Header::parse(&file(4, b"{}")), Err(Problem::Wrong(message)) if message.contains("4.0"))
+        );
     }
 
     proptest! {

@@ -109,7 +109,7 @@ impl Diff {
         if self.json {
             writeln!(out, "\n]")?;
         }
-        if code == 0 { Ok(()) } else { Err(Failure::Said(code)) }
+        if code == 0 { Ok(()) } else { Err(Failure::Reported(code)) }
     }
 
     /// A pattern may mean nothing in one of the two.
@@ -142,7 +142,7 @@ impl Diff {
     fn print(&self, found: &Finding, out: &mut Output) -> std::io::Result<()> {
         let line = match found {
             Finding::Only(side, name) => format!("only in {}: {name}", self.file(*side)),
-            Finding::Different(name, difference) => format!("{name}: {}", self.said(difference)),
+            Finding::Different(name, difference) => format!("{name}: {}", self.described(difference)),
             Finding::Failed(..) => return Ok(()),
         };
         let line = out.highlighted(&crate::report::escaped(&line));
@@ -154,7 +154,7 @@ impl Diff {
         file.display().to_string()
     }
 
-    fn said(&self, difference: &Difference) -> String {
+    fn described(&self, difference: &Difference) -> String {
         match difference {
             Difference::Type(a, b) => format!("type: {a} -> {b}"),
             Difference::Shape(a, b) => format!("shape: {} -> {}", sizes(a), sizes(b)),

@@ -84,7 +84,7 @@ impl Inputs {
                 Some(Compression::ZlibIfSmaller(level))
             }
             None if self.compress_if_smaller => Some(Compression::ZlibIfSmaller(LEVEL)),
-            said => said,
+            other => other,
         }
     }
 

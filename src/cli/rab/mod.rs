@@ -167,7 +167,7 @@ fn parse_and_run() -> ExitCode {
     };
     let code = match done {
         Ok(()) | Err(Failure::Pipe) => ExitCode::SUCCESS,
-        Err(Failure::Said(code)) => ExitCode::from(code),
+        Err(Failure::Reported(code)) => ExitCode::from(code),
         Err(Failure::Error(error)) => {
             complain(&error);
             ExitCode::from(error.exit_code())

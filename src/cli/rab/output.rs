@@ -16,7 +16,7 @@ pub enum Failure {
     /// Nobody reads on.
     Pipe,
     /// What was wrong has been printed; the exit code.
-    Said(u8),
+    Reported(u8),
 }
 
 impl From<Error> for Failure {
@@ -30,7 +30,7 @@ impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Failure {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Failure::Pipe,
-            _ if cause.get_ref().is_some_and(|inner| inner.is::<Declined>()) => Failure::Said(1),
+            _ if cause.get_ref().is_some_and(|inner| inner.is::<Declined>()) => Failure::Reported(1),
             _ if let Some(error) = Error::inside(&cause) => Failure::Error(error.clone()),
             _ => Failure::Error(Error::Other(format!("standard output: cannot be written: {cause}"))),
         }

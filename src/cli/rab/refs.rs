@@ -57,7 +57,7 @@ impl Refs {
                 Err(Error::Other(format!("{source}: has no array that references can point to")).into())
             }
             (0, _) => Ok(()),
-            (worst, _) => Err(Failure::Said(worst)),
+            (worst, _) => Err(Failure::Reported(worst)),
         }
     }
 }

@@ -39,7 +39,7 @@ impl Reported {
     pub fn done(&self) -> Done {
         match self.code() {
             0 => Ok(()),
-            code => Err(Failure::Said(code)),
+            code => Err(Failure::Reported(code)),
         }
     }
 }

@@ -106,7 +106,7 @@ impl Chosen {
         for file in &self.files {
             match each(file) {
                 Err(Failure::Error(error)) => self.complain(&error),
-                Err(Failure::Said(code)) => self.reported.note(code),
+                Err(Failure::Reported(code)) => self.reported.note(code),
                 done => done?,
             }
         }

@@ -189,13 +189,13 @@ fn in_order<T: Send>(
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         // Each thread takes every number in turn that no other has; a full channel keeps it from running away.
-        let (tell, told) = mpsc::sync_channel(AHEAD);
+        let (sender, results) = mpsc::sync_channel(AHEAD);
         let start = |_: &usize| {
-            let (tell, next) = (tell.clone(), &next);
+            let (sender, next) = (sender.clone(), &next);
             let caught = |number| catch_unwind(AssertUnwindSafe(|| work(number)));
             let work = move || {
                 let mut number = next.fetch_add(1, Ordering::Relaxed);
-                while number < count && tell.send((number, caught(number))).is_ok() {
+                while number < count && sender.send((number, caught(number))).is_ok() {
                     number = next.fetch_add(1, Ordering::Relaxed);
                 }
             };
@@ -205,9 +205,9 @@ fn in_order<T: Send>(
         if (0..jobs).filter(start).count() == 0 {
             return (0..count).try_for_each(|number| each(work(number)));
         }
-        drop(tell);
+        drop(sender);
         let (mut early, mut due) = (BTreeMap::new(), 0);
-        for (number, result) in told {
+        for (number, result) in results {
             early.insert(number, result);
             while let Some(result) = early.remove(&due) {
                 each(result.unwrap_or_else(|panic| resume_unwind(panic)))?;

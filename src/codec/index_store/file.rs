@@ -258,8 +258,8 @@ impl IndexFile {
 
     /// Logs at `level` once per container, then only at debug level.
     fn say(&self, level: Level, path: &Path, text: &str) {
-        let said = self.complained.swap(true, Ordering::Relaxed);
-        log::log!(if said { Level::Debug } else { level }, "index {}: {text}", path.display());
+        let was_reported = self.complained.swap(true, Ordering::Relaxed);
+        log::log!(if was_reported { Level::Debug } else { level }, "index {}: {text}", path.display());
     }
 }
 

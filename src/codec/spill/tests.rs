@@ -110,8 +110,8 @@ fn bytes_changed_on_disk_are_an_error() {
     let frame = write(&spill, 0, 2).unwrap();
     spill.disk.get().unwrap().file().write_all_at(b"x", PIECE as u64 + 77).unwrap();
     assert!(frame.read(0, &spill).is_ok());
-    let said = frame.read(1, &spill).unwrap_err().to_string();
-    assert!(said.contains("not what was written"), "{said}");
+    let message = frame.read(1, &spill).unwrap_err().to_string();
+    assert!(message.contains("not what was written"), "{message}");
     assert!(frame.read(2, &spill).is_err());
 }
 
@@ -121,9 +121,9 @@ fn a_full_disk_is_reported() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert!(spill.disk.set(Arc::new(Disk::new(full, LIMIT))).is_ok());
     let Err(Refused::Failed(error)) = write(&spill, 0, 1) else { panic!("written to /dev/full") };
-    let said = error.to_string();
+    let message = error.to_string();
     for part in ["--spill-size", "TMPDIR", &std::env::temp_dir().display().to_string()] {
-        assert!(said.contains(part), "{said}");
+        assert!(message.contains(part), "{message}");
     }
     assert_eq!(in_use(&spill), 0);
 }

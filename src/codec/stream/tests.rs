@@ -123,8 +123,8 @@ fn a_wrong_length_marks_everything_corrupt() {
     let bytes = sample(BIG);
     for expected in [BIG - 1, BIG + 1, 2 * BIG, BLOCK as usize * 8] {
         let kit = open(zlib(&bytes), Some(expected));
-        let said = kit.sequentially().unwrap_err().to_string();
-        assert!(said.contains("its description needs"), "{said}");
+        let message = kit.sequentially().unwrap_err().to_string();
+        assert!(message.contains("its description needs"), "{message}");
         assert!(kit.read(0, 1).is_err());
     }
 }
@@ -178,18 +178,18 @@ fn an_empty_stream_is_verified() {
 
 #[test]
 fn errors_describe_the_problem() {
-    let said = |stored: Vec<u8>| open(stored, None).whole().unwrap_err().to_string();
-    assert!(said(vec![]).contains("there are no bytes"));
-    assert!(said(b"PK34".to_vec()).contains("begins with 50 4b"));
+    let message = |stored: Vec<u8>| open(stored, None).whole().unwrap_err().to_string();
+    assert!(message(vec![]).contains("there are no bytes"));
+    assert!(message(b"PK34".to_vec()).contains("begins with 50 4b"));
     let mut dictionary = zlib(b"abc");
     // FDICT is bit 5 of the second byte (RFC 1950, 2.2).
     dictionary[..2].copy_from_slice(&[0x78, 0x20]);
-    assert!(said(dictionary).contains("preset dictionary"), "a preset dictionary");
+    assert!(message(dictionary).contains("preset dictionary"), "a preset dictionary");
     let mut cut = zlib(&sample(5000));
     cut.truncate(4000);
-    assert!(said(cut).contains("ends early"));
-    assert!(said([gzip(b"x"), b"junk".to_vec()].concat()).contains("come other bytes, first 6a"));
-    let text = said(b"PK34".to_vec());
+    assert!(message(cut).contains("ends early"));
+    assert!(message([gzip(b"x"), b"junk".to_vec()].concat()).contains("come other bytes, first 6a"));
+    let text = message(b"PK34".to_vec());
     assert!(text.starts_with(r#"memory: dataset "x": at byte 0: "#), "{text}");
 }
 

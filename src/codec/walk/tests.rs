@@ -102,21 +102,21 @@ fn without_memory_for_seek_points_one_decoder_stays_parked() {
 fn a_reader_served_earlier_is_notified_of_damage() {
     let bytes = data(2 * SPAN as usize);
     let (_, walk) = of(lz4_flex::block::compress(&bytes), bytes.len() - 1, 1 << 20);
-    let told = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let notified = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let listen = || {
-        let told = told.clone();
+        let notified = notified.clone();
         walk.on_damage(Box::new(move || {
-            told.fetch_add(1, Ordering::Relaxed);
+            notified.fetch_add(1, Ordering::Relaxed);
         }));
     };
     assert!(read(&walk, 0, 10).is_ok());
     listen();
     listen();
-    assert_eq!(told.load(Ordering::Relaxed), 0);
+    assert_eq!(notified.load(Ordering::Relaxed), 0);
     assert!(read(&walk, bytes.len() - 10, 9).is_err() && read(&walk, 0, 10).is_err());
-    assert_eq!(told.load(Ordering::Relaxed), 1);
+    assert_eq!(notified.load(Ordering::Relaxed), 1);
     listen();
-    assert_eq!(told.load(Ordering::Relaxed), 1);
+    assert_eq!(notified.load(Ordering::Relaxed), 1);
 }
 
 #[test]
@@ -142,10 +142,10 @@ fn data_before_damage_is_served() {
     assert!(read(&walk, 0, 10).unwrap() == bytes[..10]);
     let error = read(&walk, bytes.len() - 10, 10).unwrap_err();
     assert!(error.to_string().contains("ends early"), "{error}");
-    let sound = walk.sound_len() as usize;
-    assert!(sound > SPAN as usize && sound < bytes.len());
-    assert!(read(&walk, sound - 5000, 5000).unwrap() == bytes[sound - 5000..sound]);
-    assert!(read(&walk, sound - 10, 11).is_err());
+    let valid = walk.valid_len() as usize;
+    assert!(valid > SPAN as usize && valid < bytes.len());
+    assert!(read(&walk, valid - 5000, 5000).unwrap() == bytes[valid - 5000..valid]);
+    assert!(read(&walk, valid - 10, 11).is_err());
 }
 
 #[test]
@@ -165,5 +165,5 @@ fn a_changed_source_is_not_damage() {
     let (source, walk) = lz4(&bytes, 1 << 20);
     source.changed.store(true, Ordering::Relaxed);
     assert!(matches!(read(&walk, 0, 10), Err(Error::Changed { .. })));
-    assert_eq!(walk.sound_len(), walk.len());
+    assert_eq!(walk.valid_len(), walk.len());
 }

@@ -78,9 +78,9 @@ fn entries(
         });
     }
     // Without ZIP64 the count has 16 bits, and some writers let it overflow.
-    let told = archive.entries_hint();
-    if told != count && told != count & 0xffff {
-        let problem = format!("the ZIP directory has {count} members, but its end says {told}");
+    let hint = archive.entries_hint();
+    if hint != count && hint != count & 0xffff {
+        let problem = format!("the ZIP directory has {count} members, but its end says {hint}");
         return Err(Error::damaged(reader.source.place().at(archive.directory_offset()), problem));
     }
     u32::try_from(records.len())
@@ -113,9 +113,9 @@ impl ReaderAt for Reader<'_> {
         let count = self.source.len().saturating_sub(offset).min(buf.len() as u64) as usize;
         let part = buf.get_mut(..count).unwrap_or_default();
         self.source.read_exact_at(part, offset).map_err(|error| {
-            let told = io::Error::other(error.to_string());
+            let copy = io::Error::other(error.to_string());
             self.failure.borrow_mut().get_or_insert(error);
-            told
+            copy
         })?;
         Ok(count)
     }

@@ -285,7 +285,7 @@ impl Validate for AwkwardDatasets {
         match &file.what {
             FileContent::Meta if !is_flat => self.checked.check(file.array, array, file.ix),
             FileContent::Index(_) | FileContent::Text => self.checked.follows(file.array, array, file.ix),
-            FileContent::Data => array.sound(file.ix).map(drop),
+            FileContent::Data => array.valid_node(file.ix).map(drop),
             _ => Ok(()),
         }
     }
@@ -376,7 +376,7 @@ struct Part {
 
 impl Items for Part {
     fn len(&self) -> Result<u64> {
-        self.array.sound(self.ix).map(|node| node.len)
+        self.array.valid_node(self.ix).map(|node| node.len)
     }
 
     fn pass(

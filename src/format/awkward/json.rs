@@ -335,12 +335,12 @@ mod tests {
 
     #[test]
     fn invalid_json_is_rejected() {
-        let said = |text: &str| parse(text).unwrap_err().problem;
-        assert!(said("NaN").contains("not JSON"));
-        assert!(said("{\"a\":1,\"a\":2}").contains("comes twice"));
-        assert!(said("1 2").contains("follows"));
-        assert!(said("\"\\ud800\"").contains("half of a character"));
-        assert!(said(&"[".repeat(5000)).contains("deeper than 640"));
+        let message = |text: &str| parse(text).unwrap_err().problem;
+        assert!(message("NaN").contains("not JSON"));
+        assert!(message("{\"a\":1,\"a\":2}").contains("comes twice"));
+        assert!(message("1 2").contains("follows"));
+        assert!(message("\"\\ud800\"").contains("half of a character"));
+        assert!(message(&"[".repeat(5000)).contains("deeper than 640"));
         for text in [
             "",
             "[1,]",

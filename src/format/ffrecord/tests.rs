@@ -59,7 +59,7 @@ fn shown(records: Records) -> Arc<dyn Tree> {
     super::container(Arc::new(records), None).into_tree().unwrap()
 }
 
-fn said(bytes: Vec<u8>) -> String {
+fn message(bytes: Vec<u8>) -> String {
     open(bytes).err().unwrap().to_string()
 }
 
@@ -109,7 +109,7 @@ fn briefly_a_record_is_described_without_what_only_info_shows() {
     let archive = FFRecordDatasets::new(Arc::new(open(file(&[b"one", b"", b"three"])).unwrap()), None);
     for number in 0..3 {
         let (full, brief) = (archive.describe(number).unwrap(), archive.brief(number).unwrap());
-        let told = |about: &Description| {
+        let reported = |about: &Description| {
             (
                 about.name.clone(),
                 about.kind.clone(),
@@ -118,7 +118,7 @@ fn briefly_a_record_is_described_without_what_only_info_shows() {
                 about.fault.clone(),
             )
         };
-        assert_eq!(told(&brief), told(&full));
+        assert_eq!(reported(&brief), reported(&full));
         assert!(brief.checksum.is_none() && full.checksum.is_some());
         assert!(*brief.codec == Node::Null && full.codec.get("crc32").is_some());
     }
@@ -132,25 +132,26 @@ fn headers_that_make_no_sense() {
         changed[at..at + bytes.len()].copy_from_slice(bytes);
         changed
     };
-    assert!(said(b"12345".to_vec()).ends_with("at byte 0: the header takes 12 bytes, but the file has 5"));
-    assert!(said(with(4, &(-3i64).to_le_bytes())).ends_with("at byte 4: the number of records is -3"));
+    assert!(message(b"12345".to_vec()).ends_with("at byte 0: the header takes 12 bytes, but the file has 5"));
+    assert!(message(with(4, &(-3i64).to_le_bytes())).ends_with("at byte 4: the number of records is -3"));
     assert!(
-        said(with(4, &(1i64 << 62).to_le_bytes())).contains("take more than 2^64 bytes, but the file has 42")
+        message(with(4, &(1i64 << 62).to_le_bytes()))
+            .contains("take more than 2^64 bytes, but the file has 42")
     );
     assert!(
-        said(with(4, &4i64.to_le_bytes()))
+        message(with(4, &4i64.to_le_bytes()))
             .contains("at byte 4: the number of records is 4: header and tables take 60")
     );
-    assert!(said(with(4, &[0])).contains("the number of records is 0, but it is followed by 30 bytes"));
-    assert!(said(with(0, &[0; 12])).contains("its writer did not finish it"));
-    assert!(said(with(13, b"x")).contains("at byte 0: the header checksum is 0x"));
+    assert!(message(with(4, &[0])).contains("the number of records is 0, but it is followed by 30 bytes"));
+    assert!(message(with(0, &[0; 12])).contains("its writer did not finish it"));
+    assert!(message(with(13, b"x")).contains("at byte 0: the header checksum is 0x"));
     let offset = |number: usize, value: i64| resealed(with(20 + 8 * number, &value.to_le_bytes()));
-    assert!(said(offset(0, 35)).contains("at byte 20: the offset of record 0 is 35, inside the header"));
+    assert!(message(offset(0, 35)).contains("at byte 20: the offset of record 0 is 35, inside the header"));
     assert!(
-        said(offset(1, 35)).contains("at byte 28: the offset of record 1 is 35, before the record ahead")
+        message(offset(1, 35)).contains("at byte 28: the offset of record 1 is 35, before the record ahead")
     );
-    assert!(said(offset(1, 43)).contains("is 43, past the end of the file at byte 42"));
-    assert!(said(offset(1, -1)).contains("is -1, which is negative"));
+    assert!(message(offset(1, 43)).contains("is 43, past the end of the file at byte 42"));
+    assert!(message(offset(1, -1)).contains("is -1, which is negative"));
     assert!(Records::open(vec![source(with(13, b"x"))], false).is_ok());
 }
 
@@ -259,8 +260,8 @@ fn a_damaged_empty_record_is_no_text() {
         _ => format!("{{\"data\":\"{text}\",\"crc32\":{crc}}}\n"),
     };
     for (number, table) in [(0, text(&records, "csv")), (1, text(&records, "jsonl"))] {
-        let said = all(&table).unwrap_err();
-        assert!(matches!(&said, Error::Damaged { place, .. } if place.to_string().contains("records/1")));
+        let message = all(&table).unwrap_err();
+        assert!(matches!(&message, Error::Damaged { place, .. } if place.to_string().contains("records/1")));
         // What is around it can be read, as with other damage.
         let first =
             [if number == 0 { "data,crc32\n" } else { "" }, &row(number, "b25l", crc(b"one"))].concat();
@@ -368,8 +369,11 @@ fn folders_of_any_pickle_protocol() {
 fn pickles_that_are_refused() {
     let refused = |pickle: &[u8], fragment: &str| {
         let error = packed(pickle).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains("the index of the packed folder: ") && said.contains(fragment), "{said}");
+        let message = error.to_string();
+        assert!(
+            message.contains("the index of the packed folder: ") && message.contains(fragment),
+            "{message}"
+        );
         assert_eq!(error.exit_code(), 12);
     };
     refused(b"cos\nsystem\n.", "it names os.system; only collections.OrderedDict is allowed");
@@ -416,8 +420,8 @@ fn pickles_that_are_refused() {
 #[test]
 fn what_an_index_takes_is_bounded_by_its_length() {
     let refused = |rest: &[u8], fragment: &str| {
-        let said = packed(&with(rest)).unwrap_err().to_string();
-        assert!(said.contains(fragment), "{said}");
+        let message = packed(&with(rest)).unwrap_err().to_string();
+        assert!(message.contains(fragment), "{message}");
     };
     refused(&b"(".repeat(3_000_000), "more than 2000000 values wait");
     refused(&b"\x94".repeat(100_000), "it remembers more than 25");

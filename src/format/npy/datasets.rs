@@ -45,9 +45,9 @@ impl NpyDatasets {
     fn sidecar_text(&self, file_name: &[u8]) -> String {
         let has_objects = self.header.descr.has_objects;
         let problem = has_objects.then(|| ("problem", Node::text(OBJECTS)));
-        let said = [("name", Node::text(&self.stem)), (FACTS, self.header.node())];
+        let fields = [("name", Node::text(&self.stem)), (FACTS, self.header.node())];
         let mut text = String::new();
-        yaml::write(&Node::map(said.into_iter().chain(problem)), 0, &mut text);
+        yaml::write(&Node::map(fields.into_iter().chain(problem)), 0, &mut text);
         if !has_objects {
             let Header { descr, shape, order, .. } = &self.header;
             text += &Parts::new(&descr.text, shape, *order, false).text(file_name);

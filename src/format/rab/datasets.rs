@@ -87,8 +87,8 @@ impl Datasets for RabDatasets {
             Err(fault) => Size { len: Some(fault.claimed.max(1)), stored: 0 },
             Ok(data) => {
                 // An empty stream has to be looked at to be believed.
-                let told = data.decoded.filter(|len| *len > 0 || !data.compressed);
-                let len = told.or_else(|| self.streams.known_len(number));
+                let recorded = data.decoded.filter(|len| *len > 0 || !data.compressed);
+                let len = recorded.or_else(|| self.streams.known_len(number));
                 Size { len, stored: data.stored.end - data.stored.start }
             }
         }

@@ -77,16 +77,16 @@ impl SafetensorsDatasets {
     }
 
     fn sidecar_text(&self, number: u32, file_name: &[u8]) -> Result<String> {
-        let (name, said) = match self.entry(number)? {
+        let (name, facts) = match self.entry(number)? {
             Entry::Tensor(located) => (&located.tensor.name, (FACTS, self.facts(located))),
             Entry::Unreadable(Unreadable { name, error }) => {
                 (name, ("problem", Node::text(&error.to_string())))
             }
             Entry::Metadata(..) => return Err(Error::NotFound),
         };
-        let said = [("name", Node::text(name)), ("number", Node::int(number)), said];
+        let all = [("name", Node::text(name)), ("number", Node::int(number)), facts];
         let mut text = String::new();
-        yaml::write(&Node::map(said), 0, &mut text);
+        yaml::write(&Node::map(all), 0, &mut text);
         if let Entry::Tensor(located) = self.entry(number)?
             && let Some(array) = array(&located.tensor)
         {

@@ -238,7 +238,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("x");
         std::os::unix::fs::symlink("nothing", &target).unwrap();
-        let said = Temporary::create(&target, true).err().unwrap().to_string();
-        assert!(said.contains("leads nowhere"), "{said}");
+        let message = Temporary::create(&target, true).err().unwrap().to_string();
+        assert!(message.contains("leads nowhere"), "{message}");
     }
 }

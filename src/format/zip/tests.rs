@@ -23,12 +23,12 @@ fn damage_anywhere_never_gives_other_bytes() {
     let right = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
         let archive = Archive::open(&path).ok()?;
-        let sound = |number| {
+        let readable = |number| {
             let dataset = archive.dataset_at(number).ok()?;
             dataset.verify(&|_| ()).ok()?;
             dataset.bytes().ok()
         };
-        Some((0..archive.len()).filter_map(sound).collect::<Vec<_>>())
+        Some((0..archive.len()).filter_map(readable).collect::<Vec<_>>())
     };
     let whole = sample();
     let want = right(&whole).unwrap();

@@ -56,7 +56,7 @@ pub struct Overlay {
     /// Recent representations.
     made: Mutex<LruCache<NodeId, Made>>,
     /// Recent messages about names.
-    told: Mutex<LruCache<String, ()>>,
+    logged: Mutex<LruCache<String, ()>>,
     /// The tree's contents may change.
     can_change: bool,
     paths: Paths,
@@ -73,14 +73,14 @@ impl Overlay {
         tree: Arc<dyn Tree>,
         shown: Option<&'static dyn View>,
     ) -> Overlay {
-        let (made, told) = (Mutex::new(LruCache::new(KEPT)), Mutex::new(LruCache::new(KEPT)));
+        let (made, logged) = (Mutex::new(LruCache::new(KEPT)), Mutex::new(LruCache::new(KEPT)));
         let can_change = tree.lifetime(ROOT) != Lifetime::Forever;
         Overlay {
             views,
             shown,
             nodes: Arc::default(),
             made,
-            told,
+            logged,
             can_change,
             paths: Paths::default(),
             stores: Stores::default(),
@@ -212,11 +212,11 @@ impl Overlay {
 
     /// Logs once why a name is not a file: a program looks it up several times.
     fn tell(&self, error: &Error) {
-        let said = error.to_string();
-        let mut told = self.told.lock();
-        if told.put(said.clone(), ()).is_none() {
-            drop(told);
-            log::warn!("{said}");
+        let message = error.to_string();
+        let mut logged = self.logged.lock();
+        if logged.put(message.clone(), ()).is_none() {
+            drop(logged);
+            log::warn!("{message}");
         }
     }
 

@@ -75,7 +75,7 @@ impl Others {
     }
 
     /// That they are left out, if there are any.
-    pub fn told(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let more = self.count.checked_sub(self.first.len() as u64).filter(|more| *more > 0);
         let more = more.map_or(String::new(), |more| format!(" and {more} more"));
         let names = self.first.join(", ");

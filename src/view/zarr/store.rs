@@ -167,14 +167,14 @@ struct Checked {
     stream: Content,
     decoded: Content,
     len: u64,
-    is_sound: OnceLock<()>,
+    is_valid: OnceLock<()>,
 }
 
 impl Checked {
     fn content(stream: Content, decoded: Content) -> Content {
         match stream.known_len() {
             Some(len) => {
-                Content::Computed(Arc::new(Checked { stream, decoded, len, is_sound: OnceLock::new() }))
+                Content::Computed(Arc::new(Checked { stream, decoded, len, is_valid: OnceLock::new() }))
             }
             None => stream,
         }
@@ -187,9 +187,9 @@ impl Computed for Checked {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if offset.checked_add(buf.len() as u64) == Some(self.len) && self.is_sound.get().is_none() {
+        if offset.checked_add(buf.len() as u64) == Some(self.len) && self.is_valid.get().is_none() {
             self.decoded.pass(&mut |_| ControlFlow::Continue(()))?;
-            let _ = self.is_sound.set(());
+            let _ = self.is_valid.set(());
         }
         self.stream.fill(buf, offset)
     }

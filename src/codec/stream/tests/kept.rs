@@ -198,15 +198,15 @@ fn readers_do_not_wait_for_runs_that_never_start() {
         });
     }
     let stream = kit.stream.clone();
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for at in 0..8 {
             get(&stream, at << 17, 128 << 10).unwrap();
-            tell.send(at).unwrap();
+            sender.send(at).unwrap();
         }
     });
     for at in 0..8 {
-        let waited = told.recv_timeout(std::time::Duration::from_secs(10));
+        let waited = receiver.recv_timeout(std::time::Duration::from_secs(10));
         if waited.is_err() {
             *hold.0.lock() = false;
             hold.1.notify_all();
@@ -244,9 +244,9 @@ fn no_saved_record_hangs_a_reader() {
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, Some(20_000));
     assert_eq!(stream.index.frontier(), 0, "a point behind the end");
-    let (tell, told) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(get(&stream, 0, 20_000).is_ok()));
-    assert!(told.recv_timeout(std::time::Duration::from_secs(10)).is_ok(), "spins for ever");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(get(&stream, 0, 20_000).is_ok()));
+    assert!(receiver.recv_timeout(std::time::Duration::from_secs(10)).is_ok(), "spins for ever");
 }
 
 #[test]
@@ -299,8 +299,8 @@ fn a_stale_index_and_many_readers() {
                 let (stream, bytes) = (&stream, &bytes);
                 scope.spawn(move || {
                     let got = get(stream, at, 4096);
-                    let said = got.as_ref().err().map(|e| e.to_string());
-                    assert!(got.is_ok_and(|got| got == bytes[at..at + 4096]), "round {round}: {said:?}");
+                    let message = got.as_ref().err().map(|e| e.to_string());
+                    assert!(got.is_ok_and(|got| got == bytes[at..at + 4096]), "round {round}: {message:?}");
                 });
             }
         });
@@ -326,9 +326,9 @@ fn a_saved_size_of_other_data_is_not_reported() {
     *source.bytes.lock() = pad(&long);
     let engine = with_store(dir.path());
     let stream = kept(&engine, &source, None);
-    let told = stream.len().unwrap() as usize;
-    let read = get(&stream, 0, told);
-    assert!(told == 50_000 || read.is_err(), "size {told}, and a whole read of that size succeeds");
+    let announced = stream.len().unwrap() as usize;
+    let read = get(&stream, 0, announced);
+    assert!(announced == 50_000 || read.is_err(), "size {announced}, and a whole read of that size succeeds");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn reads_in_any_order_with_any_memory_limit() {
         if is_gzip && rng.below(3) == 0 {
             stored.extend(gzip(b""));
         }
-        let told = rng.below(2) == 0;
+        let has_len = rng.below(2) == 0;
         let index = [64 << 20, 200 << 10, 20 << 10, 0][rng.below(4)];
         let cache = [64 << 20, 2 << 20, 100 << 10][rng.below(3)];
         let limits = crate::codec::Limits { cache, index, spill: None, verify_first: rng.below(4) == 0 };
@@ -409,7 +409,7 @@ fn reads_in_any_order_with_any_memory_limit() {
         for mount in 0..2 {
             let store = crate::codec::IndexStore::new(dir.path().to_owned(), 1 << 30);
             let engine = Arc::new(Engine::with(limits, Some(store)));
-            let stream = kept(&engine, &source, told.then_some(len));
+            let stream = kept(&engine, &source, has_len.then_some(len));
             assert_eq!(stream.len().unwrap(), len as u64);
             std::thread::scope(|scope| {
                 for reader in 0..4 {

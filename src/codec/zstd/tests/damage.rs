@@ -13,8 +13,8 @@ fn a_damaged_frame_fails_alone() {
     let kit = open(stored, None);
     assert!(kit.read(0, 300_000).unwrap() == bytes[..300_000]);
     assert!(kit.read(600_000, 300_000).unwrap() == bytes[600_000..]);
-    let said = kit.read(299_999, 2).unwrap_err().to_string();
-    assert!(said.contains("memory") && said.contains("checksum"), "{said}");
+    let message = kit.read(299_999, 2).unwrap_err().to_string();
+    assert!(message.contains("memory") && message.contains("checksum"), "{message}");
     assert!(kit.stream.is_damaged() && kit.whole().is_err());
     assert!(kit.stream.read_cached(1, 300_000).is_err());
     assert!(kit.stream.read_cached(1, 1).unwrap().is_some());
@@ -27,8 +27,11 @@ fn a_wrong_expected_length_marks_everything_corrupt() {
         for expected in [1, 399_999, 400_001, 800_000] {
             let kit =
                 open([frame(&bytes[..7], options), frame(&bytes[7..], options)].concat(), Some(expected));
-            let said = kit.sequentially().unwrap_err().to_string();
-            assert!(said.contains("its description needs") || said.contains("nothing decodes"), "{said}");
+            let message = kit.sequentially().unwrap_err().to_string();
+            assert!(
+                message.contains("its description needs") || message.contains("nothing decodes"),
+                "{message}"
+            );
             assert!(kit.read(0, 1).is_err());
         }
     }
@@ -46,8 +49,8 @@ fn a_wrong_seek_table_never_gives_wrong_bytes() {
             match options.content_size {
                 true => assert!(kit.whole().unwrap() == bytes),
                 false => {
-                    let said = kit.whole().unwrap_err().to_string();
-                    assert!(said.contains("seek table"), "{said}");
+                    let message = kit.whole().unwrap_err().to_string();
+                    assert!(message.contains("seek table"), "{message}");
                     assert!(kit.read(0, 1).is_err() && kit.read(150_000, 1).is_err());
                 }
             }
@@ -91,8 +94,11 @@ fn unsupported_frames_are_reported() {
         (other, "not a zstd frame"),
         ([good.clone(), b"\0\0\0\0".to_vec()].concat(), "not a zstd frame"),
     ] {
-        let said = open(stored, None).whole().unwrap_err().to_string();
-        assert!(said.contains(part) && said.starts_with("memory: dataset \"x\": at byte "), "{said}");
+        let message = open(stored, None).whole().unwrap_err().to_string();
+        assert!(
+            message.contains(part) && message.starts_with("memory: dataset \"x\": at byte "),
+            "{message}"
+        );
     }
     // The largest permitted window.
     let most = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3][..], &[1, 0, 0]].concat();
@@ -104,8 +110,8 @@ fn a_header_that_claims_more_than_its_blocks_hold_is_rejected() {
     let mut stored = frame(&sample(100_000, 9), CHECKED);
     assert_eq!(stored[4] >> 6, 2);
     stored[8] = 0x7f;
-    let said = open(stored, None).stream.len().unwrap_err().to_string();
-    assert!(said.contains("its blocks hold at most"), "{said}");
+    let message = open(stored, None).stream.len().unwrap_err().to_string();
+    assert!(message.contains("its blocks hold at most"), "{message}");
 }
 
 #[test]

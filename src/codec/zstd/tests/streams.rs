@@ -99,10 +99,10 @@ fn a_frame_larger_than_the_spill_is_an_error_that_names_the_option() {
         let stored = [frame(&bytes, options), frame(&bytes[..10], PLAIN)].concat();
         let kit = open_with(stored, Some(BIG + 10), 64 << 20, 2 << 20);
         for _ in 0..2 {
-            let said = kit.read(0, 10).unwrap_err().to_string();
+            let message = kit.read(0, 10).unwrap_err().to_string();
             assert!(
-                said.contains("--spill-size") && said.contains("TMPDIR") && said.contains("2097152"),
-                "{said}"
+                message.contains("--spill-size") && message.contains("TMPDIR") && message.contains("2097152"),
+                "{message}"
             );
         }
         assert!(kit.bytes_fetched() < 4 * BIG / 3);

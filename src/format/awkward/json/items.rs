@@ -100,7 +100,7 @@ impl<'a> Values<'a> {
             return Err(self.refused(ix, problem));
         }
         let array = self.array;
-        let node = array.sound(ix)?;
+        let node = array.valid_node(ix)?;
         use ArrayKind::{Flat, Jagged, Record, Strings, Table};
         if !matches!(node.kind, Flat(_) | Jagged { .. } | Strings { .. } | Table { .. } | Record { .. }) {
             self.work += STEP;
@@ -217,7 +217,7 @@ impl<'a> Values<'a> {
     }
 
     fn check_end(&self, ix: Ix, list: u64, start: u64, stop: u64, content: Ix) -> Result<()> {
-        let have = self.array.sound(content)?.len;
+        let have = self.array.valid_node(content)?.len;
         if stop > have && stop > start {
             return Err(self
                 .array
@@ -291,7 +291,7 @@ impl<'a> Values<'a> {
     fn default(&self, content: Edge, default: &Scalar, out: &mut Out<'_>) -> Result<()> {
         match default {
             Scalar::Float(value) => float(*value, out.bytes),
-            Scalar::Json(Json::Null) => match self.array.sound(content.to)?.flat() {
+            Scalar::Json(Json::Null) => match self.array.valid_node(content.to)?.flat() {
                 Some(flat) => {
                     out.room(flat.of.size() / MAX_EXPANSION)?;
                     typed(&flat.of, &vec![0; flat.of.size() as usize], out)?;

@@ -83,7 +83,7 @@ impl JsonLines {
     pub fn new(array: &Arc<Array>, items: Option<Slab>) -> Result<JsonLines> {
         let root = array.graph.root.to;
         // A damaged array has no reliable number of items.
-        let count = array.sound(root)?.len;
+        let count = array.valid_node(root)?.len;
         let items = items.unwrap_or_else(|| Slab::whole(&[count]));
         let count = items.len();
         let mut room = Room::new(array, root, LINES, count)?;
@@ -121,7 +121,7 @@ impl Computed for JsonLines {
         Some(self.len + u64::from(self.fault.is_some()))
     }
 
-    fn sound_len(&self) -> Result<u64> {
+    fn valid_len(&self) -> Result<u64> {
         Ok(self.len)
     }
 

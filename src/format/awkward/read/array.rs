@@ -137,7 +137,7 @@ impl Array {
     /// Of a valid flat part: its member, that member's compression, and the number of bytes needed. Members compressed
     /// by the ZIP file are always decoded whole.
     pub fn identity(&self, ix: Ix) -> Option<Identity> {
-        let flat = self.sound(ix).ok()?.flat()?;
+        let flat = self.valid_node(ix).ok()?.flat()?;
         let (member, len) = (self.store.find(&flat.blob.member)?, self.claimed(ix));
         let codec = flat.blob.codec.map_or(0, |codec| 1 + codec as u64);
         let is_whole = codec == 0 && len > 0 && self.store.is_deflated(member);
@@ -154,7 +154,7 @@ impl Array {
     /// Reads all of a flat part and compares the CRC-32 recorded by the ZIP file, for callers that use only some
     /// elements.
     pub fn verify(&self, ix: Ix) -> Result<()> {
-        let Some(flat) = self.sound(ix)?.flat() else { return Ok(()) };
+        let Some(flat) = self.valid_node(ix)?.flat() else { return Ok(()) };
         self.content(ix)?.pass(&mut |_| ControlFlow::Continue(()))?;
         let Some(member) = self.store.find(&flat.blob.member) else { return Ok(()) };
         match self.store.sum(member)? {
@@ -172,7 +172,7 @@ impl Array {
     }
 
     /// Fails if this part itself is known to be invalid.
-    pub fn sound(&self, ix: Ix) -> Result<&Node> {
+    pub fn valid_node(&self, ix: Ix) -> Result<&Node> {
         let node = self.node(ix)?;
         match &node.fault {
             Some(fault) => Err(fault.error(self.place(ix))),
@@ -188,7 +188,7 @@ impl Array {
         let node = self.node(ix)?;
         let flat = node.flat().ok_or(Error::NotFound)?;
         let need = node.len.saturating_mul(flat.of.size());
-        let made = match self.sound(ix).and_then(|_| self.store.blob(&flat.blob, need, self.place(ix))) {
+        let made = match self.valid_node(ix).and_then(|_| self.store.blob(&flat.blob, need, self.place(ix))) {
             Err(error @ Error::Damaged { .. } | error @ Error::Unsupported { .. }) => {
                 log::error!("{error}; reads of it give that error");
                 Content::Broken { claimed: self.claimed(ix), error }
@@ -211,7 +211,7 @@ impl Array {
 
     /// At most `count` integers of a flat part from `first` on; arrays with several dimensions are flattened.
     pub fn ints(&self, ix: Ix, first: u64, count: u64) -> Result<Vec<i64>> {
-        let node = self.sound(ix)?;
+        let node = self.valid_node(ix)?;
         let flat = node.flat().ok_or_else(|| self.damaged(ix, "it is not a flat array of whole numbers"))?;
         let ElementKind::Number(dtype) = flat.of.cell else {
             return Err(self.damaged(ix, "it is not an array of whole numbers"));
@@ -397,7 +397,7 @@ impl Array {
         match *rows {
             Rows::Numbers(rows) => self.ints(rows.to, first, BLOCK),
             Rows::Steps { start, step, length } => {
-                self.sound(ix)?;
+                self.valid_node(ix)?;
                 let row = |k: u64| i128::from(start) + i128::from(step) * i128::from(k);
                 Ok((first..length.min(first + BLOCK)).map(|k| row(k) as i64).collect())
             }

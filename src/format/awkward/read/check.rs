@@ -38,7 +38,7 @@ impl Checked {
 
 /// The error names the item that does not fit. Does not check nested parts.
 pub fn check(array: &Array, ix: Ix) -> Result<()> {
-    let node = array.sound(ix)?;
+    let node = array.valid_node(ix)?;
     match &node.kind {
         ArrayKind::Jagged { lists, content } | ArrayKind::Strings { lists, content, .. } => {
             self::lists(array, ix, lists, *content)
@@ -62,7 +62,7 @@ pub fn check(array: &Array, ix: Ix) -> Result<()> {
 
 /// Unknown for a refused part: reported only after the numbers were checked.
 fn len(array: &Array, edge: Edge) -> Result<u64> {
-    array.sound(edge.to).map(|node| node.len)
+    array.valid_node(edge.to).map(|node| node.len)
 }
 
 fn lists(array: &Array, ix: Ix, lists: &Lists, content: Edge) -> Result<()> {

@@ -66,7 +66,7 @@ impl Picked {
     /// Reads the lengths of all lists once.
     fn new(array: &Arc<Array>, ix: Ix, outer: Option<Arc<Picked>>) -> Result<Picked> {
         let (ArrayKind::Jagged { lists, content } | ArrayKind::Strings { lists, content, .. }) =
-            &array.sound(ix)?.kind
+            &array.valid_node(ix)?.kind
         else {
             return Err(Error::NotFound);
         };
@@ -81,7 +81,7 @@ impl Picked {
     }
 
     fn measure(&mut self, content: Ix) -> Result<()> {
-        let have = self.array.sound(content)?.len;
+        let have = self.array.valid_node(content)?.len;
         let most = self.array.store().len().saturating_mul(MAX_RATIO).max(MAX_ITEMS);
         let mut at = 0u64;
         for block in 0..self.count.div_ceil(BLOCK) {

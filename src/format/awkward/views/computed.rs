@@ -76,7 +76,7 @@ impl Numbers {
     /// The numbers of a block; offsets end where the next block begins.
     fn block(&self, block: u64) -> Result<Vec<i64>> {
         let (array, ix) = (&*self.array, self.ix);
-        match &array.sound(ix)?.kind {
+        match &array.valid_node(ix)?.kind {
             ArrayKind::Jagged { lists, .. } | ArrayKind::Strings { lists, .. } => self.of_lists(lists, block),
             ArrayKind::View { rows, .. } => array.rows(ix, rows, block),
             ArrayKind::Union { tags, index, contents } => {
@@ -138,7 +138,7 @@ pub struct Lines {
 impl Lines {
     /// Reads the lengths of all strings once.
     pub fn new(array: &Arc<Array>, ix: Ix) -> Result<Lines> {
-        let ArrayKind::Strings { lists, content, .. } = &array.sound(ix)?.kind else {
+        let ArrayKind::Strings { lists, content, .. } = &array.valid_node(ix)?.kind else {
             return Err(Error::NotFound);
         };
         let have = array.node(content.to)?.len;

@@ -53,5 +53,5 @@ fn lines(array: &Arc<Array>, items: Option<Slab>) -> Result<Content> {
 fn items(array: &Array, index: &str) -> Result<Slab> {
     let root = array.graph.root.to;
     let wrong = |problem| Error::Usage(format!("{}: [{index}]: {problem}", array.place(root)));
-    Slab::parse(index, &[array.sound(root)?.len]).map_err(wrong)
+    Slab::parse(index, &[array.valid_node(root)?.len]).map_err(wrong)
 }

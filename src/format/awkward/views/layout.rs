@@ -360,8 +360,8 @@ impl Placing<'_> {
                 &[IndexKind::Counts, IndexKind::Starts, IndexKind::Stops]
             }
         };
-        let is_sound = self.array.graph.nodes.get(ix).is_some_and(|node| node.fault.is_none());
-        for kind in follow.iter().filter(|_| is_sound) {
+        let is_valid = self.array.graph.nodes.get(ix).is_some_and(|node| node.fault.is_none());
+        for kind in follow.iter().filter(|_| is_valid) {
             self.file(ix, dir.below(kind.name().as_bytes()), FileContent::Index(*kind));
         }
     }

@@ -31,7 +31,7 @@ pub fn rewrite(
 ) -> Result<Vec<String>> {
     let mut decoded = HashSet::new();
     for array in arrays {
-        sound(array, &mut decoded, step)?;
+        check_valid(array, &mut decoded, step)?;
     }
     let twice = |name: &str| format!("of two members {name:?} the last is written, as it is read");
     let mut notes = store.twice.iter().map(|name| twice(name)).collect();
@@ -47,7 +47,7 @@ pub fn rewrite(
 
 /// Fails if anything in an array is damaged; unsupported parts are copied unchanged. Uncompressed members are checked
 /// against their CRC-32 when written; compressed ones are decoded once for all arrays that share them.
-fn sound(array: &Array, decoded: &mut HashSet<Identity>, step: Step<'_>) -> Result<()> {
+fn check_valid(array: &Array, decoded: &mut HashSet<Identity>, step: Step<'_>) -> Result<()> {
     for (ix, node) in array.graph.nodes.iter().enumerate() {
         step(0)?;
         let mut is_known = |flat: &Flat| {

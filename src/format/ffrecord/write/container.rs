@@ -13,7 +13,7 @@ use crate::yaml::Node;
 pub struct Container {
     writer: Writer,
     /// What was said to be lost.
-    said: Vec<&'static str>,
+    noted: Vec<&'static str>,
 }
 
 const NAMES: &str =
@@ -24,7 +24,7 @@ const TYPES: &str = "types and shapes are not kept: FFRecord's records are bytes
 
 impl Container {
     pub fn create(path: &Path, force: bool) -> Result<Container> {
-        Ok(Container { writer: Writer::new(path, None, force)?, said: Vec::new() })
+        Ok(Container { writer: Writer::new(path, None, force)?, noted: Vec::new() })
     }
 }
 
@@ -36,9 +36,9 @@ impl NewContainer for Container {
             (!is_empty(dataset.metadata)).then_some(METADATA),
             (dataset.what != NewContent::Bytes).then_some(TYPES),
         ];
-        let fresh = lost.into_iter().flatten().filter(|lost| !self.said.contains(lost));
+        let fresh = lost.into_iter().flatten().filter(|lost| !self.noted.contains(lost));
         let fresh: Vec<_> = fresh.collect();
-        self.said.extend(&fresh);
+        self.noted.extend(&fresh);
         Ok(fresh.into_iter().map(str::to_owned).collect())
     }
 

@@ -32,8 +32,8 @@ impl Read for Watched<'_> {
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => return Err(cause),
             Err(cause) => Error::read(Place::file(self.path), cause),
         };
-        let told = io::Error::other(error.to_string());
+        let copy = io::Error::other(error.to_string());
         self.failure = Some(error);
-        Err(told)
+        Err(copy)
     }
 }

@@ -13,7 +13,7 @@ use crate::{Error, Result, yaml};
 /// The files of the records in their order; None if the directory is no such one. An error if a record is missing: those
 /// behind it would get other numbers.
 pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
-    let Some(told) = told(directory)? else { return Ok(None) };
+    let Some(recorded) = recorded(directory)? else { return Ok(None) };
     let folder = directory.join(FOLDER);
     let mut found: Vec<(u64, PathBuf)> = Vec::new();
     let entries = match fs::read_dir(&folder) {
@@ -26,7 +26,7 @@ pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
         found.push((number, entry.path()));
     }
     found.sort_unstable();
-    let count = told.unwrap_or(0).max(found.len() as u64);
+    let count = recorded.unwrap_or(0).max(found.len() as u64);
     let is_there = |number: &u64| found.get(*number as usize).is_some_and(|(found, _)| found == number);
     match (0..count).find(|number| !is_there(number)) {
         None => Ok(Some(found.into_iter().map(|(_, path)| path).collect())),
@@ -38,8 +38,8 @@ pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
 }
 
 /// How many records there are, if that is told; None if this is not the directory of a file of records.
-fn told(directory: &Path) -> Result<Option<Option<u64>>> {
-    let (mut has_folder, mut told) = (false, None);
+fn recorded(directory: &Path) -> Result<Option<Option<u64>>> {
+    let (mut has_folder, mut recorded) = (false, None);
     for entry in fs::read_dir(directory).map_err(|cause| Error::open(directory, cause))? {
         let entry = entry.map_err(|cause| Error::open(directory, cause))?;
         match entry.file_name().to_str() {
@@ -47,15 +47,15 @@ fn told(directory: &Path) -> Result<Option<Option<u64>>> {
             Some(META) => {
                 let text = fs::read_to_string(entry.path()).unwrap_or_default();
                 let node = yaml::value_to_write(&text).ok();
-                told = node.and_then(|node| node.get("records")?.as_u64());
-                if told.is_none() {
+                recorded = node.and_then(|node| node.get("records")?.as_u64());
+                if recorded.is_none() {
                     return Ok(None);
                 }
             }
             _ => return Ok(None),
         }
     }
-    Ok((has_folder || told == Some(0)).then_some(told))
+    Ok((has_folder || recorded == Some(0)).then_some(recorded))
 }
 
 /// The directory above, if this is the one of the records in what [`unpacked`] takes.

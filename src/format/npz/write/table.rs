@@ -36,9 +36,9 @@ fn dtype(column: &ColumnInfo) -> String {
 
 /// What the array does not preserve.
 pub fn left_out(table: &Table) -> Option<String> {
-    let is_told =
+    let is_kept =
         |column: &ColumnInfo| column.element.and_then(|element| element.name()) == Some(&column.original);
-    let lost: Vec<_> = table.columns.iter().filter(|column| !is_told(column)).collect();
+    let lost: Vec<_> = table.columns.iter().filter(|column| !is_kept(column)).collect();
     let names = lost.iter().map(|column| format!("{:?} ({})", column.name, column.original));
     let names = names.collect::<Vec<_>>().join(", ");
     (!lost.is_empty()).then(|| format!("original column types are not kept: {names}"))

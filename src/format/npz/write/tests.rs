@@ -180,7 +180,7 @@ assert x["table"].tolist() == [(1.5,)] and x["table"].dtype.names == ("q\"'é",)
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python"),
         PathBuf::from,
     );
-    let said = std::process::Command::new(python).arg("-c").arg(script).arg(&path).output();
-    let said = said.expect("a Python with numpy, which scripts/test installs");
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let message = std::process::Command::new(python).arg("-c").arg(script).arg(&path).output();
+    let message = message.expect("a Python with numpy, which scripts/test installs");
+    assert!(message.status.success(), "{}", String::from_utf8_lossy(&message.stderr));
 }

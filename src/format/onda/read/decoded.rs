@@ -118,8 +118,8 @@ impl Computed for RowView {
         self.with_place(self.bytes.len())
     }
 
-    fn sound_len(&self) -> Result<u64> {
-        self.with_place(self.bytes.sound_len())
+    fn valid_len(&self) -> Result<u64> {
+        self.with_place(self.bytes.valid_len())
     }
 
     fn on_damage(&self, listener: Box<dyn FnOnce() + Send>) {

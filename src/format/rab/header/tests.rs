@@ -18,7 +18,7 @@ fn source(header: &[u8]) -> MemorySource {
 }
 
 /// Everything that is known of the datasets, as text.
-fn told(header: &Header, source: &MemorySource, layout: Layout) -> Vec<String> {
+fn described(header: &Header, source: &MemorySource, layout: Layout) -> Vec<String> {
     let names = header.names.iter().map(|name| name.escape_ascii().to_string());
     let rest = (0..header.records.len() as u32).map(|number| {
         let text = header.records.text(number, source, layout).unwrap();
@@ -41,7 +41,7 @@ fn agree(text: &[u8]) -> bool {
     let layout = Layout::read(&source).unwrap();
     let Some(pieces) = in_pieces(&source, layout).unwrap() else { return false };
     match whole(&source, layout) {
-        Ok(all) => assert_eq!(told(&pieces, &source, layout), told(&all, &source, layout)),
+        Ok(all) => assert_eq!(described(&pieces, &source, layout), described(&all, &source, layout)),
         Err(error) => panic!("read in pieces, but not as a whole: {error}\n{}", text.escape_ascii()),
     }
     true

@@ -245,10 +245,10 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_refused() {
-        let said = |columns: &[Column<'_>]| describe(columns).unwrap_err();
+        let message = |columns: &[Column<'_>]| describe(columns).unwrap_err();
         let (one, two): (&[i32], &[i32]) = (&[1], &[1, 2]);
-        assert!(said(&[Column::new("a", one), Column::new("b", two)]).contains("\"b\" has 2 rows"));
-        assert!(said(&[Column::new("a", one), Column::new("a", one)]).contains("two columns \"a\""));
-        assert!(said(&[Column::new("a", &["x", "y\0"])]).contains("ends in a NUL"));
+        assert!(message(&[Column::new("a", one), Column::new("b", two)]).contains("\"b\" has 2 rows"));
+        assert!(message(&[Column::new("a", one), Column::new("a", one)]).contains("two columns \"a\""));
+        assert!(message(&[Column::new("a", &["x", "y\0"])]).contains("ends in a NUL"));
     }
 }

@@ -276,9 +276,12 @@ fn the_header_is_full_before_it_is_too_long() {
     let mut writer = Writer::with_limit(&path, 5000).unwrap();
     writer.add("a").text("1").unwrap();
     let long = Value::map([("key", "x".repeat(900).into())]);
-    let said = writer.add("b").metadata(long).text("2").unwrap_err().to_string();
+    let message = writer.add("b").metadata(long).text("2").unwrap_err().to_string();
     let problem = "dataset \"b\": cannot be written: the header would take 5";
-    assert!(said.contains(problem) && said.ends_with("and a RAB file can have at most 5000"), "{said}");
+    assert!(
+        message.contains(problem) && message.ends_with("and a RAB file can have at most 5000"),
+        "{message}"
+    );
     writer.add("c").text("3").unwrap();
     writer.finish().unwrap();
     let names: Vec<_> = read(&path).into_iter().map(|found| (found.name, found.bytes)).collect();

@@ -16,20 +16,20 @@ impl Graph {
     }
 
     /// A part without a fault.
-    fn sound(&self, edge: Edge, what: &str) -> Result<&Node, Fault> {
+    fn valid_node(&self, edge: Edge, what: &str) -> Result<&Node, Fault> {
         let node = self.node(edge).ok_or_else(|| format!("its {what} is missing"))?;
         let Some(Fault { problem, is_unsupported }) = &node.fault else { return Ok(node) };
         let problem: String = problem.chars().take(MAX_QUOTED).collect();
         Err(Fault { problem: format!("its {what}: {problem}"), is_unsupported: *is_unsupported })
     }
 
-    fn sound_len(&self, edge: Edge, what: &str) -> Result<u64, Fault> {
-        self.sound(edge, what).map(|node| node.len)
+    fn valid_len(&self, edge: Edge, what: &str) -> Result<u64, Fault> {
+        self.valid_node(edge, what).map(|node| node.len)
     }
 
     /// The shape of an integer array; the error says what it is instead.
     fn ints(&self, edge: Edge, what: &str) -> Result<&[u64], Fault> {
-        match self.sound(edge, what)?.flat() {
+        match self.valid_node(edge, what)?.flat() {
             Some(flat) if flat.of.is_int() => Ok(&flat.of.shape),
             Some(flat) => Err(format!("its {what} are {}, not whole numbers", flat.of.name()).into()),
             None => Err(Fault::unsupported(format!("its {what} are not a flat array"))),
@@ -81,7 +81,7 @@ impl Graph {
             ArrayKind::Sparse { length, index, content, .. } => {
                 self.numbers(*index, "index").and_then(|_| self.fits(*index, *content)).map(|_| *length)
             }
-            ArrayKind::Object { content, .. } => self.sound_len(*content, "content"),
+            ArrayKind::Object { content, .. } => self.valid_len(*content, "content"),
             ArrayKind::Refused { .. } => Ok(0),
         };
         match found.and_then(|len| self.has_files(node, len)) {
@@ -113,7 +113,7 @@ impl Graph {
     fn measure_columns(&self, columns: &[Column]) -> Result<u64, Fault> {
         let mut shortest = None;
         for column in columns {
-            let len = self.sound(column.edge, "column").map(|node| node.len).map_err(|fault| {
+            let len = self.valid_node(column.edge, "column").map(|node| node.len).map_err(|fault| {
                 let name: String = column.name.chars().take(MAX_QUOTED).collect();
                 Fault { problem: fault.problem.replacen("column", &format!("column {name:?}"), 1), ..fault }
             })?;
@@ -131,7 +131,7 @@ impl Graph {
     }
 
     fn mask(&self, mask: Edge) -> Result<(), Fault> {
-        let flat = self.sound(mask, "mask")?.flat();
+        let flat = self.valid_node(mask, "mask")?.flat();
         match flat.and_then(|flat| flat.of.number()) {
             Some(dtype) if dtype.element.size == 1 || self.len_of(mask) == 0 => Ok(()),
             _ => Err("its mask is not a flat array of bool".into()),
@@ -175,9 +175,9 @@ impl Graph {
         match *rows {
             Rows::Numbers(rows) => self.numbers(rows, "view"),
             Rows::Steps { step: 0, .. } => Err("its view has the step 0".into()),
-            Rows::Steps { length: 0, .. } => self.sound_len(table, "table").map(|_| 0),
+            Rows::Steps { length: 0, .. } => self.valid_len(table, "table").map(|_| 0),
             Rows::Steps { start, step, length } => {
-                let have = self.sound_len(table, "table")?;
+                let have = self.valid_len(table, "table")?;
                 let last = i128::from(start) + i128::from(step) * i128::from(length - 1);
                 let inside = |row: i128| (0..i128::from(have)).contains(&row);
                 if inside(start.into()) && inside(last) {
@@ -191,7 +191,7 @@ impl Graph {
 
     fn measure_bits(&self, mask: Edge, content: Edge) -> Result<u64, Fault> {
         self.mask(mask)?;
-        let (bits, len) = (self.len_of(mask).saturating_mul(8), self.sound_len(content, "content")?);
+        let (bits, len) = (self.len_of(mask).saturating_mul(8), self.valid_len(content, "content")?);
         if bits < len {
             return Err(format!("its mask has {bits} bits, its content {len} items").into());
         }
@@ -215,7 +215,7 @@ impl Graph {
             let have = self.len_of(*edge);
             let size = match size {
                 Some(size) => *size,
-                None => self.sound_len(*edge, &format!("chunk {number}"))?,
+                None => self.valid_len(*edge, &format!("chunk {number}"))?,
             };
             let is_refused = self.node(*edge).is_some_and(|node| node.fault.is_some());
             if size > have && !is_refused {

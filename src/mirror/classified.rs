@@ -55,7 +55,7 @@ impl Identity {
 
 /// A file that was looked at.
 #[derive(Clone, Copy)]
-pub struct Judged {
+pub struct Classified {
     pub what: EntryKind,
     pub identity: Identity,
     /// Bytes on disk.
@@ -65,10 +65,10 @@ pub struct Judged {
     allowed: u16,
 }
 
-impl Default for Judged {
+impl Default for Classified {
     /// A directory that is on no disk.
-    fn default() -> Judged {
-        Judged {
+    fn default() -> Classified {
+        Classified {
             what: EntryKind::Directory,
             identity: Identity::default(),
             stored: 0,
@@ -78,29 +78,29 @@ impl Default for Judged {
     }
 }
 
-impl Judged {
-    pub fn new(what: EntryKind, stat: &rustix::fs::Stat) -> Judged {
+impl Classified {
+    pub fn new(what: EntryKind, stat: &rustix::fs::Stat) -> Classified {
         let stored = 512 * stat.st_blocks as u64;
-        Judged { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
+        Classified { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
     }
 
     /// The same by way of a link, whose directories leave these bits of the mode.
-    pub fn by_link(self, allowed: u16) -> Judged {
-        Judged { allowed, ..self }
+    pub fn by_link(self, allowed: u16) -> Classified {
+        Classified { allowed, ..self }
     }
 
     /// The same file as it is now.
-    pub fn now(&self, stat: &rustix::fs::Stat) -> Judged {
-        Judged { allowed: self.allowed, ..Judged::new(self.what, stat) }
+    pub fn now(&self, stat: &rustix::fs::Stat) -> Classified {
+        Classified { allowed: self.allowed, ..Classified::new(self.what, stat) }
     }
 
     /// The same file as it is now, wherever it is.
-    pub fn now_open(&self, file: impl AsFd) -> Option<Judged> {
+    pub fn now_open(&self, file: impl AsFd) -> Option<Classified> {
         fstat(file).ok().map(|stat| self.now(&stat))
     }
 
     /// Is it the same in everything that a node keeps?
-    pub fn is_same(&self, other: &Judged) -> bool {
+    pub fn is_same(&self, other: &Classified) -> bool {
         let is_unchanged = match self.what {
             EntryKind::Container(_) => (self.identity, self.mode) == (other.identity, other.mode),
             _ => self.identity.same_file(&other.identity),
@@ -117,8 +117,8 @@ impl Judged {
     }
 
     /// A directory of which only the inode number is known.
-    pub fn directory(inode: u64) -> Judged {
-        Judged { identity: Identity { inode, ..Identity::default() }, ..Judged::default() }
+    pub fn directory(inode: u64) -> Classified {
+        Classified { identity: Identity { inode, ..Identity::default() }, ..Classified::default() }
     }
 
     pub fn stat(&self) -> Stat {

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::{Errno, pread};
 
-use super::judged::{EntryKind, Identity, Judged, identity};
+use super::classified::{Classified, EntryKind, Identity, identity};
 use super::nodes::Node;
 use super::options::Options;
 use crate::error::Place;
@@ -35,25 +35,25 @@ pub fn root(path: &Path) -> Result<Node> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
         return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
     }
-    Ok(Node::root(path, Some(Judged::new(EntryKind::Directory, &stat))))
+    Ok(Node::root(path, Some(Classified::new(EntryKind::Directory, &stat))))
 }
 
 /// The format, if it is a container.
 type Verdict = Option<&'static dyn Format>;
 
-pub struct Judge {
+pub struct Classifier {
     pub options: Options,
     /// Is a file of this identity and (the hash of) this name a container?
     verdicts: Mutex<LruCache<(Identity, u64), Verdict>>,
 }
 
-impl Judge {
-    pub fn new(options: Options) -> Judge {
-        Judge { options, verdicts: Mutex::new(LruCache::sparse(REMEMBERED)) }
+impl Classifier {
+    pub fn new(options: Options) -> Classifier {
+        Classifier { options, verdicts: Mutex::new(LruCache::sparse(REMEMBERED)) }
     }
 
     /// The file `name` in `dir`; None if there is none that is shown.
-    pub fn look_at(&self, dir: &Arc<Node>, name: &OsStr) -> Result<Option<Judged>> {
+    pub fn look_at(&self, dir: &Arc<Node>, name: &OsStr) -> Result<Option<Classified>> {
         match open_directory(dir)? {
             Some(fd) => self.look_in(dir, fd.as_fd(), name),
             None => self.look_in(dir, CWD, name),
@@ -61,23 +61,23 @@ impl Judge {
     }
 
     /// As [`Judge::look_at`], in a directory that is open.
-    pub fn look_in(&self, dir: &Arc<Node>, fd: impl AsFd, name: &OsStr) -> Result<Option<Judged>> {
+    pub fn look_in(&self, dir: &Arc<Node>, fd: impl AsFd, name: &OsStr) -> Result<Option<Classified>> {
         let failed = |errno: Errno| Error::read(place(dir, name), errno.into());
         let stat = match statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(failed(errno)),
         };
-        let judged = match FileType::from_raw_mode(stat.st_mode) {
+        let classified = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => self.follow(dir, name, &stat)?,
             _ => self.of_stat(dir, &fd, name, name, &stat)?,
         };
-        Ok(judged.filter(|judged| self.shows(dir, name, judged.what)))
+        Ok(classified.filter(|classified| self.shows(dir, name, classified.what)))
     }
 
     /// As [`Judge::look_in`], of a regular file that was not looked at before: without a stat by its name. None also
     /// where that does not do.
-    pub fn look_into(&self, dir: &Node, fd: impl AsFd, name: &OsStr) -> Result<Option<Judged>> {
+    pub fn look_into(&self, dir: &Node, fd: impl AsFd, name: &OsStr) -> Result<Option<Classified>> {
         let Ok(file) = open_to_look(fd, name) else { return Ok(None) };
         let Ok(stat) = fstat(&file) else { return Ok(None) };
         let has_head = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_size > 0;
@@ -85,8 +85,8 @@ impl Judge {
             return Ok(None);
         }
         let format = self.format_of(dir, &file, name, &stat)?;
-        let judged = Judged::new(format.map_or(EntryKind::File, EntryKind::Container), &stat);
-        Ok(Some(judged).filter(|judged| self.shows(dir, name, judged.what)))
+        let classified = Classified::new(format.map_or(EntryKind::File, EntryKind::Container), &stat);
+        Ok(Some(classified).filter(|classified| self.shows(dir, name, classified.what)))
     }
 
     /// What `stat` says of the file at `path` below `fd`; `name` is what it is shown as.
@@ -97,12 +97,12 @@ impl Judge {
         path: &OsStr,
         name: &OsStr,
         stat: &rustix::fs::Stat,
-    ) -> Result<Option<Judged>> {
+    ) -> Result<Option<Classified>> {
         Ok(match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Some(Judged::new(EntryKind::Directory, stat)),
+            FileType::Directory => Some(Classified::new(EntryKind::Directory, stat)),
             FileType::RegularFile => {
                 let format = self.format(dir, fd, path, name, stat)?;
-                Some(Judged::new(format.map_or(EntryKind::File, EntryKind::Container), stat))
+                Some(Classified::new(format.map_or(EntryKind::File, EntryKind::Container), stat))
             }
             _ => None,
         })
@@ -110,8 +110,8 @@ impl Judge {
 
     /// A link is followed if it leads to something below the root (not to a directory that it is in itself). Who may
     /// not go the way that it leads may not read what is there either.
-    fn follow(&self, dir: &Arc<Node>, name: &OsStr, link: &rustix::fs::Stat) -> Result<Option<Judged>> {
-        let itself = Ok(Some(Judged::new(EntryKind::Link, link)));
+    fn follow(&self, dir: &Arc<Node>, name: &OsStr, link: &rustix::fs::Stat) -> Result<Option<Classified>> {
+        let itself = Ok(Some(Classified::new(EntryKind::Link, link)));
         let Ok(target) = resolve(&dir.path().join(name), self.options.mountpoint.as_deref()) else {
             return itself;
         };
@@ -208,7 +208,7 @@ impl Judge {
                 errno => Error::read(Place::file(&node.path()), errno.into()),
             })?;
             return match identity(&stat).same_file(&node.found.identity) {
-                true => Ok(Judged::new(EntryKind::Directory, &stat).stat()),
+                true => Ok(Classified::new(EntryKind::Directory, &stat).stat()),
                 false => Err(Error::NotFound),
             };
         };
