@@ -17,7 +17,9 @@ use crate::content::Reader;
 use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::Utf8;
-use crate::format::writer::{self, LEVEL, NewContainer, NewContent, NewDataset, Temporary, WriteOptions};
+use crate::format::writer::{
+    self, LEVEL, NewContainer, NewContent, NewDataset, Temporary, WriteOptions, lost,
+};
 use crate::pack::transpose;
 use crate::tree::{Description, Rewrite, naming};
 use crate::yaml::Text;
@@ -243,7 +245,9 @@ fn add_turned(
         Some(_) => Error::write(Place::file(scratch), cause),
         None => Error::damaged(place.clone(), cause.to_string()),
     })?;
-    new.add(dataset, &mut turned)?.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
+    let mut notes = new.add(dataset, &mut turned)?;
+    notes.push(lost::F_ORDER.into());
+    notes.iter().for_each(|note| (watch.noted)(&format!("{place}: {note}")));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! and with its bytes to be read once. What a format cannot hold is named, not lost in silence.
 
 pub mod input;
+pub mod lost;
 pub mod output;
 mod temporary;
 pub mod zip;

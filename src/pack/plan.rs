@@ -13,7 +13,7 @@ use super::sidecar::{self, DataType, Role, Sidecar};
 use super::walk::{self, InputFile};
 use super::{Options, rules, transpose};
 use crate::array::Array;
-use crate::format::writer::{Described, LEVEL};
+use crate::format::writer::{Described, LEVEL, lost};
 use crate::format::{Compression, described};
 use crate::tree::naming;
 use crate::yaml::{Node, Text};
@@ -52,6 +52,12 @@ impl Plan {
     pub fn len(&self) -> u64 {
         // What archives claim of their members adds up to anything.
         self.datasets.iter().map(|dataset| dataset.input.len()).fold(0, u64::saturating_add)
+    }
+
+    /// Notes which arrays are not kept in F order by a format that has none.
+    pub fn note_orders(&mut self) {
+        let turned = self.datasets.iter().filter(|dataset| dataset.turned.is_some());
+        self.notes.extend(turned.map(|dataset| format!("{}: {}", dataset.input, lost::F_ORDER)));
     }
 
     /// The input that is the file `target` itself.

@@ -59,9 +59,10 @@ fn npy_there_and_back() {
     let same = "import sys, numpy as np\na, b = map(np.load, sys.argv[1:])\n\
         assert a.dtype == b.dtype and a.shape == b.shape and a.flags.f_contiguous == b.flags.f_contiguous\n\
         assert (a == b).all()";
+    fs::create_dir(at("back")).unwrap();
     for name in ["a", "f", "s"] {
         let (file, rab_file, back) =
-            (at(&format!("{name}.npy")), at(&format!("{name}.rab")), at(&format!("{name}2.npy")));
+            (at(&format!("{name}.npy")), at(&format!("{name}.rab")), at(&format!("back/{name}.npy")));
         good(&[&"convert", &file, &rab_file]);
         assert_eq!(good(&[&"ls", &rab_file]), format!("{name}\n"));
         good(&[&"convert", &rab_file, &back]);
@@ -69,7 +70,9 @@ fn npy_there_and_back() {
     }
     good(&[&"convert", &at("a.npy"), &at("named.rab"), &"--name", &"my/array", &"--compress"]);
     assert_eq!(good(&[&"ls", &at("named.rab")]), "my/array\n");
-    good(&[&"convert", &at("named.rab"), &at("named.npy")]);
+    let said = rab(&[&"convert", &at("named.rab"), &at("named.npy")]);
+    let note = "dataset \"my/array\": its name is not kept: it will be called \"named\" like the file\n";
+    assert!(said.code == 0 && said.err.ends_with(note), "{said:?}");
     python(&[&"-c", &same, &at("a.npy"), &at("named.npy")]);
 
     let said = rab(&[&"convert", &at("o.npy"), &at("o.rab")]);

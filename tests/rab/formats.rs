@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::kit::{names, scratch};
+use crate::kit::{names, python, scratch};
 use crate::{good, rab};
 
 /// An array as numpy saves it.
@@ -33,23 +33,33 @@ fn arrays_go_from_each_format_to_each() {
         let bytes = elements(len);
         let first = dir.path().join("a.npy");
         fs::write(&first, npy(descr, is_fortran, shape, &bytes)).unwrap();
-        // RawArray files have no byte order; what they do not keep is noted.
-        let convert = |from: &Path, to: &Path| {
+        // What RawArray and safetensors do not keep is noted, and nothing else.
+        let is_big = descr.starts_with('>');
+        let convert = |from: &Path, to: &Path, keeps_all: bool| {
             let said = rab(&[&"convert", &from, &to]);
-            let is_noted = said.err.contains("its big-endian byte order is not kept");
-            assert!(said.code == 0 && (is_noted || said.err.is_empty()), "{said:?}");
-            is_noted
+            let note = match keeps_all {
+                true => "",
+                false if is_big => {
+                    "its big-endian byte order is not kept: its elements are written little-endian\n"
+                }
+                false => "its F order is not kept: its elements are written in C order\n",
+            };
+            assert!(
+                said.code == 0 && said.err.ends_with(note) && said.err.is_empty() == keeps_all,
+                "{said:?}"
+            );
         };
+        let is_plain = |format: &str| matches!(format, "ra" | "safetensors");
         for &from in formats {
             let start = dir.path().join(from).join(format!("a.{from}"));
             fs::create_dir(start.parent().unwrap()).unwrap();
-            assert_eq!(convert(&first, &start), from == "ra" && descr.starts_with('>'), "{descr} {from}");
+            let has_more = is_big || is_fortran;
+            convert(&first, &start, !(is_plain(from) && has_more));
             for &to in formats {
                 let folder = dir.path().join(format!("{from}-{to}"));
                 fs::create_dir(&folder).unwrap();
                 let (next, last) = (folder.join(format!("a.{to}")), folder.join("last.npz"));
-                let loses_its_order = to == "ra" && from != "ra" && descr.starts_with('>');
-                assert_eq!(convert(&start, &next), loses_its_order, "{descr} {from} {to}");
+                convert(&start, &next, is_plain(from) || !(is_plain(to) && has_more));
                 good(&[&"convert", &next, &last]);
                 let want = dir.path().join("want.npz");
                 good(&[&"convert", &"-f", &first, &want]);
@@ -75,6 +85,29 @@ fn what_a_format_cannot_hold_is_refused_or_named() {
     assert!(said.code != 0 && said.err.contains("a RawArray file holds"), "{said:?}");
     let said = rab(&[&"convert", &sample("rab/metadata.rab"), &dir.path().join("x.npz")]);
     assert!(said.code == 0 && said.err.contains("its metadata is not kept"), "{said:?}");
+}
+
+/// What was asked for is not.
+#[test]
+fn orders_that_are_not_kept_are_noted() {
+    let dir = scratch();
+    let at = |name: &str| dir.path().join(name);
+    let make = "import sys, numpy as np; np.save(sys.argv[1], np.arange(6, dtype='>i4').reshape(2, 3).T)";
+    python(&[&"-c", &make, &at("f.npy")]);
+    let (order, swapped) =
+        ("its F order is not kept: its elements are written in C order", "its big-endian byte order");
+    good(&[&"pack", &at("f.npz"), &at("f.npy")]);
+    for out in ["f.safetensors", "f.ra", "f.awkd"] {
+        let packed = rab(&[&"pack", &at(out), &at("f.npy")]);
+        let converted = rab(&[&"convert", &"-f", &at("f.npz"), &at(out)]);
+        for said in [packed, converted] {
+            assert!(said.code == 0 && said.err.contains(order), "{out}: {said:?}");
+            // Awkward files keep it.
+            assert_eq!(said.err.contains(swapped), out != "f.awkd", "{out}: {said:?}");
+        }
+        let asked = rab(&[&"pack", &"-f", &"--order=C", &at(out), &at("f.npy")]);
+        assert!(asked.code == 0 && !asked.err.contains(order), "{out}: {asked:?}");
+    }
 }
 
 #[test]

@@ -145,7 +145,11 @@ impl Inputs {
             order: self.order_at(target)?,
             metadata: self.meta.as_deref().map_or(Ok(Arc::new(Node::Null)), metadata)?,
         };
-        pack::plan(&self.paths, &options)
+        let mut plan = pack::plan(&self.paths, &options)?;
+        if self.order.is_none() {
+            plan.note_orders();
+        }
+        Ok(plan)
     }
 }
 

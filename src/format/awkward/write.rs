@@ -24,7 +24,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::Exactly;
 use crate::format::writer::zip::{Body, Members, Written};
-use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions, lost};
 use crate::tree::naming;
 use crate::{Error, Result};
 use parts::Declared;
@@ -339,9 +339,7 @@ impl NewFile for Writer {
         if array.shape.is_empty() {
             left_out.push("it becomes an array of one element".into());
         }
-        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            left_out.push("its metadata is not kept".into());
-        }
+        left_out.extend(lost::metadata(dataset));
         dtype(array).map_err(io::Error::other)?;
         if self.arrays.contains_key(name) {
             return Err(io::Error::other("there is already a dataset of this name"));

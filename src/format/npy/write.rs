@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::array::{byte_len, check_axes, npy};
 use crate::error::Place;
 use crate::format::writer::input::Exactly;
-use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, lost};
 use crate::{Error, Result};
 
 pub struct Writer {
@@ -45,11 +45,8 @@ impl NewFile for Writer {
         file.write_all(&npy::described(array))?;
         io::copy(&mut Exactly::new(data, need), &mut file)?;
         self.has_array = true;
-        let mut notes: Vec<String> = array.lost_in_npy().into_iter().collect();
-        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            notes.push("its metadata is not kept".into());
-        }
-        Ok(notes)
+        let notes = [array.lost_in_npy(), lost::metadata(dataset), lost::name(dataset, &self.path)];
+        Ok(notes.into_iter().flatten().collect())
     }
 
     fn close(self) -> io::Result<()> {

@@ -17,7 +17,7 @@ use crate::error::Place;
 use crate::format::Compression;
 use crate::format::writer::input::{Exactly, Utf8};
 use crate::format::writer::zip::{Body, Members};
-use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions};
+use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, WriteOptions, lost};
 use crate::{Error, Result};
 
 pub struct Writer {
@@ -67,10 +67,7 @@ impl NewFile for Writer {
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>> {
         let name = dataset.name.as_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
         let compression = dataset.compression.unwrap_or_default();
-        let mut left_out = Vec::new();
-        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            left_out.push("its metadata is not kept".into());
-        }
+        let mut left_out = Vec::from_iter(lost::metadata(dataset));
         match dataset.what {
             NewContent::Array(array) => {
                 check_axes(array.shape.len()).map_err(io::Error::other)?;

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use super::writer::{NewContainer, WriteOptions};
 use super::{Candidate, Container, Context, Format, Marks, WriteFormat};
 use crate::Result;
+use crate::array::Order;
 use datasets::RawArrayDatasets;
 use write::Writer;
 
@@ -67,6 +68,10 @@ impl Format for RawArray {
 impl WriteFormat for RawArray {
     fn extensions(&self) -> &'static [&'static str] {
         &["ra"]
+    }
+
+    fn order(&self) -> Option<Order> {
+        Some(Order::C)
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {

@@ -12,10 +12,9 @@ use super::header::{LENGTH, MAX_HEADER, byte_len};
 use super::json::{METADATA, Pairs, parse};
 use crate::array::{Array, Cell, Endian, Kind, Order, Record};
 use crate::error::Place;
-use crate::format::Compression;
 use crate::format::writer::input::{Exactly, swapped};
 use crate::format::writer::output::{self, Output, Piece};
-use crate::format::writer::{NewContent, NewDataset, NewFile};
+use crate::format::writer::{NewContent, NewDataset, NewFile, lost};
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
@@ -191,13 +190,9 @@ impl NewFile for Writer {
         let mut notes = Vec::new();
         let form =
             Form::of(dataset.what, dataset.origin.or(dataset.facts), &mut notes).map_err(io::Error::other)?;
+        notes.extend(lost::byte_order(form.swapped));
         self.store(name, form, data)?;
-        if dataset.metadata.as_map().is_some_and(|pairs| !pairs.is_empty()) {
-            notes.push("its metadata is not kept".into());
-        }
-        if dataset.compression.is_some_and(|asked| asked != Compression::None) {
-            notes.push("it is not compressed".into());
-        }
+        notes.extend([lost::metadata(dataset), lost::compression(dataset)].into_iter().flatten());
         Ok(notes)
     }
 

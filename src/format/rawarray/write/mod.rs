@@ -1,9 +1,8 @@
 //! Writes RawArray files that the strictest reader accepts: little-endian, no flags, exact size, fastest dim first and,
 //! where possible, types that all readers support. The file appears at its path only when finished.
 //!
-//! `words` builds the header; `rows` reorders the data.
+//! `words` builds the header.
 
-mod rows;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -14,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
 use crate::error::Place;
-use crate::format::writer::input::Exactly;
-use crate::format::writer::{NewContainer, NewContent, NewDataset, Temporary};
-use crate::format::{Compression, rawarray::header};
+use crate::format::rawarray::header;
+use crate::format::writer::input::{self, Exactly};
+use crate::format::writer::{NewContainer, NewContent, NewDataset, Temporary, lost};
 use crate::tree::naming;
-use crate::yaml::{Node, Text};
+use crate::yaml::Text;
 use crate::{Error, Result};
 use words::Words;
 
@@ -49,7 +48,7 @@ impl Writer {
                     .map_err(io::Error::other)?;
                 let mut data = Exactly::new(data, words.size);
                 self.write(|to| to.write_all(&words.header()))?;
-                self.write(|to| rows::write(array, words.swapped, &mut data, to, self.file.directory()))?;
+                self.write(|to| input::swapped(words.swapped, &mut data, to))?;
             }
             NewContent::Bytes | NewContent::Text => {
                 notes.push("it is written as an array of uint8".into());
@@ -61,7 +60,8 @@ impl Writer {
                 return Err(io::Error::other(problem));
             }
         }
-        notes.extend(self.dropped(dataset));
+        let left_out = [lost::metadata(dataset), lost::name(dataset, &self.path), lost::compression(dataset)];
+        notes.extend(left_out.into_iter().flatten());
         Ok(notes)
     }
 
@@ -82,26 +82,6 @@ impl Writer {
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&words(len)?)?;
         file.seek(SeekFrom::End(0)).map(drop)
-    }
-
-    /// Notes about what the format cannot store.
-    fn dropped(&self, dataset: &NewDataset<'_>) -> Vec<String> {
-        let mut notes = Vec::new();
-        let has_metadata = match dataset.metadata {
-            Node::Map(pairs) => !pairs.is_empty(),
-            other => !other.is_null(),
-        };
-        if has_metadata {
-            notes.push("its metadata is not kept".into());
-        }
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        if *stem != *dataset.name.lossy() {
-            notes.push(format!("its name is not kept: it will be called {stem:?} like the file"));
-        }
-        if dataset.compression.is_some_and(|requested| requested != Compression::None) {
-            notes.push("it is not compressed".into());
-        }
-        notes
     }
 
     fn store_trailer(&mut self, data: &mut dyn Read) -> io::Result<Vec<String>> {

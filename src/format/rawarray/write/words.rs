@@ -2,7 +2,8 @@
 
 use super::super::MAGIC;
 use super::header;
-use crate::array::{Array, Cell, Element, Endian, Kind, Record, byte_len};
+use crate::array::{Array, Cell, Element, Endian, Kind, Order, Record, byte_len};
+use crate::format::writer::lost;
 use crate::yaml::Node;
 
 pub struct Words {
@@ -19,6 +20,9 @@ impl Words {
     /// `origin` (header words of the source file, or from a mount's sidecar) may give the eltype.
     pub fn of(array: &Array, origin: Option<&Node>, notes: &mut Vec<String>) -> Result<Words, String> {
         let Element { kind, size } = array.dtype.element;
+        if array.order == Order::F && array.shape.len() > 1 {
+            return Err("RawArray stores arrays in C order, and this one is in F order".into());
+        }
         if array.shape.len() as u64 > header::MAX_DIMS {
             let count = array.shape.len();
             return Err(format!("it has {count} dimensions, and the limit is {}", header::MAX_DIMS));
@@ -60,10 +64,7 @@ impl Words {
                 known.map_or(0, |class| class.eltype)
             }
         };
-        if swapped > 1 {
-            notes
-                .push("its big-endian byte order is not kept: its elements are written little-endian".into());
-        }
+        notes.extend(lost::byte_order(swapped as usize));
         // numpy's last axis varies fastest, so it is the first of the dims.
         let dims = array.shape.iter().rev().copied().collect();
         Ok(Words { eltype, elbyte: size.into(), size: len, swapped: swapped as usize, dims })
