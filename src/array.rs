@@ -51,7 +51,7 @@ pub enum Kind {
     /// The upper half of a float32.
     Bfloat,
     Float8(Float8),
-    /// Bytes; what they mean is not known, or said by the array's [`Record`].
+    /// Bytes of unknown meaning, or described by the array's [`Record`].
     Opaque,
 }
 
@@ -213,7 +213,7 @@ pub struct Array {
     pub dtype: Dtype,
     pub shape: Box<[u64]>,
     pub order: Order,
-    /// What opaque elements consist of, where somebody said it.
+    /// The fields of opaque elements, where they are known.
     pub record: Option<Arc<Record>>,
 }
 

@@ -1,6 +1,6 @@
-//! What a file's bytes are. A content is read by position and clamps at its own length, which may have
-//! to be found first ([`Content::known_len`] says whether). A read fills its buffer up to the end of the
-//! content or fails: never a short answer in between.
+//! The bytes of a file. A content is read by position and ends at its own length, which may have to be found first
+//! ([`Content::known_len`] is None then). A read fills its buffer up to the end of the content or fails: it never returns
+//! fewer bytes.
 
 mod as_source;
 mod computed;
@@ -115,7 +115,7 @@ impl Content {
         }
     }
 
-    /// Fills `buf` from `offset`, without a map: for who looks into the bytes. The caller stays below the length.
+    /// Fills `buf` from `offset`, without a map: for callers that inspect the bytes. The caller stays below the length.
     pub fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         match self {
             Content::Inline(bytes) => {
@@ -286,7 +286,7 @@ fn read_part(whole: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Resul
 }
 
 /// All of `whole` is passed, so that its end tells whether it is right.
-/// Goes on to the end of the whole, where its check value is.
+/// Continues to the end of the stream, where its checksum is.
 fn pass_part(
     whole: &Content,
     range: &Range<u64>,
@@ -373,7 +373,7 @@ impl Bytes {
     pub unsafe fn for_the_kernel(&self) -> &[u8] {
         match self {
             Bytes::Owned(bytes) => bytes,
-            // SAFETY: who calls this promises the same.
+            // SAFETY: the caller guarantees the same.
             Bytes::Mapped(mapped) => unsafe { mapped.for_the_kernel() },
         }
     }

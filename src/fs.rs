@@ -19,7 +19,7 @@ use crate::tree::{Entry, FileKind, Lifetime, NodeId, NodeKind, Stat, Tree};
 use crate::{Error, Result};
 use parking_lot::Mutex;
 
-/// Who owns the files and what is taken away of 0444 and 0755.
+/// The owner of the files, and the bits removed from 0444 and 0755.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner {
     pub uid: u32,
@@ -38,7 +38,7 @@ pub struct FileSystem {
     sizing: Sizing,
 }
 
-/// When a disk dies, so many files are named.
+/// Maximum number of I/O failures logged when a disk dies.
 const MAX_LOGGED: usize = 1000;
 
 /// What stat shows. `len` is `None` for a file whose size is only known after decoding it.
@@ -76,7 +76,7 @@ impl<'a> Line<'a> {
         Line { name, cursor, inode: compose(entry.node, entry.file), kind: entry.kind, dir, entry }
     }
 
-    /// `.` and `..` are not remembered by who lists them.
+    /// `.` and `..`, which a listing does not look up.
     pub fn is_dots(&self) -> bool {
         self.cursor <= DOTS
     }
@@ -170,7 +170,7 @@ impl FileSystem {
         Ok(Attributes { len: Some(len), ..known })
     }
 
-    /// Somebody asked for these attributes: so many times [`FileSystem::size_ahead`] is to be called, beside.
+    /// Somebody asked for these attributes. Returns how often [`FileSystem::size_ahead`] is to be called in other threads.
     pub fn asked(&self, attributes: &Attributes) -> usize {
         match decompose(attributes.inode) {
             Ok((node, FileKind::Data)) if attributes.kind == NodeKind::File => {
@@ -187,7 +187,7 @@ impl FileSystem {
         }
     }
 
-    /// What is said of the dataset whose file this is, as extended attributes.
+    /// The extended attributes that describe this file's dataset.
     pub fn xattrs(&self, inode: u64) -> Result<xattr::Attributes> {
         let (node, file) = decompose(inode)?;
         let about = if file == FileKind::Data { self.tree.describe(node)? } else { None };
@@ -246,7 +246,7 @@ impl FileSystem {
         }
     }
 
-    /// Says a failure of the container's storage in the log, once for each file. (Damage is said where it is
+    /// Logs a failure of the container's storage once for each file. (Damage is logged where it is
     /// found.)
     fn noted<T>(&self, inode: u64, answer: Result<T>) -> Result<T> {
         if let Err(error @ Error::Read { .. }) = &answer {

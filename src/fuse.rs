@@ -38,7 +38,7 @@ const WORKERS: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Behaviour {
     /// Opening a directory of a dead mount has to fail, as fusermount3 expects it to when it decides about
-    /// auto_unmount; the kernel must then not be told that it need not ask.
+    /// auto_unmount; the kernel must then go on asking.
     pub ask_opendirs: bool,
     /// Extended attributes say what datasets are.
     pub xattrs: bool,

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// Descriptors for all but the containers and files of a directory: those that are being opened or listed among them.
 const OTHER_DESCRIPTORS: u64 = 200;
 
-/// A tree, and what is to be said of all of it.
+/// A tree with its summary.
 struct Root {
     tree: Arc<dyn Tree>,
     modified: SystemTime,
@@ -64,7 +64,7 @@ fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
     if !path.is_dir() {
         return container(&[path.to_owned()], config, engine);
     }
-    // Who says how a directory is to be shown wants one.
+    // Options for directories ask for a directory.
     let files = match config.showing.is_of_directory() {
         true => Vec::new(),
         false => format::only_parts(path, &config.showing.formats)?,

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_leaves_room_for_others_up_to_the_bound() {
+    fn waiting_threads_leave_room_for_others_up_to_the_bound() {
         let pool = Pool::new("test", 3);
         let (release, released) = mpsc::channel::<()>();
         let released = Arc::new(Mutex::new(released));

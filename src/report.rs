@@ -1,4 +1,4 @@
-//! What is told of datasets, as one value that is printed as YAML for people and as JSON for programs.
+//! Reports about datasets: one value, printed as YAML for people and as JSON for programs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ impl Fields {
         self.0.push((Arc::new(Node::text(key)), value.into()));
     }
 
-    /// Added only if it is there.
+    /// Adds a value if there is one.
     pub fn add_some(&mut self, key: &str, value: Option<Node>) {
         if let Some(value) = value {
             self.add(key, value);
@@ -98,7 +98,7 @@ fn column(column: &ColumnInfo) -> Node {
     fields.finish()
 }
 
-/// What the metadata says of the values as they are: `sample_unit` is that of values that are scaled.
+/// The unit of the stored values, from the metadata: `sample_unit` is the unit of scaled values.
 pub fn units(metadata: &Node) -> Option<String> {
     let mut keys = vec!["units", "unit", "Units", "Unit"];
     if is(metadata, "sample_resolution_in_unit", 1) && is(metadata, "sample_offset_in_unit", 0) {
@@ -108,7 +108,7 @@ pub fn units(metadata: &Node) -> Option<String> {
     found.map(|text| text.lossy().into_owned())
 }
 
-/// Is this number so, if it is said at all?
+/// Whether the key is absent or has this number.
 fn is(metadata: &Node, key: &str, number: i32) -> bool {
     match metadata.get(key) {
         None => true,

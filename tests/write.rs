@@ -49,10 +49,10 @@ fn checked(path: &Path, expected: &[Json]) -> Result<usize, String> {
 }
 
 fn counted(checker: &mut Command) -> Result<usize, String> {
-    let said = checker.output().unwrap_or_else(|error| panic!("{checker:?}: {error}: run scripts/test"));
-    match said.status.success() {
-        true => Ok(String::from_utf8_lossy(&said.stdout).trim().parse().unwrap()),
-        false => Err(String::from_utf8_lossy(&said.stderr).into_owned()),
+    let outcome = checker.output().unwrap_or_else(|error| panic!("{checker:?}: {error}: run scripts/test"));
+    match outcome.status.success() {
+        true => Ok(String::from_utf8_lossy(&outcome.stdout).trim().parse().unwrap()),
+        false => Err(String::from_utf8_lossy(&outcome.stderr).into_owned()),
     }
 }
 
@@ -517,29 +517,29 @@ fn a_dataset_that_fails_leaves_no_trace() {
         [2, 2],
         Order::F,
     );
-    let said = |result: rab::Result<()>| result.unwrap_err().to_string();
+    let outcome = |result: rab::Result<()>| result.unwrap_err().to_string();
     let refused = [
-        (said(writer.add("a").bytes(large().chain(Torn))), "torn"),
-        (said(writer.add("a").text_from(&b"a\xff"[..])), "its text is not UTF-8 at byte 1"),
+        (outcome(writer.add("a").bytes(large().chain(Torn))), "torn"),
+        (outcome(writer.add("a").text_from(&b"a\xff"[..])), "its text is not UTF-8 at byte 1"),
         (
-            said(writer.add("a").array_from(&array, &[0; 7][..])),
+            outcome(writer.add("a").array_from(&array, &[0; 7][..])),
             "it has 7 bytes, but its description needs 8",
         ),
         (
-            said(writer.add("a").array_from(&array, &[0; 9][..])),
+            outcome(writer.add("a").array_from(&array, &[0; 9][..])),
             "it has more than the 8 bytes of its description",
         ),
-        (said(writer.add("a").metadata("x".into()).text("")), "its metadata is not a mapping"),
-        (said(writer.add("a").object(&Value::BigInt("x".into()))), "\"x\" are not the digits of a number"),
+        (outcome(writer.add("a").metadata("x".into()).text("")), "its metadata is not a mapping"),
+        (outcome(writer.add("a").object(&Value::BigInt("x".into()))), "\"x\" are not the digits of a number"),
     ];
-    for (said, problem) in refused {
-        assert_eq!(said, format!("{}: dataset \"a\": cannot be written: {problem}", path.display()));
+    for (outcome, problem) in refused {
+        assert_eq!(outcome, format!("{}: dataset \"a\": cannot be written: {problem}", path.display()));
     }
     let missing = dir.path().join("missing");
-    let said = writer.add("a").file(&missing).unwrap_err().to_string();
-    assert!(said.starts_with(&format!("{}: cannot be opened", missing.display())), "{said}");
-    let said = writer.add("a").file(dir.path()).unwrap_err().to_string();
-    assert!(said.starts_with(&format!("{}: cannot be read", dir.path().display())), "{said}");
+    let outcome = writer.add("a").file(&missing).unwrap_err().to_string();
+    assert!(outcome.starts_with(&format!("{}: cannot be opened", missing.display())), "{outcome}");
+    let outcome = writer.add("a").file(dir.path()).unwrap_err().to_string();
+    assert!(outcome.starts_with(&format!("{}: cannot be read", dir.path().display())), "{outcome}");
     writer.add("a").array_from(&array, &[0, 1, 0, 2, 0, 3, 0, 4][..]).unwrap();
     writer.finish().unwrap();
     let all = [
@@ -552,14 +552,14 @@ fn a_dataset_that_fails_leaves_no_trace() {
 #[test]
 fn targets_that_cannot_be() {
     let dir = scratch();
-    let said = |path: &Path| Writer::create(path).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(said(dir.path()).ends_with("cannot be written: is a directory"), "{}", said(dir.path()));
-    assert!(said(Path::new("/dev/null")).ends_with("it is not a regular file"));
-    assert!(said(&dir.path().join("no/such")).contains("cannot be written: No such file"));
+    let outcome = |path: &Path| Writer::create(path).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(outcome(dir.path()).ends_with("cannot be written: is a directory"), "{}", outcome(dir.path()));
+    assert!(outcome(Path::new("/dev/null")).ends_with("it is not a regular file"));
+    assert!(outcome(&dir.path().join("no/such")).contains("cannot be written: No such file"));
     let path = dir.path().join("read-only");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
-    assert!(said(&path).ends_with("it is read-only"));
+    assert!(outcome(&path).ends_with("it is read-only"));
     assert_eq!(entries(dir.path()), [path]);
 }
 

@@ -263,7 +263,7 @@ import bench_rab  # noqa: E402,F401
 import bench_records  # noqa: E402,F401
 import bench_onda  # noqa: E402,F401
 import bench_awkward  # noqa: E402,F401
-import bench_faces  # noqa: E402,F401
+import bench_views  # noqa: E402,F401
 import bench_zarr  # noqa: E402,F401 (their rows come last)
 
 

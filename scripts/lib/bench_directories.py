@@ -105,6 +105,7 @@ def memory_for_archives(bench):
     count = 2_000 if bench.quick else 20_000
 
     def make(where):
+        os.makedirs(where)
         archive = io.BytesIO()
         np.savez(archive, a=np.arange(100.0))
         for i in range(count):

@@ -1,4 +1,4 @@
-//! One dataset of an archive: what is said of it, and its bytes.
+//! One dataset of an archive: its description and its bytes.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What verifying found out of bytes that several datasets share, so that they are gone through once: of the last ones
-//! that were looked at.
+//! Verification results for bytes that several datasets share, so that these are read once: a cache of the most recent
+//! ones.
 
 use std::hash::Hash;
 use std::num::NonZeroUsize;
@@ -55,11 +55,11 @@ impl Known {
     }
 }
 
-/// What is found out once. Who asks while somebody is at it waits for that, and for nothing else. What cannot be read may be
+/// Results that are computed once. Concurrent requests for one wait for it, and for nothing else. What cannot be read may be
 /// another time.
 struct Once<K, T>(Mutex<LruCache<K, Arc<Asked<T>>>>);
 
-/// What came out, once somebody has; the lock is held by who is at it.
+/// The result, once it is known; the thread that computes it holds the lock.
 type Asked<T> = Mutex<Option<Result<T>>>;
 
 impl<K: Hash + Eq, T: Clone> Once<K, T> {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_meanwhile_waits() {
+    fn concurrent_requests_wait() {
         let (once, made, start) = (Once::new(), Mutex::new(0), Barrier::new(8));
         thread::scope(|scope| {
             for _ in 0..8 {

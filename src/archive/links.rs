@@ -1,4 +1,4 @@
-//! Names that go through symbolic links, as paths of a mount do.
+//! Resolves names through symbolic links, as paths in a mount do.
 
 use crate::tree::Link;
 

@@ -1,4 +1,4 @@
-//! How far a dataset is, in stored bytes, for who reads its decoded ones.
+//! Progress through a dataset in stored bytes, for readers of its decoded bytes.
 
 /// Tells stored bytes in proportion to the decoded ones; all of them once it is dropped.
 pub struct Meter<'a> {
@@ -10,12 +10,12 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Of a dataset with so many stored and, if that is known, decoded bytes.
+    /// For a dataset with this many stored and, if known, decoded bytes.
     pub fn new(stored: u64, len: Option<u64>, report: &'a dyn Fn(u64)) -> Meter<'a> {
         Meter { stored, len, done: 0, reported: 0, report }
     }
 
-    /// So many decoded bytes more.
+    /// Counts further decoded bytes.
     pub fn passed(&mut self, bytes: u64) {
         self.done += bytes;
         if let Some(len) = self.len.filter(|len| *len > 0) {

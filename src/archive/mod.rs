@@ -1,7 +1,7 @@
-//! A container opened for reading, without a mount. Opening reads its index only; what a dataset holds is read
-//! when it is asked for, and then no more than is needed.
+//! A container opened for reading, without a mount. Opening it reads only its index; data is read on demand, and no more of
+//! it than is needed.
 //!
-//! It knows formats only by the [`Container`] that they give.
+//! Formats are known only through the [`Container`] that they return.
 
 mod below;
 mod dataset;
@@ -73,7 +73,7 @@ pub struct Archive {
     /// Files that tell of all of it.
     container_files: Vec<(&'static str, Content)>,
     known: Known,
-    /// What is to be said of it.
+    /// A note for the user.
     note: Option<String>,
     /// Made when a dataset is first looked for by its name.
     index: OnceLock<HashTable<u32>>,
@@ -113,7 +113,7 @@ impl Archive {
         Ok(Archive { note: other.map(|other| archive.beside(&other)), ..archive })
     }
 
-    /// Said of a directory that has something else, which a mount would show.
+    /// The note for a directory that also holds other files, which a mount would show.
     fn beside(&self, other: &OsStr) -> String {
         let (path, format, files) = (self.path.display(), self.format, self.files());
         let files = if files == 1 { "1 file is".into() } else { format!("{files} files together are") };
@@ -319,7 +319,7 @@ impl Archive {
         }
     }
 
-    /// What is not quite as it is said to be, and no damage: a warning, with where that is.
+    /// A deviation from the description that is not damage: a warning with its place.
     pub(crate) fn doubt(&self, number: usize) -> Option<String> {
         let doubt = self.abilities().validate?.doubt(u32::try_from(number).ok()?)?;
         let place = Place { file: self.path().to_owned(), ..self.dataset_at(number).ok()?.place() };
@@ -388,7 +388,7 @@ impl Archive {
         Ok(Archive { names, datasets, index: OnceLock::new(), ..self })
     }
 
-    /// Writes the whole container anew, where that is something else than its datasets one after the other.
+    /// Rewrites the whole container, where that differs from writing its datasets one after the other.
     pub(crate) fn rewriter(&self) -> Option<&dyn Rewrite> {
         self.abilities().rewrite
     }

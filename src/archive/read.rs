@@ -9,14 +9,14 @@ use crate::{Error, Result};
 /// Bytes of a piece of an array that is read front to back.
 const NEAR: u64 = 1 << 20;
 
-/// Bytes of a piece of so many bytes that are read across. All of the array is gone through, and maybe decoded, for each
-/// piece: eight at most, or the time would grow with the square of the length, until a piece is as much as memory may take.
+/// Bytes of a piece that is read across the stored order. The whole array is read, and maybe decoded, for each
+/// piece: at most eight times, as the time would otherwise grow with the square of the length, until a piece reaches the memory limit.
 fn far(bytes: u64) -> u64 {
     (bytes / 8).clamp(64 << 20, 1 << 30)
 }
 
 impl Dataset<'_> {
-    /// What is said of the array; an error if the dataset is none.
+    /// The array's description; an error if the dataset is not an array.
     pub fn array_description(&self) -> Result<&Array> {
         let other = || {
             let note = self.description().codec.get("note").and_then(Node::as_str);

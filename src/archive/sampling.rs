@@ -14,7 +14,7 @@ use crate::tree::Sampling;
 /// Names of channels that a message gives, and how many bytes they may have together.
 const MAX_NAMED: (usize, usize) = (50, 1000);
 
-/// What an expression means: the same in numbers, and what is to be said of it.
+/// The meaning of an expression: the same in numbers, and notes for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meant {
     pub expression: String,
@@ -111,7 +111,7 @@ fn is_plain(term: &str) -> bool {
     matches!(term, "None" | "newaxis" | "np.newaxis") || term.chars().all(is_part)
 }
 
-/// Said of what could be a channel's name too.
+/// The note for a term that could also be a channel's name.
 fn other_meaning(term: &str, is_time: bool, sampling: &Sampling) -> Option<String> {
     let quote = if term.contains('"') { '\'' } else { '"' };
     let what = if is_time { "a time" } else { "an index" };
@@ -168,7 +168,7 @@ impl Range {
         format!("{}:{}", text(self.first), text(self.end))
     }
 
-    /// What is to be said of it where there are `count` samples.
+    /// Checks it against `count` samples; may return a note.
     fn check(&self, term: &str, rate: f64, count: u64) -> Result<Option<String>, String> {
         let (begins, ends) = (self.first.is_some_and(|first| first >= count), self.end > Some(count));
         let there = || format!("there are {count} samples, {} s", count as f64 / rate);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_channel_is_said_with_those_that_are() {
+    fn unknown_channels_are_reported_with_the_known_ones() {
         let message = |term| numbers(term).unwrap_err();
         assert_eq!(
             message("nope, 3"),
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(of("900:1000", 500), Ok(("900:1000".into(), Vec::new())));
     }
 
-    /// What is a number or a time stays one, and that is said where a channel is called so.
+    /// Numbers and times stay such, with a note where a channel has that name.
     #[test]
     fn names_that_look_like_numbers_and_times_are_in_quotes() {
         let of = |term: &str| {

@@ -1,4 +1,4 @@
-//! Dataframes, column by column, each with the type that the container says it had before it was stored.
+//! Dataframes, column by column, each with the type that the container records as its original one.
 
 use super::Dataset;
 use crate::Result;
@@ -6,7 +6,7 @@ use crate::array::{AnyArray, Array, Dtype, Element, Endian, Order, Slab, trimmed
 use crate::content::Content;
 use crate::tree::{ColumnInfo, Table};
 
-/// So many rows may be there without a byte for any of them.
+/// Maximum number of rows without a single byte.
 const MAX_EMPTY: u64 = 1 << 24;
 
 /// The cells of a column of a dataframe.

@@ -1,5 +1,5 @@
-//! Is a dataset what its description and its checksums say? Everything is read once (stored bytes of a
-//! compressed dataset with a checksum twice), in bounded memory.
+//! Checks a dataset against its description and its checksums. Everything is read once (stored bytes of a compressed
+//! dataset with a checksum twice), in bounded memory.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc;
@@ -21,17 +21,17 @@ pub enum Checked {
     Readable,
     /// As `Readable` or `Decoded`, and there is a checksum of an algorithm that is not known here.
     UnknownChecksum,
-    /// The compressed stream's own check value was right.
+    /// It decoded without error; a checksum within the compressed stream was right.
     Decoded,
     /// The checksum was right.
     Checksum,
-    /// The bytes were compared with a checksum or check value, but what they mean is not interpreted (Python objects).
+    /// The bytes were compared with a checksum, but not interpreted (Python objects).
     BytesOnly,
 }
 
 impl Dataset<'_> {
-    /// Reads all of it. What is right but refused for what it is, is an [`Error::Unsupported`]. `passed` is told how many
-    /// stored bytes were read, now and then.
+    /// Reads all of it. Intact data that cannot be decoded is an [`Error::Unsupported`]. `passed` receives the number of
+    /// stored bytes read, now and then.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed).and_then(|checked| {
             self.validate().map_or(Ok(()), |validate| validate.check(self.number))?;
@@ -251,7 +251,7 @@ fn beside(sum: Sum, read: Read<'_>) -> Result<Sum> {
             let mut buffer = empty.try_recv().unwrap_or_default();
             buffer.clear();
             buffer.extend_from_slice(piece);
-            // If it is gone, that is told below.
+            // If the thread is gone, `join` reports it below.
             let _ = to_sum.send(buffer);
         })?;
         drop(to_sum);

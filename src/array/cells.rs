@@ -8,7 +8,7 @@ pub fn trimmed(cell: &[u8]) -> &[u8] {
     cell.get(..end).unwrap_or_default()
 }
 
-/// Characters of four bytes as UTF-8, filled up with NULs; None if some of them are none.
+/// Characters of four bytes as UTF-8, padded with NULs; None if some are not valid.
 pub fn to_utf8(cell: &mut [u8], endian: Endian) -> Option<()> {
     let (mut end, characters) = (0, cell.len() / 4);
     for at in 0..characters {

@@ -70,7 +70,7 @@ impl Slab {
         Ok(Slab { axes })
     }
 
-    /// Rows of a table that has so many; a number is the one row that it means.
+    /// Rows of a table with `count` rows; a number means that single row.
     pub(crate) fn rows_or_row(expression: &str, count: u64) -> Result<Slab, String> {
         let mut rows = Slab::parse(expression, &[count])?;
         rows.axes.iter_mut().for_each(|row| row.single = false);
@@ -118,7 +118,7 @@ impl Slab {
         (first, last)
     }
 
-    /// The same in parts of at most so many elements (at least one), whose elements one after the other are those of the
+    /// The same in parts of at most this many elements (at least one), whose elements in sequence are those of the
     /// whole, the last axis fastest.
     pub(crate) fn blocks(&self, most: u64) -> impl Iterator<Item = Slab> {
         let mut whole = 1u64;
@@ -127,7 +127,7 @@ impl Slab {
             whole = more.unwrap_or(whole);
             more.is_some()
         };
-        // The last axes, as many as are whole in each part; of the one before so many positions as there is room for.
+        // Each part has the last axes whole, and of the axis before them as many positions as fit.
         let last =
             if self.is_empty() { self.axes.len() } else { self.axes.iter().rev().take_while(fits).count() };
         let cut = self.axes.len() - last;
@@ -152,7 +152,7 @@ impl Slab {
         })
     }
 
-    /// So many positions from a place on along each axis.
+    /// A box: a start and a number of positions along each axis.
     pub(crate) fn block(start: &[u64], counts: &[u64]) -> Slab {
         let span =
             |(start, count): (&u64, &u64)| Span { start: *start, step: 1, count: *count, single: false };
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn problems_are_reported() {
         let problem = |text: &str| Slab::parse(text, &[4, 5]).unwrap_err();
         assert_eq!(problem("4"), "index 4 is out of bounds (0 to 4) for axis 0");
         assert_eq!(problem("0, -6"), "index -6 is out of bounds (0 to 5) for axis 1");

@@ -165,7 +165,7 @@ pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Characters of four bytes as a string, or as bytes where one of them is none.
+/// Characters of four bytes as a string, or as bytes if one of them is not valid.
 pub fn unicode(item: &[u8], endian: Endian, out: &mut Vec<u8>) {
     let mut bytes = item.to_vec();
     match to_utf8(&mut bytes, endian) {

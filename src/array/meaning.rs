@@ -11,7 +11,7 @@ use super::MAX_AXES;
 pub enum Meaning {
     Cell(Cell),
     Times(Times),
-    /// So many bytes of a type of numpy's that is not understood.
+    /// This many bytes of a numpy type that is not interpreted.
     Other(Box<str>, u64),
     /// Without what fills the element up.
     Fields(Vec<Part>),

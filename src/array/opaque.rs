@@ -41,7 +41,7 @@ impl Opaque {
         self.places.shape()
     }
 
-    /// What the elements consist of, where that was said.
+    /// The fields of the elements, where they are known.
     pub fn record(&self) -> Option<&Record> {
         self.record.as_deref()
     }

@@ -16,7 +16,7 @@ pub struct Record {
     fields: Vec<Field>,
     /// Is it one value, without a name?
     is_plain: bool,
-    /// numpy's own text of a type that is none of the cells.
+    /// numpy's own text of a type that has no [`Cell`].
     text: Option<Box<str>>,
 }
 
@@ -25,7 +25,7 @@ pub struct Field {
     /// `f0`, `f1`, ... as numpy names them.
     pub name: String,
     pub cell: Cell,
-    /// How many of them follow each other; None if that was not said.
+    /// The number of consecutive cells; None for a single one without a count.
     pub repeat: Option<u64>,
     /// Where it begins in the element, in bytes.
     pub offset: u64,
@@ -113,7 +113,7 @@ impl Record {
     }
 
     /// Of bytes whose meaning only numpy's `text` tells (dates, fields within fields): as Python writes the type, a
-    /// list if it has fields. To who does not know the text it is one value of bytes.
+    /// list if it has fields. Without the text it is one value of bytes.
     pub fn foreign(text: &str, size: u64) -> Option<Record> {
         let record = Record::plain(Cell::Void(u32::try_from(size).ok()?))?;
         Some(Record { text: Some(text.into()), ..record })

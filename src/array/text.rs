@@ -12,7 +12,7 @@
 //! | complex of two floats that are w wide | 2 w + 1 | `0.5-2.0j` |
 //!
 //! Floats have a point or an exponent always, so that they are not taken for whole numbers; `nan`, `inf` and `-inf`
-//! are all that is said of others. They read back through a double, too, as numpy reads all of them. Complex numbers are as Python and `numpy.loadtxt` read them.
+//! are printed for the others. They read back through a double, too, as numpy reads all of them. Complex numbers are as Python and `numpy.loadtxt` read them.
 
 use std::sync::OnceLock;
 
@@ -226,7 +226,7 @@ fn nearest(value: f64, guess: u16, number: impl Fn(u16) -> f64) -> f64 {
     nearest.map_or(value, |(number, _)| number)
 }
 
-/// The number with the fewest digits that becomes `value` when it is `stored`; it has at most so many.
+/// The number with the fewest digits, at most `digits`, that becomes `value` when it is `stored`.
 fn nearby(value: f64, digits: usize, stored: impl Fn(f64) -> f64) -> f64 {
     let short = (0..digits).filter_map(|behind| format!("{value:.behind$e}").parse().ok());
     short.into_iter().find(|near| stored(*near) == value).unwrap_or(value)
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_as_wide_as_is_said() {
+    fn whole_numbers_are_as_wide_as_stated() {
         for kind in [Kind::Int, Kind::Uint] {
             for size in [1, 2, 4, 8, 16] {
                 let texts = Texts::of(Element { kind, size }).unwrap();
@@ -318,11 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_short_and_as_wide_as_is_said() {
+    fn floats_are_short_and_at_most_as_wide_as_stated() {
         let values = [0.1f32, 1.0, -0.0, 1e16, 3.4028235e38, f32::NAN, f32::NEG_INFINITY, f32::INFINITY];
         let want = ["0.1", "1.0", "-0.0", "1e+16", "3.4028235e+38", "nan", "-inf", "inf"];
         assert_eq!(texts("float32", of(&values)), want);
-        // The widest ones, of which there are none wider: found by going through all of them.
+        // The widest ones, found by trying all of them.
         assert_eq!(widest(&texts("float32", of(&[-1.0000001e-6f32]))), F32);
         assert_eq!(widest(&texts("float64", of(&[-f64::MIN_POSITIVE]))), F64);
     }

@@ -29,7 +29,7 @@ enum Unit {
     Months,
     Days(i128),
     Seconds(i128),
-    /// With so many digits behind the point.
+    /// The number of digits after the decimal point.
     Parts(u32),
 }
 
@@ -49,7 +49,7 @@ impl Times {
     /// The number that is no time; it equals itself only.
     pub const NAT: i64 = i64::MIN;
 
-    /// None if the elements are something else, or no unit is said.
+    /// None if the elements are something else, or have no unit.
     pub fn of(record: &Record) -> Option<Times> {
         Times::named(record.foreign_type()?)
     }
@@ -115,7 +115,7 @@ impl Times {
         }
     }
 
-    /// What numbers of so many steps are of, and how many of that a step has.
+    /// The unit of a number of steps, and its count in one step.
     pub fn unit(&self) -> (&'static str, u64) {
         (self.name, self.step as u64)
     }
@@ -156,7 +156,7 @@ pub fn day(days: i128) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The count of such a day; None if there is none: 1900-02-29.
+/// The number of such a day; None if it does not exist: 1900-02-29.
 pub fn day_of(year: i64, month: u8, day: u8) -> Option<i128> {
     let (year, month, day) = (i128::from(year), i128::from(month), i128::from(day));
     // As in `civil`.

@@ -1,5 +1,5 @@
 //! Arrow IPC files (also called Feather) around bytes that are there already: columns become one record batch, and a stream
-//! becomes a file. Only what is said of them is written, so programs map what the container has.
+//! becomes a file. Only the descriptions are generated, so programs map the container's own bytes.
 //!
 //! ```text
 //! "ARROW1" 0 0 | schema | record batch: metadata, then the buffers | ff ff ff ff 0 0 0 0 | footer | length | "ARROW1"
@@ -27,13 +27,13 @@ pub enum Of {
         size: i32,
         is_signed: bool,
     },
-    /// Of so many bytes.
+    /// A float of this many bytes.
     Float(i32),
-    /// Two floats of so many bytes: a complex number.
+    /// A complex number: two floats of this many bytes.
     Pair(i32),
     Bool,
     Text,
-    /// So many bytes, little-endian if they are a number.
+    /// This many bytes, little-endian if they are a number.
     Bytes(i32),
     /// Any number of bytes: where each begins and the last ends, as int64, and the bytes.
     Binary,

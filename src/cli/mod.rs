@@ -15,7 +15,7 @@ pub use mount::rab_mount;
 pub use rab::rab;
 
 /// --help and --version come this way too, with code 0 and to stdout.
-fn said_by_clap(error: &clap::Error) -> ExitCode {
+fn print_clap_error(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

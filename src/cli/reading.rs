@@ -101,7 +101,7 @@ impl Reading {
         Ok(archive)
     }
 
-    /// What is not said here may be said there.
+    /// Unset options take their values from there.
     pub fn or(self, other: Reading) -> Reading {
         Reading {
             format: self.format.or(other.format),

@@ -33,7 +33,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// So many threads, or one for each processor.
+/// The given number of threads, or one for each processor.
 pub fn jobs_or_all(jobs: Option<usize>) -> usize {
     jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

@@ -1,5 +1,5 @@
-//! A part of an array as bytes: its elements in the array's own order and byte order, one after the other. For any
-//! range of them no more of the array is read than the range needs.
+//! A part of an array as bytes: its elements in the array's own order and byte order. Reading a range of them reads no
+//! more of the array than the range needs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn count(slab: &Slab, axes: &[usize]) -> u64 {
     axes.iter().filter_map(|axis| slab.axes.get(*axis)).map(|span| span.count).product()
 }
 
-/// So many positions of one axis from a number on.
+/// A range of positions of one axis.
 fn narrowed(slab: &Slab, axis: usize, first: u64, count: u64) -> Slab {
     let mut slab = slab.clone();
     if let Some(span) = slab.axes.get_mut(axis) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::{Bytes, Computed, Content};
 use crate::Result;
 
-/// A failure is not remembered: who asks next has it made again.
+/// A failure is not remembered: the next request tries again.
 pub fn late(make: impl Fn() -> Result<Content> + Send + Sync + 'static) -> Content {
     Content::Computed(Arc::new(Late { make, made: OnceLock::new() }))
 }

@@ -1,5 +1,5 @@
-//! Text of rows whose lengths are found by writing them: the first one who asks for the length has all of it written
-//! once. Of that the places of blocks of rows are kept, and reads write only the blocks they need.
+//! Text of rows whose lengths are found by generating them: the first request for the length generates all of it once.
+//! The positions of blocks of rows are kept, so that later reads generate only the blocks they need.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
@@ -10,11 +10,11 @@ use super::{Computed, PIECE, Window, in_pieces};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// A block is about so many bytes of text.
+/// Approximate size of a block of text, in bytes.
 const BLOCK: u64 = 32 << 10;
 /// After a longer one fewer rows are taken: its text is far longer than what is stored.
 const LARGE: u64 = 8 * BLOCK;
-/// So many bytes may be written of rows for which no byte is there.
+/// Maximum number of bytes written for rows without any stored byte.
 const MAX_EMPTY: u64 = 1 << 24;
 
 /// What is written row by row.
@@ -50,7 +50,7 @@ pub struct Lines<R> {
     rows: R,
     /// Rows of a block at most.
     block: u64,
-    /// Where each block ends, or why that cannot be told.
+    /// The end of each block, or why it is unknown.
     ends: OnceLock<Result<Vec<End>>>,
     /// Whoever holds it is finding the ends; others would only do the same.
     finding: Mutex<()>,

@@ -1,4 +1,4 @@
-//! Output produced in order of which only a window is kept; bytes outside it are only counted.
+//! Sequential output of which only a window is kept; bytes outside it are only counted.
 
 use crate::Result;
 

@@ -10,7 +10,7 @@ use crate::codec::{Described, Streams};
 use crate::error::Place;
 use crate::source::Source;
 
-/// The bytes of the member with this number, whose data is at `stored` and has been judged to be readable.
+/// The bytes of the member with this number, whose data at `stored` was checked to be readable.
 pub fn zipped(
     source: &Arc<dyn Source>,
     streams: &Streams,

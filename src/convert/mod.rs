@@ -37,15 +37,15 @@ pub struct Options {
     pub force: bool,
 }
 
-/// Who is told how it goes.
+/// Callbacks for progress and problems.
 pub struct Watch<'a> {
-    /// So many stored bytes more have been dealt with.
+    /// This many more stored bytes have been processed.
     pub passed: &'a dyn Fn(u64),
     /// What the new format cannot hold, as a sentence.
     pub noted: &'a dyn Fn(&str),
-    /// What is not quite as it is said to be, and no damage.
+    /// A deviation from the description that is not damage.
     pub warned: &'a dyn Fn(&str),
-    /// A dataset that is left out, or written as it is and wrong or refused; the others go on. It may be told again.
+    /// A dataset is left out, or written as it is although damaged or refused; the others continue. May repeat an error.
     pub failed: &'a dyn Fn(&Error),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,

@@ -21,7 +21,7 @@ pub enum Elements {
 }
 
 impl Both<'_> {
-    /// Arrays of whose elements was said what they consist of.
+    /// Arrays whose elements have known fields.
     pub fn of_items(&self, a: &Array, b: &Array, emit: Emit<'_>) -> Flow {
         if let Some((a, b, times)) = times(a, b) {
             return self.arrays(&a, &b, Elements::Numbers(Some(times)), emit);

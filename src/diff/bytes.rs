@@ -39,7 +39,7 @@ impl Both<'_> {
         }
     }
 
-    /// Whole elements of so many bytes have to fit into memory.
+    /// Maximum size of an element, which has to fit into memory.
     pub fn check_width(&self, size: usize) -> Result<()> {
         let name = self.a.description().printed_name();
         let problem = || {

@@ -15,7 +15,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// None if that was not said.
+    /// None if unknown.
     pub fn of(array: &Array) -> Option<Items> {
         let record = array.record.clone()?;
         Some(Items { meaning: Meaning::of(&record).into(), record, size: array.dtype.element.size as usize })
@@ -83,7 +83,7 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<Scalar> {
         ((Meaning::Times(of_x), x), (Meaning::Times(of_y), y)) => {
             match (Scalar::from_bytes(x, of_x.dtype()), Scalar::from_bytes(y, of_y.dtype())) {
                 (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(UNTOLD),
-                // How far, is not told: the unit may be that of one field only.
+                // No distance: the unit may be that of one field only.
                 (Some(x), Some(y)) => {
                     let options = Options { atol: options.atol / of_x.unit().1 as f64, ..options };
                     apart(x, y, options).map(|_| UNTOLD)

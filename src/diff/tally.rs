@@ -83,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// What is to be told, if anything; `position` is that of a rank.
+    /// The result, if anything differs; `position` turns a rank into a position.
     pub fn finish(self, position: impl FnOnce(u64) -> Vec<u64>) -> Option<Values> {
         let (unit, step) = self.unit();
         let (rank, a, b) = self.first?;
@@ -98,7 +98,7 @@ impl Tally {
     }
 }
 
-/// A distance that is not told: of what is no number.
+/// The unknown distance of elements that are not numbers.
 pub const UNTOLD: Scalar = Scalar::Float(f64::NAN, Width::W64);
 
 fn is_untold(distance: Scalar) -> bool {
@@ -118,7 +118,7 @@ fn whole(distance: Scalar) -> Option<u128> {
     distance.try_into().ok()
 }
 
-/// A distance in units, of which a step has so many.
+/// A distance in units, with `per_step` units to a step.
 fn times(distance: Scalar, step: u64) -> Scalar {
     match whole(distance).and_then(|whole| whole.checked_mul(step.into())) {
         Some(whole) => whole.into(),

@@ -128,7 +128,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &zip::Zip,
 ];
 
-/// How many first bytes a format is told by.
+/// Number of bytes at the start of a file by which its format is detected.
 pub const HEAD: usize = 4096;
 
 /// Opens a container of any format that we know.
@@ -171,7 +171,7 @@ pub fn detect(candidate: &Candidate<'_>) -> Option<&'static dyn Format> {
 }
 
 /// The format of a file that was met in a directory, if that is the one that the user names or none was named. None: it
-/// is no container, and is not called like one. An error: it is called like one, and is none.
+/// is not a container, nor named like one. An error: it is named like a container, but is not one.
 pub fn met(source: &dyn Source, options: &Options) -> Result<Option<&'static dyn Format>> {
     let (path, head) = (source.path(), source.read_range(0..source.len().min(HEAD as u64))?);
     let candidate = Candidate { path, head: &head, len: source.len(), asked_for: options.format.is_some() };

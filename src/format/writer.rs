@@ -19,7 +19,7 @@ use crate::{Error, Result};
 
 pub use temporary::{Temporary, directory};
 
-/// Of compression, unless something else is said.
+/// The default level of compression.
 pub const LEVEL: u32 = 6;
 
 /// How a container is written.
@@ -31,14 +31,14 @@ pub struct WriteOptions {
     pub force: bool,
 }
 
-/// What is said of a dataset that is to be written.
+/// The description of a dataset to be written.
 #[derive(Clone, Copy)]
 pub struct NewDataset<'a> {
     pub name: &'a Text,
     /// A mapping, or null.
     pub metadata: &'a Node,
     pub what: NewContent<'a>,
-    /// None: nothing is said of it.
+    /// None if not specified.
     pub compression: Option<Compression>,
     /// Its description in a container of the same format that it comes from: what there is no other place for in
     /// here is taken over from it.
@@ -80,7 +80,7 @@ impl Described {
         }
     }
 
-    /// The bytes that it takes, where that is said.
+    /// Its size in bytes, where known.
     pub fn byte_len(&self) -> Option<u64> {
         match self {
             Described::Array(array) => byte_len(array.dtype.element, &array.shape),
@@ -99,7 +99,7 @@ pub trait NewContainer {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// A container that is one file, whose failures are told with its path.
+/// A container that is one file, whose path is in its errors.
 pub trait NewFile {
     fn path(&self) -> &Path;
     /// As `NewContainer::add`.

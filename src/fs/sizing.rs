@@ -1,6 +1,6 @@
-//! Sizes that only decoding tells. Programs ask for them one after the other (`ls -l`), which would leave all
-//! processors but one without work; so from the second one in a directory on, those that come next in it are
-//! found out meanwhile. Never more than [`LEAD`] files beyond what was asked for: whoever asked may be gone.
+//! Sizes that are only known after decoding. Programs ask for them one after the other (`ls -l`), which would leave
+//! all but one processor idle; so from the second one in a directory on, the next ones are found in the background.
+//! Never more than [`LEAD`] files ahead, as the program may have ended.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::tree::{FileKind, NodeId, NodeKind, Tree};
 
-/// So many files are sized beyond the last one asked for.
+/// Number of files that are sized beyond the last one asked for.
 const LEAD: usize = 64;
 /// Directories that are remembered.
 const DIRECTORIES: std::num::NonZeroUsize = std::num::NonZeroUsize::new(16).unwrap();
@@ -43,7 +43,7 @@ impl Sizing {
         }
     }
 
-    /// Somebody asked for a size in `dir` that is `known` or has to be found out. So many times
+    /// Somebody asked for a size in `dir` that is `known` or has to be found. Returns how often
     /// [`Sizing::work`] is to be called then.
     pub fn asked(&self, dir: NodeId, known: bool) -> usize {
         if known && !self.active.load(Ordering::Relaxed) {
@@ -71,7 +71,7 @@ impl Sizing {
         loop {
             match self.next(dir, tree) {
                 Next::Size(node) => {
-                    // What cannot be decoded is said in the log, and to who asks for it.
+                    // Errors are logged, and returned to the reader that asks for the file.
                     let _ = tree.content(node, FileKind::Data).and_then(|content| content.len());
                 }
                 Next::Listed => {}

@@ -6,7 +6,7 @@ use crate::tree::Description;
 /// Names and values.
 pub type Attributes = Vec<(&'static str, String)>;
 
-/// Those of a dataset in a container of this format; what is not said of it is left out.
+/// The attributes of a dataset in a container of this format; unknown ones are left out.
 pub fn of(about: &Description, format: Option<&str>) -> Attributes {
     let array = about.array.as_ref();
     let sizes = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");

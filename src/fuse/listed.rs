@@ -1,6 +1,6 @@
-//! Listings of directories on disk that the kernel keeps. It asks for them anew when the directory was modified; but a
+//! Listings of directories on disk that the kernel keeps. It asks for them again when the directory was modified; but a
 //! file that becomes a container where it stands is a directory from then on, and what it stands in is not modified by
-//! that. So the kernel is told to forget each listing after a while.
+//! that. So each listing is invalidated after a while.
 
 use std::collections::{HashSet, VecDeque};
 use std::thread;
@@ -32,7 +32,7 @@ impl Listed {
     /// Something of the directory is being listed.
     pub fn note(&self, inode: u64) {
         let mut queue = self.queue.lock();
-        // Who keeps listings longer than there is time keeps them for ever.
+        // An overflow means that listings are kept for ever.
         let Some(due) = Instant::now().checked_add(self.keep) else { return };
         if queue.waiting.insert(inode) {
             queue.due.push_back((due, inode));

@@ -12,7 +12,7 @@ use crate::source::Source;
 
 pub struct Passthrough {
     is_on: AtomicBool,
-    /// By inode, with how many times it is open: all who have it open must share one.
+    /// By inode, with the number of times it is open: all openers must share one.
     open: Mutex<HashMap<u64, (Arc<BackingId>, u64)>>,
 }
 

@@ -30,7 +30,7 @@ pub struct Shared {
     pub fs: FileSystem,
     pub notifier: OnceLock<Notifier>,
     pub passthrough: Passthrough,
-    /// First inodes of containers that the kernel was told to forget.
+    /// First inodes of containers that were invalidated in the kernel.
     forgotten: Mutex<HashSet<u64>>,
     /// How long answers hold that may change, where some do.
     changing: Option<Duration>,
@@ -55,7 +55,7 @@ impl Shared {
     }
 
     /// As [`Shared::guard`], of what the kernel came to by a name: if that is another container's by now, it is to look
-    /// the whole path up anew.
+    /// the whole path up again.
     pub fn guard_name<T>(
         &self,
         inode: u64,

@@ -4,10 +4,10 @@ use crate::content::Content;
 use crate::yaml::base64_of;
 use crate::{Error, Result};
 
-/// So many bytes are read at once: whole groups.
+/// Bytes that are read at once: whole groups.
 const PIECE: u64 = 3 << 16;
 
-/// Characters for so many bytes.
+/// The number of characters for `len` bytes.
 pub fn len(bytes: u64) -> u64 {
     bytes.div_ceil(3).saturating_mul(4)
 }

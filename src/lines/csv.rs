@@ -66,7 +66,7 @@ fn no_text(cells: &dyn Cells, column: usize, row: u64) -> Error {
     Error::Unsupported { place: cells.place(), problem }
 }
 
-/// A value as one cell. Bytes, and texts in other encodings, are written by who has read them.
+/// A value as one cell. Bytes, and texts in other encodings, are written by their readers.
 pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
     match value {
         Cell::Null => {}

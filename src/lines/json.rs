@@ -1,5 +1,5 @@
 //! Each row as an object of JSON on a line of its own. JSON has no NaN and no infinities: they are null, as pandas and
-//! polars write them. Texts that are none are bytes, as [`json`] writes them.
+//! polars write them. Invalid texts are bytes, as [`json`] writes them.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Rows of named cells as text: CSV and lines of JSON. One implementation for the tables of all formats; who has one says
+//! Rows of named cells as text: CSV and lines of JSON. One implementation for the tables of all formats; each gives
 //! what its cells are ([`Cells`]). Lengths are found by the first stat, and of what is read only the rows are written that
 //! have bytes of it.
 
@@ -35,7 +35,7 @@ pub enum Cell<'a> {
     Unicode(&'a [u8], Endian),
     /// Lists and maps, as JSON.
     Nested(&'a [u8]),
-    /// So many bytes, which are text in base64.
+    /// This many bytes, as text in base64.
     Bytes(u64, &'a dyn Fn() -> Result<Content>),
 }
 

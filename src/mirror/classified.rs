@@ -135,7 +135,7 @@ impl Classified {
         }
     }
 
-    /// Who may read a container may look into it.
+    /// Whoever may read a container may enter its directory.
     fn permissions(&self) -> u16 {
         let bits = self.mode as u16 & self.allowed;
         match self.what {

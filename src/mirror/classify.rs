@@ -1,6 +1,6 @@
-//! What a file on disk is shown as: a directory, a container (which is a directory then), itself, a link, or not at
-//! all. Names are looked for in directories that are opened and compared with what they were, so that nobody who may
-//! rename things below the root leads us out of it.
+//! Decides how a file on disk is shown: as a directory, a container (which is then a directory), a plain file, a link,
+//! or not at all. Names are looked up in directories that were opened and compared with their known identity, so that
+//! renaming things below the root cannot lead outside of it.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -60,7 +60,7 @@ impl Classifier {
         }
     }
 
-    /// As [`Judge::look_at`], in a directory that is open.
+    /// As [`Classifier::look_at`], in a directory that is open.
     pub fn look_in(&self, dir: &Arc<Node>, fd: impl AsFd, name: &OsStr) -> Result<Option<Classified>> {
         let failed = |errno: Errno| Error::read(place(dir, name), errno.into());
         let stat = match statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -75,8 +75,8 @@ impl Classifier {
         Ok(classified.filter(|classified| self.shows(dir, name, classified.what)))
     }
 
-    /// As [`Judge::look_in`], of a regular file that was not looked at before: without a stat by its name. None also
-    /// where that does not do.
+    /// As [`Classifier::look_in`], of a regular file that was not looked at before: without a stat by its name. None also
+    /// where the fast path does not apply.
     pub fn look_into(&self, dir: &Node, fd: impl AsFd, name: &OsStr) -> Result<Option<Classified>> {
         let Ok(file) = open_to_look(fd, name) else { return Ok(None) };
         let Ok(stat) = fstat(&file) else { return Ok(None) };
@@ -144,7 +144,7 @@ impl Classifier {
         filter.is_empty() || filter.shows(&dir.below_root().join(name), is_directory)
     }
 
-    /// The format of a regular file, if it is a container. A file that may not be read is none.
+    /// The format of a regular file, if it is a container. A file that may not be read is not one.
     fn format(
         &self,
         dir: &Node,
@@ -173,7 +173,7 @@ impl Classifier {
         }
     }
 
-    /// The format of a file that is open, if it is a container. Who writes into it after the stat changes when it was
+    /// The format of a file that is open, if it is a container. Writing to it after the stat changes when it was
     /// modified, so that it is looked at again.
     fn format_of(
         &self,
@@ -197,7 +197,7 @@ impl Classifier {
         Ok(format)
     }
 
-    /// What a node is now, for who looks at it again.
+    /// The present state of a node, for another look at it.
     pub fn look_again(&self, node: &Arc<Node>) -> Result<Stat> {
         let Some(parent) = &node.parent else {
             if node.name.is_empty() {

@@ -1,6 +1,6 @@
-//! What is in a directory, in the order of a hash of the names: a listing that goes on after a name stays right
-//! whatever comes and goes meanwhile, and nothing has to be kept for it. The last listings are kept, so that a
-//! directory is not read anew for each piece of it.
+//! The entries of a directory, ordered by a hash of their names: a listing that continues after a name stays right
+//! whatever is added or removed meanwhile, and needs no state. Recent listings are cached, so that a directory is not
+//! read again for each piece.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -75,7 +75,7 @@ impl Listings {
 
     /// The listing of a directory, of now if it begins.
     pub fn get(&self, dir: &Arc<Node>, cursor: u64, classifier: &Classifier) -> Result<Arc<Listing>> {
-        // Who begins gets what is there now: the kernel may keep it for as long as the directory has the time of
+        // A new listing shows the present state: the kernel may keep it for as long as the directory has the time of
         // modification that it had before.
         let kept = if cursor > 0 { self.kept.lock().get(&dir.id).cloned() } else { None };
         kept.map_or_else(|| self.read(dir, classifier), Ok)

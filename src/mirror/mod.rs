@@ -5,8 +5,8 @@
 //! | | |
 //! |---|---|
 //! | `options` | what is shown |
-//! | `judge` | what a file on disk is shown as |
-//! | `judged` | a file as it was when it was looked at |
+//! | `classify` | how a file on disk is shown |
+//! | `classified` | a file as it was when it was classified |
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
 //! | `opened` | the containers and files that are open |

@@ -200,7 +200,7 @@ impl Table {
         node
     }
 
-    /// The number that was not used for longest; 0, in which nothing is found, if there is none.
+    /// The least recently used number; 0, where nothing is found, if there is no other.
     fn free_slot(&mut self) -> u32 {
         if self.by_slot.len() + 1 >= SLOTS as usize {
             return 0;

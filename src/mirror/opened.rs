@@ -1,5 +1,5 @@
-//! The containers and files that are open. The one that was not used for longest is closed when there are too many
-//! or their indexes take too much memory, and opened again when it is needed: then it has to be the same still.
+//! Open containers and files. The least recently used one is closed when there are too many or their indexes take too
+//! much memory; when it is reopened it has to be the same.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,7 +66,7 @@ impl Table {
 
 #[derive(Default)]
 struct Slot {
-    /// Opened once for all who want it meanwhile.
+    /// Opened once for all concurrent requests.
     open: OnceLock<Result<Open>>,
 }
 
@@ -132,7 +132,7 @@ impl Opened {
         }
     }
 
-    /// Opens it for one more who keeps it open.
+    /// Opens it for another holder.
     pub fn hold(&self, node: &Node) -> Result<Option<Arc<dyn Source>>> {
         let open = self.open(node)?;
         *self.table.lock().held.entry(node.id).or_default() += 1;
@@ -142,7 +142,7 @@ impl Opened {
         }
     }
 
-    /// One who kept it open does not any more.
+    /// A holder is done with it.
     pub fn release(&self, node: &Node) {
         let mut table = self.table.lock();
         if let Some(count) = table.held.get_mut(&node.id) {
@@ -176,7 +176,7 @@ impl Opened {
 
     fn open(&self, node: &Node) -> Result<Open> {
         let slot = self.table.lock().slots.get_or_insert(node.id, <(Arc<Slot>, u64)>::default).0.clone();
-        let open = slot.open.get_or_init(|| self.open_anew(node)).clone();
+        let open = slot.open.get_or_init(|| self.reopen(node)).clone();
         if open.is_err() {
             // It may be different the next time.
             self.table.lock().take(node.id);
@@ -185,7 +185,7 @@ impl Opened {
         open
     }
 
-    fn open_anew(&self, node: &Node) -> Result<Open> {
+    fn reopen(&self, node: &Node) -> Result<Open> {
         let path = node.path();
         let EntryKind::Container(format) = node.what else {
             let source = FileSource::open_live(&path)?;
@@ -226,7 +226,7 @@ fn whole(source: Arc<FileSource>) -> Content {
     Content::Stored { source, range }
 }
 
-/// Is it the file that was found? Who can rename files could lead us elsewhere.
+/// Is it the file that was found? Renaming files could lead elsewhere.
 fn same(source: &FileSource, node: &Node) -> Result<()> {
     let found = &node.found.identity;
     let is_same = match node.what {

@@ -1,8 +1,8 @@
-//! Several trees laid over each other: of two files of one name that of the later tree is shown, directories of one
-//! name are one. What is hidden is named in the log when it is met.
+//! Several trees merged into one: of two files with the same name the later tree's is shown, directories with the same name
+//! are merged. Hidden files are logged when they are encountered.
 //!
-//! A node that only one tree has keeps its number there, with the tree's number plus 1 above it. Directories that
-//! several trees have are numbered here, and known as long as they are remembered.
+//! A node of a single tree keeps its number there, with the tree's number plus 1 above it. Directories of several trees are
+//! numbered here, for as long as the kernel remembers them.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

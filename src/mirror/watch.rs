@@ -15,7 +15,7 @@ use crate::tree::{Changed, NodeId};
 
 /// Directories that are watched. The system has a limit of its own for each user.
 const MAX_WATCHES: usize = 8192;
-/// What changes many times is told once in such a time.
+/// Interval in which repeated changes are reported once.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub struct Watch {
@@ -71,7 +71,7 @@ impl Watch {
             | AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_ATTRIB
             | AddWatchFlags::IN_ONLYDIR;
-        // Not under the lock: a file system that does not answer holds up nobody elsewhere. Of two who add a directory at
+        // Not under the lock: a file system that does not answer holds up nobody elsewhere. Of two threads that add a directory at
         // a time each gets the same descriptor.
         if let Ok(descriptor) = shared.inotify.add_watch(&dir.path(), flags) {
             let mut watched = shared.watched.lock();

@@ -1,6 +1,6 @@
 //! The C library's allocator keeps what is freed, once for each thread's arena: with memory that comes and goes
 //! in many threads the process grew to twice the cache's size. So arenas are few, and what is large is mapped and
-//! unmapped by itself; but not replies, whose pages would have to be made anew for each.
+//! unmapped by itself; but not replies, whose pages would have to be allocated again for each.
 
 /// Blocks from this size on go back to the system when they are freed: more than a reply (1 MiB).
 #[cfg(target_env = "gnu")]

@@ -45,7 +45,7 @@ pub struct Showing {
     pub formats: format::Options,
     /// The kind of view that is listed in place of the datasets that have it.
     pub kind: Option<String>,
-    /// What is said of datasets is in extended attributes too.
+    /// Descriptions of datasets are also given as extended attributes.
     pub xattr: bool,
     /// Several sources are one tree.
     pub union: bool,
@@ -62,7 +62,7 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// Is anything said of how a directory is to be shown?
+    /// Whether any option determines how a directory is shown.
     pub fn is_of_directory(&self) -> bool {
         let Showing { union, strip_ext, only_containers, max_depth, .. } = self;
         let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
@@ -93,7 +93,7 @@ impl Default for Showing {
 pub struct Config {
     /// The containers and directories, absolute.
     pub sources: Vec<PathBuf>,
-    /// The mountpoint as it was typed, and to who opens the sources as it is. None: named after the source, or private
+    /// The mountpoint as it was typed, and as it is when the sources are opened. None: named after the source, or private
     /// for a command.
     pub mountpoint: Option<PathBuf>,
     /// mount(8) called: the mountpoint has to exist.
@@ -121,7 +121,7 @@ pub struct Config {
     pub auto_unmount: bool,
     pub noexec: bool,
     pub nonempty: bool,
-    /// Owner of the files; None: who mounts.
+    /// Owner of the files; None: the mounting user.
     pub uid: Option<u32>,
     pub gid: Option<u32>,
     /// Permission bits to take from every file's mode.

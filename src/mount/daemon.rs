@@ -85,7 +85,7 @@ fn null_device() -> Result<File> {
     })
 }
 
-/// Away from the terminal, the session and the current directory of who started us. The standard
+/// Detaches from the terminal, the session and the current directory of the caller. The standard
 /// descriptors stay open, so that no file of ours ever gets their numbers.
 fn detach(null: &File) -> Result<()> {
     let fail = |cause: io::Error| Error::Other(format!("the daemon cannot detach: {cause}"));

@@ -21,7 +21,7 @@ pub fn answers_nothing(mountpoint: &Path) -> bool {
 }
 
 /// Clears a dead mount of this user that a new one is to replace. The directory that was created for it stays where the
-/// new one is given none. What stands in the way is said when the mountpoint is looked at.
+/// new one is given none. Remaining obstacles are reported when the mountpoint is checked.
 pub fn clear_at(path: &Path, directory: Directory) {
     let Ok(table) = mountinfo::read() else { return };
     mountinfo::topmost(&table, path).into_iter().for_each(|entry| clear_if_dead(entry, directory));

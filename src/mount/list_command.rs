@@ -13,7 +13,7 @@ pub fn run() -> ExitCode {
         Err(error) => return fail(&error),
     };
     let lines: Vec<u8> = table.iter().filter(|entry| entry.is_own()).flat_map(line).collect();
-    // Who reads them may have seen enough.
+    // The reader of the lines may have closed the pipe.
     let _ = io::stdout().write_all(&lines);
     ExitCode::SUCCESS
 }

@@ -1,5 +1,5 @@
-//! Where the log goes: to stderr until the daemon has detached, and in the background to `--log-file`, or to
-//! syslog, or where there is none to a file in the user's state directory. A line of the log is one line.
+//! The destination of the log: stderr until the daemon has detached; in the background `--log-file`, or syslog, or
+//! without that a file in the user's state directory. Every message is one line.
 
 use super::config::Config;
 use super::{complain, registry};

@@ -84,7 +84,7 @@ fn place(config: &Config) -> Result<Mountpoint> {
     mountpoint::choose(config)
 }
 
-/// A mistyped name should be said before anything about the mountpoint.
+/// A mistyped name should be reported before any problem with the mountpoint.
 fn source_exists(config: &Config) -> Result<()> {
     let exists = |path: &PathBuf| fs::metadata(path).map(drop).map_err(|cause| Error::open(path, cause));
     config.sources.iter().try_for_each(exists)
@@ -106,7 +106,7 @@ fn foreground<F: fuser::Filesystem>(
     }
 }
 
-/// For who sits at a terminal: what is where, and how it ends.
+/// On a terminal: what is mounted where, and how to unmount it.
 fn announce(summary: &str, place: &Mountpoint, config: &Config) {
     if !io::stderr().is_terminal() {
         return;

@@ -53,7 +53,7 @@ impl Entry {
         self.fstype == FSTYPE
     }
 
-    /// Who mounted it, for a FUSE file system.
+    /// The user that mounted it, for a FUSE file system.
     pub fn owner(&self) -> Option<u32> {
         self.options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok())
     }

@@ -203,7 +203,7 @@ fn identity(path: &Path) -> io::Result<Created> {
     Ok(Created { dev: is.dev(), ino: is.ino(), born })
 }
 
-/// As [`remove`], when nobody is just mounting there: who has found the directory there keeps it.
+/// As [`remove`], unless another mount is just being made there, which then keeps the directory.
 pub fn remove_after(path: &Path, created: Created) {
     let _claim = lock(path);
     remove(path, created);
@@ -260,7 +260,7 @@ pub fn temporary() -> PathBuf {
 
 /// A new private directory for a command's mount.
 pub fn private() -> Result<(Mountpoint, Created)> {
-    // Without it nothing could be mounted, nor be told from a mount when it is removed.
+    // Without it nothing could be mounted, nor distinguished from a mount when it is removed.
     table()?;
     let parent = &*temporary();
     let fail = |cause: io::Error| {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_a_mount_removes_at_its_end_is_made_anew() {
+    fn one_that_a_mount_removes_at_its_end_is_made_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap().join("x");
         let before =

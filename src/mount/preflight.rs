@@ -1,5 +1,5 @@
-//! Is there FUSE on this machine? Asked before anything is opened; and the translation of what mounting
-//! itself reports, into an error that says what to install, load or permit.
+//! Checks for FUSE before anything is opened, and turns errors of mounting into messages that say what to install,
+//! load or permit.
 
 use super::config::Config;
 use super::mountpoint::Mountpoint;

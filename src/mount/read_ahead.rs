@@ -1,6 +1,6 @@
-//! The kernel reads ahead of sequential readers: 128 KiB on a FUSE mount, more than which FUSE itself cannot
-//! ask for. Who may write the mount's entry in /sys (root) can have more, which makes sequential reads faster
-//! and random reads of mapped files slower.
+//! Read-ahead of the kernel for sequential readers: 128 KiB on a FUSE mount, which FUSE itself cannot raise. Root,
+//! which may write the mount's entry in /sys, can, which makes sequential reads faster and random reads of mapped
+//! files slower.
 
 use super::config::Config;
 use super::mountinfo::Device;

@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A number of a device is given anew when its mount is gone, and that mount's daemon, which holds the lock, may take so
+/// A device number is reused when its mount is gone, and that mount's daemon, which holds the lock, may take this
 /// long to end on a machine with much to do.
 const ENDING: Duration = Duration::from_secs(10);
 const COMMAND: &str = "command";
@@ -103,7 +103,7 @@ fn open(path: &Path, create: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// The file at this path, locked; made anew if someone removed it before we had the lock.
+/// The file at this path, locked; recreated if someone removed it before we had the lock.
 fn locked(path: &Path) -> io::Result<Flock<File>> {
     for _ in 0..100 {
         let Some(lock) = lock_within(open(path, true)?, ENDING) else {
@@ -194,7 +194,7 @@ impl State {
     }
 }
 
-/// A zombie is gone as far as we care: who started it has yet to ask.
+/// A zombie counts as gone: its parent has yet to wait for it.
 fn is_running(pid: i32) -> bool {
     let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else {
         return false;
@@ -243,13 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn a_live_process_is_told_from_a_dead_one() {
+    fn live_and_dead_processes_are_distinguished() {
         assert!(is_running(std::process::id() as i32));
         assert!(!is_running(i32::MAX));
     }
 
     #[test]
-    fn who_asks_at_the_same_time_is_not_taken_for_the_daemon() {
+    fn another_process_that_asks_is_not_taken_for_the_daemon() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("0-1");
         fs::write(&path, "1\n-\n-\n").unwrap();

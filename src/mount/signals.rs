@@ -1,5 +1,5 @@
-//! What can happen to a session while it is served, as one stream of events: signals, its end, the end of
-//! the command. Signals are only ever looked at here and in `serve` and `command`, never in a signal handler.
+//! Events of a session as one stream: signals, its end, the end of the command. Signals are handled here and in `serve` and
+//! `command`, never in a signal handler.
 
 use crate::{Error, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -25,7 +25,7 @@ pub fn for_foreground() -> Vec<i32> {
     for_daemon().into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)).collect()
 }
 
-/// A handler would undo, for the command too, what the caller told us to ignore.
+/// A handler would undo, for the command too, that the caller ignores a signal.
 pub fn for_command() -> Vec<i32> {
     for_daemon().into_iter().filter(|&signal| !is_ignored(signal)).collect()
 }

@@ -42,9 +42,9 @@ pub struct Options {
     pub objects: bool,
     /// `.csv` are dataframes.
     pub dataframes: bool,
-    /// Of every dataset; if nothing is said, only of what was compressed, as its sidecar tells.
+    /// For every dataset; by default only for those whose sidecar says that they were compressed.
     pub compression: Option<Compression>,
-    /// Of every array; if nothing is said, as it is.
+    /// For every array; by default the order it has.
     pub order: Option<Order>,
     /// Of datasets without sidecar: a mapping, or null.
     pub metadata: Arc<Node>,

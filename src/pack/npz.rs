@@ -75,7 +75,7 @@ impl Npz {
     }
 }
 
-/// Its bytes, which have to have the check value that the directory says.
+/// Its bytes, which must have the checksum in the directory.
 struct Member {
     reader: Reader,
     crc: u32,
@@ -95,7 +95,7 @@ impl Read for Member {
     }
 }
 
-/// What is wrong with the data, to be told with the member's name.
+/// A problem of the data, to be reported with the member's name.
 fn plain(cause: io::Error) -> io::Error {
     match Error::inside(&cause) {
         Some(Error::Damaged { problem, .. }) => io::Error::other(problem.clone()),

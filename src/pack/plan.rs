@@ -38,7 +38,7 @@ pub struct Planned {
     pub compression: Option<Compression>,
     /// The description that it had in a container.
     pub origin: Option<Arc<Node>>,
-    /// What the sidecar of its format said of it beside its metadata.
+    /// The format's own fields in its sidecar, beside the metadata.
     pub facts: Option<Arc<Node>>,
     /// The sidecar that says so.
     pub sidecar: Option<PathBuf>,

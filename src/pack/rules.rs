@@ -115,7 +115,7 @@ pub fn check_len(path: &Path, member: Option<&str>, what: &Described, have: u64)
     Err(unsuitable(path, member, Refused::Damaged(problem)))
 }
 
-/// Is it YAML or JSON? JSON is written anew as YAML, whose readers take `1e-05` and escapes of surrogates for something
+/// Is it YAML or JSON? JSON is rewritten as YAML, whose readers take `1e-05` and escapes of surrogates for something
 /// else.
 fn object(path: &Path, is_json: bool) -> Result<Option<String>> {
     let mut bytes = Vec::new();

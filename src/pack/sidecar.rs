@@ -18,10 +18,10 @@ use crate::{Error, Result};
 
 const CODEC: &str = "codecMeta";
 const NUMPY: &str = "numpy";
-/// A longer file is none.
+/// Longer files are not sidecars.
 const MAX_LEN: u64 = 64 << 20;
 
-/// What a file is among the others.
+/// The role of a file among the others.
 #[derive(Debug)]
 pub enum Role {
     /// A file by itself.
@@ -41,11 +41,11 @@ pub struct Sidecar {
     pub data_type: DataType,
     /// Its row in the table that described it, or its place among the datasets.
     pub row: Option<i128>,
-    /// What only its format says of it.
+    /// The fields of its format.
     pub facts: Option<Arc<Node>>,
 }
 
-/// What a sidecar says of its file's bytes.
+/// How a sidecar describes its file's bytes.
 #[derive(Debug)]
 pub enum DataType {
     /// As the header of a RAB file does.
@@ -56,7 +56,7 @@ pub enum DataType {
 }
 
 impl Sidecar {
-    /// What datasets come in the order of: where the bytes were (what had none came before what had some), or their table
+    /// The sort key of datasets: the offset of their bytes (those without bytes first), or their table
     /// and their row or number in it.
     pub fn place(&self) -> (i128, i128, String, i128) {
         if let DataType::Codec(codec) = &self.data_type {
@@ -70,7 +70,7 @@ impl Sidecar {
     }
 }
 
-/// The role of each file. Files that look like sidecars and are none are named in `notes`.
+/// The role of each file. Files that look like sidecars but are not are named in `notes`.
 pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> {
     let numbers: HashMap<&[u8], usize> =
         files.iter().enumerate().map(|(number, file)| (file.relative.as_slice(), number)).collect();
@@ -136,7 +136,7 @@ fn described_by(name: &[u8]) -> Option<&[u8]> {
 enum Candidate {
     Sidecar(Sidecar),
     Other,
-    /// Something like a sidecar, but none.
+    /// Looks like a sidecar, but is not one.
     Odd(String),
 }
 
@@ -149,7 +149,7 @@ fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Candidate> 
         Some(Ok(node)) => node,
     };
     let (Some(name), Some(data_type)) = (name(&node), data_type(&node)) else { return Ok(Candidate::Other) };
-    // What would else be called as something else is called by the path of its file.
+    // A name that cannot have become this file's name would be lost.
     if name.as_bytes() != &*other.relative && !naming::can_become(name.as_bytes(), &other.relative) {
         let shown = naming::printed(&other.relative);
         let why = format!(
@@ -170,7 +170,7 @@ fn is_sidecar(file: &InputFile) -> Result<bool> {
     Ok(name(&node).is_some() && data_type(&node).is_some())
 }
 
-/// Does it say something of a container as a whole, whose files are in the directory `described`?
+/// Whether it describes a whole container, whose files are in the directory `described`.
 fn is_of_container(file: &InputFile, described: &[u8], files: &[InputFile]) -> Result<bool> {
     let is_within =
         |other: &InputFile| other.relative.strip_prefix(described).is_some_and(|rest| rest.starts_with(b"/"));
@@ -184,7 +184,7 @@ fn is_of_container(file: &InputFile, described: &[u8], files: &[InputFile]) -> R
     Ok(node.is_some_and(|node| summaries.any(|(own, keys)| own.as_bytes() == name && has_all(&node, keys))))
 }
 
-/// What is in a file that may be a sidecar.
+/// The content of a file that may be a sidecar.
 fn parsed(file: &InputFile) -> Result<Option<Result<Arc<Node>, yaml::Problem>>> {
     let text = text(file)?.filter(|text| keys().any(|key| text.contains(key)));
     Ok(text.map(|text| yaml::value_to_write(&text)))
@@ -220,7 +220,7 @@ pub fn array(described: &Node) -> Result<Option<Array>, String> {
     }
 }
 
-/// What the sidecars of a mount have one of.
+/// Every sidecar of a mount has one of these keys.
 fn keys() -> impl Iterator<Item = &'static str> {
     facts().chain([NUMPY])
 }
@@ -236,7 +236,7 @@ fn data_type(node: &Node) -> Option<DataType> {
     described.or_else(|| facts().any(|key| mapping(key).is_some()).then_some(DataType::Bytes))
 }
 
-/// None: no text, or too long.
+/// None if it is not text or too long.
 fn text(file: &InputFile) -> Result<Option<String>> {
     let len = fs::metadata(&file.path).map_err(|cause| Error::open(&file.path, cause))?.len();
     if len > MAX_LEN {

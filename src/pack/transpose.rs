@@ -119,7 +119,7 @@ impl Part {
 /// All of an array, in boxes of at most `most` elements that are contiguous in C order.
 fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> + use<> {
     let shape = shape.to_vec();
-    // Axes from `split` + 1 on are whole in a box; along `split` it has so many indexes.
+    // Axes from `split` + 1 on are whole in a box; along `split` it has this many indexes.
     let (mut split, mut inner) = (shape.len() - 1, 1u64);
     while split > 0 && shape.get(split).is_some_and(|size| size.saturating_mul(inner) <= most) {
         inner *= shape.get(split).copied().unwrap_or(1);

@@ -15,7 +15,7 @@ pub struct InputFile {
     pub path: PathBuf,
 }
 
-/// All files in `root`, in the order of their bytes. What is left out is said in `notes`.
+/// All files in `root`, in byte order of their names. What is left out is named in `notes`.
 pub fn walk(root: &Path, notes: &mut Vec<String>) -> Result<Vec<InputFile>> {
     let real_root = fs::canonicalize(root).map_err(|cause| Error::open(root, cause))?;
     let mut found = Vec::new();

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 pub type Step<'a> = &'a dyn Fn(u64) -> Result<()>;
 
 /// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
-/// `step` is told how many bytes were read, and may end it. Returns what the container cannot hold.
+/// `step` receives the number of bytes read, and may end it. Returns notes about what the container cannot hold.
 pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<'_>) -> Result<Vec<String>> {
     let mut opened = Opened::new(scratch);
     let mut notes = Vec::new();
@@ -69,7 +69,7 @@ fn add(
 enum Added {
     /// With what the container cannot hold.
     All(Vec<String>),
-    /// Nothing, as what should be text is none from this byte on.
+    /// Nothing, as the text is invalid from this byte on.
     NotUtf8(u64),
 }
 

@@ -23,7 +23,7 @@ pub struct Container {
     pub key: String,
 }
 
-/// All of them, in the order of their names. What cannot be looked at is told to `left_out`.
+/// All of them, in the order of their names. Errors in looking at files go to `left_out`.
 pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -> Result<Containers> {
     let mut found = Containers::default();
     found.groups.insert(String::new());

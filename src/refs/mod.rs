@@ -38,7 +38,7 @@ pub struct Request<'a> {
     pub url: Option<&'a str>,
 }
 
-/// Writes all references to `out`, and returns how many arrays they are of; `left_out` is told why something is missing.
+/// Writes all references to `out` and returns the number of arrays; `left_out` receives the reasons for missing ones.
 /// An [`Error`] that ends it is inside the [`io::Error`].
 pub fn write(
     request: &Request<'_>,

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{Mmap, UncheckedAdvice};
 
-/// After so many bytes have been handed out, the pages behind them are let go of.
+/// After this many bytes have been handed out, the pages behind them are released.
 const RESIDENT: u64 = 32 << 20;
 
 pub struct Map {

@@ -23,7 +23,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The permission bits of who may go there, from the directory `from` on if it is given, else from `/`.
+    /// The permission bits of those who can reach it, from the directory `from` on if it is given, else from `/`.
     pub fn permissions(&self, from: Option<&Path>) -> u16 {
         let first = from.map_or(0, |from| from.components().count());
         let ways = self.modes.iter().skip(first).map(|mode| 7 * (mode & 0o111) as u16);

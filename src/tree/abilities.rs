@@ -1,4 +1,4 @@
-//! What the datasets of some formats can do and those of others cannot: a small trait each.
+//! Abilities that only the datasets of some formats have: a small trait each.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub trait Placement {
         &[]
     }
 
-    /// Has it bytes that can be asked for? A mount shows no file for one that has none.
+    /// Whether it has bytes. A mount shows no file for a dataset without.
     fn is_there(&self, dataset: u32) -> bool {
         let _ = dataset;
         true
@@ -104,13 +104,13 @@ pub trait Validate {
         false
     }
 
-    /// Those of which this is the same are decoded from the same stored bytes: who goes through one, goes through all.
+    /// Datasets with equal identities share stored bytes: verifying one verifies all.
     fn identity(&self, dataset: u32) -> Option<Identity>;
 
-    /// What is against the format's rules in what is said of it, though it can be read. An error: that is not looked at.
+    /// Violations of the format's rules in its description, though it can be read. An error means that it was not checked.
     fn violations(&self, dataset: u32) -> Result<Vec<String>>;
 
-    /// What is not quite as it is said to be, and may be right all the same.
+    /// A deviation from its description that need not be damage.
     fn doubt(&self, dataset: u32) -> Option<String> {
         let _ = dataset;
         None
@@ -125,7 +125,7 @@ pub trait Sampled {
     /// What its axes mean, if it is samples.
     fn sampling(&self, dataset: u32) -> Option<Sampling>;
 
-    /// Its values in their unit, if they are stored otherwise or can be. `stored` is what is said of it.
+    /// Its values in their unit, if they are or can be stored otherwise. `stored` is its description.
     fn decoded(&self, dataset: u32, stored: &Description) -> Result<Option<(Description, Content)>>;
 }
 
@@ -154,7 +154,7 @@ pub trait Rewrite {
     }
 
     /// Writes to `file`, which will be at `path` when it is finished. Returns what users should know, as sentences.
-    /// Of only some datasets, by their numbers, if there are such. `step` is told of bytes that have been dealt with, and
+    /// With only some datasets, given by number, if any are. `step` receives the number of bytes processed, and
     /// may end it.
     fn rewrite(
         &self,

@@ -1,5 +1,5 @@
-//! A packed tree of everything that one container lists, built once and never changed. A node costs 16
-//! bytes plus its name; what a dataset's bytes are stays with the format, behind [`Datasets`].
+//! A packed, immutable tree of everything that a container lists. A node costs 16 bytes plus its name; the datasets' bytes
+//! stay with the format, behind [`Datasets`].
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -54,7 +54,7 @@ pub(super) struct Node {
 }
 
 impl Names {
-    /// Holds the root, which has no name, and has room for so many nodes.
+    /// Holds the unnamed root, with room for this many nodes.
     pub fn new(expected: usize) -> Names {
         let mut nodes = Vec::with_capacity(expected + 1);
         nodes.push(Node { name: 0, name_len: 0, directory: true, parent: 0, what: 0 });

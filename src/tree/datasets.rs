@@ -1,4 +1,4 @@
-//! What a container has, by number: the half of a tree that its format knows.
+//! A container's datasets by number: the half of a tree that its format provides.
 
 use super::{Abilities, Description, Size};
 use crate::Result;

@@ -1,4 +1,4 @@
-//! Everything that a container says of one dataset, whatever its format.
+//! Everything that a container records about a dataset, whatever its format.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct Description {
     pub raw_name: Option<Box<[u8]>>,
     /// What the format calls its type: `text`, `float32`, `dataframe`, ...
     pub kind: String,
-    /// For arrays whose element type, byte order and layout are told.
+    /// For arrays of known element type, byte order and layout.
     pub array: Option<Array>,
     /// For tables.
     pub table: Option<Table>,
@@ -92,7 +92,7 @@ pub struct Checksum {
 pub struct Sampling {
     /// Samples per second.
     pub rate: f64,
-    /// The names of channels; None: it has none.
+    /// The names of channels, if it has channels.
     pub channels: Vec<Option<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Files that are no datasets: what a format has to show beside them, or derives of them.
+//! Files that are not datasets: those that a format shows beside them or derives from them.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ pub struct File {
     /// None: it is there already.
     make: Option<Make>,
     made: OnceLock<Content>,
-    is_made_anew: bool,
+    is_made_again: bool,
     size: Option<Size>,
     about: Option<Description>,
     rows: Option<Rows>,
@@ -29,7 +29,7 @@ impl File {
 
     /// Made whenever it is asked for.
     pub fn anew(size: Size, make: impl Fn() -> Result<Content> + Send + Sync + 'static) -> File {
-        File { is_made_anew: true, size: Some(size), ..File::once(make) }
+        File { is_made_again: true, size: Some(size), ..File::once(make) }
     }
 
     /// With a size that is known before it is made.
@@ -57,7 +57,7 @@ impl File {
             return Ok(made.clone());
         }
         let content = self.make.as_ref().map_or(Err(Error::NotFound), |make| make())?;
-        Ok(if self.is_made_anew { content } else { self.made.get_or_init(|| content).clone() })
+        Ok(if self.is_made_again { content } else { self.made.get_or_init(|| content).clone() })
     }
 }
 

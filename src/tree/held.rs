@@ -1,4 +1,4 @@
-//! A node that is not forgotten as long as this lives.
+//! A node that is kept as long as this value lives.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Held {
         self.node
     }
 
-    /// The node, which is to be forgotten by who gets it.
+    /// The node, which the caller has to forget.
     pub fn into_node(mut self) -> NodeId {
         self.is_borrowed = true;
         self.node

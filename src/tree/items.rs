@@ -1,4 +1,4 @@
-//! Arrays whose items are not all alike, as JSON.
+//! Arrays whose items differ in form, as JSON.
 
 use std::ops::ControlFlow;
 

@@ -127,14 +127,14 @@ pub enum Lifetime {
     Refresh,
 }
 
-/// Is told of a directory and a name in it (None: itself) that is not what it was.
+/// Called with a directory and a name in it (None: the directory itself) that has changed.
 pub type Changed = Arc<dyn Fn(NodeId, Option<OsString>) + Send + Sync>;
 
 /// A node of another tree.
 pub type Inner = (Arc<dyn Tree>, NodeId);
 
 /// A tree that is made of others says by [`Tree::inner`] what it leaves to them, and has methods for the rest. Some are for
-/// trees in which nodes come and go or containers are opened when they are needed; who has neither leaves them as they are.
+/// trees in which nodes come and go or containers are opened when they are needed; static trees keep the defaults.
 pub trait Tree: Send + Sync {
     /// The node of another tree that `node` is.
     fn inner(&self, node: NodeId) -> Result<Option<Inner>> {
@@ -228,7 +228,7 @@ pub trait Tree: Send + Sync {
         self.lifetime(dir)
     }
 
-    /// Nobody remembers the node from so many look-ups any more.
+    /// The kernel forgot this many look-ups of the node.
     fn forget(&self, node: NodeId, lookups: u64) {
         let _ = (node, lookups);
     }

@@ -10,7 +10,7 @@ pub trait Names: Send + Sync {
 
     fn get(&self, number: usize) -> Option<Cow<'_, [u8]>>;
 
-    /// Who can tell the dataset of a name without a search answers; None: look through all of them.
+    /// The dataset of a name, where it can be computed; None: search all of them.
     fn find(&self, name: &[u8]) -> Option<Option<usize>> {
         let _ = name;
         None

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 /// What a sidecar's name adds to the name of its dataset's file.
 pub const SIDECAR: &[u8] = b".meta.yaml";
 
-/// A name makes so many directories; no path of the system leads deeper.
+/// Maximum number of directories in a name; no path of the system is deeper.
 const MAX_DEPTH: usize = 2048;
 const MAX_LEN: usize = 240;
 const CUT: usize = 223;
@@ -106,7 +106,7 @@ pub fn can_become(name: &[u8], path: &[u8]) -> bool {
     false
 }
 
-/// So many ends are tried for a directory whose name was shortened.
+/// Maximum number of suffixes tried for a directory whose name was shortened.
 const MAX_SUFFIXES: usize = 1000;
 
 /// May the slash at `at` end the component that begins at `start`?

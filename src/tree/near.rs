@@ -1,4 +1,4 @@
-//! Names that may have been meant by one that is not there.
+//! Similar names for one that does not exist.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! A tree that has another one in its root: as `.views`, there for who asks by name and not listed, or with its files
+//! A tree that has another one in its root: as `.views`, found by name and not listed, or with its files
 //! behind the tree's own.
 
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Tree for WithViews {
     fn describe(&self, node: NodeId) -> Result<Option<Description>> {
         match self.at(node) {
             At::Main(node) => self.main.describe(node),
-            // Of most derived files nothing is said.
+            // Most derived files have no description.
             At::View(node) => match self.views.describe(node) {
                 Err(Error::NotFound) => Ok(None),
                 described => described,

@@ -55,7 +55,7 @@ impl NewFile {
         Ok(NewFile { dir: dir.clone(), file: fd.into(), temporary: Some(name) })
     }
 
-    /// Puts all bytes in. `step` is told how many came, and may end it.
+    /// Writes all bytes. `step` receives the number of bytes written, and may end it.
     pub fn fill(&self, content: &Content, step: &mut dyn FnMut(u64) -> Result<()>) -> Result<(), Failure> {
         let mut content = content.clone();
         if let Content::Stored { source, range } = &mut content {

@@ -54,15 +54,15 @@ pub struct Options {
     pub jobs: usize,
 }
 
-/// Who is told how it goes, from any thread.
+/// Callbacks for progress and problems, called from any thread.
 pub struct Watch<'a> {
-    /// So many stored bytes more have been dealt with.
+    /// This many more stored bytes have been processed.
     pub passed: &'a (dyn Fn(u64) + Sync),
-    /// A dataset that cannot be read, or is wrong; the others go on. It may be told again.
+    /// A dataset cannot be read, or is damaged; the others continue. May repeat an error.
     pub failed: &'a (dyn Fn(&Error) + Sync),
-    /// One more of what is said once. It may be worse.
+    /// Another dataset with an error that was already reported; its exit code may be worse.
     pub failed_again: &'a (dyn Fn(&Error) + Sync),
-    /// What is not quite as it is said to be, and no damage.
+    /// A deviation from the description that is not damage.
     pub warned: &'a (dyn Fn(&str) + Sync),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,
@@ -79,7 +79,7 @@ pub struct Choice {
 }
 
 /// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is
-/// not there. Datasets that cannot be read are told to `watch`, and nothing is written for them but their
+/// not there. Datasets that cannot be read are reported to `watch`, and nothing is written for them but their
 /// sidecars; then those that are wrong beside others, or by the format's rules, or refused, and are written as they are; an error is returned if the rest could not be written.
 pub fn unpack(
     archive: &Archive,
@@ -241,7 +241,7 @@ impl Unpacking<'_> {
         stores.last.map_or(Ok(()), |last| self.announce(&last, self.are_whole.load(Ordering::Relaxed)))
     }
 
-    /// Tells what is wrong with what could be written as it is.
+    /// Reports errors and doubts of datasets that are written as they are.
     fn check_all(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
         numbers.try_for_each(|number| {
             self.go_on()?;

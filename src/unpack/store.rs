@@ -20,7 +20,7 @@ impl Store {
         self.is_whole.store(false, Ordering::Relaxed);
     }
 
-    /// Is it to be told what is wrong with it? Once is enough: each chunk of a damaged array says the same.
+    /// Whether its error should be reported. Once is enough: each chunk of a damaged array has the same.
     pub fn is_news(&self) -> bool {
         !self.is_reported.swap(true, Ordering::Relaxed)
     }

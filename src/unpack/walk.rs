@@ -15,9 +15,9 @@ use crate::error::Place;
 use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind, ROOT, Tree};
 use crate::{Error, Result};
 
-/// So many of the innermost directories are kept open, and of those further out every such one.
+/// Number of innermost directories kept open; of those further out, every such one is.
 const OPEN: usize = 32;
-/// Messages name so many directories of a way, or not all of it.
+/// Maximum number of directories of a path that messages show.
 const SHOWN: usize = 16;
 
 /// What is to be written.
@@ -36,7 +36,7 @@ pub struct WalkedFile<'f> {
     pub name: &'f [u8],
     /// The directory's node.
     pub parent: NodeId,
-    /// Or why it cannot be told what it is.
+    /// Or why its kind is unknown.
     pub held: Result<Held>,
     pub file: FileKind,
     pub is_link: bool,

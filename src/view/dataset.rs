@@ -8,7 +8,7 @@ use crate::tree::{ColumnInfo, Description, FileKind, Held, Table};
 use crate::{Error, Result};
 
 impl Part {
-    /// What is said of the whole, as it is said of the part.
+    /// The description of the whole, adapted to the part.
     fn narrowed(&self, about: Description) -> Description {
         let (mut array, mut table) = (about.array, about.table);
         let len = match self {
@@ -38,7 +38,7 @@ impl Part {
 
 /// Where a dataset is.
 pub trait Origin: Send + Sync {
-    /// Everything that is said of it.
+    /// Its whole description.
     fn describe(&self) -> Result<Description>;
 
     /// Its decoded bytes.
@@ -132,12 +132,12 @@ impl Dataset {
         Dataset { about, origin: self.origin.clone(), part: Some(Arc::new(part)) }
     }
 
-    /// What is said of it, maybe without metadata, codec and checksum.
+    /// Its description, possibly without metadata, codec and checksum.
     pub fn about(&self) -> &Description {
         &self.about
     }
 
-    /// Everything that is said of it.
+    /// Its whole description.
     pub fn describe(&self) -> Result<Description> {
         let about = self.origin.describe()?;
         Ok(match self.part.as_deref() {

@@ -242,7 +242,7 @@ impl Column {
 /// The cells of a column, one after the other.
 struct Written {
     bytes: Vec<u8>,
-    /// Of each cell; all have the same `width` if there are none.
+    /// The width of each cell; all have the same `width` if this is empty.
     widths: Vec<u8>,
     width: usize,
     /// Cells and bytes that were handed out.

@@ -101,7 +101,7 @@ mod tests {
         );
         let ordinary = about(None, Some(table(10u64.pow(9), &[("a", "float64"), ("time", "int64")])));
         assert!(Jsonl.shows(&Description { stored: Some(0..16 * 10u64.pow(9)), ..ordinary }));
-        // Of a part it is told by the bytes that it has itself.
+        // A part's limit follows from its own bytes.
         let part = about(None, Some(table(10u64.pow(8), &[(&name, "uint8")])));
         assert!(!Jsonl.shows(&Description { decoded_len: Some(10u64.pow(8)), ..part }));
     }

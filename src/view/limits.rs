@@ -6,9 +6,9 @@ use crate::tree::Description;
 
 /// Bytes of a row's cells at most: a row is made whole for each read of a part of it.
 const MAX_ROW_LEN: u64 = 1 << 20;
-/// Of what stands around the values of all rows there may always be so many bytes, ...
+/// Bytes around the values of all rows that are always allowed, ...
 const ALWAYS: u64 = 1 << 30;
-/// ... or so many times as many as the dataset takes in its file.
+/// ... or this many times the stored size of the dataset.
 const TIMES: u64 = 64;
 
 /// Bytes that may be around all values of a dataset.
@@ -17,8 +17,8 @@ pub fn most_around(about: &Description) -> u64 {
     stored.or(about.decoded_len).unwrap_or(0).saturating_mul(TIMES).max(ALWAYS)
 }
 
-/// Why such a dataset is not written as text, if it has rows. A row has so many bytes `around` the value of a column of
-/// this name, at least.
+/// Why such a dataset with rows is not written as text. A row has `around` bytes around the value of a column of
+/// this name, at minimum.
 pub fn too_much(about: &Description, around: impl Fn(&str) -> u64) -> Option<String> {
     let (rows, columns) = Frame::layout(about)?;
     let row = columns.iter().fold(0, |sum: u64, column| sum.saturating_add(column.width));

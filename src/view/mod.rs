@@ -9,7 +9,7 @@
 //! - or a directory ([`Representation::Directory`]), such as a store whose chunks are files. [`View::store`] then maps names,
 //!   and lists the files that complete a directory of datasets.
 //!
-//! Every look-up represents a dataset anew, so that must read no data. Parts of arrays (`NAME[2:10].npy`) are datasets
+//! Every look-up creates a representation, so creating one must read no data. Parts of arrays (`NAME[2:10].npy`) are datasets
 //! themselves, and need no code in views. [`overlay`] places the views in a tree.
 
 mod arrow;

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::content::{Computed, Content, Units};
 use crate::tree::Table;
 
-/// So many bytes are turned at once.
+/// Number of bytes transposed at once.
 const BLOCK: u64 = 256 << 10;
 
 pub struct Rows {

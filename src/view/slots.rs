@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use crate::Result;
 use crate::content::{Computed, Content, Units};
 
-/// About so many bytes are made at once.
+/// Approximate number of bytes generated at once.
 const PIECE: u64 = 256 << 10;
-/// A slot from this size on is kept for who reads the rest of it next.
+/// A slot of at least this size is kept for the reader of the rest of it.
 const LARGE: u64 = 32 << 10;
 
 /// What is in slots.
@@ -92,7 +92,7 @@ mod tests {
     const SIZE: usize = 1 << 20;
 
     #[test]
-    fn a_large_slot_is_made_once_for_who_reads_it_in_pieces() {
+    fn a_large_slot_is_made_once_for_a_reader_of_pieces() {
         let count = Arc::new(AtomicU64::new(0));
         let content = content(SIZE as u64, 3, Counting(count.clone())).unwrap();
         let (mut at, mut piece) = (0u64, vec![0; 128 << 10]);

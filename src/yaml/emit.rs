@@ -220,7 +220,7 @@ fn is_inline(node: &Node, indent: usize) -> bool {
 enum Keys {
     /// As a string, since PyYAML cannot load collections as keys.
     Text,
-    /// As it is: inside such a string, where quoting it anew would double it at each level.
+    /// As it is: inside such a string, where quoting it again would double it at each level.
     Bare,
 }
 

@@ -168,7 +168,7 @@ impl fmt::Display for Problem {
 pub enum Stop {
     /// The text is at fault.
     Problem(Problem),
-    /// The caller's closure said so.
+    /// Requested by the caller's closure.
     Caller(crate::Error),
 }
 

@@ -69,7 +69,7 @@ for name, want in values.items():
     assert_eq!(mount.log(), "");
 }
 
-/// What the format itself has stands beside the faces of datasets, and `--as` and the command line have both too.
+/// Files that the format derives are beside the datasets in views; `--as` and the command line have both, too.
 #[test]
 fn json_lines_of_arrays_and_of_records_are_side_by_side() {
     let (structured, tuples) = (file("flat_structured.awkd"), "{\"__tuple__\":[1,1.5,");
@@ -80,8 +80,8 @@ fn json_lines_of_arrays_and_of_records_are_side_by_side() {
         let text = plain.read(format!(".views/jsonl/{name}")).unwrap();
         assert!(text.starts_with(want.as_bytes()), "{name}");
         assert_eq!(shown.read(name).unwrap(), text);
-        let said = run(Command::new(RAB).arg("cat").arg(&structured).arg(dataset).args(["--as", "jsonl"]));
-        assert_eq!(said.out.as_bytes(), text, "{said:?}");
+        let outcome = run(Command::new(RAB).arg("cat").arg(&structured).arg(dataset).args(["--as", "jsonl"]));
+        assert_eq!(outcome.out.as_bytes(), text, "{outcome:?}");
     }
     let part = plain.read(".views/jsonl/data[1:].jsonl").unwrap();
     assert_eq!(part, b"{\"x\":2,\"y\":2.5,\"s\":\"cde\"}\n");
@@ -101,8 +101,8 @@ fn items_by_an_index_are_json_lines() {
     ] {
         assert_eq!(plain.read(format!(".views/jsonl/{part}.jsonl")).unwrap(), want.as_bytes(), "{part}");
         assert_eq!(shown.read(format!("{part}.jsonl")).unwrap(), want.as_bytes(), "{part}");
-        let said = run(Command::new(RAB).arg("get").arg(&sample).arg(part).args(["--as", "jsonl"]));
-        assert_eq!((said.code, &*said.out), (0, want), "{said:?}");
+        let outcome = run(Command::new(RAB).arg("get").arg(&sample).arg(part).args(["--as", "jsonl"]));
+        assert_eq!((outcome.code, &*outcome.out), (0, want), "{outcome:?}");
     }
     for (part, problem) in [
         ("tab[2]", "dataset \"tab\": [2]: index 2 is out of bounds (0 to 2) for axis 0"),
@@ -112,8 +112,8 @@ fn items_by_an_index_are_json_lines() {
         assert_eq!(error.raw_os_error(), Some(2), "{part}");
         let problem = format!("{}: {problem}", sample.display());
         assert!(plain.log().contains(&problem), "{}", plain.log());
-        let said = run(Command::new(RAB).arg("get").arg(&sample).arg(part).args(["--as", "jsonl"]));
-        assert!(said.code == 2 && said.err.contains(&problem), "{said:?}");
+        let outcome = run(Command::new(RAB).arg("get").arg(&sample).arg(part).args(["--as", "jsonl"]));
+        assert!(outcome.code == 2 && outcome.err.contains(&problem), "{outcome:?}");
     }
     // Of a directory of containers, and of the array without a name.
     let dir = scratch();
@@ -132,10 +132,11 @@ fn the_tree_of_an_array() {
     assert_eq!(one[..6], want);
     assert_eq!(names(&mount.join("one/content")), ["data", "data.meta.yaml", "meta.yaml"]);
     assert_eq!(names(&mount.join("tab/columns")), ["s", "x"]);
-    let said = sh("cd $1 && ls -a && cat .views/jsonl/tab.jsonl", &[&mount.path]);
+    let outcome = sh("cd $1 && ls -a && cat .views/jsonl/tab.jsonl", &[&mount.path]);
     assert!(
-        said.ends_with("two\n{\"x\":1,\"s\":\"a\"}\n{\"x\":2,\"s\":\"b\"}\n") && !said.contains(".views"),
-        "{said}"
+        outcome.ends_with("two\n{\"x\":1,\"s\":\"a\"}\n{\"x\":2,\"s\":\"b\"}\n")
+            && !outcome.contains(".views"),
+        "{outcome}"
     );
     let info = String::from_utf8(mount.read("one/offsets.meta.yaml").unwrap()).unwrap();
     assert!(info.contains("computed: true") && info.contains("dtype: '<i8'"), "{info}");
@@ -174,15 +175,15 @@ fn hostile_files_mount_or_say_why_not_and_escape_nowhere() {
     for name in names(&file("bad")) {
         if refused.contains(&name.as_str()) {
             let dir = scratch();
-            let said = run(program().arg(file("bad").join(&name)).arg(dir.path().join("mnt")));
-            assert_eq!(said.code, 12, "{name}: {said:?}");
+            let outcome = run(program().arg(file("bad").join(&name)).arg(dir.path().join("mnt")));
+            assert_eq!(outcome.code, 12, "{name}: {outcome:?}");
             continue;
         }
         let mount = Mount::new(&file("bad").join(&name));
         // Every file is read, also those of the views; none hangs.
         let read = "cd $1; find . .views -type f -print0 | xargs -0 -n1 timeout 20 cat >/dev/null; test $? -ne 124; find . .views -type l";
-        let said = try_sh(read, &[&mount.path]);
-        assert_eq!((said.code, said.out.as_str()), (0, ""), "{name}: {said:?}");
+        let outcome = try_sh(read, &[&mount.path]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (0, ""), "{name}: {outcome:?}");
     }
     let mount = Mount::new(&file("bad/zip_slip_names.awkd"));
     assert_eq!(mount.names(), ["%2E%2E"]);
@@ -237,8 +238,8 @@ fn json_lines_of_strings_that_all_are_the_same_end() {
     python(&[&"-c", &include_str!("../rab/awkward/hostile.py"), &dir.path()]);
     for name in ["lines", "itself"] {
         let mount = Mount::new(&dir.path().join(format!("{name}.awkd")));
-        let said = try_sh("timeout 120 head -c 1 $1", &[&mount.join(".views/jsonl/.jsonl")]);
-        assert!(said.code == 1 && said.err.contains("Operation not supported"), "{said:?}");
+        let outcome = try_sh("timeout 120 head -c 1 $1", &[&mount.join(".views/jsonl/.jsonl")]);
+        assert!(outcome.code == 1 && outcome.err.contains("Operation not supported"), "{outcome:?}");
         let log = mount.log();
         assert_eq!(
             log.matches("which is the limit; reads of it as JSON lines give that error").count(),
@@ -262,9 +263,9 @@ fn json_lines_of_what_is_damaged_are_an_error() {
     let path = dir.path().join("past.awkd");
     python(&[&"-c", &PAST, &path]);
     let mount = Mount::new(&path);
-    let said = try_sh("head -c 50000 $1 | tail -c 11", &[&mount.join(".views/jsonl/.jsonl")]);
+    let outcome = try_sh("head -c 50000 $1 | tail -c 11", &[&mount.join(".views/jsonl/.jsonl")]);
     let lines: String = (0..300_000).map(|at| format!("[{at}]\n")).collect();
-    assert_eq!(said.out, lines[49_989..50_000]);
+    assert_eq!(outcome.out, lines[49_989..50_000]);
     let error = mount.read(".views/jsonl/.jsonl").unwrap_err();
     assert_eq!(error.raw_os_error(), Some(5));
     assert!(

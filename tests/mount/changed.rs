@@ -24,7 +24,7 @@ fn notices(change: impl FnOnce(&std::path::Path)) {
     assert_eq!(mount.read("zlib 6").unwrap().len(), 162_890);
     change(&file);
     fails(&mount, "array zlib");
-    fails(&mount, "said gzip, uncompressed key null");
+    fails(&mount, "outcome gzip, uncompressed key null");
     fails(&mount, "gzip");
     // A store that says that it has no arrays would be one.
     fails(&mount, ".views/zarr/.zmetadata");
@@ -53,7 +53,7 @@ fn overwritten_in_place() {
     });
 }
 
-/// A file in its place would be "not a directory" to who looks for chunks, which is no chunk to Zarr, and so zeros.
+/// A file in its place would be "not a directory" to a reader of chunks, which Zarr takes for a missing chunk: zeros.
 #[test]
 fn an_array_that_cannot_be_described_is_no_file_where_its_store_was() {
     let dir = scratch();

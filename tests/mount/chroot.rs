@@ -14,7 +14,7 @@ fn jail() -> Site {
     site
 }
 
-fn inside(site: &Site, arguments: &str) -> Said {
+fn inside(site: &Site, arguments: &str) -> Outcome {
     run(site.command("bash").args(["-c", &format!("chroot jail /rab-mount --no-index {arguments}")]))
 }
 
@@ -25,14 +25,14 @@ fn in_a_chroot_whose_root_is_no_mount_one_mounts_and_unmounts() {
     }
     let site = jail();
     site.sh("mknod -m 666 jail/dev/null c 1 3");
-    let said = inside(&site, "/run.rab /mnt");
-    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    let outcome = inside(&site, "/run.rab /mnt");
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
     assert_eq!(site.sh("cat jail/mnt/small"), "small");
-    let said = inside(&site, "/run.rab /mnt");
-    assert!(said.code == 20 && said.err.contains("already mounted by rab-mount"), "{said:?}");
+    let outcome = inside(&site, "/run.rab /mnt");
+    assert!(outcome.code == 20 && outcome.err.contains("already mounted by rab-mount"), "{outcome:?}");
     assert_eq!(inside(&site, "--list").out.split('\t').next(), Some("/run.rab"));
-    let said = inside(&site, "-u /mnt");
-    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    let outcome = inside(&site, "-u /mnt");
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
     assert!(!site.join("jail/mnt").exists());
     assert_eq!(site.left(), "");
 }
@@ -43,10 +43,13 @@ fn without_a_null_device_nothing_is_mounted() {
         return;
     }
     let site = jail();
-    let said = inside(&site, "/run.rab /mnt");
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("/dev/null cannot be opened") && said.err.contains("mknod"), "{said:?}");
-    assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    let outcome = inside(&site, "/run.rab /mnt");
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(
+        outcome.err.contains("/dev/null cannot be opened") && outcome.err.contains("mknod"),
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
     assert!(!site.join("jail/mnt").exists());
     assert_eq!(site.left(), "");
 }

@@ -6,27 +6,27 @@ use std::time::{Duration, Instant};
 use crate::kit::*;
 
 /// Tries to mount `file`; nothing may be left of the attempt.
-fn refused(file: &std::path::Path) -> Said {
+fn refused(file: &std::path::Path) -> Outcome {
     let scratch = scratch();
     let mountpoint = scratch.path().join("mnt");
     let start = Instant::now();
-    let said = run(program().arg(file).arg(&mountpoint));
+    let outcome = run(program().arg(file).arg(&mountpoint));
     assert!(start.elapsed() < Duration::from_secs(10), "{} took {:?}", file.display(), start.elapsed());
-    assert!(!mountpoint.exists(), "the mountpoint was left behind: {said:?}");
-    assert!(!said.err.contains("panic"), "{said:?}");
-    said
+    assert!(!mountpoint.exists(), "the mountpoint was left behind: {outcome:?}");
+    assert!(!outcome.err.contains("panic"), "{outcome:?}");
+    outcome
 }
 
 fn refused_with(code: i32, fragments: &[&str], write: impl FnOnce(&std::path::Path)) {
     let dir = scratch();
     let file = dir.path().join("bad.rab");
     write(&file);
-    let said = refused(&file);
-    assert_eq!(said.code, code, "{fragments:?}: {said:?}");
+    let outcome = refused(&file);
+    assert_eq!(outcome.code, code, "{fragments:?}: {outcome:?}");
     for fragment in fragments.iter().chain(&["bad.rab"]) {
-        assert!(said.err.contains(fragment), "{fragment:?} is not in {:?}", said.err);
+        assert!(outcome.err.contains(fragment), "{fragment:?} is not in {:?}", outcome.err);
     }
-    assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
 }
 
 fn refused_header(fragments: &[&str], header: &str) {
@@ -48,8 +48,8 @@ fn files_that_cannot_be_opened() {
     let dir = scratch();
     let pipe = dir.path().join("pipe");
     sh(r#"mkfifo "$1""#, &[&pipe]);
-    let said = refused(&pipe);
-    assert_eq!((said.code, said.err.contains("a pipe, not a regular file")), (10, true), "{said:?}");
+    let outcome = refused(&pipe);
+    assert_eq!((outcome.code, outcome.err.contains("a pipe, not a regular file")), (10, true), "{outcome:?}");
 }
 
 #[test]
@@ -250,13 +250,13 @@ fn mutated_headers_never_crash() {
             }
             let file = dir.path().join(format!("{sample}-{round}.rab"));
             std::fs::write(&file, bytes).unwrap();
-            let said = run(program()
+            let outcome = run(program()
                 .arg("--log-file")
                 .arg(dir.path().join("log"))
                 .arg(&file)
                 .args(["--", "ls", "-R", "{}"]));
-            assert!(matches!(said.code, 0 | 11 | 12), "{}: {said:?}", file.display());
-            assert!(!said.err.contains("panic"), "{said:?}");
+            assert!(matches!(outcome.code, 0 | 11 | 12), "{}: {outcome:?}", file.display());
+            assert!(!outcome.err.contains("panic"), "{outcome:?}");
         }
     }
 }

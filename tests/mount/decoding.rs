@@ -45,8 +45,8 @@ fn reads_of_the_damaged(mount: &Mount) {
     assert_eq!(mount.read("x").unwrap_err().raw_os_error(), Some(libc::EIO));
     for script in [r#"cat "$1""#, r#"dd if="$1" bs=1M status=none"#, r#"cp "$1" /dev/null"#, r#"md5sum "$1""#]
     {
-        let said = try_sh(&format!("{script} > /dev/null"), &[&mount.join("x")]);
-        assert!(said.code != 0 && said.err.contains("Input/output error"), "{script}: {said:?}");
+        let outcome = try_sh(&format!("{script} > /dev/null"), &[&mount.join("x")]);
+        assert!(outcome.code != 0 && outcome.err.contains("Input/output error"), "{script}: {outcome:?}");
     }
     assert_eq!(mount.read("other").unwrap(), b"other");
     assert!(mount.read("x.meta.yaml").unwrap().ends_with(b"\n"));
@@ -276,7 +276,7 @@ fn a_slow_decode_does_not_hold_up_listings_and_other_reads() {
 }
 
 #[test]
-fn many_who_wait_for_one_stream_hold_up_no_other() {
+fn many_readers_of_one_stream_hold_up_no_other() {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     let piece = vec![0; 1 << 20];
     (0..3072).for_each(|_| encoder.write_all(&piece).unwrap());

@@ -211,18 +211,18 @@ fn what_is_shown_can_be_chosen() {
             && no_inner.contains("d sub/deep/x.dat")
     );
     assert!(shown(&["--format", "rab"]).contains("d run.rab"));
-    let said = run(program().args(["--format", "nonsense"]).arg(dir.path()));
-    assert!(said.code == 2 && said.err.contains("\"nonsense\" is not a known format: "), "{said:?}");
-    let said = run(program().args(["--include", "[a"]).arg(dir.path()));
-    assert!(said.code == 2 && said.err.contains("[a"), "{said:?}");
+    let outcome = run(program().args(["--format", "nonsense"]).arg(dir.path()));
+    assert!(outcome.code == 2 && outcome.err.contains("\"nonsense\" is not a known format: "), "{outcome:?}");
+    let outcome = run(program().args(["--include", "[a"]).arg(dir.path()));
+    assert!(outcome.code == 2 && outcome.err.contains("[a"), "{outcome:?}");
 }
 
 #[test]
 fn a_mountpoint_inside_of_the_source_is_refused() {
     let dir = mixed();
     for place in ["sub/deep", "sub/new", "."] {
-        let said = run(program().arg(dir.path()).arg(dir.path().join(place)));
-        assert!(said.code == 20 && said.err.contains(", the source"), "{place}: {said:?}");
+        let outcome = run(program().arg(dir.path()).arg(dir.path().join(place)));
+        assert!(outcome.code == 20 && outcome.err.contains(", the source"), "{place}: {outcome:?}");
     }
 }
 
@@ -242,10 +242,10 @@ fn several_sources_are_side_by_side() {
     assert_eq!(names, ["run.rab", "run.rab~2", "sub"]);
     assert_eq!(contents, (b"one".into(), b"two".into(), b"inside".into()));
     assert!(missing);
-    let said = run(program().arg(&sources[0]).arg(one.path().join("notes.txt")).arg(&point));
-    assert!(said.code == 11 && said.err.contains("notes.txt"), "{said:?}");
-    let said = run(program().arg(&sources[0]).arg(one.path().join("none.rab")).arg(&point));
-    assert!(said.code == 10 && said.err.contains("none.rab"), "{said:?}");
+    let outcome = run(program().arg(&sources[0]).arg(one.path().join("notes.txt")).arg(&point));
+    assert!(outcome.code == 11 && outcome.err.contains("notes.txt"), "{outcome:?}");
+    let outcome = run(program().arg(&sources[0]).arg(one.path().join("none.rab")).arg(&point));
+    assert!(outcome.code == 10 && outcome.err.contains("none.rab"), "{outcome:?}");
 }
 
 #[test]
@@ -485,7 +485,7 @@ fn nodes_are_dropped_when_the_kernel_forgets_them() {
 }
 
 #[test]
-fn only_who_may_read_a_container_is_shown_what_is_in_it() {
+fn only_those_who_may_read_a_container_see_its_datasets() {
     let dir = mixed();
     fs::set_permissions(dir.path().join("run.rab"), fs::Permissions::from_mode(0o000)).unwrap();
     let mount = Mount::new(dir.path());

@@ -25,7 +25,7 @@ fn session(block: &str) -> Vec<(String, String)> {
 }
 
 /// What a command of the README prints, in `folder`, with our programs and the tests' Python.
-fn shell(command: &str, folder: &Path) -> Said {
+fn shell(command: &str, folder: &Path) -> Outcome {
     let bin = Path::new(PROGRAM).parent().unwrap().display().to_string();
     let python = std::env::var("RAB_TEST_PYTHON").unwrap_or_else(|_| "target/python/bin/python".into());
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join(python);
@@ -53,8 +53,8 @@ fn the_sessions_of_the_readme() {
     let work = scratch();
     std::fs::copy(data("readme.rab"), work.path().join("readme.rab")).unwrap();
     for (command, printed) in steps {
-        let said = shell(&command, work.path());
-        assert_eq!((said.code, said.out.as_str()), (0, printed.as_str()), "{command}: {}", said.err);
+        let outcome = shell(&command, work.path());
+        assert_eq!((outcome.code, outcome.out.as_str()), (0, printed.as_str()), "{command}: {}", outcome.err);
     }
     for mountpoint in ["weights", "mnt"] {
         assert!(!work.path().join(mountpoint).exists(), "{mountpoint} is still there");
@@ -64,8 +64,8 @@ fn the_sessions_of_the_readme() {
 #[test]
 fn the_picture_of_the_readme_shows_what_is_printed() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/record-session");
-    let said = shell(&format!("{script:?} --check"), scratch().path());
-    assert_eq!(said.code, 0, "run scripts/record-session: {}{}", said.out, said.err);
+    let outcome = shell(&format!("{script:?} --check"), scratch().path());
+    assert_eq!(outcome.code, 0, "run scripts/record-session: {}{}", outcome.out, outcome.err);
 }
 
 /// The option names in a text: `-x` and `--long-name` at the start of a word.
@@ -105,11 +105,11 @@ fn the_manual_page_has_every_option_of_the_help_and_no_other() {
 
 #[test]
 fn the_manual_page_is_well_formed() {
-    let said = try_sh(
+    let outcome = try_sh(
         r#"mandoc -T lint -W error "$1""#,
         &[&Path::new(env!("CARGO_MANIFEST_DIR")).join("man/rab-mount.1")],
     );
-    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
 }
 
 #[test]
@@ -230,8 +230,8 @@ fn the_examples_of_the_formats() {
         let work = scratch();
         sh(&format!(r#"to=$1 && cd "$2"/.. && {copy}"#), &[&work.path(), &data("")]);
         let script = format!("trap 'rab-mount -u m' EXIT\nset -e\n{example}");
-        let said = shell(&script, work.path());
-        assert!(said.code == 0 && !said.out.is_empty(), "{format}: {said:?}");
+        let outcome = shell(&script, work.path());
+        assert!(outcome.code == 0 && !outcome.out.is_empty(), "{format}: {outcome:?}");
     }
 }
 

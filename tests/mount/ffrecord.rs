@@ -26,12 +26,12 @@ fn expectation(json: &Path) -> String {
 }
 
 /// Tries to mount; nothing may be left of the attempt.
-fn refused(file: &Path) -> Said {
+fn refused(file: &Path) -> Outcome {
     let scratch = scratch();
     let mountpoint = scratch.path().join("mnt");
-    let said = run(program().arg(file).arg(&mountpoint));
-    assert!(!mountpoint.exists() && said.err.lines().count() == 1, "{said:?}");
-    said
+    let outcome = run(program().arg(file).arg(&mountpoint));
+    assert!(!mountpoint.exists() && outcome.err.lines().count() == 1, "{outcome:?}");
+    outcome
 }
 
 #[test]
@@ -117,8 +117,11 @@ fn text_of_records_reads_only_those_that_are_in_it() {
             assert_eq!(read.is_ok(), is_right, "{index} {kind}");
         }
     }
-    let said = mount.log();
-    assert!(said.lines().all(|line| line.contains("record") && line.contains("its CRC-32 is 0x")), "{said}");
+    let outcome = mount.log();
+    assert!(
+        outcome.lines().all(|line| line.contains("record") && line.contains("its CRC-32 is 0x")),
+        "{outcome}"
+    );
 }
 
 /// What the message says of each file that is refused.
@@ -141,9 +144,9 @@ fn damaged_files() {
         let file = sample(&format!("corrupt/{name}.ffr"));
         let expected = expectation(&file.with_extension("json"));
         if expected.starts_with("refuse") {
-            let said = refused(&file);
+            let outcome = refused(&file);
             let (_, fragment) = REFUSED.iter().find(|(known, _)| *known == name).expect("it is in the list");
-            assert!(said.code == 12 && said.err.contains(fragment), "{name}: {said:?}");
+            assert!(outcome.code == 12 && outcome.err.contains(fragment), "{name}: {outcome:?}");
             refusals += 1;
         } else {
             let last_only = expected == "open; sample 9 CRC error, 0..8 ok";
@@ -156,12 +159,12 @@ fn damaged_files() {
                     Ok(bytes) => assert!(!is_damaged && bytes.len() == 13, "{name} {number}"),
                     Err(error) => assert!(is_damaged && error.raw_os_error() == Some(5), "{name}: {error}"),
                 }
-                // Also who comes back.
+                // A reader that comes back, too.
                 assert_eq!(mount.read(format!("records/{number}")).is_err(), is_damaged);
             }
             let log = mount.log();
             let lines = log.lines().filter(|line| line.contains("its CRC-32 is 0x")).count();
-            assert_eq!(lines, if last_only { 1 } else { 10 }, "each is said once: {log}");
+            assert_eq!(lines, if last_only { 1 } else { 10 }, "each is outcome once: {log}");
             assert!(!mount.read(".views/table/data").unwrap().is_empty());
         }
     }
@@ -197,10 +200,10 @@ fn in_a_directory_the_header_tells() {
         assert_eq!(mount.read(name).unwrap(), std::fs::read(dir.path().join(name)).unwrap());
     }
     drop(mount);
-    // Who says the format is told what is wrong.
+    // Where the format is given, the problem is reported.
     let mount = Mount::with(dir.path(), &["--format", "ffrecord"]);
-    let said = String::from_utf8(mount.read("flipped.ffr/ERROR.txt").unwrap()).unwrap();
-    assert!(said.contains("the header checksum is 0x"), "{said}");
+    let outcome = String::from_utf8(mount.read("flipped.ffr/ERROR.txt").unwrap()).unwrap();
+    assert!(outcome.contains("the header checksum is 0x"), "{outcome}");
 }
 
 #[test]
@@ -328,8 +331,8 @@ fn several_files_are_one_container() {
     let unmount = || run(program().arg("-u").arg(&point));
     let format = vec!["--format".into(), "ffrecord".into(), shards.path().into()];
     for arguments in [files.clone(), format, vec![shards.path().into()]] {
-        let said = run(program().args(&arguments).arg(&point));
-        assert_eq!(said.code, 0, "{said:?}");
+        let outcome = run(program().args(&arguments).arg(&point));
+        assert_eq!(outcome.code, 0, "{outcome:?}");
         let found: Vec<_> = names(&point.join("records"));
         let read = found.iter().map(|name| std::fs::read(point.join("records").join(name)).unwrap());
         let read: Vec<Vec<u8>> = read.collect();
@@ -337,8 +340,8 @@ fn several_files_are_one_container() {
         assert_eq!(read.len(), 25);
         assert_eq!(read, want);
     }
-    let said = run(program().arg("--union").args(&files).arg(&point));
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = run(program().arg("--union").args(&files).arg(&point));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     let count = names(&point.join("records")).len();
     unmount();
     assert_eq!(count, 9);
@@ -362,8 +365,8 @@ fn several_files_are_one_container() {
     std::fs::write(shards.path().join(".hidden"), "").unwrap();
     assert_eq!(names(&Mount::new(shards.path()).join("records")).len(), 25);
     let packed = sample("packed_one_file.ffr");
-    let said = run(program().args([&packed, &files[0]]).arg(&point));
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = run(program().args([&packed, &files[0]]).arg(&point));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     assert_eq!(names(&point), ["PART_00000.ffr", "packed_one_file.ffr"]);
     unmount();
 }
@@ -383,7 +386,7 @@ fn checksums_may_be_left_alone() {
 
 /// They are arrays as those of other containers.
 #[test]
-fn tables_have_parts_other_faces_and_attributes() {
+fn tables_have_parts_other_views_and_attributes() {
     let script = r#"
 import os, sys, numpy as np
 table = os.path.join(sys.argv[1], ".views/table")
@@ -394,8 +397,8 @@ for name in "data", "offsets", "checksums":
         want, got = eval(f"whole[{index}]"), np.load(f"{path}[{index}].npy")
         assert got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes(), (name, index)
     assert (np.loadtxt(path + ".csv", dtype=whole.dtype, ndmin=1) == whole).all(), name
-    said = [os.getxattr(path + ".npy", "user." + key).decode() for key in ("dtype", "shape", "format")]
-    assert said == [whole.dtype.str, f"[{len(whole)}]", "FFRecord"], said
+    outcome = [os.getxattr(path + ".npy", "user." + key).decode() for key in ("dtype", "shape", "format")]
+    assert outcome == [whole.dtype.str, f"[{len(whole)}]", "FFRecord"], outcome
 assert len(os.listdir(table)) == 6
 "#;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ffrecord/n1.ffr");
@@ -533,10 +536,10 @@ fn views_of_a_folders_own_are_what_it_has_and_hide_those_of_the_mount() {
     assert!(!mount.join(".views/table").exists() && !mount.join(".views/info").exists());
     for kind in ["info", "jsonl"] {
         let (mount, unpacked) = (Mount::with(&file, &["--as", kind]), dir.path().join(kind));
-        let said = run(std::process::Command::new(env!("CARGO_BIN_EXE_rab"))
+        let outcome = run(std::process::Command::new(env!("CARGO_BIN_EXE_rab"))
             .args(["unpack", "--as", kind])
             .args([&file, &unpacked]));
-        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(outcome.code, 0, "{outcome:?}");
         assert_eq!(all_below(&unpacked), all_below(&mount.path));
         let mine = if kind == "info" { ".views/jsonl/mine.info.txt" } else { ".views/jsonl/mine" };
         assert!(mount.join(mine).is_file(), "{kind}");

@@ -4,9 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::kit::{Mount, Said, bytes_entry, entry, rab as container, run};
+use crate::kit::{Mount, Outcome, bytes_entry, entry, rab as container, run};
 
-fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Said {
+fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rab"));
     run(command.args(arguments.iter().map(|argument| argument.as_ref())))
 }
@@ -53,12 +53,12 @@ fn samples() -> Vec<PathBuf> {
 fn every_dataset_of_every_format_has_what_rab_info_prints() {
     let mut count = 0;
     for sample in samples() {
-        let said = rab(&[&"info", &sample, &"*"]);
-        if said.code != 0 {
+        let outcome = rab(&[&"info", &sample, &"*"]);
+        if outcome.code != 0 {
             continue;
         }
-        let mut want: Vec<_> = format!("\n{}", said.out).split("\n---\n").map(str::to_owned).collect();
-        // A signal without data has no file, so no face of one.
+        let mut want: Vec<_> = format!("\n{}", outcome.out).split("\n---\n").map(str::to_owned).collect();
+        // A signal without data has no file, and is in no view.
         want.retain(|text| !text.contains("\n  noData: "));
         want.iter_mut().for_each(|text| *text = format!("{}\n", text.trim_matches('\n')));
         let mount = Mount::new(&sample);
@@ -80,11 +80,11 @@ fn a_dataset_that_makes_no_sense_says_why() {
     let (_dir, file) = container(&header, b"data");
     let mount = Mount::with(&file, &["--as", "info"]);
     for (name, path) in [("x/bad", "x/bad.info.txt"), ("good", "good.info.txt")] {
-        let said = rab(&[&"info", &file, &name]);
-        assert_eq!(mount.read(path).unwrap(), said.out.as_bytes());
-        assert_eq!(said.out.contains("problem: "), name == "x/bad", "{}", said.out);
+        let outcome = rab(&[&"info", &file, &name]);
+        assert_eq!(mount.read(path).unwrap(), outcome.out.as_bytes());
+        assert_eq!(outcome.out.contains("problem: "), name == "x/bad", "{}", outcome.out);
         let cat = rab(&[&"cat", &file, &name, &"--as", &"info"]);
-        assert_eq!((cat.code, cat.out), (0, said.out));
+        assert_eq!((cat.code, cat.out), (0, outcome.out));
     }
     assert!(
         mount.names().contains(&"good.info.txt".to_owned()) && !mount.names().contains(&"good".to_owned())

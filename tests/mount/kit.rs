@@ -1,5 +1,5 @@
 //! What the tests share: a mount that is gone when it is dropped, a way to run programs, fixtures, and a
-//! writer of RAB files that says only what it is told (so that it can also write broken ones).
+//! writer of RAB files that writes exactly what it is given (so that it can also write broken ones).
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -64,26 +64,26 @@ fn need_fuse() {
 
 /// What a finished program said.
 #[derive(Debug)]
-pub struct Said {
+pub struct Outcome {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-pub fn run(command: &mut Command) -> Said {
+pub fn run(command: &mut Command) -> Outcome {
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Said { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    Outcome { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
 }
 
 /// Runs `script` with sh, `$1`, `$2`, ... being `arguments`; fails the test unless it exits with 0.
 pub fn sh(script: &str, arguments: &[&dyn AsRef<OsStr>]) -> String {
-    let said = try_sh(script, arguments);
-    assert_eq!(said.code, 0, "{script}: {said:?}");
-    said.out
+    let outcome = try_sh(script, arguments);
+    assert_eq!(outcome.code, 0, "{script}: {outcome:?}");
+    outcome.out
 }
 
-pub fn try_sh(script: &str, arguments: &[&dyn AsRef<OsStr>]) -> Said {
+pub fn try_sh(script: &str, arguments: &[&dyn AsRef<OsStr>]) -> Outcome {
     run(Command::new("bash").arg("-c").arg(script).arg("sh").args(arguments))
 }
 
@@ -108,9 +108,9 @@ pub fn python(arguments: &[&dyn AsRef<OsStr>]) -> String {
         "no Python with numpy and PyYAML at {}: run scripts/test, or name one in RAB_TEST_PYTHON",
         interpreter.display()
     );
-    let said = run(&mut command);
-    assert_eq!(said.code, 0, "{}", said.err);
-    said.out
+    let outcome = run(&mut command);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    outcome.out
 }
 
 /// A background mount with a log of its own; dropping it unmounts, whatever state the test left.
@@ -135,9 +135,9 @@ impl Mount {
         // No other test's index of the same fixture.
         command.env("XDG_CACHE_HOME", scratch.path().join("cache"));
         command.arg("--log-file").arg(&log).args(options).arg(file).arg(&path);
-        let said = run(&mut command);
-        assert_eq!(said.code, 0, "{} does not mount: {}", file.display(), said.err);
-        Mount { path, log, err: said.err, _scratch: scratch }
+        let outcome = run(&mut command);
+        assert_eq!(outcome.code, 0, "{} does not mount: {}", file.display(), outcome.err);
+        Mount { path, log, err: outcome.err, _scratch: scratch }
     }
 
     pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -172,8 +172,8 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let said = run(program().arg("-u").arg(&self.path));
-        if said.code != 0 && self.path.exists() {
+        let outcome = run(program().arg("-u").arg(&self.path));
+        if outcome.code != 0 && self.path.exists() {
             let _ = run(Command::new("fusermount3").arg("-uz").arg(&self.path));
         }
         if !std::thread::panicking() {
@@ -381,25 +381,29 @@ impl Site {
     }
 
     /// Runs the program, which must exit with 0.
-    pub fn ok(&self, arguments: &[&str]) -> Said {
+    pub fn ok(&self, arguments: &[&str]) -> Outcome {
         self.exits(0, arguments, &[])
     }
 
     /// Runs the program, which must exit with this code and say all of this on stderr.
-    pub fn exits(&self, code: i32, arguments: &[&str], fragments: &[&str]) -> Said {
-        let said = run(&mut self.program(arguments));
-        assert_eq!(said.code, code, "{arguments:?}: {said:?}");
+    pub fn exits(&self, code: i32, arguments: &[&str], fragments: &[&str]) -> Outcome {
+        let outcome = run(&mut self.program(arguments));
+        assert_eq!(outcome.code, code, "{arguments:?}: {outcome:?}");
         for fragment in fragments {
-            assert!(said.err.contains(fragment), "{arguments:?}: {fragment:?} is not in {:?}", said.err);
+            assert!(
+                outcome.err.contains(fragment),
+                "{arguments:?}: {fragment:?} is not in {:?}",
+                outcome.err
+            );
         }
-        said
+        outcome
     }
 
     /// What a script prints that runs in this directory; it must exit with 0.
     pub fn sh(&self, script: &str) -> String {
-        let said = run(self.command("bash").args(["-c", script]));
-        assert_eq!(said.code, 0, "{script}: {said:?}");
-        said.out
+        let outcome = run(self.command("bash").args(["-c", script]));
+        assert_eq!(outcome.code, 0, "{script}: {outcome:?}");
+        outcome.out
     }
 
     /// Starts a command, whose output goes to files.
@@ -506,7 +510,7 @@ fn name_of(pid: i32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
-/// A zombie is gone: who started it has yet to ask.
+/// A zombie counts as gone: its parent has yet to wait for it.
 pub fn is_gone(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with(['Z', 'X']))
@@ -577,14 +581,14 @@ impl Running {
     }
 
     /// Waits for its end, like [`eventually`].
-    pub fn end(mut self) -> Said {
+    pub fn end(mut self) -> Outcome {
         let mut status = None;
         eventually("it ends", || {
             status = self.child.try_wait().expect("a status");
             status.is_some()
         });
         let code = status.and_then(|status| status.code()).unwrap_or(-1);
-        Said { code, out: self.out(), err: self.err() }
+        Outcome { code, out: self.out(), err: self.err() }
     }
 }
 

@@ -55,10 +55,10 @@ fn a_mount_can_be_used_when_the_command_returns() {
 }
 
 #[test]
-fn the_daemon_is_detached_from_who_started_it() {
+fn the_daemon_is_detached_from_its_caller() {
     let site = Site::new();
-    let said = run(site.program(&["run.rab", "mnt"]).stdin(File::open(site.join("run.rab")).unwrap()));
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = run(site.program(&["run.rab", "mnt"]).stdin(File::open(site.join("run.rab")).unwrap()));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     let pid = site.daemon();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let after_name: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -151,11 +151,11 @@ fn the_default_mountpoint_is_named_after_the_file() {
         site.ok(&["-u", directory]);
         assert!(!site.join(directory).exists());
     }
-    let said = try_sh(r#"cd "$1/data" && "$2" 'a b'"#, &[&site.path, &PROGRAM]);
+    let outcome = try_sh(r#"cd "$1/data" && "$2" 'a b'"#, &[&site.path, &PROGRAM]);
     assert_eq!(
-        (said.code, said.err.contains("is the source itself: give a mountpoint: rab-mount ")),
+        (outcome.code, outcome.err.contains("is the source itself: give a mountpoint: rab-mount ")),
         (20, true),
-        "{said:?}"
+        "{outcome:?}"
     );
     nothing_is_left(&site);
 }
@@ -198,8 +198,8 @@ fn a_signal_ends_the_foreground_with_success() {
         let running = foreground(&site, &["run.rab", "mnt"]);
         assert_eq!(site.sh("cat mnt/small"), "small");
         running.signal(signal);
-        let said = running.end();
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{signal}");
+        let outcome = running.end();
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{signal}");
         assert!(!site.join("mnt").exists());
         nothing_is_left(&site);
     }
@@ -227,9 +227,9 @@ fn under_nohup_only_the_other_signals_end_it() {
     running.signal(Signal::SIGHUP);
     assert_eq!(site.sh("cat mnt/small"), "small");
     running.signal(Signal::SIGTERM);
-    let said = running.end();
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("unmounting on SIGTERM") && !said.err.contains("SIGHUP"), "{said:?}");
+    let outcome = running.end();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(outcome.err.contains("unmounting on SIGTERM") && !outcome.err.contains("SIGHUP"), "{outcome:?}");
     nothing_is_left(&site);
 }
 
@@ -259,9 +259,9 @@ fn a_busy_mount_is_detached_and_served_until_its_last_file_is_closed() {
         assert!(is_read_to_its_end(file.try_clone().unwrap()));
         assert_eq!(site.daemon(), pid);
         drop(file);
-        let said = running.end();
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.err.contains("in use: detached"), "{said:?}");
+        let outcome = running.end();
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        assert!(outcome.err.contains("in use: detached"), "{outcome:?}");
         nothing_is_left(&site);
     }
 }
@@ -286,9 +286,9 @@ fn a_second_signal_ends_a_busy_mount_at_once() {
     running.signal(Signal::SIGTERM);
     eventually("it is detached", || log(&site).contains("in use: detached"));
     running.signal(Signal::SIGINT);
-    let said = running.end();
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("ended by a second signal"), "{said:?}");
+    let outcome = running.end();
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("ended by a second signal"), "{outcome:?}");
     assert!(!is_read_to_its_end(file));
     assert!(!site.join("mnt").exists());
     nothing_is_left(&site);
@@ -304,9 +304,9 @@ fn unmounting_several_returns_when_all_are_gone() {
     }
     let daemons = site.processes();
     assert_eq!(daemons.len(), 3);
-    let said = site.ok(&["-u", "one", "two", "three"]);
+    let outcome = site.ok(&["-u", "one", "two", "three"]);
     assert!(daemons.into_iter().all(is_gone));
-    assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+    assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
     nothing_is_left(&site);
     assert!(["one", "two", "three"].iter().all(|name| !site.join(name).exists()));
 }
@@ -316,8 +316,8 @@ fn unmounting_several_goes_on_after_an_error() {
     let site = Site::new();
     site.ok(&["run.rab", "one"]);
     site.ok(&["run.rab", "two"]);
-    let said = site.exits(20, &["-u", "one", "missing", "two"], &["missing: is not a rab-mount mount"]);
-    assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    let outcome = site.exits(20, &["-u", "one", "missing", "two"], &["missing: is not a rab-mount mount"]);
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
     nothing_is_left(&site);
 }
 
@@ -352,8 +352,8 @@ fn a_busy_mount_is_not_unmounted_by_force() {
     site.ok(&["run.rab", "mnt"]);
     let file = open(&site);
     let advice = ["mnt: is in use", "'fuser -vm mnt'", "'rab-mount -u --lazy mnt'"];
-    let said = site.exits(20, &["-u", "mnt"], &advice);
-    assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    let outcome = site.exits(20, &["-u", "mnt"], &advice);
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
     assert_eq!(site.sh("cat mnt/small"), "small");
     assert!(is_read_to_its_end(file));
     // What other tests are just starting may have it open for a moment more.
@@ -389,8 +389,8 @@ fn a_killed_daemon_leaves_what_can_be_cleared() {
         }
         site.ok(&["run.rab", "mnt"]);
         kill_the_daemon(&site);
-        let said = site.ok(&["-u", "mnt"]);
-        assert_eq!(said.err, "");
+        let outcome = site.ok(&["-u", "mnt"]);
+        assert_eq!(outcome.err, "");
         assert_eq!(site.join("mnt").exists(), was_there);
         nothing_is_left(&site);
         site.ok(&["run.rab", "mnt"]);
@@ -520,8 +520,8 @@ fn what_hides_ours_is_not_unmounted() {
         site.ok(&["-v", "--log-file", "log", "run.rab", "dir/mnt"]);
         site.sh("mount -t tmpfs tmpfs dir && mkdir dir/mnt && mount -t tmpfs tmpfs dir/mnt && echo kept > dir/mnt/file");
         if end == "-u" {
-            let said = run(&mut site.program(&["-u", "dir/mnt"]));
-            assert_eq!(said.code, 20, "{said:?}");
+            let outcome = run(&mut site.program(&["-u", "dir/mnt"]));
+            assert_eq!(outcome.code, 20, "{outcome:?}");
         } else {
             site.signal(Signal::SIGTERM);
             eventually("the log has a warning", || log(&site).contains("warning: "));
@@ -599,8 +599,8 @@ fn a_moved_mount_is_not_taken_for_gone() {
         "mkdir a b && '{PROGRAM}' run.rab a/mnt && mount --move a/mnt b && cat b/small && \
          '{PROGRAM}' -u b && ls a b"
     );
-    let said = run(site.command("unshare").args(["-m", "bash", "-c", &script]));
-    assert_eq!((said.code, said.out.as_str()), (0, "smalla:\n\nb:\n"), "{said:?}");
+    let outcome = run(site.command("unshare").args(["-m", "bash", "-c", &script]));
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "smalla:\n\nb:\n"), "{outcome:?}");
     nothing_is_left_soon(&site);
 }
 
@@ -610,9 +610,9 @@ fn a_moved_mount_is_not_taken_for_gone() {
 fn a_command_gets_the_mountpoint_wherever_it_wants_it() {
     let site = Site::new();
     let print = r#"printf '%s\n' "$0" "$@" "$RAB_MOUNT" "$PWD""#;
-    let said =
+    let outcome =
         site.ok(&["run.rab", "--", "bash", "-c", print, "{}", "a={}/b:{}", "{ }", "", "{{}}", "--", "-u"]);
-    let lines: Vec<&str> = said.out.lines().collect();
+    let lines: Vec<&str> = outcome.out.lines().collect();
     let mnt = lines[0];
     assert!(Path::new(mnt).starts_with(site.join("tmp")), "{mnt}");
     let here = site.path.to_str().unwrap();
@@ -630,8 +630,8 @@ fn without_proc_a_command_is_refused_and_leaves_no_directory() {
     }
     let site = Site::new();
     let script = format!("umount -l /proc && '{PROGRAM}' run.rab -- true");
-    let said = run(site.command("unshare").args(["-m", "bash", "-c", &script]));
-    assert!(said.code == 1 && said.err.contains("/proc/self/mountinfo: cannot be read"), "{said:?}");
+    let outcome = run(site.command("unshare").args(["-m", "bash", "-c", &script]));
+    assert!(outcome.code == 1 && outcome.err.contains("/proc/self/mountinfo: cannot be read"), "{outcome:?}");
     assert_eq!(names(&site.join("tmp")), [""; 0]);
 }
 
@@ -640,10 +640,10 @@ fn a_command_reads_its_mount_and_the_standard_input() {
     let site = Site::new();
     std::fs::write(site.join("input"), "from stdin\n").unwrap();
     let mut command = site.program(&["run.rab", "--", "cat", "{}/dir/inner", "-", "{}/small"]);
-    let said = run(command.stdin(File::open(site.join("input")).unwrap()));
-    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "smallfrom stdin\nsmall", ""));
-    let said = site.ok(&["run.rab", "--", "stat", "-c", "%a", "{}/..", "{}"]);
-    assert_eq!(said.out, "1777\n755\n");
+    let outcome = run(command.stdin(File::open(site.join("input")).unwrap()));
+    assert_eq!((outcome.code, outcome.out.as_str(), outcome.err.as_str()), (0, "smallfrom stdin\nsmall", ""));
+    let outcome = site.ok(&["run.rab", "--", "stat", "-c", "%a", "{}/..", "{}"]);
+    assert_eq!(outcome.out, "1777\n755\n");
     nothing_is_left(&site);
 }
 
@@ -663,9 +663,9 @@ fn the_exit_code_is_that_of_the_command() {
         (126, &["./directory"], "rab-mount: ./directory: cannot be executed: Permission denied"),
     ] {
         // Directories of the PATH that one may not search would be another reason.
-        let said = run(site.program(&["run.rab", "--"]).args(command).env("PATH", "/usr/bin:/bin"));
-        assert_eq!(said.code, code, "{command:?}: {said:?}");
-        assert!(said.err.contains(words) && said.err.is_empty() == words.is_empty(), "{said:?}");
+        let outcome = run(site.program(&["run.rab", "--"]).args(command).env("PATH", "/usr/bin:/bin"));
+        assert_eq!(outcome.code, code, "{command:?}: {outcome:?}");
+        assert!(outcome.err.contains(words) && outcome.err.is_empty() == words.is_empty(), "{outcome:?}");
         nothing_is_left(&site);
     }
 }
@@ -677,8 +677,8 @@ fn a_command_is_not_run_without_a_mount() {
     let bad = ["bad.rab", "--", "touch", "ran"];
     site.exits(12, &bad, &["bad.rab"]);
     site.exits(10, &["missing.rab", "--", "touch", "ran"], &["missing.rab"]);
-    let said = run(site.program(&["run.rab", "--", "touch", "ran"]).env("TMPDIR", site.join("nowhere")));
-    assert_eq!((said.code, said.err.contains("set TMPDIR")), (20, true), "{said:?}");
+    let outcome = run(site.program(&["run.rab", "--", "touch", "ran"]).env("TMPDIR", site.join("nowhere")));
+    assert_eq!((outcome.code, outcome.err.contains("set TMPDIR")), (20, true), "{outcome:?}");
     assert!(!site.join("ran").exists());
     nothing_is_left(&site);
 }
@@ -687,9 +687,9 @@ fn a_command_is_not_run_without_a_mount() {
 fn what_a_command_leaves_running_does_not_hold_it_up() {
     let site = Site::new();
     let script = r#"exec 3< "$RAB_MOUNT/big"; sleep 1000 > /dev/null 2>&1 & echo $!"#;
-    let said = site.start(&mut site.program(&["run.rab", "--", "bash", "-c", script])).end();
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    let sleeper: i32 = said.out.trim().parse().unwrap();
+    let outcome = site.start(&mut site.program(&["run.rab", "--", "bash", "-c", script])).end();
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    let sleeper: i32 = outcome.out.trim().parse().unwrap();
     assert!(Path::new(&format!("/proc/{sleeper}")).exists(), "it was to be left running");
     nothing_is_left(&site);
 }
@@ -705,8 +705,12 @@ fn a_signal_is_passed_on_to_the_command() {
         let running = site.start(&mut command);
         eventually("the command runs", || running.out().contains("ready"));
         running.signal(signal);
-        let said = running.end();
-        assert_eq!((said.code, said.out.as_str()), (code, format!("ready\n{word}\n").as_str()), "{said:?}");
+        let outcome = running.end();
+        assert_eq!(
+            (outcome.code, outcome.out.as_str()),
+            (code, format!("ready\n{word}\n").as_str()),
+            "{outcome:?}"
+        );
         nothing_is_left(&site);
     }
 }
@@ -721,8 +725,8 @@ fn an_interrupt_is_left_to_the_command() {
     eventually("the command runs", || running.out().contains("ready"));
     running.signal(Signal::SIGINT);
     site.sh("touch go");
-    let said = running.end();
-    assert_eq!((said.code, said.out.as_str()), (0, "ready\nsmall"), "{said:?}");
+    let outcome = running.end();
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "ready\nsmall"), "{outcome:?}");
     nothing_is_left(&site);
 }
 
@@ -730,8 +734,8 @@ fn an_interrupt_is_left_to_the_command() {
 fn a_command_whose_mount_is_taken_away_keeps_its_exit_code() {
     let site = Site::new();
     let script = "fusermount3 -u {}; cat {}/small 2> /dev/null; exit 9";
-    let said = site.exits(9, &["run.rab", "--", "bash", "-c", script], &[]);
-    assert_eq!(said.out, "");
+    let outcome = site.exits(9, &["run.rab", "--", "bash", "-c", script], &[]);
+    assert_eq!(outcome.out, "");
     nothing_is_left(&site);
 }
 
@@ -742,9 +746,9 @@ fn nothing_that_a_command_mounts_inside_is_unmounted() {
     }
     let site = Site::new();
     let script = "mount -t tmpfs tmpfs {}/dir && echo kept > {}/dir/file && echo {}";
-    let said =
+    let outcome =
         site.exits(0, &["run.rab", "--", "bash", "-c", script], &["left behind as a dead mount", "(tmpfs)"]);
-    let mnt = said.out.trim();
+    let mnt = outcome.out.trim();
     let tmpfs =
         site.table().into_iter().find(|line| line.fstype == "tmpfs").expect("the tmpfs is still there");
     site.sh(&format!("umount {}", tmpfs.mountpoint.display()));

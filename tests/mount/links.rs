@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use crate::kit::*;
 
-/// What waits for itself would wait for ever, so who looks is killed after a while.
+/// A request that waits for itself would wait for ever, so the reader is killed after a while.
 fn in_time(script: &str, arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     sh(&format!("timeout -s KILL 20 bash -c '{script}' sh \"$@\""), arguments)
 }
@@ -24,11 +24,11 @@ fn links_into_the_own_mount_are_shown_as_links() {
         link("top", "");
         symlink(mount.path.join("../mnt/itself"), dir.path().join("around")).unwrap();
         let script = r#"cd "$1" && ls -l & ls -l "$1"; stat -c "%F %N" "$1/itself"; wait"#;
-        let said = in_time(script, &[&mount.path]);
-        let links = said.lines().filter(|line| line.contains("->")).count();
-        assert_eq!((links, said.contains("symbolic link")), (13, true), "{said}");
-        let said = in_time(r#"stat -c %F "$1/run"; stat -L -c %F "$1/run""#, &[&mount.path]);
-        assert_eq!(said, "symbolic link\ndirectory\n");
+        let outcome = in_time(script, &[&mount.path]);
+        let links = outcome.lines().filter(|line| line.contains("->")).count();
+        assert_eq!((links, outcome.contains("symbolic link")), (13, true), "{outcome}");
+        let outcome = in_time(r#"stat -c %F "$1/run"; stat -L -c %F "$1/run""#, &[&mount.path]);
+        assert_eq!(outcome, "symbolic link\ndirectory\n");
     }
 }
 

@@ -15,9 +15,9 @@ fn the_array_of_a_file() {
         assert_eq!(mount.names(), [name.to_owned(), format!("{name}.meta.yaml")]);
         let script = "import sys, yaml, numpy as np\n\
             want, path = np.load(sys.argv[1]), sys.argv[2]\n\
-            said = yaml.safe_load(open(path + '.meta.yaml'))['numpy']\n\
-            dtype = np.dtype(eval(said['dtype'])) if said['dtype'].startswith('[') else np.dtype(said['dtype'])\n\
-            found = np.frombuffer(open(path, 'rb').read(), dtype).reshape(said['shape'], order=said['order'])\n\
+            outcome = yaml.safe_load(open(path + '.meta.yaml'))['numpy']\n\
+            dtype = np.dtype(eval(outcome['dtype'])) if outcome['dtype'].startswith('[') else np.dtype(outcome['dtype'])\n\
+            found = np.frombuffer(open(path, 'rb').read(), dtype).reshape(outcome['shape'], order=outcome['order'])\n\
             view = np.load(sys.argv[3])\n\
             for a in (found, view): assert a.dtype == want.dtype and a.shape == want.shape and (a == want).all(), a\n";
         python(&[&"-c", &script, &file, &mount.join(name), &mount.join(format!(".views/npy/{name}.npy"))]);
@@ -55,7 +55,7 @@ fn damaged_files_are_refused() {
         (&[b"\x93NUMPY\x02\0\xff\xff\xff\xff", &whole[12..]].concat(), "and the limit is 1 MiB"),
     ] {
         std::fs::write(&file, bytes).unwrap();
-        let said = run(program().arg(&file).arg(dir.path().join("mnt")));
-        assert!(said.code == 12 && said.err.contains(fragment), "{said:?}");
+        let outcome = run(program().arg(&file).arg(dir.path().join("mnt")));
+        assert!(outcome.code == 12 && outcome.err.contains(fragment), "{outcome:?}");
     }
 }

@@ -191,9 +191,9 @@ fn archives_that_are_cut_off_are_refused() {
     let path = dir.path().join("cut.npz");
     for len in [30, 500, whole.len() / 2, whole.len() - 1100, whole.len() - 1] {
         std::fs::write(&path, &whole[..len]).unwrap();
-        let said = run(program().arg(&path).arg(dir.path().join("mnt")));
-        assert_eq!(said.code, 12, "{len}: {said:?}");
-        assert!(said.err.contains("ZIP directory") && said.err.lines().count() == 1, "{said:?}");
+        let outcome = run(program().arg(&path).arg(dir.path().join("mnt")));
+        assert_eq!(outcome.code, 12, "{len}: {outcome:?}");
+        assert!(outcome.err.contains("ZIP directory") && outcome.err.lines().count() == 1, "{outcome:?}");
     }
     std::fs::write(&path, "text").unwrap();
     assert_eq!(run(program().arg(&path).arg(dir.path().join("mnt"))).code, 11);

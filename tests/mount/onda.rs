@@ -1,4 +1,4 @@
-//! Onda's tables: every sample and every damaged file as its description says, faces of signals, annotations, several
+//! Onda's tables: every sample and every damaged file as its description says, views of signals, annotations, several
 //! tables at once, and paths that lead where they should not.
 
 use std::os::unix::fs::symlink;
@@ -47,7 +47,7 @@ fn samples() {
 
 /// What is made of signals is looked up in parts and in other forms as the signals are.
 #[test]
-fn faces_of_signals_have_parts_other_faces_and_attributes() {
+fn views_of_signals_have_parts_other_views_and_attributes() {
     let script = r#"
 import os, sys, random, numpy as np
 mount, rng, count = sys.argv[1], random.Random(3), 0
@@ -64,8 +64,8 @@ for folder in "decoded", "channels", "spans":
             text = np.loadtxt(f"{stem}[:40].csv", delimiter=",", ndmin=2, dtype=whole.dtype)
             assert (text == whole[:40].reshape(len(whole[:40]), -1)).all(), path
             assert open(f"{stem}.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n"
-            said = {key: os.getxattr(path, "user." + key).decode() for key in ("dtype", "shape", "format")}
-            assert said == {"dtype": whole.dtype.str, "shape": str(list(whole.shape)), "format": "Onda"}, said
+            outcome = {key: os.getxattr(path, "user." + key).decode() for key in ("dtype", "shape", "format")}
+            assert outcome == {"dtype": whole.dtype.str, "shape": str(list(whole.shape)), "format": "Onda"}, outcome
             assert os.getxattr(f"{stem}[:2].npy", "user.shape").decode() == str(list(whole[:2].shape))
             for wrong in f"{stem}[{n}].npy", f"{stem}[2", f"{stem}.jsonl", f"{stem}[a].png", f"{stem}.csv.csv", f"{stem}x.csv":
                 assert not os.path.exists(wrong), wrong
@@ -76,8 +76,8 @@ print(count)
     let table = sample("test.onda.signal.arrow");
     let unit = |mount: &Mount, name: &str| {
         let script = "import os, sys\n\
-            said = 'user.units' in os.listxattr(sys.argv[1])\n\
-            print(os.getxattr(sys.argv[1], 'user.units').decode() if said else 'none')";
+            outcome = 'user.units' in os.listxattr(sys.argv[1])\n\
+            print(os.getxattr(sys.argv[1], 'user.units').decode() if outcome else 'none')";
         python(&[&"-c", &script, &mount.join(name)]).trim().to_owned()
     };
     for options in [&["--xattr"][..], &["--xattr", "--as", "npy"]] {
@@ -92,15 +92,18 @@ print(count)
         assert_eq!(unit(&mount, "625fa5ea-dfb2-4252-b58d-1eb350fa7df6/audio"), "scalar");
         // Who goes by what is said of values in the unit does not scale them once more.
         let info = |name: &str| String::from_utf8(mount.read(name).unwrap()).unwrap();
-        let said = info(&format!(".views/decoded/{EEG}/eeg.info.txt"));
+        let outcome = info(&format!(".views/decoded/{EEG}/eeg.info.txt"));
         let decoded = ["value: stored", "resolution: 1.0", "offset: 0.0", "stored: null"];
         let row = ["sample_type: float64", "sample_resolution_in_unit: 1.0", "sample_offset_in_unit: 0.0"];
-        assert!(decoded.iter().chain(&row).all(|line| said.contains(line)), "{said}");
-        let said = info(&format!(".views/info/{EEG}/eeg.info.txt"));
-        assert!(said.contains("fma(resolution, stored, offset)"), "{said}");
-        assert!(row.iter().all(|line| !said.contains(line)), "{said}");
-        let said = mount.log();
-        assert!(said.contains(&format!("decoded/{EEG}/")) && said.contains("is out of bounds"), "{said}");
+        assert!(decoded.iter().chain(&row).all(|line| outcome.contains(line)), "{outcome}");
+        let outcome = info(&format!(".views/info/{EEG}/eeg.info.txt"));
+        assert!(outcome.contains("fma(resolution, stored, offset)"), "{outcome}");
+        assert!(row.iter().all(|line| !outcome.contains(line)), "{outcome}");
+        let outcome = mount.log();
+        assert!(
+            outcome.contains(&format!("decoded/{EEG}/")) && outcome.contains("is out of bounds"),
+            "{outcome}"
+        );
     }
     // In a directory of containers too.
     let dir = copied();
@@ -190,14 +193,14 @@ for name, table in [("more", more), ("wrong", wrong)]:
         assert_eq!(row["list"].as_array().unwrap().len(), 5000);
     }
     // Where only the first are shown, that is said.
-    let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+    let outcome = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
     for what in ["pairs", "list"] {
-        assert!(said.contains(&format!("  {what}:\n    length: 5000\n    first:\n")), "{what}");
+        assert!(outcome.contains(&format!("  {what}:\n    length: 5000\n    first:\n")), "{what}");
     }
     let mount = Mount::new(&dir.path().join("wrong.onda.signal.arrow"));
-    let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+    let outcome = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
     let warned = "  warnings:\n  - 'row 0, column wrong: a string is not UTF-8'\n";
-    assert!(said.contains(warned) && !said.contains("\n  wrong: "), "{said}");
+    assert!(outcome.contains(warned) && !outcome.contains("\n  wrong: "), "{outcome}");
     assert!(mount.read(".views/jsonl/tables/wrong.onda.signal.jsonl").is_err());
     assert!(mount.log().contains("row 0, column wrong: a string is not UTF-8"), "{}", mount.log());
 }
@@ -207,8 +210,8 @@ fn tables_without_rows() {
     for (table, holds) in [("empty.onda.signal", "signals"), ("empty.onda.annotation", "annotations")] {
         let mount = Mount::new(&sample(&format!("{table}.arrow")));
         assert_eq!(mount.names(), ["tables"]);
-        let said = text(&mount, &format!("tables/{table}.meta.yaml"));
-        assert!(said.contains("rows: 0\n") && said.contains(&format!("holds: {holds}\n")), "{said}");
+        let outcome = text(&mount, &format!("tables/{table}.meta.yaml"));
+        assert!(outcome.contains("rows: 0\n") && outcome.contains(&format!("holds: {holds}\n")), "{outcome}");
     }
 }
 
@@ -238,7 +241,7 @@ fn columns_of_annotations_do_not_take_the_names_of_others() {
 import os, sys
 from onda_tables import *
 os.chdir(sys.argv[1])
-annotations("a.onda.annotation.arrow", [(1, 5, 10), (2, 3, 4)], start=[7, 8], said=["", None])
+annotations("a.onda.annotation.arrow", [(1, 5, 10), (2, 3, 4)], start=[7, 8], outcome=["", None])
 annotations("b.onda.annotation.arrow", [(3, 1, 2)], table=["mine"])
 annotations("c.onda.annotation.arrow", [(4, 1, 2)], start=[9], tags=[["t"]])
 "#;
@@ -248,11 +251,11 @@ annotations("c.onda.annotation.arrow", [(4, 1, 2)], start=[9], tags=[["t"]])
         |name| format!("00000000-0000-0000-0000-000000000001/annotations.{name}"),
         |number| format!("00000000-0000-0000-0000-00000000000{number}"),
     );
-    let of_a = format!("id,start,stop,start~2,said\n{},3,4,8,\n{},5,10,7,\"\"\n", id(2), id(1));
+    let of_a = format!("id,start,stop,start~2,outcome\n{},3,4,8,\n{},5,10,7,\"\"\n", id(2), id(1));
     assert_eq!(text(&Mount::new(&a), &recording("csv")), of_a);
     let both = text(&Mount::with(&a, &[b.to_str().unwrap()]), &recording("csv"));
     let lines: Vec<&str> = both.lines().collect();
-    assert_eq!(lines[0], "id,start,stop,table~2,start~2,said,table");
+    assert_eq!(lines[0], "id,start,stop,table~2,start~2,outcome,table");
     assert_eq!(lines[1], format!("{},1,2,mine,,,b.onda.annotation", id(3)));
     let of_c = format!("{{\"id\":\"{}\",\"start\":1,\"stop\":2,\"start~2\":9,\"tags\":[\"t\"]}}\n", id(4));
     assert_eq!(text(&Mount::new(&c), &recording("jsonl")), of_c);
@@ -378,9 +381,9 @@ fn every_bad_table_is_in_one_of_the_lists() {
 fn bad_tables_are_refused() {
     for (name, code, fragment) in REFUSED {
         let scratch = scratch();
-        let said = run(program().arg(bad(name)).arg(scratch.path().join("mnt")));
-        assert_eq!(said.code, *code, "{name}: {said:?}");
-        assert!(said.err.contains(fragment) && said.err.lines().count() == 1, "{name}: {said:?}");
+        let outcome = run(program().arg(bad(name)).arg(scratch.path().join("mnt")));
+        assert_eq!(outcome.code, *code, "{name}: {outcome:?}");
+        assert!(outcome.err.contains(fragment) && outcome.err.lines().count() == 1, "{name}: {outcome:?}");
     }
 }
 
@@ -390,8 +393,8 @@ fn signals_without_data_keep_their_sidecar() {
         let mount = Mount::new(&bad(name));
         let found = files(&mount);
         assert_eq!(found, [format!("{EEG}/eeg.meta.yaml"), format!("tables/{name}.onda.signal.meta.yaml")]);
-        let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
-        assert!(said.contains("noData: ") && said.contains(why), "{name}: {said}");
+        let outcome = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+        assert!(outcome.contains("noData: ") && outcome.contains(why), "{name}: {outcome}");
         assert!(names(&mount.join(format!(".views/decoded/{EEG}"))).is_empty());
     }
 }
@@ -402,9 +405,9 @@ fn damaged_data_is_an_error() {
         let mount = Mount::new(&bad(name));
         let read = mount.read(format!("{EEG}/eeg")).unwrap_err();
         assert_eq!(read.raw_os_error(), Some(5), "{name}: {read}");
-        let said = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
+        let outcome = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
         // What the frame's header says is right, as far as headers go.
-        assert!(said.contains("problem: ") || *name == "zst_bad_checksum", "{name}: {said}");
+        assert!(outcome.contains("problem: ") || *name == "zst_bad_checksum", "{name}: {outcome}");
         assert!(mount.read(format!(".views/decoded/{EEG}/eeg.npy")).is_err(), "{name}");
         assert!(mount.read(format!(".views/channels/{EEG}/eeg/00_a.npy")).is_err(), "{name}");
         let log = mount.log();
@@ -413,11 +416,11 @@ fn damaged_data_is_an_error() {
 }
 
 #[test]
-fn what_is_wrong_with_rows_is_said_and_their_data_read() {
+fn problems_of_rows_are_reported_and_their_data_read() {
     for (name, warning) in READ.iter().filter(|(name, _)| *name != "zst_bomb") {
         let mount = Mount::new(&bad(name));
-        let said = all_sidecars(&mount);
-        assert!(said.contains(warning), "{name}: {said}");
+        let outcome = all_sidecars(&mount);
+        assert!(outcome.contains(warning), "{name}: {outcome}");
         for file in files(&mount).iter().filter(|file| !file.ends_with(".meta.yaml")) {
             let len = if *name == "lpcm_fewer_than_span" { 8 } else { 16 };
             assert_eq!(mount.read(file).unwrap().len(), len, "{name}");
@@ -480,7 +483,7 @@ fn data_that_changes_is_read_no_more() {
 }
 
 #[test]
-fn random_ranges_of_all_faces() {
+fn random_ranges_of_all_views() {
     let mount = Mount::new(&sample("test.onda.signal.arrow"));
     let mut scatter = Scatter(7);
     for name in [
@@ -541,10 +544,10 @@ fn data_sets_of_before_arrow_are_recognised() {
     let dir = scratch();
     let old = dir.path().join("recordings.msgpack.zst");
     std::fs::write(&old, b"\x28\xb5\x2f\xfd").unwrap();
-    let said = run(program().arg(&old).arg(dir.path().join("mnt")));
-    assert!(said.code == 1 && said.err.contains("before 0.12"), "{said:?}");
-    let said = run(program().args(["--format", "onda"]).arg(dir.path()).arg(scratch().path().join("mnt")));
-    assert!(said.code == 1 && said.err.contains("upgrade_onda_dataset_to_v0_5!"), "{said:?}");
+    let outcome = run(program().arg(&old).arg(dir.path().join("mnt")));
+    assert!(outcome.code == 1 && outcome.err.contains("before 0.12"), "{outcome:?}");
+    let outcome = run(program().args(["--format", "onda"]).arg(dir.path()).arg(scratch().path().join("mnt")));
+    assert!(outcome.code == 1 && outcome.err.contains("upgrade_onda_dataset_to_v0_5!"), "{outcome:?}");
     // Who does not say what it is sees what is in it.
     let mount = Mount::new(dir.path());
     assert_eq!(mount.names(), ["recordings.msgpack.zst"]);
@@ -569,8 +572,11 @@ fn formats_that_are_not_known_and_programs_for_them() {
         (format!("{EEG}/eeg"), format!("{EEG}/eeg.meta.yaml"), format!(".views/decoded/{EEG}/eeg.npy"));
     let mount = Mount::new(&table);
     assert_eq!(mount.read(&data).unwrap().len(), 16);
-    let said = text(&mount, &sidecar);
-    assert!(said.contains("the format \"xyzz\" is not known here") && !said.contains("numpy:"), "{said}");
+    let outcome = text(&mount, &sidecar);
+    assert!(
+        outcome.contains("the format \"xyzz\" is not known here") && !outcome.contains("numpy:"),
+        "{outcome}"
+    );
     assert!(!mount.join(&face).exists());
     drop(mount);
 
@@ -581,18 +587,18 @@ fn formats_that_are_not_known_and_programs_for_them() {
     drop(mount);
 
     // No whole samples, a program that fails, and one that is not there.
-    for (command, said) in [
+    for (command, outcome) in [
         ("head -c 7", "not a whole number of samples"),
         ("false", "ended with"),
         ("no-such-program", "cannot be started"),
     ] {
         let mount = Mount::with(&table, &["-o", &format!("decoder=xyzz={command}")]);
         assert!(mount.read(&data).is_err() && mount.read(&face).is_err(), "{command}");
-        assert!(text(&mount, &sidecar).contains(said), "{command}: {}", text(&mount, &sidecar));
+        assert!(text(&mount, &sidecar).contains(outcome), "{command}: {}", text(&mount, &sidecar));
     }
     let scratch = scratch();
-    let said = run(program().args(["--decoder", "nothing"]).arg(&table).arg(scratch.path().join("mnt")));
-    assert_eq!(said.code, 2, "{said:?}");
+    let outcome = run(program().args(["--decoder", "nothing"]).arg(&table).arg(scratch.path().join("mnt")));
+    assert_eq!(outcome.code, 2, "{outcome:?}");
 }
 
 #[test]
@@ -612,12 +618,12 @@ fn a_file_of_several_rows_is_decoded_once() {
     let whole: Vec<_> = rows().map(|file| mount.read(file).unwrap()).collect();
     assert!(whole.len() == 2 && whole[0] == whole[1], "{:?}", files(&mount));
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
-    let said = all_sidecars(&mount);
+    let outcome = all_sidecars(&mount);
     let at = dir.path().canonicalize().unwrap();
     assert_eq!(
-        said.matches(&format!("table: '{}/bad/x.onda.signal.arrow'\n", at.display())).count(),
+        outcome.matches(&format!("table: '{}/bad/x.onda.signal.arrow'\n", at.display())).count(),
         2,
-        "{said}"
+        "{outcome}"
     );
     drop(mount);
 

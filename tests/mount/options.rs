@@ -9,7 +9,7 @@ use crate::kit::*;
 // Usage.
 
 #[test]
-fn wrong_usage_is_told_what_is_wrong() {
+fn wrong_usage_gets_the_reason() {
     let site = Site::new();
     for (arguments, fragments) in [
         (&[][..], &["SOURCE"][..]),
@@ -93,9 +93,9 @@ fn help_and_version() {
     assert_eq!(version, format!("rab-mount {}\n", env!("CARGO_PKG_VERSION")));
     assert_eq!(site.ok(&["-V"]).out, version);
     let (short, long) = (site.ok(&["-h"]), site.ok(&["--help"]));
-    for said in [&short, &long] {
-        assert!(said.out.contains("Usage: rab-mount [OPTIONS] SOURCE... [MOUNTPOINT]"), "{said:?}");
-        assert!(said.out.contains("--cache-size <SIZE>") && said.err.is_empty(), "{said:?}");
+    for outcome in [&short, &long] {
+        assert!(outcome.out.contains("Usage: rab-mount [OPTIONS] SOURCE... [MOUNTPOINT]"), "{outcome:?}");
+        assert!(outcome.out.contains("--cache-size <SIZE>") && outcome.err.is_empty(), "{outcome:?}");
     }
     assert!(long.out.contains("Exit codes:") && !short.out.contains("Exit codes:"));
 }
@@ -203,9 +203,9 @@ fn sizes_have_suffixes() {
     for size in ["0", "1", "3000000", "64K", "64k", "8M", "8m", "1G", "1g", "1T", "1t"] {
         let list = format!("cache-size={size}");
         for arguments in [&["--cache-size", size], &["-o", &list]] {
-            let said =
+            let outcome =
                 site.ok(&[arguments, &["run.rab", "--", "cmp", "{}/small", "{}/dir/inner"][..]].concat());
-            assert_eq!(said.err, "", "{arguments:?}");
+            assert_eq!(outcome.err, "", "{arguments:?}");
         }
     }
 }
@@ -283,7 +283,7 @@ fn a_name_for_the_mount_table_may_hold_commas() {
 // What cannot be mounted on.
 
 #[test]
-fn a_mountpoint_that_cannot_be_used_is_said_why() {
+fn an_unusable_mountpoint_is_refused_with_the_reason() {
     let site = Site::new();
     site.sh("mkdir -p full/x data; cp run.rab data/stem.rab; touch file stem; mkfifo pipe; ln -s nowhere dangling");
     let before = site.sh("find . | sort");
@@ -298,8 +298,8 @@ fn a_mountpoint_that_cannot_be_used_is_said_why() {
         (&["run.rab", "/proc/mnt"], "/proc/mnt: "),
     ] {
         for mode in [&[][..], &["-f"]] {
-            let said = site.exits(20, &[mode, arguments].concat(), &[why]);
-            assert_eq!(said.err.lines().count(), 1, "{said:?}");
+            let outcome = site.exits(20, &[mode, arguments].concat(), &[why]);
+            assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
         }
     }
     assert_eq!(site.sh("find . | sort"), before);
@@ -342,15 +342,15 @@ fn a_mountpoint_in_a_read_only_directory_is_not_created() {
 // Machines without FUSE.
 
 #[test]
-fn a_machine_without_fuse_is_told_what_to_load() {
+fn without_fuse_the_message_names_what_to_load() {
     if me() != 0 {
         return;
     }
     let site = Site::apart();
     let refused = |fragments: &[&str]| {
         for arguments in [&["run.rab", "mnt"][..], &["-f", "run.rab", "mnt"], &["run.rab", "--", "true"]] {
-            let said = site.exits(21, arguments, fragments);
-            assert_eq!(said.err.lines().count(), 1, "{said:?}");
+            let outcome = site.exits(21, arguments, fragments);
+            assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
             assert!(!site.join("mnt").exists());
             assert_eq!(site.left(), "");
         }
@@ -368,22 +368,22 @@ fn a_machine_without_fuse_is_told_what_to_load() {
 }
 
 #[test]
-fn a_process_that_may_not_mount_is_told_so() {
+fn a_process_that_may_not_mount_gets_that_reason() {
     if me() != 0 {
         return;
     }
     let site = Site::apart();
     let mut command = site.command("setpriv");
     command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin", PROGRAM, "run.rab", "mnt"]);
-    let said = run(&mut command);
-    assert_eq!(said.code, 21, "{said:?}");
-    assert!(said.err.contains("--cap-add SYS_ADMIN"), "{said:?}");
+    let outcome = run(&mut command);
+    assert_eq!(outcome.code, 21, "{outcome:?}");
+    assert!(outcome.err.contains("--cap-add SYS_ADMIN"), "{outcome:?}");
     assert!(!site.join("mnt").exists());
     assert_eq!(site.left(), "");
 }
 
 #[test]
-fn auto_unmount_without_fusermount3_is_told_what_to_install() {
+fn auto_unmount_without_fusermount3_names_what_to_install() {
     if me() != 0 {
         return;
     }
@@ -409,7 +409,7 @@ fn installed() -> Site {
     site
 }
 
-fn bash(site: &Site, script: &str) -> Said {
+fn bash(site: &Site, script: &str) -> Outcome {
     run(site.command("bash").args(["-c", script]))
 }
 
@@ -430,8 +430,8 @@ fn mount_mounts_and_umount_unmounts() {
             "400",
         ),
     ] {
-        let said = bash(&site, mount);
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{mount}");
+        let outcome = bash(&site, mount);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{mount}");
         let line = site.line(directory);
         assert!(["ro", "nosuid", "nodev"].iter().all(|option| line.has(option)), "{line:?}");
         assert_eq!(line.inner_options.iter().any(|option| option == "allow_other"), mount.contains("allow"));
@@ -457,8 +457,8 @@ fn mount_passes_on_what_is_wrong() {
         (10, "mount -t fuse.rab-mount missing.rab mnt", "missing.rab: cannot be opened: No such file"),
         (11, "mount -t fuse.rab-mount text.rab mnt", "text.rab: not a container"),
     ] {
-        let said = bash(&site, mount);
-        assert_eq!((said.code, said.err.contains(why)), (code, true), "{mount}: {said:?}");
+        let outcome = bash(&site, mount);
+        assert_eq!((outcome.code, outcome.err.contains(why)), (code, true), "{mount}: {outcome:?}");
         assert_eq!(site.left(), "");
     }
 }
@@ -470,16 +470,16 @@ fn mount_creates_no_mountpoint() {
     }
     let site = installed();
     for options in ["", "-r", "-o ro,nodev,nosuid,allow_other", "-o user,noauto"] {
-        let said = bash(&site, &format!("mount -t fuse.rab-mount run.rab $PWD/typo {options}"));
-        assert!(said.code == 20 && said.err.contains("typo: does not exist"), "{options}: {said:?}");
+        let outcome = bash(&site, &format!("mount -t fuse.rab-mount run.rab $PWD/typo {options}"));
+        assert!(outcome.code == 20 && outcome.err.contains("typo: does not exist"), "{options}: {outcome:?}");
         assert!(!site.join("typo").exists(), "{options}");
         assert_eq!(site.left(), "");
     }
-    let said = bash(
+    let outcome = bash(
         &site,
         "mount -t fuse.rab-mount run.rab $PWD/made -o X-mount.mkdir && cat made/small && umount made",
     );
-    assert_eq!((said.code, said.out.as_str()), (0, "small"), "{said:?}");
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "small"), "{outcome:?}");
     eventually("nothing is left", || site.left().is_empty());
     // rab-mount itself goes on creating it, with options of mount(8) too.
     for options in ["ro,nosuid,noatime", "nodev,nosuid"] {
@@ -497,8 +497,8 @@ fn mount_replaces_a_dead_mount_and_keeps_its_directory() {
     site.ok(&["run.rab", "mnt"]);
     site.signal(Signal::SIGKILL);
     eventually("it is dead", || site.processes().is_empty());
-    let said = bash(&site, "mount -t fuse.rab-mount run.rab mnt && cat mnt/small && umount mnt");
-    assert_eq!((said.code, said.out.as_str()), (0, "small"), "{said:?}");
+    let outcome = bash(&site, "mount -t fuse.rab-mount run.rab mnt && cat mnt/small && umount mnt");
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "small"), "{outcome:?}");
     eventually("nothing is left", || site.left().is_empty());
     assert!(site.join("mnt").exists());
 }
@@ -517,16 +517,16 @@ fn a_line_in_fstab_mounts() {
     std::fs::write(site.join("fstab"), fstab).unwrap();
     site.sh("mkdir mnt 'x y'; cp run.rab 'a b.rab'");
     for directory in ["mnt", "x y"] {
-        let said = bash(&site, &format!("mount -T fstab \"$PWD/{directory}\""));
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{directory}");
+        let outcome = bash(&site, &format!("mount -T fstab \"$PWD/{directory}\""));
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{directory}");
         assert!(site.line(directory).inner_options.iter().any(|option| option == "allow_other"));
         assert_eq!(site.sh(&format!("cat '{directory}/small'")), "small");
         site.sh(&format!("umount '{directory}'"));
         eventually("nothing is left", || site.left().is_empty());
     }
     // As at boot.
-    let said = bash(&site, "mount -T fstab -a -t fuse.rab-mount");
-    assert_eq!((said.code, site.table().len()), (0, 1), "{said:?}");
+    let outcome = bash(&site, "mount -T fstab -a -t fuse.rab-mount");
+    assert_eq!((outcome.code, site.table().len()), (0, 1), "{outcome:?}");
     site.sh("umount mnt");
     eventually("nothing is left", || site.left().is_empty());
 }
@@ -567,8 +567,11 @@ fn in_the_foreground_the_log_is_on_stderr() {
         eventually("it is mounted", || !site.table().is_empty());
         read_broken(&site);
         running.signal(Signal::SIGTERM);
-        let said = running.end();
-        assert!(said.err.starts_with("rab-mount: error: ") && said.err.contains(COMPLAINT), "{said:?}");
+        let outcome = running.end();
+        assert!(
+            outcome.err.starts_with("rab-mount: error: ") && outcome.err.contains(COMPLAINT),
+            "{outcome:?}"
+        );
         let log = std::fs::read_to_string(site.join("log")).unwrap_or_default();
         assert_eq!(log.contains(COMPLAINT), options.len() > 3, "{log}");
     }
@@ -588,7 +591,7 @@ fn verbose_says_more() {
 }
 
 #[test]
-fn a_log_file_that_cannot_be_opened_is_said_at_once() {
+fn a_log_file_that_cannot_be_opened_is_reported_at_once() {
     let site = Site::new();
     for log in ["no/such/log", "tmp"] {
         let why = format!("/{log}: the log file cannot be opened");
@@ -607,8 +610,8 @@ fn without_syslog_warnings_are_in_the_state_directory() {
     {
         let value = if variable == "HOME" { site.path.clone() } else { site.join("state") };
         let mut command = site.program(&["run.rab", "mnt"]);
-        let said = run(command.env_remove("XDG_STATE_HOME").env(variable, value));
-        assert_eq!(said.code, 0, "{said:?}");
+        let outcome = run(command.env_remove("XDG_STATE_HOME").env(variable, value));
+        assert_eq!(outcome.code, 0, "{outcome:?}");
         read_broken(&site);
         let path = site.join(log);
         let text = std::fs::read_to_string(&path).unwrap_or_default();

@@ -65,11 +65,11 @@ fn trailers() {
     check("trailer", 6);
 }
 
-fn refused(file: &Path) -> Said {
+fn refused(file: &Path) -> Outcome {
     let scratch = scratch();
-    let said = run(program().arg(file).arg(scratch.path().join("mnt")));
-    assert!(!said.err.contains("panic") && said.err.lines().count() == 1, "{said:?}");
-    said
+    let outcome = run(program().arg(file).arg(scratch.path().join("mnt")));
+    assert!(!outcome.err.contains("panic") && outcome.err.lines().count() == 1, "{outcome:?}");
+    outcome
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn damaged_files_are_refused_with_the_field_and_its_offset() {
             &["at byte 32: size is 8, but dims [2] of uint16 (elbyte 2) take 4"],
         ),
     ] {
-        let said = refused(&rawarray(&format!("{file}.ra")));
-        assert_eq!(said.code, code, "{file}: {said:?}");
+        let outcome = refused(&rawarray(&format!("{file}.ra")));
+        assert_eq!(outcome.code, code, "{file}: {outcome:?}");
         for fragment in fragments {
-            assert!(said.err.contains(fragment), "{file}: {fragment:?} is not in {:?}", said.err);
+            assert!(outcome.err.contains(fragment), "{file}: {fragment:?} is not in {:?}", outcome.err);
         }
     }
     assert_eq!(samples("corrupt").len() + samples("quirks").len(), 10 + 4, "all of them are tested here");
@@ -164,9 +164,9 @@ fn contradictions_are_refused() {
         (&[0, 2, 1, 0, 2000], 16_000, "at byte 40: ndims is 2000, and the limit is 1024"),
     ] {
         write_ra(&file, words, &vec![0xff; data]);
-        let said = refused(&file);
-        assert_eq!(said.code, 12, "{words:?}: {said:?}");
-        assert!(said.err.contains(fragment), "{fragment:?} is not in {:?}", said.err);
+        let outcome = refused(&file);
+        assert_eq!(outcome.code, 12, "{words:?}: {outcome:?}");
+        assert!(outcome.err.contains(fragment), "{fragment:?} is not in {:?}", outcome.err);
     }
 }
 
@@ -265,7 +265,7 @@ fn leb128_numbers_with_something_behind_them() {
 }
 
 #[test]
-fn the_type_of_user_structs_may_be_said() {
+fn the_type_of_user_structs_can_be_given() {
     let file = rawarray("python/user_struct80_1d_3.ra");
     let script = r#"
 import os, sys
@@ -287,8 +287,8 @@ assert a["f0"][0] == b"rec0" and a["f1"][0] == 100, a
         (["--dtype", "nonsense"], "\"nonsense\" is not a type that is understood"),
         (["--format", "tar"], "\"tar\" is not a known format: "),
     ] {
-        let said = run(program().args(options).arg(&file).arg(scratch().path().join("mnt")));
-        assert!(said.code == 2 && said.err.contains(fragment), "{said:?}");
+        let outcome = run(program().args(options).arg(&file).arg(scratch().path().join("mnt")));
+        assert!(outcome.code == 2 && outcome.err.contains(fragment), "{outcome:?}");
     }
 }
 
@@ -305,9 +305,9 @@ fn claims_take_no_memory() {
     ];
     for words in claims {
         write_ra(&file, words, &[0; 100]);
-        let said = run(std::process::Command::new("bash")
+        let outcome = run(std::process::Command::new("bash")
             .args(["-c", r#"ulimit -v 2000000; exec timeout 20 "$0" -f "$1" "$2""#, PROGRAM])
             .args([&file, &dir.path().join("mnt")]));
-        assert_eq!(said.code, 12, "{words:?}: {said:?}");
+        assert_eq!(outcome.code, 12, "{words:?}: {outcome:?}");
     }
 }

@@ -60,8 +60,8 @@ fn what_is_written_is_mounted() {
     let dir = scratch();
     let file = dir.path().join("x.safetensors");
     let mut convert = std::process::Command::new(env!("CARGO_BIN_EXE_rab"));
-    let said = run(convert.arg("convert").arg(sample("types.safetensors")).arg(&file));
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = run(convert.arg("convert").arg(sample("types.safetensors")).arg(&file));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     let mount = Mount::new(&file);
     let found = python(&[&"check_safetensors.py", &"mounted", &mount.path, &sample("types.safetensors")]);
     assert_eq!(found.trim(), "78");
@@ -115,6 +115,7 @@ fn damaged_files_are_refused() {
         (one("").replace("[0,8]", "[8,0]"), 8, "its data_offsets are 8 and 0"),
         (one("").replace("F32", "F33"), 8, "its dtype is \"F33\", which the format does not have"),
         (one("").replace("[2]", "[4611686018427387904, 4]"), 8, "does not fit into 64 bits"),
+        (one("").replace("[2]", "[4294967296, 4294967296, 0]"), 8, "does not fit into 64 bits"),
         (
             one(",\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[8,8]}"),
             8,
@@ -124,9 +125,9 @@ fn damaged_files_are_refused() {
         (format!("[{}]", one("")), 8, "the header begins with \"[{\\\"a\\\":{\\\"\", not with {"),
     ] {
         write(&file, &header, data);
-        let said = run(program().arg(&file).arg(dir.path().join("mnt")));
-        assert!(said.code == 12 && said.err.contains(fragment), "{header}: {said:?}");
-        assert!(said.err.contains("x.safetensors") && said.err.lines().count() == 1, "{said:?}");
+        let outcome = run(program().arg(&file).arg(dir.path().join("mnt")));
+        assert!(outcome.code == 12 && outcome.err.contains(fragment), "{header}: {outcome:?}");
+        assert!(outcome.err.contains("x.safetensors") && outcome.err.lines().count() == 1, "{outcome:?}");
     }
     // In a directory they are containers that say so.
     let mount = Mount::new(dir.path());
@@ -144,8 +145,8 @@ fn lengths_of_headers_are_believed_only_so_far() {
     let file = dir.path().join("x.safetensors");
     let refused = |bytes: &[u8], code: i32, fragment: &str| {
         std::fs::write(&file, bytes).unwrap();
-        let said = run(program().arg(&file).arg(dir.path().join("mnt")));
-        assert!(said.code == code && said.err.contains(fragment), "{fragment}: {said:?}");
+        let outcome = run(program().arg(&file).arg(dir.path().join("mnt")));
+        assert!(outcome.code == code && outcome.err.contains(fragment), "{fragment}: {outcome:?}");
     };
     refused(b"", 11, "it is empty");
     refused(b"1234567", 12, "the file has 7 bytes, and 8 for the length");

@@ -60,7 +60,7 @@ fn pieces_of_a_file() {
         r#"stat -c '%s %F' "$1""#,
         r#"du -b --apparent-size "$1" | cut -f1"#,
     ] {
-        for name in ["zlib 6", "gzip three members", "array zlib", "said gzip, uncompressed key null"] {
+        for name in ["zlib 6", "gzip three members", "array zlib", "outcome gzip, uncompressed key null"] {
             let script = format!("{tool} | md5sum");
             let here = sh(&script, &[&mount.join(name)]);
             let there = sh(&script, &[&copy.path().join(name)]);
@@ -132,8 +132,8 @@ fn everything_that_would_write_is_refused_as_read_only() {
         r#"mkfifo "$1/pipe""#,
         r#"rmdir "$1/a%2Fb""#,
     ] {
-        let said = try_sh(script, &[&mount.path]);
-        assert!(said.code != 0 && said.err.contains("Read-only file system"), "{script}: {said:?}");
+        let outcome = try_sh(script, &[&mount.path]);
+        assert!(outcome.code != 0 && outcome.err.contains("Read-only file system"), "{script}: {outcome:?}");
     }
     assert_eq!(mount.read("plain").unwrap(), b"dataset 0\n");
 }

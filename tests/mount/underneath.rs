@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use crate::kit::*;
 
 fn type_in_listing(mount: &Mount, name: &str) -> String {
-    let said = sh(r#"find "$1" -maxdepth 1 -printf '%y %P\n'"#, &[&mount.path]);
-    let line = said.lines().find(|line| line.ends_with(name));
+    let outcome = sh(r#"find "$1" -maxdepth 1 -printf '%y %P\n'"#, &[&mount.path]);
+    let line = outcome.lines().find(|line| line.ends_with(name));
     line.unwrap_or_default().chars().take(1).collect()
 }
 
@@ -15,7 +15,7 @@ fn type_in_listing(mount: &Mount, name: &str) -> String {
 fn a_file_that_becomes_a_container_where_it_stands_is_listed_as_one() {
     for refresh in ["0", "0.5"] {
         let (dir, outside) = (scratch(), scratch());
-        // Who writes it under another name is not seen by who watches the directory.
+        // Writing to it under another name is not seen by a watch of the directory.
         let file = outside.path().join("x.rab");
         fs::write(&file, "").unwrap();
         fs::hard_link(&file, dir.path().join("x.rab")).unwrap();
@@ -66,15 +66,15 @@ fn other_permissions_of_a_container_show_and_stay() {
 }
 
 #[test]
-fn who_is_in_a_directory_stays_in_it_when_it_is_touched() {
+fn a_process_in_a_directory_stays_in_it_when_it_is_touched() {
     let dir = scratch();
     fs::create_dir_all(dir.path().join("sub/er")).unwrap();
     let mount = Mount::with(dir.path(), &["--refresh", "0.2"]);
     let mtime = |name: &str| fs::metadata(mount.join(name)).unwrap().mtime();
     let script =
         r#"cd "$1/sub" && ls && touch -d 2001-01-01 "$2/sub" && sleep 0.5 && readlink /proc/self/cwd"#;
-    let said = sh(script, &[&mount.path, &dir.path()]);
-    assert_eq!(said, format!("er\n{}\n", mount.join("sub").canonicalize().unwrap().display()));
+    let outcome = sh(script, &[&mount.path, &dir.path()]);
+    assert_eq!(outcome, format!("er\n{}\n", mount.join("sub").canonicalize().unwrap().display()));
     eventually("its time shows", || mtime("sub") < 1_000_000_000);
 }
 
@@ -91,12 +91,12 @@ fn a_low_limit_of_descriptors_is_kept_and_nothing_fails_for_it() {
                find "$3/m" -name '*.meta.yaml' -exec cat {{}} + | grep -c '^name:'
                "$1" -u "$3/m""#
         );
-        let said = try_sh(&script, &[&PROGRAM, &dir.path(), &mnt.path()]);
-        assert_eq!(said.code, 0, "{said:?}");
+        let outcome = try_sh(&script, &[&PROGRAM, &dir.path(), &mnt.path()]);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
         assert!(
-            said.out.trim().parse::<usize>().is_ok_and(|count| count >= 300 && count % 300 == 0),
-            "{said:?}"
+            outcome.out.trim().parse::<usize>().is_ok_and(|count| count >= 300 && count % 300 == 0),
+            "{outcome:?}"
         );
-        assert!(!said.err.contains("Too many open files"), "{said:?}");
+        assert!(!outcome.err.contains("Too many open files"), "{outcome:?}");
     }
 }

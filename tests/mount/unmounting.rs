@@ -10,8 +10,8 @@ fn a_mount_in_use_can_be_detached_and_its_place_used_again() {
         site.ok(&["run.rab", "mnt"]);
         let file = open(&site);
         site.exits(20, &["-u", "mnt"], &["mnt: is in use", "'rab-mount -u --lazy mnt'"]);
-        let said = site.ok(lazy);
-        assert_eq!((said.err.as_str(), site.table().len()), ("", 0));
+        let outcome = site.ok(lazy);
+        assert_eq!((outcome.err.as_str(), site.table().len()), ("", 0));
         assert!(!site.join("mnt").exists());
         site.ok(&["run.rab", "mnt"]);
         assert_eq!(site.sh("cat mnt/small"), "small");
@@ -34,7 +34,7 @@ fn a_mount_that_is_not_in_use_has_ended_when_lazy_unmounting_returns() {
 }
 
 #[test]
-fn lazy_unmounting_does_not_wait_for_who_uses_it_in_another_namespace() {
+fn lazy_unmounting_does_not_wait_for_users_in_another_namespace() {
     if me() != 0 {
         return;
     }
@@ -47,8 +47,8 @@ fn lazy_unmounting_does_not_wait_for_who_uses_it_in_another_namespace() {
     assert_eq!(site.ok(&["-u", "--lazy", "mnt"]).err, "");
     assert_eq!(site.table().len(), 0);
     std::fs::write(site.join("go"), "").unwrap();
-    let said = holder.end();
-    assert_eq!((said.code, said.out.as_str()), (0, "smallsmall"));
+    let outcome = holder.end();
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "smallsmall"));
     nothing_is_left_soon(&site);
 }
 
@@ -110,9 +110,9 @@ fn all_that_can_be_unmounted_is() {
     let site = Site::apart();
     site.sh(&format!("for name in a b c; do '{PROGRAM}' run.rab $name; done"));
     site.sh(&format!(
-        "exec 3< b/small; '{PROGRAM}' -u --all 2> said; echo $? > code; '{PROGRAM}' -u --all -z; cat <&3 > small"
+        "exec 3< b/small; '{PROGRAM}' -u --all 2> outcome; echo $? > code; '{PROGRAM}' -u --all -z; cat <&3 > small"
     ));
-    assert_eq!(site.sh("cat code small; grep -c 'b: is in use' said; wc -l < said"), "20\nsmall1\n1\n");
+    assert_eq!(site.sh("cat code small; grep -c 'b: is in use' outcome; wc -l < outcome"), "20\nsmall1\n1\n");
     nothing_is_left_soon(&site);
 }
 
@@ -158,8 +158,8 @@ fn the_mount_of_a_running_command_is_unmounted() {
     assert_eq!(site.ok(&["-u", &mountpoint]).err, "");
     assert_eq!(site.table().len(), 0);
     std::fs::write(site.join("go"), "").unwrap();
-    let said = running.end();
-    assert!(said.code != 0 && said.err.contains("was unmounted while the command runs"), "{said:?}");
+    let outcome = running.end();
+    assert!(outcome.code != 0 && outcome.err.contains("was unmounted while the command runs"), "{outcome:?}");
     nothing_is_left(&site);
 }
 

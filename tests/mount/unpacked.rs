@@ -61,9 +61,9 @@ fn compared(format: &str) {
             }
             let (what, to) = (format!("{name} as {kind:?}"), dir.path().join("to"));
             let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rab"));
-            let said = run(command.arg("unpack").arg(samples.join(&name)).arg(&to).args(&options));
+            let outcome = run(command.arg("unpack").arg(samples.join(&name)).arg(&to).args(&options));
             std::fs::create_dir_all(&to).unwrap();
-            count += compare(&shown, &to, &what, said.code == 0);
+            count += compare(&shown, &to, &what, outcome.code == 0);
             std::fs::remove_dir_all(&to).unwrap();
         }
     }

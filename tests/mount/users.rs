@@ -7,7 +7,7 @@ use crate::kit::*;
 
 const ROOT: u32 = 0;
 const NOBODY: u32 = 65534;
-/// A user who has neither mounted nor anything else to do with it.
+/// A user unrelated to the mount.
 const STRANGER: u32 = 12345;
 
 /// `/etc/fuse.conf` is made by the tests: a line more or less in it is what matters.
@@ -22,7 +22,7 @@ fn site() -> Site {
 }
 
 /// A script run as a user; `$M` is the program.
-fn as_user(site: &Site, user: u32, script: &str) -> Said {
+fn as_user(site: &Site, user: u32, script: &str) -> Outcome {
     let mut command = site.command("setpriv");
     command.args([format!("--reuid={user}"), format!("--regid={user}"), "--clear-groups".into()]);
     command.args(["timeout", "20", "bash", "-c", script]).env("M", site.join("rab-mount"));
@@ -32,8 +32,8 @@ fn as_user(site: &Site, user: u32, script: &str) -> Said {
 
 #[track_caller]
 fn prints(site: &Site, user: u32, script: &str, expected: &str) {
-    let said = as_user(site, user, script);
-    assert_eq!((said.code, said.out.as_str()), (0, expected), "user {user}, {script}: {said:?}");
+    let outcome = as_user(site, user, script);
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, expected), "user {user}, {script}: {outcome:?}");
 }
 
 /// Every way to look into a directory is refused, also by names that are known.
@@ -41,12 +41,12 @@ fn prints(site: &Site, user: u32, script: &str, expected: &str) {
 fn is_denied(site: &Site, user: u32, mnt: &str) {
     for look in ["ls", "cat {}/small", "stat {}/small", "stat {}/dir/inner", "ls {}/dir", "head -c1 {}/big"] {
         let look = if look.contains("{}") { look.replace("{}", mnt) } else { format!("{look} {mnt}") };
-        let said = as_user(site, user, &look);
+        let outcome = as_user(site, user, &look);
         assert!(
-            said.err.contains("Permission denied") && said.out.is_empty(),
-            "user {user}, {look}: {said:?}"
+            outcome.err.contains("Permission denied") && outcome.out.is_empty(),
+            "user {user}, {look}: {outcome:?}"
         );
-        assert_ne!(said.code, 0);
+        assert_ne!(outcome.code, 0);
     }
 }
 
@@ -97,8 +97,8 @@ fn every_end_of_a_users_mount_removes_the_created_directory() {
         "kill -KILL $DAEMON; while ls theirs/mnt; do sleep 0.02; done; $M -u theirs/mnt",
     ] {
         prints(&site, NOBODY, "$M run.rab theirs/mnt && cat theirs/mnt/small", "small");
-        let said = as_user(&site, NOBODY, &format!("DAEMON={}; {{ {end}; }} > /dev/null", site.daemon()));
-        assert_eq!(said.code, 0, "{end}: {said:?}");
+        let outcome = as_user(&site, NOBODY, &format!("DAEMON={}; {{ {end}; }} > /dev/null", site.daemon()));
+        assert_eq!(outcome.code, 0, "{end}: {outcome:?}");
         eventually(&format!("{end} leaves nothing"), || site.left().is_empty());
         eventually("the directory is removed", || !site.join("theirs/mnt").exists());
     }
@@ -164,7 +164,7 @@ fn a_users_mount_table_shows_the_same() {
 }
 
 #[test]
-fn what_a_user_may_not_do_is_said() {
+fn refused_permissions_are_reported() {
     if me() != ROOT {
         return;
     }
@@ -179,39 +179,43 @@ fn what_a_user_may_not_do_is_said() {
         (20, "$M run.rab closed/dir/mnt", "closed/dir/mnt: no permission to search its parent directory"),
     ] {
         for mode in ["", "-f"] {
-            let said = as_user(&site, NOBODY, &script.replace("$M", &format!("$M {mode}")));
-            assert_eq!((said.code, said.err.contains(why)), (code, true), "{script}: {said:?}");
-            assert_eq!(said.err.lines().count(), 1, "{said:?}");
+            let outcome = as_user(&site, NOBODY, &script.replace("$M", &format!("$M {mode}")));
+            assert_eq!((outcome.code, outcome.err.contains(why)), (code, true), "{script}: {outcome:?}");
+            assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
             assert_eq!(site.left(), "");
         }
     }
 }
 
 #[test]
-fn without_permission_for_fuse_a_user_is_told_whom_to_ask() {
+fn without_permission_for_fuse_the_message_names_whom_to_ask() {
     if me() != ROOT {
         return;
     }
     let site = site();
     site.sh("chmod 600 /dev/fuse");
-    let said = as_user(&site, NOBODY, "$M run.rab theirs/mnt");
-    assert_eq!(said.code, 21, "{said:?}");
-    assert!(said.err.contains("Permission denied") && said.err.contains("chmod 666 /dev/fuse"), "{said:?}");
+    let outcome = as_user(&site, NOBODY, "$M run.rab theirs/mnt");
+    assert_eq!(outcome.code, 21, "{outcome:?}");
+    assert!(
+        outcome.err.contains("Permission denied") && outcome.err.contains("chmod 666 /dev/fuse"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
-fn without_fusermount3_a_user_is_told_what_to_install() {
+fn without_fusermount3_the_message_names_what_to_install() {
     if me() != ROOT {
         return;
     }
     let site = site();
     site.sh("for name in fusermount3 fusermount; do while path=$(command -v $name) && [ -f $path ]; do \
              mount --bind /dev/null $(readlink -f $path); done; done");
-    let said = as_user(&site, NOBODY, "$M run.rab theirs/mnt");
-    assert_eq!(said.code, 21, "{said:?}");
+    let outcome = as_user(&site, NOBODY, "$M run.rab theirs/mnt");
+    assert_eq!(outcome.code, 21, "{outcome:?}");
     assert!(
-        said.err.contains("users other than root need") && said.err.contains("install the package fuse3"),
-        "{said:?}"
+        outcome.err.contains("users other than root need")
+            && outcome.err.contains("install the package fuse3"),
+        "{outcome:?}"
     );
     assert!(!site.join("theirs/mnt").exists());
 }
@@ -219,7 +223,7 @@ fn without_fusermount3_a_user_is_told_what_to_install() {
 // Each other's mounts.
 
 #[test]
-fn a_mount_is_for_who_mounted_it() {
+fn a_mount_is_for_the_user_that_mounted_it() {
     if me() != ROOT {
         return;
     }
@@ -234,7 +238,7 @@ fn a_mount_is_for_who_mounted_it() {
 }
 
 #[test]
-fn only_who_mounted_it_and_root_can_unmount() {
+fn only_the_mounting_user_and_root_can_unmount() {
     if me() != ROOT {
         return;
     }
@@ -242,10 +246,10 @@ fn only_who_mounted_it_and_root_can_unmount() {
     site.ok(&["run.rab", "mnt"]);
     prints(&site, NOBODY, "$M run.rab theirs/mnt", "");
     for (user, mnt, owner) in [(NOBODY, "mnt", 0), (STRANGER, "mnt", 0), (STRANGER, "theirs/mnt", NOBODY)] {
-        let said = as_user(&site, user, &format!("$M -u {mnt}"));
+        let outcome = as_user(&site, user, &format!("$M -u {mnt}"));
         let why =
             format!("{mnt}: was mounted by the user with id {owner}: only that user and root can unmount it");
-        assert_eq!((said.code, said.err.contains(&why)), (20, true), "{said:?}");
+        assert_eq!((outcome.code, outcome.err.contains(&why)), (20, true), "{outcome:?}");
     }
     assert_eq!(site.processes().len(), 2);
     // Root waits for the daemon too, although it cannot look into the mount.
@@ -323,17 +327,17 @@ fn allow_other_lets_everybody_in_and_warns_if_the_container_is_closed() {
     for (mode, warns) in [(0o644, false), (0o640, true), (0o600, true)] {
         std::fs::set_permissions(site.join("run.rab"), std::fs::Permissions::from_mode(mode)).unwrap();
         for option in ["--allow-other", "-oallow_other"] {
-            let said = site.ok(&[option, "--log-file", "log", "run.rab", "mnt"]);
+            let outcome = site.ok(&[option, "--log-file", "log", "run.rab", "mnt"]);
             let warning = format!("run.rab: others may not read this file (mode {mode:03o})");
-            assert_eq!(said.err.contains(&warning), warns, "{said:?}");
-            assert_eq!(said.err.lines().count(), usize::from(warns), "{said:?}");
+            assert_eq!(outcome.err.contains(&warning), warns, "{outcome:?}");
+            assert_eq!(outcome.err.lines().count(), usize::from(warns), "{outcome:?}");
             for user in [ROOT, NOBODY, STRANGER] {
                 is_allowed(&site, user, "mnt");
             }
             site.ok(&["-u", "mnt"]);
         }
-        let said = site.ok(&["--allow-root", "run.rab", "mnt"]);
-        assert_eq!(said.err, "", "nobody else is allowed");
+        let outcome = site.ok(&["--allow-root", "run.rab", "mnt"]);
+        assert_eq!(outcome.err, "", "nobody else is allowed");
         site.ok(&["-u", "mnt"]);
     }
 }
@@ -405,7 +409,7 @@ fn a_killed_daemon_with_auto_unmount_leaves_no_mount_and_never_let_others_in() {
         (ROOT, "-o auto_unmount,allow_other", true),
         (NOBODY, "-o auto_unmount,allow_other", true),
     ] {
-        // fusermount3 is told of the daemon's end a moment before the kernel is, and gives up if it looks too
+        // fusermount3 learns of the daemon's end a moment before the kernel does, and gives up if it looks too
         // early: seldom, and so not five times.
         let vanished = (0..5).any(|_| vanishes(&site, user, options, others));
         assert!(vanished, "user {user}, {options}: the mount stays");
@@ -442,9 +446,9 @@ fn sharing_needs_a_line_in_fuse_conf() {
         for options in
             ["--allow-other", "--allow-root", "--auto-unmount", "-o allow_other", "-f --allow-root"]
         {
-            let said = as_user(&site, NOBODY, &format!("$M {options} run.rab theirs/mnt"));
-            assert_eq!(said.code, 21, "{options}: {said:?}");
-            assert!(said.err.contains("/etc/fuse.conf has a line 'user_allow_other'"), "{said:?}");
+            let outcome = as_user(&site, NOBODY, &format!("$M {options} run.rab theirs/mnt"));
+            assert_eq!(outcome.code, 21, "{options}: {outcome:?}");
+            assert!(outcome.err.contains("/etc/fuse.conf has a line 'user_allow_other'"), "{outcome:?}");
             assert!(!site.join("theirs/mnt").exists());
             assert_eq!(site.left(), "");
         }

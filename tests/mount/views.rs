@@ -1,4 +1,4 @@
-//! Other faces of datasets: `.views`, its NPY files as numpy opens them, and mounts that list a face.
+//! Views of datasets: `.views`, its NPY files as numpy opens them, and mounts that list a view.
 
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -77,8 +77,8 @@ fn directories_have_views_at_their_root_and_in_each_container() {
     for union in [false, true] {
         let mut command = program();
         command.args(union.then_some("--union")).args(&both).arg(&point);
-        let said = run(&mut command);
-        assert_eq!(said.code, 0, "{said:?}");
+        let outcome = run(&mut command);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
         let npy = if union { "my second array.npy" } else { "x.rab/my second array.npy" };
         assert!(point.join(".views/npy").join(npy).is_file(), "{union}");
         assert!(checked(&point) > 6);
@@ -116,8 +116,8 @@ fn what_only_a_format_has_is_below_the_root_of_a_directory_too() {
         for (container, name) in own {
             let there = mount.join(container).join(".views").join(name);
             let below = mount.join(".views").join(name).join(container);
-            let said = sh(r#"diff -r "$1" "$2" && find "$2" -type f | wc -l"#, &[&there, &below]);
-            let files: usize = said.trim().parse().unwrap();
+            let outcome = sh(r#"diff -r "$1" "$2" && find "$2" -type f | wc -l"#, &[&there, &below]);
+            let files: usize = outcome.trim().parse().unwrap();
             assert!(files > 0 || name == "spans", "{container} {name}");
         }
         let listed = names(&mount.join(".views"));
@@ -131,7 +131,7 @@ fn what_only_a_format_has_is_below_the_root_of_a_directory_too() {
             assert!(!mount.join(".views").join(missing).exists(), "{missing}");
         }
         assert!(!mount.join("sub/r.rab/.views/table").exists() && !mount.join("sub/.views").exists());
-        // Beside them are parts and other faces, and the header is where it is called as one.
+        // Beside them are parts and other views, and the header where it is named as one.
         let part = mount.read(".views/table/x.ffr/offsets[:3].csv").unwrap();
         assert_eq!(part.iter().filter(|byte| **byte == b'\n').count(), 4);
         let header = mount.read(".views/header/sub/r.rab/header.yaml").unwrap();
@@ -204,7 +204,7 @@ fn damaged_datasets_are_input_errors_in_their_views() {
     assert_eq!(log.lines().count(), 2, "{log}");
 }
 
-/// numpy opens headers of up to 10,000 bytes, unless it is told that they may be longer.
+/// numpy opens headers of up to 10,000 bytes by default.
 #[test]
 fn long_headers_are_not_made_longer_by_a_page() {
     let script = r#"
@@ -249,7 +249,7 @@ fn any_range_of_a_view_is_that_of_the_whole() {
 }
 
 #[test]
-fn a_mount_lists_the_face_that_is_asked_for() {
+fn a_mount_lists_the_requested_view() {
     let plain = Mount::new(&data("readme.rab"));
     for options in [&["--as", "npy"], &["-o", "as=npy"]] {
         let mount = Mount::with(&data("readme.rab"), options);
@@ -269,8 +269,8 @@ fn a_mount_lists_the_face_that_is_asked_for() {
     let mount = Mount::with(dir.path(), &["--as", "npy"]);
     assert_eq!(mount.names(), ["notes.txt", "x.rab"]);
     assert!(names(&mount.join("x.rab")).contains(&"my second array.npy".to_owned()));
-    let said = run(program().args(["--as", "tiff"]).arg(data("readme.rab")).arg(dir.path().join("mnt")));
-    assert!(said.code == 2 && said.err.contains("npy"), "{said:?}");
+    let outcome = run(program().args(["--as", "tiff"]).arg(data("readme.rab")).arg(dir.path().join("mnt")));
+    assert!(outcome.code == 2 && outcome.err.contains("npy"), "{outcome:?}");
 }
 
 /// How many parts of arrays are as numpy cuts them.
@@ -335,7 +335,7 @@ for name in sys.argv[2:]:
 }
 
 #[test]
-fn an_index_that_is_wrong_is_no_file_and_said_in_the_log() {
+fn a_wrong_index_has_no_file_and_is_logged() {
     let mount = Mount::new(&data("readme.rab"));
     let path = |index: &str| mount.join(format!(".views/npy/my second array[{index}].npy"));
     assert_eq!(std::fs::read(path("1, ::2")).unwrap().len(), 128 + 16);
@@ -354,14 +354,14 @@ fn an_index_that_is_wrong_is_no_file_and_said_in_the_log() {
         assert_eq!(mount.log().matches(why).count(), 1, "{why:?} is not once in {}", mount.log());
     }
     assert!(mount.log().contains("readme.rab: dataset \"my second array\": [5]: "), "{}", mount.log());
-    // Some parts have faces that the whole has not, and the other way round.
+    // Some parts are in views that do not show the whole, and the other way round.
     assert!(mount.join(".views/csv/my second array[1:2].csv").is_file());
     assert!(!mount.join(".views/csv/my second array[1, 2].csv").exists());
     assert!(mount.log().contains("[1, 2]: such a part cannot be shown as csv"), "{}", mount.log());
     let types = Mount::new(&data("types.rab"));
     assert!(!types.join(".views/csv/bool gzip.csv").exists());
     assert!(types.join(".views/csv/bool gzip[0].csv").is_file());
-    // Who has no such face has no parts, and parts have no parts.
+    // Datasets that the view does not show have no parts there, and parts have no parts.
     assert!(!mount.join(".views/npy/Some text[0].npy").exists());
     assert!(!path("0][0").exists());
 }
@@ -446,7 +446,7 @@ except OSError as e:
 
 /// In the root of a directory, and listed instead of datasets.
 #[test]
-fn faces_that_only_a_format_has_are_where_the_others_are() {
+fn files_that_a_format_derives_are_beside_those_of_datasets() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let dir = scratch();
     std::fs::create_dir(dir.path().join("sub")).unwrap();
@@ -458,9 +458,9 @@ fn faces_that_only_a_format_has_are_where_the_others_are() {
         std::fs::copy(samples.join(from), dir.path().join(to)).unwrap();
     }
     let files = |mount: &Mount, below: &str| {
-        let said =
+        let outcome =
             sh(r#"cd "$1/$2" && find . -type f ! -name '*.yaml' -name '*.*' | sort"#, &[&mount.path, &below]);
-        said.lines().map(str::to_owned).collect::<Vec<_>>()
+        outcome.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let (only, tables) = ("./sub/named_single.awkd/only.jsonl", ["blank text", "table gzip", "table"]);
     let tables = |kind: &str| tables.map(|name| format!("./dataframe.rab/{name}.{kind}"));
@@ -576,6 +576,6 @@ fn the_header_of_a_rab_file_is_there_as_it_is() {
     assert!(!names(&mount.join(".views")).contains(&"header".to_owned()));
     assert!(std::fs::metadata(mount.join(".views/header")).is_err());
     let dir = scratch();
-    let said = run(std::process::Command::new(PROGRAM).args(["--as", "header"]).arg(&npz).arg(dir.path()));
-    assert!(said.code == 2 && said.err.contains("small.npz: NPZ has no header to show"), "{said:?}");
+    let outcome = run(std::process::Command::new(PROGRAM).args(["--as", "header"]).arg(&npz).arg(dir.path()));
+    assert!(outcome.code == 2 && outcome.err.contains("small.npz: NPZ has no header to show"), "{outcome:?}");
 }

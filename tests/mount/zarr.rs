@@ -72,19 +72,19 @@ fn a_container_is_a_store_by_itself_too() {
     let odd = Mount::with(&file, &["--as", "zarr"]);
     assert_eq!(python(&[&"zarr_stores.py", &"listed", &odd.path, &plain.path]).trim(), "28");
     assert!(odd.join(r"d%5Cir/x/0").is_file() && odd.names().contains(&r"d%5Cir".to_owned()));
-    let said = sh(r#"find "$1" -name .zgroup -o -name .zmetadata"#, &[&mount.path]);
-    assert_eq!(said.lines().count(), 2, "{said}");
+    let outcome = sh(r#"find "$1" -name .zgroup -o -name .zmetadata"#, &[&mount.path]);
+    assert_eq!(outcome.lines().count(), 2, "{outcome}");
 }
 
 /// Not for root alone, who may go everywhere.
 #[test]
-fn who_may_read_an_array_may_go_into_its_directory() {
+fn readers_of_an_array_can_enter_its_directory() {
     let modes = |mount: &Mount, kind: &str| {
-        let said = sh(
+        let outcome = sh(
             r#"find "$1/.views/zarr" -mindepth 1 -type "$2" -printf '%m\n' | sort -u"#,
             &[&mount.path, &kind],
         );
-        said.lines().map(str::to_owned).collect::<Vec<_>>()
+        outcome.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let mount = Mount::new(&made().join("small.rab"));
     assert_eq!((modes(&mount, "d"), modes(&mount, "f")), (vec!["755".into()], vec!["444".into()]));
@@ -210,10 +210,10 @@ for name, way in ways.items():
     assert array[:4].tolist() == [1, 2, 3, 4]
     way()
     for _ in range(4):
-        said = missed(array)
-        assert said in ("missed", "whole"), (name, said)
+        outcome = missed(array)
+        assert outcome in ("missed", "whole"), (name, outcome)
         time.sleep(0.5)
-    assert said == "missed", name
+    assert outcome == "missed", name
 write("a")
 "#;
     let first = "import sys, numpy as np; np.savez(sys.argv[1], a=np.arange(1, 101))";

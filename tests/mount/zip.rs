@@ -76,22 +76,22 @@ fn the_last_member_of_a_name_counts() {
 }
 
 #[test]
-fn other_formats_are_told_first() {
+fn other_formats_are_detected_first() {
     let dir = scratch();
     for (from, to, shown) in [("npz/small.npz", "a.zip", "NPZ"), ("awkward/jagged.awkd", "b.zip", "Awkward")]
     {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(from);
         std::fs::copy(from, dir.path().join(to)).unwrap();
         let mut info = std::process::Command::new(env!("CARGO_BIN_EXE_rab"));
-        let said = run(info.arg("info").arg(dir.path().join(to)));
-        assert!(said.out.contains(&format!("format: {shown}\n")), "{said:?}");
+        let outcome = run(info.arg("info").arg(dir.path().join(to)));
+        assert!(outcome.out.contains(&format!("format: {shown}\n")), "{outcome:?}");
     }
     // Many files are ZIP files for their programs only.
     std::fs::copy(sample("plain.zip"), dir.path().join("x.docx")).unwrap();
-    let said = run(program().arg(dir.path().join("x.docx")).arg(dir.path().join("mnt")));
+    let outcome = run(program().arg(dir.path().join("x.docx")).arg(dir.path().join("mnt")));
     assert!(
-        said.code == 11 && said.err.contains("is a ZIP file: --format zip shows its members"),
-        "{said:?}"
+        outcome.code == 11 && outcome.err.contains("is a ZIP file: --format zip shows its members"),
+        "{outcome:?}"
     );
     let mount = Mount::with(&dir.path().join("x.docx"), &["--format", "zip"]);
     assert!(mount.join("stored.txt").is_file());
@@ -108,10 +108,10 @@ fn damage() {
         (b"", 11, "it is empty"),
     ] {
         std::fs::write(&file, bytes).unwrap();
-        let said = run(program().arg(&file).arg(dir.path().join("mnt")));
-        assert!(said.code == code && said.err.contains(fragment), "{said:?}");
+        let outcome = run(program().arg(&file).arg(dir.path().join("mnt")));
+        assert!(outcome.code == code && outcome.err.contains(fragment), "{outcome:?}");
     }
-    // A member whose check value is wrong is an error, and the others are read.
+    // A member whose checksum is wrong is an error, and the others are read.
     let mut bytes = whole.clone();
     let at = whole.windows(14).position(|window| window == b"d/deflated.txt").unwrap() + 60;
     bytes[at] ^= 1;
@@ -119,4 +119,38 @@ fn damage() {
     let mount = Mount::new(&file);
     assert_eq!(mount.read("d/deflated.txt").unwrap_err().raw_os_error(), Some(libc::EIO));
     assert_eq!(mount.read("stored.txt").unwrap().len(), 500);
+}
+
+/// Members that are something else than their bytes, by their flags, and directories that should have bytes.
+#[test]
+fn flags_that_change_the_meaning_of_a_member_are_refused() {
+    let dir = scratch();
+    let file = dir.path().join("x.zip");
+    let script = "import sys, zipfile\n\
+        with zipfile.ZipFile(sys.argv[1], 'w') as z:\n\
+        \x20   for name in 'plain', 'strong', 'masked', 'patch', 'd/', 'lost/': z.writestr(name, b'' if '/' in name else b'data')\n\
+        data = bytearray(open(sys.argv[1], 'rb').read())\n\
+        for name, flag in (b'strong', 1 << 6), (b'masked', 1 << 13), (b'patch', 1 << 5):\n\
+        \x20   at = data.find(name)\n\
+        \x20   for flags in at - 30 + 6, data.rfind(name) - 46 + 8:\n\
+        \x20       data[flags:flags + 2] = (int.from_bytes(data[flags:flags + 2], 'little') | flag).to_bytes(2, 'little')\n\
+        at = data.rfind(b'lost/') - 46 + 16\n\
+        data[at:at + 4] = b'\\1\\2\\3\\4'\n\
+        open(sys.argv[1], 'wb').write(data)";
+    python(&[&"-c", &script, &file]);
+    let mount = Mount::new(&file);
+    assert_eq!(mount.read("plain").unwrap(), b"data");
+    for name in ["strong", "masked", "patch"] {
+        assert_eq!(mount.read(name).unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP), "{name}");
+    }
+    assert!(mount.join("d").is_dir());
+    let verified = run(std::process::Command::new(env!("CARGO_BIN_EXE_rab")).arg("verify").arg(&file));
+    for problem in [
+        "\"strong\": it is encrypted, which is not supported",
+        "\"patch\": it is patch data",
+        "it claims to be empty, but its CRC-32 is 04030201",
+    ] {
+        assert!(verified.out.contains(problem), "{problem}: {verified:?}");
+    }
+    assert_eq!(verified.code, 12);
 }

@@ -17,9 +17,12 @@ fn datasets_are_added_behind_and_replaced_in_place() {
     let meta = good(&[&"info", &"--json", &file, &"Some text"]);
 
     let bytes = fs::read(&file).unwrap();
-    let said = rab(&[&"add", &file, &other, &text]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("x.rab: already has a dataset \"Some text\": --force replaces it"), "{said:?}");
+    let outcome = rab(&[&"add", &file, &other, &text]);
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(
+        outcome.err.contains("x.rab: already has a dataset \"Some text\": --force replaces it"),
+        "{outcome:?}"
+    );
     assert_eq!(fs::read(&file).unwrap(), bytes);
 
     good(&[&"add", &file, &other, &text, &"--force", &"--text", &"--compress"]);

@@ -127,7 +127,7 @@ fn what_only_numpy_knows_is_an_array_of_it_and_prints_as_before() {
         let dir = kit::scratch();
         let [npy, part] = ["data.npy", "part.npy"].map(|name| dir.path().join(name));
         for (path, arguments) in [(&npy, ["cat", "data"]), (&part, ["get", "data[::-1]"])] {
-            let said = kit::run(
+            let outcome = kit::run(
                 Command::new("bash")
                     .args(["-c", "\"$1\" \"$2\" \"$3\" \"$4\" --as npy > \"$5\"", "bash"])
                     .args([env!("CARGO_BIN_EXE_rab"), arguments[0]])
@@ -135,7 +135,7 @@ fn what_only_numpy_knows_is_an_array_of_it_and_prints_as_before() {
                     .arg(arguments[1])
                     .arg(path),
             );
-            assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+            assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
         }
         let [whole, part] = [npy, part].map(|path| std::fs::read(path).unwrap());
         let head = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,), }}");
@@ -159,8 +159,8 @@ fn verify_tells_the_good_from_the_bad() {
         } else {
             0
         };
-        let said = rab(&[&"verify", &file(name)]);
-        assert_eq!(said.code, want, "{name}: {said:?}");
+        let outcome = rab(&[&"verify", &file(name)]);
+        assert_eq!(outcome.code, want, "{name}: {outcome:?}");
     }
     let loads = [
         "blob_long",
@@ -194,15 +194,15 @@ fn verify_tells_the_good_from_the_bad() {
         };
         seen += usize::from(want < 12);
         // An address space of 1 GB, and no more time than anybody would wait.
-        let said = kit::run(
+        let outcome = kit::run(
             Command::new("bash")
                 .arg("-c")
                 .arg("ulimit -v 1000000; timeout 20 \"$0\" verify \"$1\"")
                 .arg(env!("CARGO_BIN_EXE_rab"))
                 .arg(file("bad").join(&name)),
         );
-        assert_eq!(said.code, want, "{name}: {said:?}");
-        assert!(want == 0 || !said.out.is_empty() || !said.err.is_empty(), "{name}");
+        assert_eq!(outcome.code, want, "{name}: {outcome:?}");
+        assert!(want == 0 || !outcome.out.is_empty() || !outcome.err.is_empty(), "{name}");
     }
     assert_eq!(seen, loads.len() + refused.len());
 }
@@ -219,9 +219,9 @@ fn a_schema_that_was_changed_is_damage() {
     std::fs::write(&path, bytes).unwrap();
     for verb in ["verify", "get"] {
         let name: &[&dyn AsRef<std::ffi::OsStr>] = if verb == "get" { &[&"two"] } else { &[] };
-        let said = rab(&[&[&verb as &dyn AsRef<std::ffi::OsStr>, &path], name].concat());
-        assert_eq!(said.code, 12, "{verb}: {said:?}");
-        assert!(format!("{said:?}").contains("the schema's CRC-32 is"), "{verb}: {said:?}");
+        let outcome = rab(&[&[&verb as &dyn AsRef<std::ffi::OsStr>, &path], name].concat());
+        assert_eq!(outcome.code, 12, "{verb}: {outcome:?}");
+        assert!(format!("{outcome:?}").contains("the schema's CRC-32 is"), "{verb}: {outcome:?}");
     }
     assert_eq!(
         good(&[&"get", &path, &"one[0]", &"--json"]),
@@ -229,7 +229,7 @@ fn a_schema_that_was_changed_is_damage() {
     );
 }
 
-/// What was written is not taken for whole where verify says that it is not; and each thing is said once.
+/// Output is not called whole where verify disagrees, and each problem is reported once.
 #[test]
 fn unpack_and_convert_end_as_verify_does() {
     let dir = kit::scratch();
@@ -253,15 +253,16 @@ fn unpack_and_convert_end_as_verify_does() {
             assert_eq!(unpacked.err, "", "{path:?}");
             continue;
         }
-        let problem = |said: &str| said.lines().next().unwrap().rsplit("awkd: ").next().unwrap().to_owned();
+        let problem =
+            |outcome: &str| outcome.lines().next().unwrap().rsplit("awkd: ").next().unwrap().to_owned();
         let found = verified.out.clone() + &verified.err;
         let what = problem(&found);
         // A summary comes behind what was not checked.
         assert_eq!(found.lines().count(), if verified.code == 1 { 2 } else { 1 }, "{path:?}: {found}");
-        for said in [&found, &unpacked.err, &converted.err] {
-            assert!(said == &found || said.lines().count() == 1, "{path:?}: {said}");
+        for outcome in [&found, &unpacked.err, &converted.err] {
+            assert!(outcome == &found || outcome.lines().count() == 1, "{path:?}: {outcome}");
             // Of a member that is not there the array is named, or its file.
-            assert!(said.contains(&what) || what.contains("x/data"), "{path:?}: {said}, not {what}");
+            assert!(outcome.contains(&what) || what.contains("x/data"), "{path:?}: {outcome}, not {what}");
         }
     }
     assert!(codes[0] > 50 && codes[1] > 7 && codes[12] > 25, "{codes:?}");
@@ -286,9 +287,9 @@ np.save(sys.argv[1] + '/a.npy', f(np.arange(24.).reshape(2, 3, 4)))";
     kit::python(&[&"-c", &script, &dir.path()]);
     good(&[&"convert", &at("f.npz"), &at("f.rab")]);
     for name in ["f.npz", "f.rab"] {
-        let said = rab(&[&"convert", &"-f", &at(name), &at("f.awkd")]);
-        let lost = said.err.matches("its F order is not kept").count();
-        assert_eq!((said.code, lost), (0, 2), "{said:?}");
+        let outcome = rab(&[&"convert", &"-f", &at(name), &at("f.awkd")]);
+        let lost = outcome.err.matches("its F order is not kept").count();
+        assert_eq!((outcome.code, lost), (0, 2), "{outcome:?}");
         good(&[&"verify", &at("f.awkd")]);
         for array in ["a", "b", "c", "d", "e"] {
             let [found, want] = ["f.awkd", name].map(|file| good(&[&"get", &at(file), &array, &"--json"]));
@@ -344,21 +345,25 @@ fn what_comes_before_damage_is_printed() {
     let dir = kit::scratch();
     let path = dir.path().join("x.awkd");
     kit::python(&[&"-c", &PAST, &path]);
-    let said = rab(&[&"cat", &path, &"x", &"--as", &"jsonl"]);
+    let outcome = rab(&[&"cat", &path, &"x", &"--as", &"jsonl"]);
     let good_lines: String = (0..9000).map(|at| format!("[{at}]\n")).collect();
-    assert!(said.code == 12 && said.out == good_lines, "{} {}", said.err, said.out.len());
-    assert!(said.err.contains("list 9000 ends at 10001, but its content has 10000 items"), "{}", said.err);
+    assert!(outcome.code == 12 && outcome.out == good_lines, "{} {}", outcome.err, outcome.out.len());
+    assert!(
+        outcome.err.contains("list 9000 ends at 10001, but its content has 10000 items"),
+        "{}",
+        outcome.err
+    );
     let json = rab(&[&"get", &path, &"x", &"--json"]);
     assert!(
-        json.code == 12 && json.err == said.err && json.out.lines().count() == 9000,
+        json.code == 12 && json.err == outcome.err && json.out.lines().count() == 9000,
         "{} {}",
         json.err,
         json.out.len()
     );
     // No file stands for what is not whole.
     let out = dir.path().join("out");
-    let said = rab(&[&"unpack", &path, &out, &"--as", &"jsonl"]);
-    assert!(said.code == 12 && !out.join("x.jsonl").exists(), "{said:?}");
+    let outcome = rab(&[&"unpack", &path, &out, &"--as", &"jsonl"]);
+    assert!(outcome.code == 12 && !out.join("x.jsonl").exists(), "{outcome:?}");
 }
 
 const PAST: &str = r#"
@@ -380,9 +385,9 @@ fn text_that_is_not_utf8_is_written_as_bytes() {
     let from = file("bad/string_bad_utf8.awkd");
     for name in ["x.rab", "x.npz"] {
         let out = dir.path().join(name);
-        let said = rab(&[&"convert", &from, &out]);
+        let outcome = rab(&[&"convert", &from, &out]);
         let note = "dataset \"text\": its text is not UTF-8 at byte 0: it is written as bytes";
-        assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+        assert!(outcome.code == 0 && outcome.err.contains(note), "{outcome:?}");
         let bytes = |file: &Path| {
             kit::run(
                 Command::new("sh").args(["-c", "\"$0\" cat \"$1\" text | od -tx1", crate::RAB]).arg(file),
@@ -404,12 +409,12 @@ fn names_and_their_order_come_back() {
     for kind in ["npz", "awkd"] {
         let (from, files, to) = (at(&format!("from.{kind}")), at(kind), at(&format!("to.{kind}")));
         good(&[&"unpack", &from, &files]);
-        let said = rab(&[&"pack", &to, &files]);
-        assert!(said.code == 0 && !said.err.contains("looks like"), "{said:?}");
+        let outcome = rab(&[&"pack", &to, &files]);
+        assert!(outcome.code == 0 && !outcome.err.contains("looks like"), "{outcome:?}");
         let names = good(&[&"ls", &from]);
         assert_eq!(good(&[&"ls", &to]), names);
-        let said = rab(&[&"diff", &from, &to]);
-        assert!(said.out.lines().all(|line| line.contains("/meta.yaml: object: ")), "{said:?}");
+        let outcome = rab(&[&"diff", &from, &to]);
+        assert!(outcome.out.lines().all(|line| line.contains("/meta.yaml: object: ")), "{outcome:?}");
         for name in ["../up", "a%b", "x~2", "q/"] {
             assert!(names.contains(&format!("\n{name}")), "{names}");
         }
@@ -440,15 +445,15 @@ fn names_and_their_order_come_back() {
     good(&[&"unpack", &columns, &files]);
     rab(&[&"convert", &columns, &to]);
     assert_eq!(good(&[&"ls", &to]), good(&[&"ls", &columns]));
-    // What is told of an array is that of the array which is called so.
+    // The description of an array is that of the array with this name.
     let meta = at("awkd/a%25b/meta.yaml");
     let text = std::fs::read_to_string(&meta).unwrap();
     std::fs::write(&meta, text.replace("class: JaggedArray", "class: Table")).unwrap();
-    let said = rab(&[&"pack", &"-f", &at("to.awkd"), &at("awkd")]);
-    assert!(said.code == 1 && said.err.contains("the array is of the class Table"), "{said:?}");
+    let outcome = rab(&[&"pack", &"-f", &at("to.awkd"), &at("awkd")]);
+    assert!(outcome.code == 1 && outcome.err.contains("the array is of the class Table"), "{outcome:?}");
     std::fs::write(&meta, text.replace("[0, 2)", "[0, 7)")).unwrap();
-    let said = rab(&[&"pack", &"-f", &at("to.awkd"), &at("awkd")]);
-    assert!(said.code == 1 && said.err.contains("meta.yaml says that it is [0, 7)"), "{said:?}");
+    let outcome = rab(&[&"pack", &"-f", &at("to.awkd"), &at("awkd")]);
+    assert!(outcome.code == 1 && outcome.err.contains("meta.yaml says that it is [0, 7)"), "{outcome:?}");
 }
 
 const NAMES: &str = r#"
@@ -503,22 +508,22 @@ fn an_array_is_under_one_name() {
                 "{name}"
             );
         }
-        let said = rab(&[&"get", &from, &"x/content/content/counts"]);
-        assert!(said.code != 0 && said.err.contains("no dataset"), "{said:?}");
+        let outcome = rab(&[&"get", &from, &"x/content/content/counts"]);
+        assert!(outcome.code != 0 && outcome.err.contains("no dataset"), "{outcome:?}");
         let (files, packed, other, back) = (at("files"), at("packed.rab"), at("other.rab"), at("back.awkd"));
         good(&[&"unpack", &"-f", &from, &files]);
-        let said = rab(&[&"pack", &"-f", &packed, &files]);
-        assert!(said.code == 0 && said.err.is_empty(), "{said:?}");
+        let outcome = rab(&[&"pack", &"-f", &packed, &files]);
+        assert!(outcome.code == 0 && outcome.err.is_empty(), "{outcome:?}");
         good(&[&"convert", &"-f", &from, &other]);
-        let said = rab(&[&"diff", &packed, &other]);
-        assert!(said.out.lines().all(|line| line.contains("meta.yaml: ")), "{said:?}");
+        let outcome = rab(&[&"diff", &packed, &other]);
+        assert!(outcome.out.lines().all(|line| line.contains("meta.yaml: ")), "{outcome:?}");
         for input in [&files, &other] {
             let verb = if input == &files { "pack" } else { "convert" };
-            let said = match verb {
+            let outcome = match verb {
                 "pack" => rab(&[&verb, &"-f", &back, input]),
                 _ => rab(&[&verb, &"-f", input, &back]),
             };
-            assert_eq!(said.code, 0, "{said:?}");
+            assert_eq!(outcome.code, 0, "{outcome:?}");
             let values = |file: &Path| good(&[&"get", &file, &"x%2Fcontent"]);
             assert_eq!(values(&back), "[[[3]],\n[[4]]]\n");
         }
@@ -558,7 +563,7 @@ with zipfile.ZipFile(sys.argv[1], "w") as to:
 "#;
 
 #[test]
-fn what_is_wrong_is_said() {
+fn problems_are_reported() {
     for (name, problem) in [
         ("id_duplicate", "dataset \"meta.yaml\": the id 1 is given twice"),
         ("table_dup_columns", "two columns are called"),
@@ -588,12 +593,12 @@ fn what_is_wrong_is_said() {
         ("zip_truncated", "no ZIP directory"),
         ("zip_empty", "no arrays"),
     ] {
-        let said = rab(&[&"verify", &file("bad").join(format!("{name}.awkd"))]);
-        assert!((said.out.clone() + &said.err).contains(problem), "{name}: {said:?}");
+        let outcome = rab(&[&"verify", &file("bad").join(format!("{name}.awkd"))]);
+        assert!((outcome.out.clone() + &outcome.err).contains(problem), "{name}: {outcome:?}");
     }
-    let said = rab(&[&"get", &file("bad/cycle_tolist.awkd"), &"[0]", &"--json"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("nested deeper than 128 levels, which is the limit"), "{said:?}");
+    let outcome = rab(&[&"get", &file("bad/cycle_tolist.awkd"), &"[0]", &"--json"]);
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("nested deeper than 128 levels, which is the limit"), "{outcome:?}");
 }
 
 /// What awkward0 writes of StringArray([], [], []), and what it reads besides where nothing is stored.
@@ -607,8 +612,8 @@ fn a_nul_in_a_name_is_refused() {
     let meta = files.join("two/meta.yaml");
     let text = std::fs::read_to_string(&meta).unwrap();
     std::fs::write(&meta, text.replace("array: two\n", "array: \"t\\0o\"\n")).unwrap();
-    let said = rab(&[&"pack", &out, &files]);
-    assert!(said.code == 1 && said.err.contains("its name has a NUL"), "{said:?}");
+    let outcome = rab(&[&"pack", &out, &files]);
+    assert!(outcome.code == 1 && outcome.err.contains("its name has a NUL"), "{outcome:?}");
     assert!(!out.exists());
 }
 
@@ -629,8 +634,8 @@ fn what_is_empty_is_so_whatever_it_is_of() {
         assert_eq!(good(&[&"get", &path, &"", &"--json"]).trim_end(), want, "{name}");
     }
     for name in ["counts", "index"] {
-        let said = rab(&[&"verify", &dir.path().join(format!("{name}.awkd"))]);
-        assert!(said.code == 12 && said.out.contains("are float64, not whole numbers"), "{said:?}");
+        let outcome = rab(&[&"verify", &dir.path().join(format!("{name}.awkd"))]);
+        assert!(outcome.code == 12 && outcome.out.contains("are float64, not whole numbers"), "{outcome:?}");
     }
 }
 
@@ -678,12 +683,12 @@ fn strings_of_encodings() {
     assert_eq!(good(&[&"get", &path, &"columns/s/offsets"]), "[0 1 3]\n");
     assert_eq!(good(&[&"get", &path, &"columns/x"]), "[0 0]\n");
     let problem = "its strings are in the encoding \"rot13\", which is not known; their bytes are readable";
-    for said in [
+    for outcome in [
         rab(&[&"get", &path, &"", &"--json"]),
         rab(&[&"get", &path, &"columns/s[0]"]),
         rab(&[&"verify", &path]),
     ] {
-        assert!(said.code == 1 && (said.out.clone() + &said.err).contains(problem), "{said:?}");
+        assert!(outcome.code == 1 && (outcome.out.clone() + &outcome.err).contains(problem), "{outcome:?}");
     }
     assert!(good(&[&"cat", &path, &"meta.yaml"]).contains(problem));
     assert_eq!(rab(&[&"cat", &path, &"", &"--as", &"jsonl"]).code, 2);
@@ -716,7 +721,7 @@ fn items_without_end_are_refused_before_one_is_printed() {
     let huge = file("bad/sparse_huge.awkd");
     for (path, name) in [(&huge, ""), (&huge, "[1:]"), (&empty, "v"), (&empty, "s"), (&empty, "t")] {
         for json in [&["--json"][..], &[]] {
-            let said = kit::run(
+            let outcome = kit::run(
                 Command::new("timeout")
                     .arg("60")
                     .arg(crate::RAB)
@@ -725,9 +730,9 @@ fn items_without_end_are_refused_before_one_is_printed() {
                     .arg(name)
                     .args(json),
             );
-            assert_eq!((said.code, &*said.out), (1, ""), "{name}: {said:?}");
+            assert_eq!((outcome.code, &*outcome.out), (1, ""), "{name}: {outcome:?}");
             let limit = "as JSON it takes more than 67108864 bytes, which is the limit: take a part";
-            assert!(said.err.contains(limit), "{name}: {said:?}");
+            assert!(outcome.err.contains(limit), "{name}: {outcome:?}");
         }
     }
     let sparse = "[1152921504606846970:]";
@@ -736,8 +741,12 @@ fn items_without_end_are_refused_before_one_is_printed() {
     assert_eq!(good(&[&"get", &huge, &"[5]"]), "0\n");
     assert_eq!(good(&[&"get", &empty, &"v[-2:]"]), "[{\"__bytes_hex__\":\"\"},\n{\"__bytes_hex__\":\"\"}]\n");
     // Few items may be long, and are refused when they are: of 2 Mi texts no more is printed than the limit.
-    let said = rab(&[&"get", &empty, &"t[:2097152]", &"--json"]);
-    assert!(said.code == 1 && said.out.len() <= 64 << 20 && said.out.starts_with("[{"), "{}", said.err);
+    let outcome = rab(&[&"get", &empty, &"t[:2097152]", &"--json"]);
+    assert!(
+        outcome.code == 1 && outcome.out.len() <= 64 << 20 && outcome.out.starts_with("[{"),
+        "{}",
+        outcome.err
+    );
 }
 
 /// Arrays of 2^40 items of no bytes; those of t are long as JSON.
@@ -859,8 +868,8 @@ json.dump([inner[a:b] for a, b in zip(*outer)], open(sys.argv[1] + "/want.json",
 #[test]
 fn equal_containers_have_no_difference() {
     good(&[&"diff", &file("jagged.awkd"), &file("jagged.awkd")]);
-    let said = rab(&[&"diff", &file("sparse.awkd"), &file("sparse_default7.awkd")]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let outcome = rab(&[&"diff", &file("sparse.awkd"), &file("sparse_default7.awkd")]);
+    assert_eq!(outcome.code, 1, "{outcome:?}");
 }
 
 /// The blobs and schemas of a container as files.
@@ -886,34 +895,34 @@ fn a_directory_of_blobs_and_schemas_is_a_container() {
     unzipped("named_single.awkd", dir.path());
     let names = good(&[&"ls", &dir.path()]);
     assert!(names.contains("%/content/data\n"), "{names}");
-    // Blobs with a name of their own are no obstacle to who says what the directory is.
+    // Blobs with names of their own are no obstacle where the format is given.
     let dir = kit::scratch();
     unzipped("custom_delimiter.awkd", dir.path());
     assert_eq!(good(&[&"get", &dir.path(), &"x", &"--format", &"awkward"]), "[[1],\n[2,3]]\n");
     // What a schema names is not looked for outside, nor does a link lead there.
     let dir = kit::scratch();
     unzipped("bad/absolute_escape.awkd", dir.path());
-    let said = rab(&[&"verify", &dir.path().join(".json")]);
-    assert_eq!(said.code, 12, "{said:?}");
-    assert!(said.out.contains("there is no member \"../../etc/passwd\""), "{said:?}");
+    let outcome = rab(&[&"verify", &dir.path().join(".json")]);
+    assert_eq!(outcome.code, 12, "{outcome:?}");
+    assert!(outcome.out.contains("there is no member \"../../etc/passwd\""), "{outcome:?}");
     let dir = kit::scratch();
     unzipped("flat_uint8.awkd", dir.path());
     std::fs::remove_file(dir.path().join("0.raw")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", dir.path().join("0.raw")).unwrap();
-    let said = rab(&[&"get", &dir.path().join(".json"), &""]);
+    let outcome = rab(&[&"get", &dir.path().join(".json"), &""]);
     assert!(
-        said.code == 12 && said.err.contains("outside of the container's directory (--follow-outside"),
-        "{said:?}"
+        outcome.code == 12 && outcome.err.contains("outside of the container's directory (--follow-outside"),
+        "{outcome:?}"
     );
     // Of several schemas the one is named whose array it is.
     let dir = kit::scratch();
     unzipped("multi_names.awkd", dir.path());
     std::fs::write(dir.path().join("two-0.raw"), "short").unwrap();
-    let said = rab(&[&"get", &dir.path(), &"two"]);
+    let outcome = rab(&[&"get", &dir.path(), &"two"]);
     let want = format!("{}: dataset \"two/data\": 4 elements", dir.path().join("two.json").display());
-    assert!(said.code == 12 && said.err.contains(&want), "{said:?}");
-    let said = rab(&[&"verify", &dir.path()]);
-    assert!(said.code == 12 && said.out.contains(&want), "{said:?}");
+    assert!(outcome.code == 12 && outcome.err.contains(&want), "{outcome:?}");
+    let outcome = rab(&[&"verify", &dir.path()]);
+    assert!(outcome.code == 12 && outcome.out.contains(&want), "{outcome:?}");
 }
 
 #[test]
@@ -944,8 +953,8 @@ np.save(d + '/flat.npy', np.arange(3, dtype='>i2'))";
         ("jagged_starts_stops", ""),
     ] {
         let (from, to) = (file(&format!("{name}.awkd")), dir.path().join(format!("{name}.awkd")));
-        let said = rab(&[&"convert", &from, &to]);
-        assert_eq!(said.code, 0, "{name}: {said:?}");
+        let outcome = rab(&[&"convert", &from, &to]);
+        assert_eq!(outcome.code, 0, "{name}: {outcome:?}");
         assert_eq!(
             good(&[&"get", &to, &array, &"--json"]),
             good(&[&"get", &from, &array, &"--json"]),
@@ -957,21 +966,21 @@ np.save(d + '/flat.npy', np.arange(3, dtype='>i2'))";
     // Lists that need more than there is are not written.
     let script = "import sys, numpy as np; np.save(sys.argv[1] + '/j/counts.npy', np.array([2, 5]))";
     kit::python(&[&"-c", &script, &arrays]);
-    let said = rab(&[&"pack", &dir.path().join("bad.awkd"), &arrays]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("need 7 items, but its content has 2"), "{said:?}");
+    let outcome = rab(&[&"pack", &dir.path().join("bad.awkd"), &arrays]);
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("need 7 items, but its content has 2"), "{outcome:?}");
     assert!(!dir.path().join("bad.awkd").exists());
 }
 
 /// What a container has under two names is written once, and the other name is said.
 #[test]
-fn other_names_of_a_part_are_said_where_they_are_left_out() {
+fn other_names_of_a_part_are_noted_where_they_are_left_out() {
     let dir = kit::scratch();
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/awkward");
-    let said = rab(&[&"convert", &samples.join("shared_buffer_ref.awkd"), &dir.path().join("x.rab")]);
+    let outcome = rab(&[&"convert", &samples.join("shared_buffer_ref.awkd"), &dir.path().join("x.rab")]);
     assert!(
-        said.code == 0 && said.err.contains("\"columns/b\" is a link to \"a\", and is not copied"),
-        "{said:?}"
+        outcome.code == 0 && outcome.err.contains("\"columns/b\" is a link to \"a\", and is not copied"),
+        "{outcome:?}"
     );
 }
 
@@ -990,8 +999,8 @@ fn what_is_unpacked_of_lists_anywhere_is_packed_again() {
         let _ = std::fs::remove_dir_all(&folder);
         for arguments in [[&"unpack" as &dyn AsRef<std::ffi::OsStr>, &from, &folder], [&"pack", &to, &folder]]
         {
-            let said = rab(&arguments);
-            assert_eq!(said.code, 0, "{said:?}");
+            let outcome = rab(&arguments);
+            assert_eq!(outcome.code, 0, "{outcome:?}");
         }
         let items = |file: &Path| good(&[&"get", &"--json", &file, &""]);
         assert_eq!(items(&from), items(&to), "{name}");
@@ -1011,15 +1020,15 @@ fn from_awkd_to_awkd_every_array_is_kept() {
         good(&[&"diff", &from, &to]);
     }
     let from = file("virtual_numpy_arange.awkd");
-    let said = rab(&[&"convert", &"--force", &from, &to]);
-    assert!(said.code == 1 && said.err.contains("made by code"), "{said:?}");
+    let outcome = rab(&[&"convert", &"--force", &from, &to]);
+    assert!(outcome.code == 1 && outcome.err.contains("made by code"), "{outcome:?}");
     assert_eq!(good(&[&"cat", &to, &"meta.yaml"]), good(&[&"cat", &from, &"meta.yaml"]));
 
     // An array of which something is named is kept as a whole, and others are not.
     let from = file("multi_names.awkd");
-    let said = rab(&[&"convert", &"--force", &from, &to, &"tab/columns/s/*", &"two"]);
-    assert!(said.code == 0 && said.err.contains("array \"tab\" is written whole"), "{said:?}");
-    assert!(!said.err.contains("\"two\""), "{said:?}");
+    let outcome = rab(&[&"convert", &"--force", &from, &to, &"tab/columns/s/*", &"two"]);
+    assert!(outcome.code == 0 && outcome.err.contains("array \"tab\" is written whole"), "{outcome:?}");
+    assert!(!outcome.err.contains("\"two\""), "{outcome:?}");
     let names = good(&[&"ls", &to]);
     assert!(names.contains("two/data") && !names.contains("one"), "{names}");
     assert_eq!(good(&[&"get", &to, &"tab"]), good(&[&"get", &from, &"tab"]));
@@ -1032,14 +1041,14 @@ fn from_awkd_to_awkd_every_array_is_kept() {
     std::fs::write(&damaged, bytes).unwrap();
     for damaged in [damaged, file("bad/jagged_stop_before_start.awkd"), file("bad/zlib_truncated.awkd")] {
         let to = dir.path().join("not.awkd");
-        let said = rab(&[&"convert", &damaged, &to]);
-        assert!(said.code == 12 && !to.exists(), "{said:?}");
+        let outcome = rab(&[&"convert", &damaged, &to]);
+        assert!(outcome.code == 12 && !to.exists(), "{outcome:?}");
     }
 }
 
-/// What verify calls damage though it is read is named; nothing unsafe is copied, and nothing said that is not so.
+/// What verify calls damage is named even if it can be read; nothing unsafe is copied, and nothing false is reported.
 #[test]
-fn what_is_odd_is_said_when_it_is_written_anew() {
+fn oddities_are_noted_when_they_are_rewritten() {
     let dir = kit::scratch();
     let at = |name: &str| dir.path().join(name);
     let to = at("to.awkd");
@@ -1048,8 +1057,8 @@ fn what_is_odd_is_said_when_it_is_written_anew() {
         ("table_dup_columns", "two columns are called"),
         ("zip_dup_members", "the last is written"),
     ] {
-        let said = rab(&[&"convert", &"--force", &file(&format!("bad/{name}.awkd")), &to]);
-        assert!(said.code == 12 && said.err.contains(problem), "{said:?}");
+        let outcome = rab(&[&"convert", &"--force", &file(&format!("bad/{name}.awkd")), &to]);
+        assert!(outcome.code == 12 && outcome.err.contains(problem), "{outcome:?}");
     }
     // As verify does; also where a part alone is named, as the array is written whole.
     let all = |below: &str| {
@@ -1057,22 +1066,26 @@ fn what_is_odd_is_said_when_it_is_written_anew() {
         names.map(|name| file(below).join(name)).collect::<Vec<_>>()
     };
     for path in [all(""), all("bad")].concat() {
-        let (verified, said) = (rab(&[&"verify", &path]), rab(&[&"convert", &"-f", &path, &to]));
-        assert_eq!(said.code, verified.code, "{path:?}: {said:?}, {verified:?}");
+        let (verified, outcome) = (rab(&[&"verify", &path]), rab(&[&"convert", &"-f", &path, &to]));
+        assert_eq!(outcome.code, verified.code, "{path:?}: {outcome:?}, {verified:?}");
     }
     let part = good(&[&"ls", &file("bad/id_duplicate.awkd")]).lines().last().unwrap().to_owned();
-    let said = rab(&[&"convert", &"-f", &file("bad/id_duplicate.awkd"), &to, &part]);
-    assert!(said.code == 12 && said.err.contains("the id 1 is given twice"), "{said:?}");
+    let outcome = rab(&[&"convert", &"-f", &file("bad/id_duplicate.awkd"), &to, &part]);
+    assert!(outcome.code == 12 && outcome.err.contains("the id 1 is given twice"), "{outcome:?}");
     let script = "import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], 'w', zipfile.ZIP_DEFLATED) as new:
     for name in old.namelist(): new.writestr(name, old.read(name))
     for name in ['../../out', '/abs', 'a/../../b', 'c\\\\..\\\\d', 'beside/it']: new.writestr(name, b'x')";
     kit::python(&[&"-c", &script, &file("flat_float64.awkd"), &at("escape.awkd")]);
-    let said = rab(&[&"convert", &"--force", &at("escape.awkd"), &to, &"--compress=0"]);
-    assert!(said.code == 0 && said.err.contains("the member \"../../out\" is not copied"), "{said:?}");
+    let outcome = rab(&[&"convert", &"--force", &at("escape.awkd"), &to, &"--compress=0"]);
     assert!(
-        said.err.contains("what is compressed stays compressed") && !said.err.contains("not compressed"),
-        "{said:?}"
+        outcome.code == 0 && outcome.err.contains("the member \"../../out\" is not copied"),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.err.contains("what is compressed stays compressed")
+            && !outcome.err.contains("not compressed"),
+        "{outcome:?}"
     );
     let script = "import sys, zipfile; print(sorted(zipfile.ZipFile(sys.argv[1]).namelist()))";
     let names = kit::python(&[&"-c", &script, &to]);
@@ -1103,8 +1116,8 @@ for name, starts, stops in [('long', [0, 1], [1, 9]), ('fall', [0, 3], [1, 2]), 
         ("more", "stop 1, which no start has, is 9, but its content has 3 items"),
         ("many", "list 8999 ends at 4, but its content has 3 items"),
     ] {
-        let said = rab(&[&"pack", &to, &dir.path().join(name)]);
-        assert!(said.code == 1 && said.err.contains(problem) && !to.exists(), "{name}: {said:?}");
+        let outcome = rab(&[&"pack", &to, &dir.path().join(name)]);
+        assert!(outcome.code == 1 && outcome.err.contains(problem) && !to.exists(), "{name}: {outcome:?}");
     }
     good(&[&"pack", &to, &dir.path().join("good")]);
     good(&[&"verify", &to]);
@@ -1118,9 +1131,9 @@ fn a_long_meta_yaml_is_refused() {
         (dir.path().join("meta.yaml"), dir.path().join("x.rab"), dir.path().join("to.awkd"));
     std::fs::write(&long, format!("{{class: JaggedArray, refused: [{}1]}}", "1,".repeat(1 << 20))).unwrap();
     good(&[&"pack", &packed, &long]);
-    let said = rab(&[&"convert", &packed, &to]);
+    let outcome = rab(&[&"convert", &packed, &to]);
     let problem = "a meta.yaml has more than 1048576 bytes, which is the limit";
-    assert!(said.code == 1 && said.err.contains(problem) && !to.exists(), "{said:?}");
+    assert!(outcome.code == 1 && outcome.err.contains(problem) && !to.exists(), "{outcome:?}");
 }
 
 /// Classes that are not written from files and from other containers, by what meta.yaml tells of them.
@@ -1144,8 +1157,11 @@ fn what_cannot_be_written_is_refused_by_name() {
             assert_eq!(rab(&[words[0], &"--force", words[1], words[2]]).code, want, "{name}");
         }
         for words in [[&"pack" as &dyn AsRef<std::ffi::OsStr>, &to, &folder], [&"convert", &other, &to]] {
-            let said = rab(&words);
-            assert!(said.code == 1 && said.err.contains(problem) && !to.exists(), "{name}: {said:?}");
+            let outcome = rab(&words);
+            assert!(
+                outcome.code == 1 && outcome.err.contains(problem) && !to.exists(),
+                "{name}: {outcome:?}"
+            );
         }
     }
     // What is beside the elements of an array belongs to nothing.
@@ -1154,10 +1170,13 @@ os.makedirs(sys.argv[1] + '/beside/x')
 for name in ['data', 'counts']: np.save(sys.argv[1] + f'/beside/x/{name}.npy', np.arange(3))
 os.makedirs(sys.argv[1] + '/none')";
     kit::python(&[&"-c", &script, &dir.path()]);
-    let said = rab(&[&"pack", &to, &at("beside")]);
-    assert!(said.code == 1 && said.err.contains("\"x/counts\" is not part of array \"x\""), "{said:?}");
-    let said = rab(&[&"pack", &to, &at("none")]);
-    assert!(said.code != 0 && !to.exists(), "{said:?}");
+    let outcome = rab(&[&"pack", &to, &at("beside")]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("\"x/counts\" is not part of array \"x\""),
+        "{outcome:?}"
+    );
+    let outcome = rab(&[&"pack", &to, &at("none")]);
+    assert!(outcome.code != 0 && !to.exists(), "{outcome:?}");
 }
 
 #[test]
@@ -1214,8 +1233,11 @@ fn times_without_a_unit_and_lists_without_end() {
     let script = "import sys, numpy as np; a = np.load(sys.argv[1]); assert all(b.view('i8') == [7] for b in a.values()); print([(str(b.dtype), 7) for b in a.values()])";
     let found = kit::python(&[&"-c", &script, &to]);
     assert!(found.contains("'datetime64', ") && found.contains("'timedelta64', "), "{found}");
-    let said = rab(&[&"get", &"--json", &from, &"big"]);
-    assert!(said.code == 1 && said.err.contains("x.awkd: dataset \"big/data\": the shape"), "{said:?}");
+    let outcome = rab(&[&"get", &"--json", &from, &"big"]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("x.awkd: dataset \"big/data\": the shape"),
+        "{outcome:?}"
+    );
     for name in ["date", "span"] {
         assert_eq!(good(&[&"get", &from, &name, &"--json"]), "[{\"__bytes_hex__\":\"0700000000000000\"}]\n");
     }
@@ -1258,18 +1280,21 @@ fn an_index_that_makes_no_sense_is_damage_however_it_is_read() {
     ] {
         let path = dir.path().join(format!("{name}.awkd"));
         let faces = dir.path().join(format!("{name}.faces"));
-        let said = [
+        let outcome = [
             rab(&[&"verify", &path]),
             rab(&[&"get", &path, &"x", &"--json"]),
             rab(&[&"get", &path, &item]),
             rab(&[&"cat", &"--as", &"jsonl", &path, &"x"]),
             rab(&[&"unpack", &"--as", &"jsonl", &path, &faces]),
         ];
-        for said in said {
-            assert_eq!(said.code, 12, "{name}: {said:?}");
-            assert!((said.out.clone() + &said.err).contains(problem), "{name}: {said:?}");
-            let is_verify = said.out.contains(problem);
-            assert!(is_verify || name == "negative" || ["", "["].contains(&&*said.out), "{name}: {said:?}");
+        for outcome in outcome {
+            assert_eq!(outcome.code, 12, "{name}: {outcome:?}");
+            assert!((outcome.out.clone() + &outcome.err).contains(problem), "{name}: {outcome:?}");
+            let is_verify = outcome.out.contains(problem);
+            assert!(
+                is_verify || name == "negative" || ["", "["].contains(&&*outcome.out),
+                "{name}: {outcome:?}"
+            );
         }
     }
     let path = dir.path().join("repeated.awkd");

@@ -13,9 +13,9 @@ fn cat(file: &Path, name: &str, options: &[&str]) -> Output {
 }
 
 fn bytes(file: &Path, name: &str, options: &[&str]) -> Vec<u8> {
-    let said = cat(file, name, options);
-    assert!(said.status.success() && said.stderr.is_empty(), "{name}: {said:?}");
-    said.stdout
+    let outcome = cat(file, name, options);
+    assert!(outcome.status.success() && outcome.stderr.is_empty(), "{name}: {outcome:?}");
+    outcome.stdout
 }
 
 #[test]
@@ -84,16 +84,16 @@ fn compressed(length: usize) -> String {
 
 /// What is printed is a good beginning of `whole`, at least of `least` bytes, and the error names the dataset.
 fn damaged(file: &Path, whole: &[u8], least: usize) -> usize {
-    let said = cat(file, "x", &[]);
-    let error = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert_eq!(said.status.code(), Some(12), "{error}");
+    let outcome = cat(file, "x", &[]);
+    let error = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert_eq!(outcome.status.code(), Some(12), "{error}");
     assert!(
         error.starts_with("rab: ") && error.contains("dataset \"x\"") && error.lines().count() == 1,
         "{error}"
     );
-    assert!(whole.starts_with(&said.stdout), "{} bytes that are not the beginning", said.stdout.len());
-    assert!(said.stdout.len() >= least, "only {} bytes", said.stdout.len());
-    said.stdout.len()
+    assert!(whole.starts_with(&outcome.stdout), "{} bytes that are not the beginning", outcome.stdout.len());
+    assert!(outcome.stdout.len() >= least, "only {} bytes", outcome.stdout.len());
+    outcome.stdout.len()
 }
 
 #[test]
@@ -129,6 +129,6 @@ fn of_a_file_that_ends_early_what_is_there() {
 
 #[test]
 fn there_is_no_such_dataset() {
-    let said = rab(&[&"cat", &data("readme.rab"), &"nothing"]);
-    assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
+    let outcome = rab(&[&"cat", &data("readme.rab"), &"nothing"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (3, ""), "{outcome:?}");
 }

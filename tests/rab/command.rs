@@ -25,9 +25,9 @@ fn exit_codes() {
         (file("short", b"rab\xff\xff\0\0"), 12),
     ] {
         for verb in ["ls", "info", "verify"] {
-            let said = rab(&[&verb, &path]);
-            assert_eq!(said.code, code, "{verb} {}: {said:?}", path.display());
-            assert!(said.err.starts_with("rab: ") && said.err.lines().count() == 1, "{said:?}");
+            let outcome = rab(&[&verb, &path]);
+            assert_eq!(outcome.code, code, "{verb} {}: {outcome:?}", path.display());
+            assert!(outcome.err.starts_with("rab: ") && outcome.err.lines().count() == 1, "{outcome:?}");
         }
     }
 }
@@ -38,15 +38,18 @@ fn a_broken_pipe_is_no_error() {
     let (_dir, file) = write(&header, b"?");
     for verb in ["ls \"$2\"", "ls -l \"$2\"", "ls --json \"$2\"", "info \"$2\" '*'"] {
         let script = format!("set -o pipefail; \"$1\" {verb} | head -n 1 >/dev/null");
-        let said = try_sh(&script, &[&RAB, &file]);
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{verb}");
+        let outcome = try_sh(&script, &[&RAB, &file]);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{verb}");
     }
 }
 
 #[test]
 fn a_full_disk_is_an_error() {
-    let said = try_sh(r#""$1" ls "$2" >/dev/full"#, &[&RAB, &data("readme.rab")]);
-    assert!(said.code == 1 && said.err.contains("rab: standard output: cannot be written"), "{said:?}");
+    let outcome = try_sh(r#""$1" ls "$2" >/dev/full"#, &[&RAB, &data("readme.rab")]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("rab: standard output: cannot be written"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -64,9 +67,9 @@ fn names_are_escaped_on_terminals_only() {
 fn mount_is_rab_mount() {
     let mut command = Command::new(RAB);
     command.env("XDG_CACHE_HOME", crate::kit::cache());
-    let said = run(command.arg("mount").arg(data("readme.rab")).args(["--", "cat", "{}/Some text"]));
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    assert!(said.out.starts_with("hello there"), "{}", said.out);
+    let outcome = run(command.arg("mount").arg(data("readme.rab")).args(["--", "cat", "{}/Some text"]));
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    assert!(outcome.out.starts_with("hello there"), "{}", outcome.out);
     let options = |program: &Path, verb: &[&str]| {
         let help = run(Command::new(program).args(verb).arg("--help")).out;
         help.split("Options:").nth(1).expect("options").to_owned()
@@ -75,9 +78,12 @@ fn mount_is_rab_mount() {
 }
 
 #[test]
-fn a_url_is_said_to_be_one() {
+fn a_url_is_recognized() {
     for url in ["https://host/x.npz", "s3://bucket/x.rab"] {
-        let said = rab(&[&"ls", &url]);
-        assert!(said.code == 10 && said.err.contains("URLs cannot be opened: download the file"), "{said:?}");
+        let outcome = rab(&[&"ls", &url]);
+        assert!(
+            outcome.code == 10 && outcome.err.contains("URLs cannot be opened: download the file"),
+            "{outcome:?}"
+        );
     }
 }

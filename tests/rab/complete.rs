@@ -6,10 +6,10 @@ use std::process::Command;
 use rab::Writer;
 
 use crate::RAB;
-use crate::kit::{Said, data, run, scratch};
+use crate::kit::{Outcome, data, run, scratch};
 
 /// Runs a script in a directory that has readme.rab, names.rab and `my files.rab`.
-fn in_shell(shell: &str, arguments: &[&str]) -> Said {
+fn in_shell(shell: &str, arguments: &[&str]) -> Outcome {
     let work = scratch();
     for (sample, file) in [("readme", "readme.rab"), ("names", "names.rab"), ("readme", "my files.rab")] {
         std::fs::copy(data(&format!("{sample}.rab")), work.path().join(file)).unwrap();
@@ -23,9 +23,9 @@ fn in_shell(shell: &str, arguments: &[&str]) -> Said {
     run(Command::new(shell).args(arguments).current_dir(&work).env("PATH", &path).env("HOME", work.path()))
 }
 
-fn lines(said: &Said) -> Vec<&str> {
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    said.out.lines().collect()
+fn lines(outcome: &Outcome) -> Vec<&str> {
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    outcome.out.lines().collect()
 }
 
 /// As readline calls it; `part` is what it takes for the word at the cursor.
@@ -35,8 +35,8 @@ fn bash(line: &str, part: &str) -> Vec<String> {
     let script = r#"source <(COMPLETE=bash "$1")
         compopt() { :; }
         COMP_TYPE=63 COMP_LINE=$3 COMP_POINT=$(printf %s "$3" | wc -c); "$2" "$1" "$4"; printf '%s\n' "${COMPREPLY[@]}""#;
-    let said = in_shell("bash", &["--norc", "-c", script, "bash", name, &function, line, part]);
-    lines(&said).into_iter().map(str::to_owned).collect()
+    let outcome = in_shell("bash", &["--norc", "-c", script, "bash", name, &function, line, part]);
+    lines(&outcome).into_iter().map(str::to_owned).collect()
 }
 
 #[test]
@@ -104,9 +104,12 @@ fn where_there_are_no_names() {
     assert_eq!(bash("rab cat missing.rab x", "x"), [""]);
     assert_eq!(bash("rab cat readme.rab zz", "zz"), [""]);
     assert_eq!(bash("rab nonsense readme.rab my", "my"), [""]);
-    let said = in_shell("bash", &["-c", "COMPLETE=tcsh rab"]);
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("unknown shell `tcsh`, expected one of `bash`, `zsh`, `fish`"), "{said:?}");
+    let outcome = in_shell("bash", &["-c", "COMPLETE=tcsh rab"]);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.err.contains("unknown shell `tcsh`, expected one of `bash`, `zsh`, `fish`"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -200,9 +203,9 @@ fn nothing_that_a_name_says_is_run() {
             format!("{}:{}", Path::new(RAB).parent().unwrap().display(), std::env::var("PATH").unwrap());
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/complete_in_pty.py");
         let mut command = Command::new(crate::kit::interpreter());
-        let said =
+        let outcome =
             run(command.args([script, shell]).current_dir(&work).env("PATH", &path).env("HOME", work.path()));
-        assert_eq!((said.code, said.out.as_str()), (0, "ok\n"), "{shell}: {said:?}");
+        assert_eq!((outcome.code, outcome.out.as_str()), (0, "ok\n"), "{shell}: {outcome:?}");
     }
 }
 
@@ -212,8 +215,8 @@ fn zsh(words: &[&str]) -> Vec<String> {
         compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -rl -- "$@" }
         source <(COMPLETE=zsh $1)
         words=("$@"); CURRENT=$#; PREFIX=${words[-1]}; _${1/-/_}"#;
-    let said = in_shell("zsh", &[&["-f", "-c", script, "zsh"], words].concat());
-    lines(&said).into_iter().map(str::to_owned).collect()
+    let outcome = in_shell("zsh", &[&["-f", "-c", script, "zsh"], words].concat());
+    lines(&outcome).into_iter().map(str::to_owned).collect()
 }
 
 #[test]
@@ -229,8 +232,8 @@ fn in_zsh() {
 fn fish(line: &str) -> Vec<String> {
     let name = line.split(' ').next().unwrap();
     let script = format!("COMPLETE=fish {name} | source; complete --do-complete $argv[1]");
-    let said = in_shell("fish", &["--no-config", "-c", &script, line]);
-    let values = lines(&said).into_iter().map(|line| line.split('\t').next().unwrap().to_owned());
+    let outcome = in_shell("fish", &["--no-config", "-c", &script, line]);
+    let values = lines(&outcome).into_iter().map(|line| line.split('\t').next().unwrap().to_owned());
     values.collect()
 }
 

@@ -70,37 +70,40 @@ fn npy_there_and_back() {
     }
     good(&[&"convert", &at("a.npy"), &at("named.rab"), &"--name", &"my/array", &"--compress"]);
     assert_eq!(good(&[&"ls", &at("named.rab")]), "my/array\n");
-    let said = rab(&[&"convert", &at("named.rab"), &at("named.npy")]);
+    let outcome = rab(&[&"convert", &at("named.rab"), &at("named.npy")]);
     let note = "dataset \"my/array\": its name is not kept: it will be called \"named\" like the file\n";
-    assert!(said.code == 0 && said.err.ends_with(note), "{said:?}");
+    assert!(outcome.code == 0 && outcome.err.ends_with(note), "{outcome:?}");
     python(&[&"-c", &same, &at("a.npy"), &at("named.npy")]);
 
-    let said = rab(&[&"convert", &at("o.npy"), &at("o.rab")]);
+    let outcome = rab(&[&"convert", &at("o.npy"), &at("o.rab")]);
     assert!(
-        said.code == 1
-            && said.err.contains("it holds Python objects (a pickle), which are not read here: ")
+        outcome.code == 1
+            && outcome.err.contains("it holds Python objects (a pickle), which are not read here: ")
             && !at("o.rab").exists(),
-        "{said:?}"
+        "{outcome:?}"
     );
     let mut short = fs::read(at("a.npy")).unwrap();
     short.pop();
     fs::write(at("short.npy"), short).unwrap();
-    let said = rab(&[&"convert", &at("short.npy"), &at("short.rab")]);
-    assert!(said.code == 12 && !at("short.rab").exists(), "{said:?}");
+    let outcome = rab(&[&"convert", &at("short.npy"), &at("short.rab")]);
+    assert!(outcome.code == 12 && !at("short.rab").exists(), "{outcome:?}");
 }
 
 #[test]
 fn a_npy_file_holds_one_array() {
     let dir = scratch();
     let out = dir.path().join("x.npy");
-    let said = rab(&[&"convert", &data("readme.rab"), &out]);
-    assert!(said.code == 2 && said.err.contains("holds one array"), "{said:?}");
-    let said = rab(&[&"convert", &data("readme.rab"), &out, &"my second array"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.starts_with("note: ") && said.err.contains("its metadata is not kept"), "{said:?}");
+    let outcome = rab(&[&"convert", &data("readme.rab"), &out]);
+    assert!(outcome.code == 2 && outcome.err.contains("holds one array"), "{outcome:?}");
+    let outcome = rab(&[&"convert", &data("readme.rab"), &out, &"my second array"]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(
+        outcome.err.starts_with("note: ") && outcome.err.contains("its metadata is not kept"),
+        "{outcome:?}"
+    );
     fs::remove_file(&out).unwrap();
-    let said = rab(&[&"convert", &data("readme.rab"), &out, &"Some text"]);
-    assert!(said.code == 1 && said.err.contains("holds an array"), "{said:?}");
+    let outcome = rab(&[&"convert", &data("readme.rab"), &out, &"Some text"]);
+    assert!(outcome.code == 1 && outcome.err.contains("holds an array"), "{outcome:?}");
     assert!(names(dir.path()).is_empty());
 }
 
@@ -125,8 +128,8 @@ fn a_npy_file_takes_its_target_s_place_as_a_container_does() {
         ("dir.npy", "is a directory"),
         ("dangling.npy", "it is a symbolic link that leads nowhere"),
     ] {
-        let said = convert(name, &["-f"]);
-        assert!(said.code == 1 && said.err.contains(problem), "{said:?}");
+        let outcome = convert(name, &["-f"]);
+        assert!(outcome.code == 1 && outcome.err.contains(problem), "{outcome:?}");
     }
     assert_eq!(convert("link.npy", &["-f"]).code, 0);
     assert!(fs::read(at("old")).unwrap().starts_with(b"\x93NUMPY"));
@@ -135,7 +138,7 @@ fn a_npy_file_takes_its_target_s_place_as_a_container_does() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_is_written() {
+fn impossible_requests_are_refused_before_anything_is_written() {
     let dir = scratch();
     let at = |name: &str| dir.path().join(name);
     fs::copy(data("readme.rab"), at("in.rab")).unwrap();
@@ -143,8 +146,8 @@ fn what_cannot_be_is_said_before_anything_is_written() {
         let (from, to) = (at("in.rab"), at(out));
         let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &from, &to];
         arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
-        let said = rab(&arguments);
-        assert!(said.code == code && said.err.contains(fragment), "{said:?}");
+        let outcome = rab(&arguments);
+        assert!(outcome.code == code && outcome.err.contains(fragment), "{outcome:?}");
     };
     refused("in.rab", &["-f"], 2, "is part of the input");
     fs::hard_link(at("in.rab"), at("link.rab")).unwrap();
@@ -169,8 +172,11 @@ fn no_file_of_the_input_is_replaced() {
     );
     let refused = |input: &str, out: &str| {
         let before = fs::read(at(out)).unwrap();
-        let said = rab(&[&"convert", &"-f", &at(input), &at(out)]);
-        assert!(said.code == 2 && said.err.contains(&format!("{out}: is part of the input")), "{said:?}");
+        let outcome = rab(&[&"convert", &"-f", &at(input), &at(out)]);
+        assert!(
+            outcome.code == 2 && outcome.err.contains(&format!("{out}: is part of the input")),
+            "{outcome:?}"
+        );
         assert!(fs::read(at(out)).unwrap() == before, "{out}");
     };
     refused("sharded/model.safetensors.index.json", "sharded/model-00002-of-00002.safetensors");
@@ -181,16 +187,16 @@ fn no_file_of_the_input_is_replaced() {
 #[test]
 fn damage_leaves_nothing() {
     let (dir, file) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"0123");
-    let said = rab(&[&"convert", &file, &dir.path().join("out.rab")]);
-    assert!(said.code == 12 && said.err.contains("dataset \"b\""), "{said:?}");
+    let outcome = rab(&[&"convert", &file, &dir.path().join("out.rab")]);
+    assert!(outcome.code == 12 && outcome.err.contains("dataset \"b\""), "{outcome:?}");
     assert_eq!(names(dir.path()), ["test.rab"]);
     let mut raw = fs::read(data("gzip.rab")).unwrap();
     let info = good(&[&"info", &"--json", &data("gzip.rab"), &"array zlib"]);
     let info: serde_json::Value = serde_json::from_str(&info).unwrap();
     raw[(info["offset"].as_u64().unwrap() + info["stored"].as_u64().unwrap() / 2) as usize] ^= 0x55;
     fs::write(&file, raw).unwrap();
-    let said = rab(&[&"convert", &file, &dir.path().join("out.rab")]);
-    assert!(said.code == 12 && said.err.contains("dataset \"array zlib\""), "{said:?}");
+    let outcome = rab(&[&"convert", &file, &dir.path().join("out.rab")]);
+    assert!(outcome.code == 12 && outcome.err.contains("dataset \"array zlib\""), "{outcome:?}");
     assert_eq!(names(dir.path()), ["test.rab"]);
 }
 
@@ -203,8 +209,8 @@ fn damage_is_not_given_a_checksum_of_its_own() {
     let mut bytes = fs::read(at("x.rab")).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(at("x.rab"), bytes).unwrap();
-    let said = rab(&[&"convert", &at("x.rab"), &at("y.rab")]);
-    assert!(said.code == 12 && said.err.contains("the sha256 of its stored bytes"), "{said:?}");
+    let outcome = rab(&[&"convert", &at("x.rab"), &at("y.rab")]);
+    assert!(outcome.code == 12 && outcome.err.contains("the sha256 of its stored bytes"), "{outcome:?}");
     assert!(!at("y.rab").exists());
 }
 
@@ -217,6 +223,9 @@ import sys, numpy as np
 np.savez(sys.argv[1] + '/x.npz', a=np.zeros(3, [('field%d' % i, '<f4') for i in range(210)]))
 ";
     python(&[&"-c", &script, &dir.path()]);
-    let said = rab(&[&"convert", &dir.path().join("x.npz"), &dir.path().join("x.rab")]);
-    assert!(said.code == 0 && said.err.contains("RAB has no type") && said.err.len() < 600, "{said:?}");
+    let outcome = rab(&[&"convert", &dir.path().join("x.npz"), &dir.path().join("x.rab")]);
+    assert!(
+        outcome.code == 0 && outcome.err.contains("RAB has no type") && outcome.err.len() < 600,
+        "{outcome:?}"
+    );
 }

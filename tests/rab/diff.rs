@@ -1,4 +1,4 @@
-//! `rab diff`: what differs is said, one line each; what means the same does not differ.
+//! `rab diff`: differences are printed, one line each; equal values in different forms do not differ.
 
 use std::path::{Path, PathBuf};
 
@@ -19,9 +19,9 @@ fn written(dir: &TempDir, name: &str, fill: impl FnOnce(&mut Writer)) -> PathBuf
 fn lines(code: i32, a: &Path, b: &Path, options: &[&str]) -> Vec<String> {
     let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"diff", &a, &b];
     arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
-    let said = rab(&arguments);
-    assert_eq!((said.code, said.err.as_str()), (code, ""), "{said:?}");
-    said.out.lines().map(str::to_owned).collect()
+    let outcome = rab(&arguments);
+    assert_eq!((outcome.code, outcome.err.as_str()), (code, ""), "{outcome:?}");
+    outcome.out.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -183,8 +183,8 @@ words = np.array(["ab", "c", "ü"])
 grid = np.array([["ab", "c"], ["d", "e"]])
 nothing = dict(filled=plain, zero=zero, words=words, grid=grid)
 same = dict(filled=filled, zero=negative, words=words.astype(">U2"), grid=np.asfortranarray(grid.astype(">U2")))
-one = dict(nothing, names=np.array([(1, 2)], "<f4,<f4"), rows=plain, near=zero, said=words, bits=np.array([b"a", b"b"]), width=words)
-two = dict(same, names=np.array([(1, 2)], [("f1", "<f4"), ("f0", "<f4")]), rows=other, near=near, said=np.array(["ab", "c", "it's"], ">U2"), bits=np.array([b"a", b"c"]), width=words.astype("U9"))
+one = dict(nothing, names=np.array([(1, 2)], "<f4,<f4"), rows=plain, near=zero, text=words, bits=np.array([b"a", b"b"]), width=words)
+two = dict(same, names=np.array([(1, 2)], [("f1", "<f4"), ("f0", "<f4")]), rows=other, near=near, text=np.array(["ab", "c", "it's"], ">U2"), bits=np.array([b"a", b"c"]), width=words.astype("U9"))
 for path, arrays in zip(sys.argv[1:], [one, two]):
     np.savez(path, **arrays)
 "#;
@@ -198,13 +198,13 @@ for path, arrays in zip(sys.argv[1:], [one, two]):
     let bits = "bits: values: 1 of 2 differ, first [1]: b'b' -> b'c'";
     let near = "near: values: 1 of 1 differ, largest difference 1, first [0]: (0.0, 7) -> (0.5, 6)";
     let names = "names: type: [('f0', '<f4'), ('f1', '<f4')] -> [('f1', '<f4'), ('f0', '<f4')]";
-    let said = "said: values: 1 of 3 differ, first [2]: 'ü' -> 'it'";
+    let outcome = "text: values: 1 of 3 differ, first [2]: 'ü' -> 'it'";
     let rows = row(
         "(1, nan, '2024-05-17', ('ab', [[1, 2, 3], [4, 5, 6]])) -> (1, 2.5, 'NaT', ('ac', [[1, 2, 3], [4, 5, 9]]))",
     );
     let width = "width: type: <U2 -> <U9";
-    assert_eq!(found(&[]), [bits, names, near, &rows, said, width]);
-    assert_eq!(found(&["--atol", "1"]), [bits, names, &rows, said, width]);
+    assert_eq!(found(&[]), [bits, names, near, &rows, outcome, width]);
+    assert_eq!(found(&["--atol", "1"]), [bits, names, &rows, outcome, width]);
 }
 
 #[test]
@@ -286,16 +286,16 @@ fn tolerances_are_those_of_numpy() {
 fn a_damaged_dataset_is_named_and_the_others_are_compared() {
     let (_a, whole) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 2)), b"0123");
     let (_b, short) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"x123");
-    let said = rab(&[&"diff", &"--json", &whole, &short]);
-    let found: Vec<serde_json::Value> = serde_json::from_str(&said.out).unwrap();
+    let outcome = rab(&[&"diff", &"--json", &whole, &short]);
+    let found: Vec<serde_json::Value> = serde_json::from_str(&outcome.out).unwrap();
     assert_eq!(
         (found[1]["name"].as_str(), found[1]["difference"].as_str()),
         (Some("b"), Some("unknown")),
-        "{said:?}"
+        "{outcome:?}"
     );
-    let said = rab(&[&"diff", &whole, &short]);
-    assert_eq!((said.code, said.err.lines().count()), (12, 1), "{said:?}");
-    assert!(said.err.contains("dataset \"b\"") && said.out.starts_with("a: bytes: "), "{said:?}");
+    let outcome = rab(&[&"diff", &whole, &short]);
+    assert_eq!((outcome.code, outcome.err.lines().count()), (12, 1), "{outcome:?}");
+    assert!(outcome.err.contains("dataset \"b\"") && outcome.out.starts_with("a: bytes: "), "{outcome:?}");
     assert_eq!(rab(&[&"diff", &whole, &data("nothing.rab")]).code, 10);
 }
 
@@ -308,8 +308,8 @@ fn values_as_json_are_not_taken_for_texts() {
     };
     let (_a, a) = of("{f: .nan, t: 2020-01-02, b: !!binary AP8=, l: [.inf]}");
     let (_b, b) = of("{f: nan, t: '2020-01-02', b: AP8=, l: [inf]}");
-    let said = rab(&[&"diff", &"--json", &a, &b]);
-    let found: Vec<serde_json::Value> = serde_json::from_str(&said.out).unwrap();
+    let outcome = rab(&[&"diff", &"--json", &a, &b]);
+    let found: Vec<serde_json::Value> = serde_json::from_str(&outcome.out).unwrap();
     let of_key = |key: &str| {
         let one = found.iter().find(|one| one["key"] == key).unwrap();
         (one["a"].clone(), one["b"].clone())
@@ -337,9 +337,9 @@ np.savez(sys.argv[2], x=np.array([1.5, -inf, inf]), t=np.arange(3.0), s=np.zeros
         &at("b.npz"),
     ]);
     let json = |a: &str, b: &str| -> (i32, Vec<serde_json::Value>) {
-        let said = rab(&[&"diff", &"--json", &at(a), &at(b)]);
-        assert_eq!(said.err, "");
-        (said.code, serde_json::from_str(&said.out).unwrap())
+        let outcome = rab(&[&"diff", &"--json", &at(a), &at(b)]);
+        assert_eq!(outcome.err, "");
+        (outcome.code, serde_json::from_str(&outcome.out).unwrap())
     };
     assert_eq!(json("a.npz", "a.npz"), (0, vec![]));
     let (code, found) = json("a.npz", "b.npz");
@@ -382,4 +382,28 @@ np.savez(sys.argv[2], x=np.array([1.5, -inf, inf]), t=np.arange(3.0), s=np.zeros
         "{d}"
     );
     assert_eq!(rab(&[&"diff", &"--json", &"-q", &at("a.npz"), &at("b.npz")]).code, 2);
+}
+
+/// Files that have no names for their arrays are compared whatever they are called themselves.
+#[test]
+fn arrays_that_are_named_after_their_files_are_compared() {
+    let dir = crate::kit::scratch();
+    let at = |name: &str| dir.path().join(name);
+    let script = "import sys, numpy as np\nd = sys.argv[1] + '/'\n\
+        for name, of in ('a', np.arange(5)), ('b', np.arange(5) + 1), ('c', np.arange(5)): np.save(d + name, of)";
+    crate::kit::python(&[&"-c", &script, &dir.path()]);
+    let (a, b, c) = (at("a.npy"), at("b.npy"), at("c.npy"));
+    let outcome = rab(&[&"diff", &a, &b]);
+    assert!(outcome.code == 1 && outcome.out.starts_with("a: values: 5 of 5 differ"), "{outcome:?}");
+    assert_eq!(rab(&[&"diff", &a, &c]).code, 0);
+    for name in ["a", "b"] {
+        good(&[&"convert", &at(&format!("{name}.npy")), &at(&format!("{name}.ra"))]);
+    }
+    assert_eq!(rab(&[&"diff", &at("a.ra"), &c]).code, 0);
+    let outcome = rab(&[&"diff", &at("a.ra"), &at("b.ra")]);
+    assert!(outcome.code == 1 && outcome.out.starts_with("a: values: 5 of 5 differ"), "{outcome:?}");
+    // In an NPZ the array has a name of its own.
+    good(&[&"convert", &b, &at("b.npz")]);
+    let outcome = rab(&[&"diff", &a, &at("b.npz")]);
+    assert!(outcome.code == 1 && outcome.out.contains("only in"), "{outcome:?}");
 }

@@ -195,8 +195,8 @@ fn the_examples_of_the_verbs_in_the_manual_page() {
     std::fs::write(dir.path().join("samples.npy"), npy()).unwrap();
     let path = format!("{}:{}", Path::new(RAB).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let bash = |line: &str| {
-        let said = run(Command::new("bash").args(["-c", line]).current_dir(dir.path()).env("PATH", &path));
-        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        let outcome = run(Command::new("bash").args(["-c", line]).current_dir(dir.path()).env("PATH", &path));
+        assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
     };
     bash(make);
     let page = page();
@@ -212,8 +212,8 @@ fn the_examples_of_the_verbs_in_the_manual_page() {
 #[test]
 fn the_manual_page_is_well_formed() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("man/rab.1");
-    let said = try_sh(r#"mandoc -T lint -W error "$1""#, &[&page]);
-    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    let outcome = try_sh(r#"mandoc -T lint -W error "$1""#, &[&page]);
+    assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn exit_codes_are_the_same_in_help_and_manual() {
 
 /// What an error says when nothing else fits, behind a colon.
 fn listed(arguments: &[&str]) -> Vec<String> {
-    let said = run(Command::new(RAB).args(arguments)).err;
-    let list = said.trim().rsplit(": choose one of ").next().unwrap();
+    let outcome = run(Command::new(RAB).args(arguments)).err;
+    let list = outcome.trim().rsplit(": choose one of ").next().unwrap();
     list.split(", ").map(str::to_owned).collect()
 }
 

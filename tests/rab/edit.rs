@@ -267,9 +267,9 @@ fn damaged_datasets_can_only_go() {
     let mut editor = Editor::open(&path).unwrap();
     editor.remove("a").unwrap();
     let error = editor.finish().unwrap_err();
-    let said = error.to_string();
-    assert!(said.contains("dataset \"beyond\": it ends at byte ") && error.exit_code() == 12, "{said}");
-    assert!(said.ends_with("; it cannot be carried over, only removed or replaced"), "{said}");
+    let outcome = error.to_string();
+    assert!(outcome.contains("dataset \"beyond\": it ends at byte ") && error.exit_code() == 12, "{outcome}");
+    assert!(outcome.ends_with("; it cannot be carried over, only removed or replaced"), "{outcome}");
     assert_eq!(fs::read(&path).unwrap(), before);
 
     let mut editor = Editor::open(&path).unwrap();
@@ -315,8 +315,11 @@ fn a_file_that_changes_meanwhile_is_left_alone() {
 fn one_editor_at_a_time() {
     let (_dir, path) = write(&bytes_entry("a", 0, 1), b"1");
     let editor = Editor::open(&path).unwrap();
-    let said = Editor::open(&path).err().unwrap().to_string();
-    assert!(said.ends_with("it is being edited by another program; try again when that is done"), "{said}");
+    let outcome = Editor::open(&path).err().unwrap().to_string();
+    assert!(
+        outcome.ends_with("it is being edited by another program; try again when that is done"),
+        "{outcome}"
+    );
     drop(editor);
     Editor::open(&path).unwrap();
 }

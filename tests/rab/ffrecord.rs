@@ -73,8 +73,8 @@ fn verbs() {
     assert_eq!(good(&[&"cat", &file, &"records/3"]), "line 3: café");
     assert_eq!(good(&[&"cat", &file, &"records/[12]"]), "line 1: caféline 2: café");
     assert_eq!(rab(&[&"cat", &file, &"records/10"]).code, 3);
-    let said = rab(&[&"cat", &file, &"records"]);
-    assert!(said.code == 3 && said.err.contains(" records --as csv prints it\n"), "{said:?}");
+    let outcome = rab(&[&"cat", &file, &"records"]);
+    assert!(outcome.code == 3 && outcome.err.contains(" records --as csv prints it\n"), "{outcome:?}");
     assert!(good(&[&"info", &file]).contains("format: FFRecord\n"));
     assert!(good(&[&"info", &file, &"records/3"]).contains("crc32: c7299d0b"));
     for kind in ["csv", "jsonl"] {
@@ -102,13 +102,13 @@ fn verbs() {
         ("records[crc]", "has no column \"crc\"; its columns are \"data\", \"crc32\""),
         ("records[10]", "out of bounds"),
     ] {
-        let said = rab(&[&"get", &file, &wrong]);
-        assert!(said.code == 2 && said.err.contains(says), "{said:?}");
+        let outcome = rab(&[&"get", &file, &wrong]);
+        assert!(outcome.code == 2 && outcome.err.contains(says), "{outcome:?}");
     }
     // Its name is suggested, and shown where datasets are.
     for kind in ["csv", "text", "jsonl"] {
-        let said = rab(&[&"get", &file, &"record[2:5]", &"--as", &kind]);
-        assert!(said.code == 3 && said.err.contains("did you mean \"records\""), "{said:?}");
+        let outcome = rab(&[&"get", &file, &"record[2:5]", &"--as", &kind]);
+        assert!(outcome.code == 3 && outcome.err.contains("did you mean \"records\""), "{outcome:?}");
     }
     assert!(good(&[&"info", &file]).contains("\ntables:\n- records\n"));
     assert!(
@@ -136,22 +136,25 @@ fn verbs() {
 fn damaged_files() {
     for file in files("corrupt") {
         let expected = json(&file)["expect"].as_str().unwrap().to_owned();
-        let said = rab(&[&"verify", &file]);
-        assert_eq!(said.code, 12, "{said:?}");
-        let lines = said.out.lines().count();
+        let outcome = rab(&[&"verify", &file]);
+        assert_eq!(outcome.code, 12, "{outcome:?}");
+        let lines = outcome.out.lines().count();
         match expected.as_str() {
             refused if refused.starts_with("refuse") => {
-                assert!(said.out.is_empty() && said.err.lines().count() == 1, "{said:?}");
-                assert!(said.err.contains(": at byte "), "{said:?}");
+                assert!(outcome.out.is_empty() && outcome.err.lines().count() == 1, "{outcome:?}");
+                assert!(outcome.err.contains(": at byte "), "{outcome:?}");
             }
             "open; sample 9 CRC error, 0..8 ok" => {
-                assert!(lines == 1 && said.out.contains("dataset \"records/9\": at byte 249"), "{said:?}");
+                assert!(
+                    lines == 1 && outcome.out.contains("dataset \"records/9\": at byte 249"),
+                    "{outcome:?}"
+                );
                 assert_eq!(good(&[&"cat", &file, &"records/8"]).len(), 13);
                 assert_eq!(rab(&[&"cat", &file, &"records/9"]).code, 12);
                 // What is there can be had.
                 assert!(rab(&[&"cat", &"--stored", &file, &"records/9"]).code == 0);
             }
-            _ => assert_eq!(lines, 10, "{said:?}"),
+            _ => assert_eq!(lines, 10, "{outcome:?}"),
         }
     }
 }
@@ -172,12 +175,12 @@ fn several_files_are_one() {
     assert_eq!(reader.offsets(2).unwrap()[..2], [96, 101]);
     assert_eq!(reader.checksums(1).unwrap()[0], 541839333);
     let empty = scratch();
-    let said = Reader::open(empty.path()).err().unwrap().to_string();
-    assert!(said.contains("it has no .ffr files"), "{said}");
+    let outcome = Reader::open(empty.path()).err().unwrap().to_string();
+    assert!(outcome.contains("it has no .ffr files"), "{outcome}");
     assert!(Reader::open_files::<&str>(&[]).is_err());
     let missing = empty.path().join("no.ffr");
-    let said = Reader::open_files(&[&parts[0], &missing]).err().unwrap().to_string();
-    assert!(said.contains("no.ffr"), "{said}");
+    let outcome = Reader::open_files(&[&parts[0], &missing]).err().unwrap().to_string();
+    assert!(outcome.contains("no.ffr"), "{outcome}");
 }
 
 #[test]
@@ -213,11 +216,11 @@ fn nothing_is_compared_if_so_asked() {
 fn shards_through_every_verb() {
     let dir = scratch();
     let parts: Vec<PathBuf> = files("multi");
-    // With other files beside them a word is said of what a mount shows.
-    let said = rab(&[&"ls", &sample("multi")]);
+    // With other files beside them there is a note about what a mount shows.
+    let outcome = rab(&[&"ls", &sample("multi")]);
     assert!(
-        said.code == 0 && said.err.contains("also holds PART_00000.json; its 3 files together"),
-        "{said:?}"
+        outcome.code == 0 && outcome.err.contains("also holds PART_00000.json; its 3 files together"),
+        "{outcome:?}"
     );
     let shards = dir.path().join("shards");
     sh(r#"mkdir "$2" && cp "$1"/*.ffr "$2""#, &[&sample("multi"), &shards]);
@@ -254,15 +257,15 @@ fn shards_through_every_verb() {
         std::fs::copy(part, own.join(part.file_name().unwrap())).unwrap();
     });
     let second = own.join("PART_00001.ffr");
-    let said = rab(&[&"convert", &"--force", &own, &second]);
-    assert!(said.code == 2 && said.err.contains("is part of the input"), "{said:?}");
-    // Damage is said with the file that has it.
+    let outcome = rab(&[&"convert", &"--force", &own, &second]);
+    assert!(outcome.code == 2 && outcome.err.contains("is part of the input"), "{outcome:?}");
+    // Damage is reported with the file that has it.
     let mut bytes = std::fs::read(&second).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&second, bytes).unwrap();
-    let said = rab(&[&"verify", &own]);
-    assert!(said.code == 12 && said.out.lines().count() == 1, "{said:?}");
-    assert!(said.out.contains("PART_00001.ffr: dataset \"records/17\""), "{said:?}");
+    let outcome = rab(&[&"verify", &own]);
+    assert!(outcome.code == 12 && outcome.out.lines().count() == 1, "{outcome:?}");
+    assert!(outcome.out.contains("PART_00001.ffr: dataset \"records/17\""), "{outcome:?}");
 }
 
 #[test]
@@ -278,15 +281,15 @@ fn shards_are_replaced_only_with_force() {
     std::fs::write(&input, "one\ntwo\nthree\n").unwrap();
     assert_eq!(pack(&[]).code, 0);
     std::fs::write(&input, "four\n").unwrap();
-    let said = pack(&[]);
-    assert!(said.code == 1 && said.err.contains("--force replaces it"), "{said:?}");
+    let outcome = pack(&[]);
+    assert!(outcome.code == 1 && outcome.err.contains("--force replaces it"), "{outcome:?}");
     assert_eq!(Reader::open(&out).unwrap().len(), 3);
     assert_eq!(pack(&["--force"]).code, 0);
     assert_eq!(Reader::open(&out).unwrap().get(0).unwrap(), b"four");
     assert_eq!(names(&out), ["PART_00000.ffr"]);
     std::fs::write(out.join("notes.txt"), "mine").unwrap();
-    let said = pack(&["--force"]);
-    assert!(said.code == 1 && said.err.contains("notes.txt, which is not a .ffr file"), "{said:?}");
+    let outcome = pack(&["--force"]);
+    assert!(outcome.code == 1 && outcome.err.contains("notes.txt, which is not a .ffr file"), "{outcome:?}");
     assert_eq!(names(&out), ["PART_00000.ffr", "notes.txt"]);
     std::fs::remove_dir_all(&out).unwrap();
     std::fs::write(&out, "a file").unwrap();
@@ -371,10 +374,16 @@ fn records_come_from_a_pipe_and_go_into_one() {
         assert_eq!(Reader::open(&shards).unwrap().get(3).unwrap(), long);
     }
     good(&[&"pack", &"-f", &out, &stream, &"--records=length64"]);
-    let said = rab(&[&"cat", &out, &"--records=lines"]);
-    assert!(said.code == 1 && said.err.contains("\"records/2\": it has a line feed at byte 1"), "{said:?}");
-    let said = rab(&[&"cat", &out, &"--records=nul"]);
-    assert!(said.code == 1 && said.err.contains("\"records/2\": it has a NUL at byte 0"), "{said:?}");
+    let outcome = rab(&[&"cat", &out, &"--records=lines"]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("\"records/2\": it has a line feed at byte 1"),
+        "{outcome:?}"
+    );
+    let outcome = rab(&[&"cat", &out, &"--records=nul"]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("\"records/2\": it has a NUL at byte 0"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -404,12 +413,12 @@ fn a_pipe_that_ends_within_a_record_leaves_nothing() {
         ),
     ] {
         let pipe = r#"printf "$3" | "$1" pack "$2" - --records="$4""#;
-        let said = try_sh(pipe, &[&RAB, &out, &bytes, &framing]);
-        assert!(said.code == 12 && said.err.contains(problem), "{problem}: {said:?}");
+        let outcome = try_sh(pipe, &[&RAB, &out, &bytes, &framing]);
+        assert!(outcome.code == 12 && outcome.err.contains(problem), "{problem}: {outcome:?}");
         assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
     }
-    let said = try_sh(r#"printf a | "$1" pack "$2" - --lines --shards 2"#, &[&RAB, &out]);
-    assert!(said.code == 2 && said.err.contains("save the input to a file first"), "{said:?}");
+    let outcome = try_sh(r#"printf a | "$1" pack "$2" - --lines --shards 2"#, &[&RAB, &out]);
+    assert!(outcome.code == 2 && outcome.err.contains("save the input to a file first"), "{outcome:?}");
     assert!(names(dir.path()).is_empty());
 }
 
@@ -420,8 +429,11 @@ fn rows_of_a_damaged_record_are_left_out_whole() {
     for options in [&["--as", "csv"][..], &["--json"]] {
         let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"get", &file, &"records"];
         all.extend(options.iter().map(|option| option as &dyn AsRef<OsStr>));
-        let said = rab(&all);
-        assert!(said.code == 12 && said.out.len() > 20 && !said.out.contains('\0'), "{options:?}: {said:?}");
+        let outcome = rab(&all);
+        assert!(
+            outcome.code == 12 && outcome.out.len() > 20 && !outcome.out.contains('\0'),
+            "{options:?}: {outcome:?}"
+        );
     }
 }
 
@@ -548,17 +560,17 @@ fn a_folder_of_many_files() {
 
 /// What its directory says of all records is none of them.
 #[test]
-fn unpacked_records_are_packed_without_what_is_said_of_them() {
+fn unpacked_records_are_packed_without_their_descriptions() {
     let dir = scratch();
     let to = |name: &str| dir.path().join(name);
     good(&[&"unpack", &sample("text_lines.ffr"), &to("files")]);
-    let said = rab(&[&"pack", &to("new.rab"), &to("files")]);
-    assert!(said.code == 0 && said.err.contains("records.meta.yaml: skipped"), "{said:?}");
+    let outcome = rab(&[&"pack", &to("new.rab"), &to("files")]);
+    assert!(outcome.code == 0 && outcome.err.contains("records.meta.yaml: skipped"), "{outcome:?}");
     good(&[&"diff", &sample("text_lines.ffr"), &to("new.rab")]);
     // A user's file of that name stays.
     std::fs::write(to("files/records.meta.yaml"), "records: 7\n").unwrap();
-    let said = rab(&[&"pack", &to("other.rab"), &to("files")]);
-    assert!(said.code == 0 && said.err.is_empty(), "{said:?}");
+    let outcome = rab(&[&"pack", &to("other.rab"), &to("files")]);
+    assert!(outcome.code == 0 && outcome.err.is_empty(), "{outcome:?}");
     assert!(good(&[&"ls", &to("other.rab")]).contains("records.meta.yaml"));
 }
 
@@ -596,8 +608,8 @@ fn names_that_are_not_utf_8_are_names_like_others() {
     assert!(good(&[&"verify", &copy]).contains("ok: 8 datasets"));
     good(&[&"diff", &file, &copy]);
     let (_other, fewer) = folder_of(&NOT_UTF_8[..1]);
-    let said = rab(&[&"diff", &file, &fewer]);
-    assert!(said.code == 1 && said.out.contains("folder.ffr: caf%E9\n"), "{said:?}");
+    let outcome = rab(&[&"diff", &file, &fewer]);
+    assert!(outcome.code == 1 && outcome.out.contains("folder.ffr: caf%E9\n"), "{outcome:?}");
     for name in
         [OsStr::from_bytes(b"caf\xE9"), OsStr::new("caf%E9"), OsStr::new("caf%e9"), OsStr::new("c*%E9")]
     {
@@ -614,8 +626,8 @@ fn names_that_are_not_utf_8_are_names_like_others() {
     let at = bytes.windows(4).position(|four| four == b"caf\xE9").unwrap();
     let damaged = dir.path().join("damaged.ffr");
     std::fs::write(&damaged, [&bytes[..at], b"k", &bytes[at + 1..]].concat()).unwrap();
-    let said = rab(&[&"verify", &damaged]);
-    assert!(said.code == 12 && said.out.contains("dataset \"caf%E9\""), "{said:?}");
+    let outcome = rab(&[&"verify", &damaged]);
+    assert!(outcome.code == 12 && outcome.out.contains("dataset \"caf%E9\""), "{outcome:?}");
 }
 
 #[test]
@@ -631,8 +643,8 @@ fn every_name_that_is_printed_finds_its_dataset() {
         let printed = |number: usize| good(&[&"info", &"--json", file, &names[number]]);
         for (number, name) in names.iter().enumerate() {
             assert_eq!(archive.find(name), Some(number), "{name}");
-            let said: Value = serde_json::from_str(&printed(number)).unwrap();
-            assert_eq!(said["name"].as_str(), Some(name.as_str()));
+            let outcome: Value = serde_json::from_str(&printed(number)).unwrap();
+            assert_eq!(outcome["name"].as_str(), Some(name.as_str()));
         }
         let mut bytes: Vec<_> =
             names.iter().map(|name| archive.dataset(name).unwrap().bytes().unwrap()).collect();
@@ -660,9 +672,9 @@ fn unpacked_records_are_packed_in_their_order() {
         good(&[&"unpack", source, &files]);
         good(&[&"unpack", &"--no-meta", source, &bare]);
         if bare.join("records").is_dir() {
-            let said = rab(&[&"pack", &again, &bare.join("records")]);
+            let outcome = rab(&[&"pack", &again, &bare.join("records")]);
             let hint = format!("give the directory above it, {}", bare.canonicalize().unwrap().display());
-            assert!(said.code == 2 && said.err.contains(&hint), "{said:?}");
+            assert!(outcome.code == 2 && outcome.err.contains(&hint), "{outcome:?}");
         }
         let want = Reader::open(source).unwrap();
         let want: Vec<_> = (0..want.len()).map(|number| want.get(number).unwrap()).collect();
@@ -683,8 +695,8 @@ fn records_that_are_not_all_there_are_not_packed_under_other_numbers() {
     let dir = scratch();
     let (files, out) = (dir.path().join("files"), dir.path().join("new.ffr"));
     let refused = |code: i32, fragment: &str| {
-        let said = rab(&[&"pack", &out, &files]);
-        assert!(said.code == code && said.err.contains(fragment) && !out.exists(), "{said:?}");
+        let outcome = rab(&[&"pack", &out, &files]);
+        assert!(outcome.code == code && outcome.err.contains(fragment) && !out.exists(), "{outcome:?}");
     };
     good(&[&"unpack", &sample("text_lines.ffr"), &files]);
     std::fs::remove_file(files.join("records/9")).unwrap();

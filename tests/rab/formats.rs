@@ -36,7 +36,7 @@ fn arrays_go_from_each_format_to_each() {
         // What RawArray and safetensors do not keep is noted, and nothing else.
         let is_big = descr.starts_with('>');
         let convert = |from: &Path, to: &Path, keeps_all: bool| {
-            let said = rab(&[&"convert", &from, &to]);
+            let outcome = rab(&[&"convert", &from, &to]);
             let note = match keeps_all {
                 true => "",
                 false if is_big => {
@@ -45,8 +45,8 @@ fn arrays_go_from_each_format_to_each() {
                 false => "its F order is not kept: its elements are written in C order\n",
             };
             assert!(
-                said.code == 0 && said.err.ends_with(note) && said.err.is_empty() == keeps_all,
-                "{said:?}"
+                outcome.code == 0 && outcome.err.ends_with(note) && outcome.err.is_empty() == keeps_all,
+                "{outcome:?}"
             );
         };
         let is_plain = |format: &str| matches!(format, "ra" | "safetensors");
@@ -75,16 +75,16 @@ fn what_a_format_cannot_hold_is_refused_or_named() {
     let sample = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     let out = dir.path().join("x.rab");
     let whole = sample("rawarray/c/c_i16_1d_7.ra");
-    let said = rab(&[&"convert", &whole, &out]);
+    let outcome = rab(&[&"convert", &whole, &out]);
     let note = "dataset \"c_i16_1d_7\": RAB has no type |V16: it is written as bytes, and its shape [7]";
-    assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+    assert!(outcome.code == 0 && outcome.err.contains(note), "{outcome:?}");
     let raw = |file: &Path| fs::read(file).unwrap();
     good(&[&"unpack", &"--no-meta", &out, &dir.path().join("raw")]);
     assert!(raw(&whole).ends_with(&raw(&dir.path().join("raw/c_i16_1d_7"))));
-    let said = rab(&[&"convert", &sample("rab/readme.rab"), &dir.path().join("x.ra")]);
-    assert!(said.code != 0 && said.err.contains("a RawArray file holds"), "{said:?}");
-    let said = rab(&[&"convert", &sample("rab/metadata.rab"), &dir.path().join("x.npz")]);
-    assert!(said.code == 0 && said.err.contains("its metadata is not kept"), "{said:?}");
+    let outcome = rab(&[&"convert", &sample("rab/readme.rab"), &dir.path().join("x.ra")]);
+    assert!(outcome.code != 0 && outcome.err.contains("a RawArray file holds"), "{outcome:?}");
+    let outcome = rab(&[&"convert", &sample("rab/metadata.rab"), &dir.path().join("x.npz")]);
+    assert!(outcome.code == 0 && outcome.err.contains("its metadata is not kept"), "{outcome:?}");
 }
 
 /// What was asked for is not.
@@ -100,10 +100,10 @@ fn orders_that_are_not_kept_are_noted() {
     for out in ["f.safetensors", "f.ra", "f.awkd"] {
         let packed = rab(&[&"pack", &at(out), &at("f.npy")]);
         let converted = rab(&[&"convert", &"-f", &at("f.npz"), &at(out)]);
-        for said in [packed, converted] {
-            assert!(said.code == 0 && said.err.contains(order), "{out}: {said:?}");
+        for outcome in [packed, converted] {
+            assert!(outcome.code == 0 && outcome.err.contains(order), "{out}: {outcome:?}");
             // Awkward files keep it.
-            assert_eq!(said.err.contains(swapped), out != "f.awkd", "{out}: {said:?}");
+            assert_eq!(outcome.err.contains(swapped), out != "f.awkd", "{out}: {outcome:?}");
         }
         let asked = rab(&[&"pack", &"-f", &"--order=C", &at(out), &at("f.npy")]);
         assert!(asked.code == 0 && !asked.err.contains(order), "{out}: {asked:?}");
@@ -122,8 +122,11 @@ fn arrays_are_packed() {
     good(&[&"verify", &"-q", &in_dir("out.npz")]);
     good(&[&"pack", &in_dir("a.ra"), &in_dir("a.npy")]);
     assert_eq!(good(&[&"get", &in_dir("a.ra"), &"a[1, 2]"]), good(&[&"get", &in_dir("out.npz"), &"b[1, 2]"]));
-    let said = rab(&[&"pack", &in_dir("c.ra"), &in_dir("a.npy"), &in_dir("b.npy")]);
-    assert!(said.code != 0 && said.err.contains("one array") && !in_dir("c.ra").exists(), "{said:?}");
+    let outcome = rab(&[&"pack", &in_dir("c.ra"), &in_dir("a.npy"), &in_dir("b.npy")]);
+    assert!(
+        outcome.code != 0 && outcome.err.contains("one array") && !in_dir("c.ra").exists(),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -161,8 +164,8 @@ fn records_are_packed() {
         ("is named twice", &[&"--lines", &in_dir("y.ffr"), &"-", &"-"]),
         ("must end in .ffr", &[&"--lines", &in_dir("y.rab"), &inputs[0]]),
     ] {
-        let said = rab(&[&[&"pack" as &dyn AsRef<std::ffi::OsStr>][..], arguments].concat());
-        assert!(said.code != 0 && said.err.contains(words), "{words}: {said:?}");
+        let outcome = rab(&[&[&"pack" as &dyn AsRef<std::ffi::OsStr>][..], arguments].concat());
+        assert!(outcome.code != 0 && outcome.err.contains(words), "{words}: {outcome:?}");
     }
     assert!(!in_dir("y.ffr").exists());
 }

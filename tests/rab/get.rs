@@ -128,8 +128,8 @@ fn what_is_printed_in_full_is_never_whole_in_memory() {
         let script = "ulimit -v 400000; \"$@\" | wc -c; exit ${PIPESTATUS[0]}";
         let mut command = std::process::Command::new("bash");
         command.args(["-c", script, "bash", RAB, "get"]).arg(&file).arg("x").args(options);
-        let said = crate::kit::run(&mut command);
-        assert_eq!((said.code, said.out.trim()), (0, &*bytes.to_string()), "{said:?}");
+        let outcome = crate::kit::run(&mut command);
+        assert_eq!((outcome.code, outcome.out.trim()), (0, &*bytes.to_string()), "{outcome:?}");
     }
 }
 
@@ -145,12 +145,12 @@ fn lists_without_elements_come_to_an_end() {
     let (_dir, file) = empty("2, 0");
     assert_eq!(good(&[&"get", &file, &"x", &"--json"]), "[[],[]]\n");
     let (_dir, file) = empty("33554432, 0");
-    let said = rab(&[&"get", &file, &"x", &"--json"]);
-    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    let outcome = rab(&[&"get", &file, &"x", &"--json"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));
     assert!(
-        said.err.contains("\"x\"") && said.err.contains("more than 16777216 empty lists"),
+        outcome.err.contains("\"x\"") && outcome.err.contains("more than 16777216 empty lists"),
         "{}",
-        said.err
+        outcome.err
     );
     assert_eq!(good(&[&"get", &file, &"x[:1]", &"--json"]), "[[]]\n");
 }
@@ -174,12 +174,12 @@ fn names_that_end_in_brackets() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_requests_are_refused_with_the_reason() {
     let file = data("readme.rab");
     let fails = |what: &str, code: i32, says: &str| {
-        let said = rab(&[&"get", &file, &what]);
-        assert_eq!((said.code, said.out.as_str()), (code, ""), "{what}: {said:?}");
-        assert!(said.err.starts_with("rab: ") && said.err.contains(says), "{what}: {}", said.err);
+        let outcome = rab(&[&"get", &file, &what]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (code, ""), "{what}: {outcome:?}");
+        assert!(outcome.err.starts_with("rab: ") && outcome.err.contains(says), "{what}: {}", outcome.err);
     };
     fails("my first array[5]", 2, "index 5 is out of bounds");
     fails("my first array[0,0,0]", 2, "the index has 3 axes, the array 2");
@@ -200,8 +200,8 @@ fn claims_of_damaged_arrays_take_no_memory() {
         "type: int32",
     ];
     let (_dir, file) = write(&(entry("x", &codec) + &bytes_entry("y", 0, 4)), b"data");
-    let said = rab(&[&"get", &file, &"x"]);
-    assert!(said.code == 12 && said.err.contains("dataset \"x\""), "{said:?}");
+    let outcome = rab(&[&"get", &file, &"x"]);
+    assert!(outcome.code == 12 && outcome.err.contains("dataset \"x\""), "{outcome:?}");
 }
 
 #[test]
@@ -258,9 +258,9 @@ for name, array in all.items():
     // Names in each of many elements of a small file.
     let script = "import sys, numpy as np; np.savez_compressed(sys.argv[1], k=np.zeros(10**6, 'u1').view([('k' * 2000, 'u1')]))";
     python(&[&"-c", &script, &file]);
-    let said = rab(&[&"get", &file, &"k", &"--json"]);
+    let outcome = rab(&[&"get", &file, &"k", &"--json"]);
     let want = "dataset \"k\": as JSON 1000000 elements have more than 1073741824 bytes of names, which is the limit";
-    assert!(said.code == 1 && said.out.is_empty() && said.err.contains(want), "{said:?}");
+    assert!(outcome.code == 1 && outcome.out.is_empty() && outcome.err.contains(want), "{outcome:?}");
     good(&[&"get", &file, &"k[:9]", &"--json"]);
 }
 
@@ -288,10 +288,10 @@ fn tables_are_printed_as_rows() {
     assert_eq!(two[1].split(',').collect::<Vec<_>>(), [last[2], last[0]]);
     let rows: Vec<serde_json::Value> = serde_json::from_str(&get("table[:2, count]", &["--json"])).unwrap();
     assert_eq!(rows, [serde_json::json!({"count": -7}), serde_json::json!({"count": 993})]);
-    let said = rab(&[&"get", &file, &"table[cuont]"]);
+    let outcome = rab(&[&"get", &file, &"table[cuont]"]);
     assert!(
-        said.code == 2 && said.err.contains("has no column \"cuont\"; its columns are \"x\", "),
-        "{said:?}"
+        outcome.code == 2 && outcome.err.contains("has no column \"cuont\"; its columns are \"x\", "),
+        "{outcome:?}"
     );
 }
 
@@ -333,15 +333,18 @@ fn arrays_of_many_axes_are_printed_or_refused() {
     assert_eq!(good(&[&"get", &npz, &"a2"]), "[[7]]\n");
     assert_eq!(good(&[&"get", &npz, &"a64"]).matches('[').count(), 64);
     for name in ["a65", "a60000"] {
-        let said = rab(&[&"get", &npz, &name]);
-        assert!(said.code == 12 && said.err.contains("axes, and the limit is 64"), "{said:?}");
+        let outcome = rab(&[&"get", &npz, &name]);
+        assert!(outcome.code == 12 && outcome.err.contains("axes, and the limit is 64"), "{outcome:?}");
     }
-    let said = rab(&[&"verify", &npz]);
-    assert!(said.code == 12 && said.out.contains("it has 60000 axes"), "{said:?}");
+    let outcome = rab(&[&"verify", &npz]);
+    assert!(outcome.code == 12 && outcome.out.contains("it has 60000 axes"), "{outcome:?}");
     let ra = dir.path().join("x.ra");
     assert_eq!(good(&[&"get", &ra, &"x"]).matches('[').count(), 1024);
-    let said = rab(&[&"convert", &ra, &dir.path().join("x.rab")]);
-    assert!(said.code == 1 && said.err.contains("it has 1024 axes, and the limit is 64"), "{said:?}");
+    let outcome = rab(&[&"convert", &ra, &dir.path().join("x.rab")]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("it has 1024 axes, and the limit is 64"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -350,8 +353,14 @@ fn indices_that_are_names_of_fields_or_lack_a_bracket() {
     let file = dir.path().join("x.npz");
     let script = "import sys, numpy as np; np.savez(sys.argv[1], rec=np.array([(1, 2.5)], [('a', 'i4'), ('b', 'f8')]))";
     python(&[&"-c", &script, &file]);
-    let said = rab(&[&"get", &file, &"rec[a]"]);
-    assert!(said.code == 2 && said.err.contains("--as csv prints all fields as columns"), "{said:?}");
-    let said = rab(&[&"get", &file, &"rec[a"]);
-    assert!(said.code == 2 && said.err.contains("\"rec[a\" has no closing bracket: rec[INDEX]"), "{said:?}");
+    let outcome = rab(&[&"get", &file, &"rec[a]"]);
+    assert!(
+        outcome.code == 2 && outcome.err.contains("--as csv prints all fields as columns"),
+        "{outcome:?}"
+    );
+    let outcome = rab(&[&"get", &file, &"rec[a"]);
+    assert!(
+        outcome.code == 2 && outcome.err.contains("\"rec[a\" has no closing bracket: rec[INDEX]"),
+        "{outcome:?}"
+    );
 }

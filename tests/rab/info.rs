@@ -128,6 +128,6 @@ fn stats_leave_nans_out() {
 
 #[test]
 fn stats_are_for_arrays() {
-    let said = rab(&[&"info", &"--stats", &data("readme.rab"), &"Some text"]);
-    assert!(said.code == 2 && said.err.contains("--stats is for arrays"), "{said:?}");
+    let outcome = rab(&[&"info", &"--stats", &data("readme.rab"), &"Some text"]);
+    assert!(outcome.code == 2 && outcome.err.contains("--stats is for arrays"), "{outcome:?}");
 }

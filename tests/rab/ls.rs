@@ -44,12 +44,12 @@ fn globs_choose_and_exact_names_win() {
     assert_eq!(good(&[&"ls", &file, &"a[1]"]), "a[1]\n");
     assert_eq!(good(&[&"ls", &file, &"a[0-9]"]), "a1\n");
     assert_eq!(good(&[&"ls", &file, &"d/*"]), "d/x\nd/e/y\n");
-    let said = rab(&[&"ls", &file, &"nothing*"]);
-    assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
+    let outcome = rab(&[&"ls", &file, &"nothing*"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (3, ""), "{outcome:?}");
     assert!(
-        said.err.starts_with("rab: ") && said.err.contains("has no dataset \"nothing*\""),
+        outcome.err.starts_with("rab: ") && outcome.err.contains("has no dataset \"nothing*\""),
         "{}",
-        said.err
+        outcome.err
     );
     assert_eq!(rab(&[&"ls", &file, &"a[1"]).code, 2);
 }
@@ -138,22 +138,22 @@ fn several_containers_and_directories() {
 
     // The others go on, and the worst counts.
     let missing = at("notes.txt");
-    let said = rab(&[&"ls", &a, &missing, &b]);
-    assert_eq!((said.code, &said.out, said.err.lines().count()), (11, &both, 1), "{said:?}");
-    let said = rab(&[&"ls", &"--json", &a, &missing, &b]);
-    let json: Value = serde_json::from_str(&said.out).unwrap();
+    let outcome = rab(&[&"ls", &a, &missing, &b]);
+    assert_eq!((outcome.code, &outcome.out, outcome.err.lines().count()), (11, &both, 1), "{outcome:?}");
+    let outcome = rab(&[&"ls", &"--json", &a, &missing, &b]);
+    let json: Value = serde_json::from_str(&outcome.out).unwrap();
     let alone = |file: &std::path::Path| -> Value {
         serde_json::from_str(&good(&[&"ls", &"--json", &file])).unwrap()
     };
-    assert_eq!((said.code, json.as_array().unwrap().len()), (11, 3), "{said:?}");
+    assert_eq!((outcome.code, json.as_array().unwrap().len()), (11, 3), "{outcome:?}");
     assert_eq!((&json[0]["datasets"], &json[2]["datasets"]), (&alone(&a), &alone(&b)));
     assert_eq!(json[2]["file"], b.to_str().unwrap());
     assert!(
         json[1]["error"].as_str().unwrap().contains("not a container") && json[1].get("datasets").is_none()
     );
-    let said = rab(&[&"info", &"--json", &a, &missing, &b]);
-    let infos: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((said.code, infos.len()), (11, 3), "{said:?}");
+    let outcome = rab(&[&"info", &"--json", &a, &missing, &b]);
+    let infos: Vec<Value> = outcome.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((outcome.code, infos.len()), (11, 3), "{outcome:?}");
     assert_eq!((&infos[1]["file"], &infos[1]["error"]), (&serde_json::json!(missing), &json[1]["error"]));
     let one: Value = serde_json::from_str(&good(&[&"ls", &"--json", &"-r", &at("sub")])).unwrap();
     assert_eq!(one.as_array().unwrap().len(), 1);
@@ -192,8 +192,8 @@ fn names_that_are_near() {
         &[&"convert", &file, &"/dev/null/x.rab", &"some txt"],
         &[&"unpack", &file, &"/dev/null/x", &"some txt"],
     ] {
-        let said = rab(arguments);
-        assert!(said.code == 3 && said.err.ends_with(near), "{said:?}");
+        let outcome = rab(arguments);
+        assert!(outcome.code == 3 && outcome.err.ends_with(near), "{outcome:?}");
     }
     let dir = crate::kit::scratch();
     let copy = dir.path().join("copy.rab");
@@ -203,8 +203,8 @@ fn names_that_are_near() {
         &[&"mv", &copy, &"some txt", &"y"],
         &[&"set", &copy, &"some txt", &"--key", &"a=1"],
     ] {
-        let said = rab(arguments);
-        assert!(said.code == 3 && said.err.ends_with(near), "{said:?}");
+        let outcome = rab(arguments);
+        assert!(outcome.code == 3 && outcome.err.ends_with(near), "{outcome:?}");
     }
 }
 
@@ -218,10 +218,10 @@ fn a_name_is_looked_for_in_a_directory() {
     let shown = at("a.rab").display().to_string();
     assert_eq!(good(&[&"ls", &"-r", &dir.path(), &"Some text"]), format!("{shown}:\nSome text\n"));
     assert_eq!(good(&[&"info", &"-r", &dir.path(), &"Some text"]).matches("name: Some text").count(), 1);
-    let said = rab(&[&"ls", &"-r", &dir.path(), &"Some text", &"nothing"]);
+    let outcome = rab(&[&"ls", &"-r", &dir.path(), &"Some text", &"nothing"]);
     let want = format!("rab: {}: has no dataset \"nothing\"\n", dir.path().display());
-    assert_eq!((said.code, said.err), (3, want));
-    assert_eq!(said.out, format!("{shown}:\nSome text\n"));
+    assert_eq!((outcome.code, outcome.err), (3, want));
+    assert_eq!(outcome.out, format!("{shown}:\nSome text\n"));
     // Of files that are named each has to have it.
     assert_eq!(rab(&[&"ls", &at("a.rab"), &at("b.rab"), &"Some text"]).code, 3);
 }
@@ -234,20 +234,23 @@ fn arguments_that_are_no_files() {
         let mut command = std::process::Command::new(crate::RAB);
         crate::kit::run(command.arg("ls").arg(&file).args(arguments).current_dir(&dir))
     };
-    // A directory is no container without -r, unless it is said to be a path.
-    let said = ls(&["rwa"]);
-    assert!(said.code == 3 && said.err.contains("has no dataset \"rwa\": did you mean \"raw\"?"), "{said:?}");
+    // A directory is not a container without -r, unless it is written as a path.
+    let outcome = ls(&["rwa"]);
+    assert!(
+        outcome.code == 3 && outcome.err.contains("has no dataset \"rwa\": did you mean \"raw\"?"),
+        "{outcome:?}"
+    );
     assert_eq!(ls(&["./rwa"]).code, 10);
     assert_eq!(ls(&["rwa/"]).code, 10);
     // What is called as a container is one, and as near to a dataset's name a dataset.
-    let said = ls(&["nonexistent.rab"]);
-    assert!(said.code == 10 && said.err.contains("nonexistent.rab: cannot be opened"), "{said:?}");
+    let outcome = ls(&["nonexistent.rab"]);
+    assert!(outcome.code == 10 && outcome.err.contains("nonexistent.rab: cannot be opened"), "{outcome:?}");
     assert_eq!(ls(&["*.rab"]).code, 3);
     assert_eq!(ls(&["nonexistent"]).code, 3);
     let (dir, file) = write(&bytes_entry("member.npz", 0, 1), b"?");
     let mut command = std::process::Command::new(crate::RAB);
-    let said = crate::kit::run(command.arg("ls").arg(&file).arg("membr.npz").current_dir(&dir));
-    assert!(said.code == 3 && said.err.contains("did you mean \"member.npz\"?"), "{said:?}");
+    let outcome = crate::kit::run(command.arg("ls").arg(&file).arg("membr.npz").current_dir(&dir));
+    assert!(outcome.code == 3 && outcome.err.contains("did you mean \"member.npz\"?"), "{outcome:?}");
 }
 
 #[test]

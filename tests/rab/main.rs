@@ -55,15 +55,15 @@ pub const SAMPLES: &[&str] = &[
     "types",
 ];
 
-pub fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> kit::Said {
+pub fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> kit::Outcome {
     kit::run(Command::new(RAB).args(arguments))
 }
 
 /// As [`rab`]; the test fails unless all is well.
 pub fn good(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
-    let said = rab(arguments);
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    said.out
+    let outcome = rab(arguments);
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    outcome.out
 }
 
 /// A mapping of a few hundred bytes that its aliases make longer than any memory.

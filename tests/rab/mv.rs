@@ -13,31 +13,31 @@ fn names_are_exact() {
     good(&[&"mv", &file, &"*", &"[b] é\n"]);
     assert_eq!(good(&[&"ls", &file]), "a\n[b] é\n\nc\n");
     assert_eq!(good(&[&"cat", &file, &"[b] é\n"]), "1");
-    let said = rab(&[&"mv", &file, &"*", &"x"]);
-    assert_eq!((said.code, said.err.ends_with("has no dataset \"*\"\n")), (3, true), "{said:?}");
+    let outcome = rab(&[&"mv", &file, &"*", &"x"]);
+    assert_eq!((outcome.code, outcome.err.ends_with("has no dataset \"*\"\n")), (3, true), "{outcome:?}");
 }
 
 #[test]
 fn a_name_that_is_taken() {
     let (_dir, file) = write(&three(), b"012");
-    let said = rab(&[&"mv", &file, &"a", &"c"]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let outcome = rab(&[&"mv", &file, &"a", &"c"]);
+    assert_eq!(outcome.code, 1, "{outcome:?}");
     assert!(
-        said.err.ends_with("dataset \"c\": cannot be written: there is already a dataset of this name\n"),
-        "{said:?}"
+        outcome.err.ends_with("dataset \"c\": cannot be written: there is already a dataset of this name\n"),
+        "{outcome:?}"
     );
     good(&[&"mv", &file, &"a", &"a"]);
     good(&[&"mv", &"--force", &file, &"a", &"a"]);
     good(&[&"mv", &"--force", &file, &"a", &"c"]);
     assert_eq!((good(&[&"ls", &file]), good(&[&"cat", &file, &"c"])), ("c\n*\n".into(), "0".into()));
-    let said = rab(&[&"mv", &"-f", &file, &"none", &"c"]);
-    assert_eq!((said.code, good(&[&"ls", &file])), (3, "c\n*\n".into()), "{said:?}");
+    let outcome = rab(&[&"mv", &"-f", &file, &"none", &"c"]);
+    assert_eq!((outcome.code, good(&[&"ls", &file])), (3, "c\n*\n".into()), "{outcome:?}");
 }
 
 #[test]
 fn a_name_that_is_no_unicode() {
     use std::os::unix::ffi::OsStrExt;
     let (_dir, file) = write(&three(), b"012");
-    let said = rab(&[&"mv", &file, &"a", &std::ffi::OsStr::from_bytes(b"\xff")]);
-    assert!(said.code == 2 && said.err.contains("must be Unicode"), "{said:?}");
+    let outcome = rab(&[&"mv", &file, &"a", &std::ffi::OsStr::from_bytes(b"\xff")]);
+    assert!(outcome.code == 2 && outcome.err.contains("must be Unicode"), "{outcome:?}");
 }

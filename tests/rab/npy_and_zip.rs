@@ -27,8 +27,8 @@ fn verbs_on_npy() {
     assert!(
         good(&[&"verify", &objects]).contains("1 checked as bytes, as Python objects are not interpreted")
     );
-    let said = rab(&[&"cat", &objects, &"objects"]);
-    assert!(said.code == 1 && said.err.contains("it holds Python objects"), "{said:?}");
+    let outcome = rab(&[&"cat", &objects, &"objects"]);
+    assert!(outcome.code == 1 && outcome.err.contains("it holds Python objects"), "{outcome:?}");
 }
 
 #[test]
@@ -47,13 +47,16 @@ fn npy_files_are_written() {
         good(&[&"pack", &out, &at(name)]);
         assert_eq!(good(&[&"diff", &file, &out]), "");
     }
-    let said = rab(&[&"pack", &at("two.npy"), &sample("npy/scalar.npy"), &sample("npy/empty.npy")]);
-    assert!(said.code == 1 && said.err.contains("holds one array, and it already has one"), "{said:?}");
+    let outcome = rab(&[&"pack", &at("two.npy"), &sample("npy/scalar.npy"), &sample("npy/empty.npy")]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("holds one array, and it already has one"),
+        "{outcome:?}"
+    );
     assert!(!at("two.npy").exists());
-    let said = rab(&[&"convert", &sample("npz/small.npz"), &at("two.npy")]);
-    assert!(said.code == 2 && said.err.contains("a .npy file holds one array, and"), "{said:?}");
-    let said = rab(&[&"convert", &sample("npz/small.npz"), &at("two.npz"), &"--name", &"x"]);
-    assert!(said.code == 2 && said.err.contains("--name is for one dataset"), "{said:?}");
+    let outcome = rab(&[&"convert", &sample("npz/small.npz"), &at("two.npy")]);
+    assert!(outcome.code == 2 && outcome.err.contains("a .npy file holds one array, and"), "{outcome:?}");
+    let outcome = rab(&[&"convert", &sample("npz/small.npz"), &at("two.npz"), &"--name", &"x"]);
+    assert!(outcome.code == 2 && outcome.err.contains("--name is for one dataset"), "{outcome:?}");
 }
 
 #[test]
@@ -62,13 +65,16 @@ fn verbs_on_zip() {
     let file = sample("zip/plain.zip");
     assert_eq!(good(&[&"ls", &file]), "stored.txt\nd/deflated.txt\nd/é %/x\n../up\nempty\nbzip2\n");
     assert!(good(&[&"cat", &file, &"d/deflated.txt"]).ends_with("line 2999\n"));
-    let said = rab(&[&"verify", &file]);
-    assert!(said.out.contains("5 of 6 datasets ok; 1 not checked: its compression is bzip2"), "{said:?}");
-    let said = rab(&[&"unpack", &file, &dir.path().join("out")]);
-    assert!(said.code == 1 && said.err.contains("its compression is bzip2"), "{said:?}");
+    let outcome = rab(&[&"verify", &file]);
+    assert!(
+        outcome.out.contains("5 of 6 datasets ok; 1 not checked: its compression is bzip2"),
+        "{outcome:?}"
+    );
+    let outcome = rab(&[&"unpack", &file, &dir.path().join("out")]);
+    assert!(outcome.code == 1 && outcome.err.contains("its compression is bzip2"), "{outcome:?}");
     assert_eq!(names(&dir.path().join("out")), ["%2E%2E", "d", "empty", "none", "stored.txt"]);
-    let said = rab(&[&"pack", &dir.path().join("x.zip"), &file]);
-    assert!(said.code == 2 && said.err.contains("cannot write ."), "{said:?}");
+    let outcome = rab(&[&"pack", &dir.path().join("x.zip"), &file]);
+    assert!(outcome.code == 2 && outcome.err.contains("cannot write ."), "{outcome:?}");
     // What can be read of it goes into other formats.
     let (out, deflated) = (dir.path().join("x.rab"), "d/deflated.txt");
     good(&[&"convert", &file, &out, &deflated, &"stored.txt"]);

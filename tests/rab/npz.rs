@@ -35,16 +35,19 @@ fn arrays_and_bytes() {
     assert_eq!(good(&[&"get", &small(), &"grid[1, ::-1]"]), "[5 4 3]\n");
     assert_eq!(good(&[&"get", &small(), &"packed/wave[3, 2:5]"]), "[32. 33. 34.]\n");
     assert_eq!(good(&[&"cat", &small(), &"notes.txt"]), "plain é\n");
-    let said = rab(&[&"cat", &small(), &"things"]);
-    assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
-    assert!(said.err.contains("dataset \"things\": it holds Python objects (a pickle)"), "{said:?}");
+    let outcome = rab(&[&"cat", &small(), &"things"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{outcome:?}");
+    assert!(outcome.err.contains("dataset \"things\": it holds Python objects (a pickle)"), "{outcome:?}");
 }
 
 #[test]
 fn checksums_of_stored_and_of_deflated_members_are_compared() {
-    let said = rab(&[&"verify", &small()]);
-    assert_eq!((said.code, said.out.lines().count()), (0, 1), "{said:?}");
-    assert!(said.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"), "{said:?}");
+    let outcome = rab(&[&"verify", &small()]);
+    assert_eq!((outcome.code, outcome.out.lines().count()), (0, 1), "{outcome:?}");
+    assert!(
+        outcome.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"),
+        "{outcome:?}"
+    );
 
     let dir = kit::scratch();
     let bad = dir.path().join("bad.npz");
@@ -58,16 +61,16 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
         let mut bytes = whole.clone();
         bytes[at] ^= 4;
         std::fs::write(&bad, bytes).unwrap();
-        let said = rab(&[&"verify", &bad]);
-        let damaged: Vec<_> = said.out.lines().collect();
-        assert_eq!((said.code, damaged.len()), (12, 1), "{name}: {said:?}");
+        let outcome = rab(&[&"verify", &bad]);
+        let damaged: Vec<_> = outcome.out.lines().collect();
+        assert_eq!((outcome.code, damaged.len()), (12, 1), "{name}: {outcome:?}");
         assert!(
             damaged[0].contains(&format!("dataset {name:?}")) && damaged[0].contains(problem),
-            "{said:?}"
+            "{outcome:?}"
         );
         // Of what is deflated, too, the check value is compared before anything is believed.
-        let said = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
-        assert!(said.code == 12 && !dir.path().join("out.rab").exists(), "{said:?}");
+        let outcome = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
+        assert!(outcome.code == 12 && !dir.path().join("out.rab").exists(), "{outcome:?}");
     }
 }
 
@@ -81,12 +84,12 @@ fn objects_are_verified_as_bytes_however_they_are_stored() {
 objects = np.array([{'a': 1}, None, 'text' * 100], dtype=object)
 getattr(np, sys.argv[1])(sys.argv[2], objects=objects, numbers=np.arange(3))";
         kit::python(&[&"-c", &make, &save, &file]);
-        let said = rab(&[&"verify", &file]);
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{save}: {said:?}");
-        assert!(said.out.contains("ok: 2 datasets, "), "{save}: {said:?}");
+        let outcome = rab(&[&"verify", &file]);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{save}: {outcome:?}");
+        assert!(outcome.out.contains("ok: 2 datasets, "), "{save}: {outcome:?}");
         assert!(
-            said.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"),
-            "{save}: {said:?}"
+            outcome.out.ends_with("1 checked as bytes, as Python objects are not interpreted\n"),
+            "{save}: {outcome:?}"
         );
         assert_eq!(rab(&[&"verify", &"-q", &file]).out, "");
         // Values are still refused.
@@ -96,8 +99,8 @@ getattr(np, sys.argv[1])(sys.argv[2], objects=objects, numbers=np.arange(3))";
         let name = bytes.windows(11).position(|window| window == b"objects.npy").unwrap();
         bytes[name + if is_stored { 220 } else { 60 }] ^= 4;
         std::fs::write(&file, bytes).unwrap();
-        let said = rab(&[&"verify", &file]);
-        assert!(said.code == 12 && said.out.contains("dataset \"objects\""), "{save}: {said:?}");
+        let outcome = rab(&[&"verify", &file]);
+        assert!(outcome.code == 12 && outcome.out.contains("dataset \"objects\""), "{save}: {outcome:?}");
     }
 }
 
@@ -139,19 +142,19 @@ fn structures_and_texts_are_arrays_too() {
         ["st", "fortran", "bytes", "void", "gaps", "big", "dates", "spans", "long", "deep", "deep_fortran"];
     let mut convert: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &file, &copy];
     convert.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
-    let said = rab(&convert);
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    let outcome = rab(&convert);
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
     let mut same: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &SAME, &file, &copy];
     same.extend(known.iter().map(|name| name as &dyn AsRef<std::ffi::OsStr>));
     kit::python(&same);
     good(&[&"convert", &file, &one, &"st"]);
     let script = "import sys, numpy as np; a = np.load(sys.argv[1])['st']; b = np.load(sys.argv[2]); assert a.dtype == b.dtype and (a == b).all()";
     kit::python(&[&"-c", &script, &file, &one]);
-    // What has no place elsewhere is bytes, and that is said; what is not understood is too.
-    let said = rab(&[&"convert", &file, &plain, &"st", &"none", &"deep", &"dates"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("dataset \"st\": RAB has no type <i4,>f8,S3,<U2,3<f4,|b1: "), "{said:?}");
-    assert_eq!(said.err.lines().count(), 4, "{said:?}");
+    // What has no place elsewhere becomes bytes, with a note; so does what is not understood.
+    let outcome = rab(&[&"convert", &file, &plain, &"st", &"none", &"deep", &"dates"]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(outcome.err.contains("dataset \"st\": RAB has no type <i4,>f8,S3,<U2,3<f4,|b1: "), "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
     assert_eq!(
         good(&[&"ls", &"-l", &plain, &"st"]).lines().nth(1).unwrap().split_whitespace().next(),
         Some("bytes")
@@ -161,8 +164,11 @@ fn structures_and_texts_are_arrays_too() {
 #[test]
 fn what_is_not_read_does_not_keep_the_others_from_being_unpacked() {
     let dir = kit::scratch();
-    let said = rab(&[&"unpack", &small(), &dir.path().join("out")]);
-    assert!(said.code == 1 && said.err.contains("dataset \"things\": it holds Python objects"), "{said:?}");
+    let outcome = rab(&[&"unpack", &small(), &dir.path().join("out")]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("dataset \"things\": it holds Python objects"),
+        "{outcome:?}"
+    );
     let names = kit::names(&dir.path().join("out"));
     for name in ["grid", "grid.meta.yaml", "names", "notes.txt", "packed", "points", "things.meta.yaml"] {
         assert!(names.contains(&name.to_owned()), "{name} is not in {names:?}");

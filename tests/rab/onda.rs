@@ -28,8 +28,8 @@ fn lists() {
     assert_eq!((&listed[0]["name"], &listed[0]["type"]), (&EEG.into(), &"int16".into()));
     assert_eq!(listed[0]["shape"], serde_json::json!([512, 6]));
     assert!(good(&[&"info", &table()]).contains("format: Onda\n"));
-    let said = good(&[&"info", &table(), &"*/ecg_left"]);
-    assert!(said.contains("samplesFromSpan: 400\n") && said.contains("unit: microvolt\n"), "{said}");
+    let outcome = good(&[&"info", &table(), &"*/ecg_left"]);
+    assert!(outcome.contains("samplesFromSpan: 400\n") && outcome.contains("unit: microvolt\n"), "{outcome}");
     let annotations = good(&[&"cat", &sample("test.onda.annotation.arrow"), &"*/annotations.csv"]);
     assert!(annotations.starts_with("id,start,stop\n"), "{annotations}");
     let absent = rab(&[&"cat", &table(), &"*/missing_file"]);
@@ -71,7 +71,7 @@ fn parts_by_channel_and_time() {
 }
 
 #[test]
-fn a_decoder_that_is_missing_or_fails_is_said() {
+fn a_decoder_that_is_missing_or_fails_is_reported() {
     let dir = scratch();
     let file = dir.path().join("x.onda.signal.arrow");
     let script = "
@@ -92,12 +92,12 @@ open(sys.argv[2] + '/x.gz', 'wb').write(gzip.compress(bytes(range(12))))
         ("gz=false", 12, "the decoder \"false\" ended with exit status: 1"),
         ("gz=head -c5", 12, "its data has 5 bytes, not a whole number of samples"),
     ] {
-        let said = with("get", decoder);
-        assert!(said.code == code && said.err.contains(why), "{decoder}: {said:?}");
+        let outcome = with("get", decoder);
+        assert!(outcome.code == code && outcome.err.contains(why), "{decoder}: {outcome:?}");
     }
     // What it wrote, and not what it read.
-    let said = with("cat", "gz=printf 01234");
-    assert!(said.code == 12 && said.out == "01234", "{said:?}");
+    let outcome = with("cat", "gz=printf 01234");
+    assert!(outcome.code == 12 && outcome.out == "01234", "{outcome:?}");
 }
 
 /// One Ctrl-C is enough, whatever the program waits for.
@@ -155,24 +155,24 @@ fn a_file_of_several_rows_is_decoded_once() {
     std::fs::write(to("decode"), script).unwrap();
     std::fs::set_permissions(to("decode"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let decoder = format!("gz={}", to("decode").display());
-    let said = rab(&[&"verify", &"--decoder", &decoder, &to("x.onda.signal.arrow")]);
+    let outcome = rab(&[&"verify", &"--decoder", &decoder, &to("x.onda.signal.arrow")]);
     // Nothing is wrong but what the rows have in common.
-    assert!(said.code == 12 && said.out.contains("is the same as in row 0"), "{said:?}");
-    assert!(!said.out.contains("the data has"), "{said:?}");
+    assert!(outcome.code == 12 && outcome.out.contains("is the same as in row 0"), "{outcome:?}");
+    assert!(!outcome.out.contains("the data has"), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(to("runs")).unwrap(), "run\nrun\n");
 }
 
 #[test]
-fn damage_of_a_file_of_several_rows_is_said_with_each() {
+fn damage_of_a_file_of_several_rows_is_reported_with_each() {
     let dir = scratch();
     let to = |name: &str| dir.path().join(name);
     let table = to("x.onda.signal.arrow");
     of_rows(&table, "{'file_path': ['x'] * 3, 'file_format': ['lpcm.zst'] * 3, 'sensor_label': list('abc')}");
     std::fs::write(to("x"), "no zstd").unwrap();
-    let said = rab(&[&"verify", &table]);
+    let outcome = rab(&[&"verify", &table]);
     for (number, label) in ["a", "b", "c"].iter().enumerate() {
         let line = format!("/{label}\": row {number} of {}", table.display());
-        assert_eq!(said.out.matches(&line).count(), 1, "{line}: {said:?}");
+        assert_eq!(outcome.out.matches(&line).count(), 1, "{line}: {outcome:?}");
     }
     assert!(rab(&[&"cat", &table, &"*/c"]).err.contains(": row 2 of "));
 }
@@ -208,8 +208,8 @@ json.dump({'recording': '00000000-0000-0000-0000-000000000001', 'sample_unit': '
         ),
         ("1s", "[[3 4 5]]", "note: 1s is a time here; the channel that is called so is \"1s\", in quotes\n"),
     ] {
-        let said = get(index);
-        assert_eq!((said.out.trim(), said.err.as_str()), (values, note), "{index}");
+        let outcome = get(index);
+        assert_eq!((outcome.out.trim(), outcome.err.as_str()), (values, note), "{index}");
     }
     let wrong = get("\"3\", 0");
     assert!(
@@ -251,9 +251,9 @@ fn rules_by_row() {
         ("schema_other", 11, "not one of Onda's"),
         ("channels_dot", 0, "ok"),
     ] {
-        let said = rab(&[&"verify", &sample(&format!("bad/{name}.onda.signal.arrow"))]);
-        let text = format!("{}{}", said.out, said.err);
-        assert!(said.code == code && text.contains(fragment), "{name}: {said:?}");
+        let outcome = rab(&[&"verify", &sample(&format!("bad/{name}.onda.signal.arrow"))]);
+        let text = format!("{}{}", outcome.out, outcome.err);
+        assert!(outcome.code == code && text.contains(fragment), "{name}: {outcome:?}");
     }
     // The user may say that it is one.
     let forced = rab(&[&"ls", &"--format", &"onda", &sample("bad/schema_other.onda.signal.arrow")]);
@@ -262,12 +262,12 @@ fn rules_by_row() {
 
 /// Where it was looked for, and the row that says so.
 #[test]
-fn samples_that_are_missing_or_damaged_are_said_with_their_row() {
+fn missing_or_damaged_samples_are_reported_with_their_row() {
     let dir = scratch();
     let file = dir.path().join("x.onda.signal.arrow");
     std::fs::copy(table(), &file).unwrap();
     for argument in [&file, dir.path()] {
-        let said = rab(&[&"verify", &argument]);
+        let outcome = rab(&[&"verify", &argument]);
         let (dir, file) = (dir.path().display(), file.display());
         let missing = format!(
             "{dir}/samples/missing.lpcm: dataset \"b14d2c6d-8d84-4e46-824f-5c5d857215b4/missing_file\": row 21 of {file}: cannot be read: No such file"
@@ -275,16 +275,19 @@ fn samples_that_are_missing_or_damaged_are_said_with_their_row() {
         let remote = format!(
             "{file}: dataset \"b14d2c6d-8d84-4e46-824f-5c5d857215b4/web\": row 18: cannot be read: https://"
         );
-        assert!(said.code == 10 && said.err.contains(&missing) && said.err.contains(&remote), "{said:?}");
+        assert!(
+            outcome.code == 10 && outcome.err.contains(&missing) && outcome.err.contains(&remote),
+            "{outcome:?}"
+        );
     }
     for (name, fragment) in [
         ("zst_truncated", "/truncated.lpcm.zst: dataset"),
         ("lpcm_not_multiple", "/not_multiple.lpcm: dataset"),
     ] {
         let file = sample(&format!("bad/{name}.onda.signal.arrow"));
-        let said = rab(&[&"verify", &file]);
+        let outcome = rab(&[&"verify", &file]);
         let row = format!("eeg\": row 0 of {}: ", file.display());
-        assert!(said.out.contains(fragment) && said.out.contains(&row), "{said:?}");
+        assert!(outcome.out.contains(fragment) && outcome.out.contains(&row), "{outcome:?}");
     }
 }
 
@@ -305,8 +308,8 @@ fn what_is_no_array_says_why() {
             arguments.extend(way.iter().map(std::ffi::OsString::from));
             let arguments: Vec<_> =
                 arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>).collect();
-            let said = rab(&arguments);
-            assert!(said.code == code && said.err.contains(why), "{name} {way:?}: {said:?}");
+            let outcome = rab(&arguments);
+            assert!(outcome.code == code && outcome.err.contains(why), "{name} {way:?}: {outcome:?}");
         }
     }
 }
@@ -317,8 +320,8 @@ fn signals_become_other_files() {
     let to = |name: &str| dir.path().join(name);
     // What these formats have no place for is named.
     for (out, name) in [("x.npy", EEG), ("x.ra", "*/ecg_left")] {
-        let said = rab(&[&"convert", &table(), &to(out), &name]);
-        assert!(said.code == 0 && said.err.starts_with("note: "), "{said:?}");
+        let outcome = rab(&[&"convert", &table(), &to(out), &name]);
+        assert!(outcome.code == 0 && outcome.err.starts_with("note: "), "{outcome:?}");
     }
     good(&[&"convert", &table(), &to("x.rab"), &"*/eeg", &"*/ecg_left", &"*/resp*"]);
     assert_eq!(
@@ -356,12 +359,12 @@ fn tables_of_polars() {
                 assert a.schema == b.schema and a.equals(b), (a.schema, b.schema)";
             sh(r#""$1" -c "$2" "$3" "$4""#, &[&interpreter(), &same, &to("own.new.arrow"), &new]);
         }
-        let said = rab(&[&"verify", &to("view.arrow")]);
+        let outcome = rab(&[&"verify", &to("view.arrow")]);
         let warned = "column recording: binary_view where Onda has fixed_size_binary[16]";
-        assert!(said.code == 12 && said.out.contains(warned), "{said:?}");
-        let said = rab(&[&"verify", &to("short.arrow")]);
+        assert!(outcome.code == 12 && outcome.out.contains(warned), "{outcome:?}");
+        let outcome = rab(&[&"verify", &to("short.arrow")]);
         let wrong = "row 0: column recording: a UUID has 16 bytes, this has 15";
-        assert!(said.code == 12 && said.out.contains(wrong), "{said:?}");
+        assert!(outcome.code == 12 && outcome.out.contains(wrong), "{outcome:?}");
     }
 }
 
@@ -392,30 +395,30 @@ fn what_is_there_is_converted_and_the_rest_named() {
     let dir = scratch();
     let to = |name: &str| dir.path().join(name);
     for out in ["x.rab", "x.npz"] {
-        let said = rab(&[&"convert", &table(), &to(out)]);
-        let named = said.err.lines().filter(|line| line.starts_with("rab: ")).count();
-        assert!(said.code == 10 && named == 7 && said.err.contains("web\": row 18: "), "{said:?}");
+        let outcome = rab(&[&"convert", &table(), &to(out)]);
+        let named = outcome.err.lines().filter(|line| line.starts_with("rab: ")).count();
+        assert!(outcome.code == 10 && named == 7 && outcome.err.contains("web\": row 18: "), "{outcome:?}");
         let listed = good(&[&"ls", &to(out)]);
         assert!(listed.lines().count() == 17 && !listed.contains("missing_file"), "{listed}");
         assert_eq!(good(&[&"get", &to(out), &EEG]), good(&[&"get", &table(), &EEG]));
     }
     for out in ["none.rab", "none.npy"] {
-        let said = rab(&[&"convert", &table(), &to(out), &"*/web"]);
-        assert!(said.code == 10 && said.err.contains("nothing is left to write"), "{said:?}");
+        let outcome = rab(&[&"convert", &table(), &to(out), &"*/web"]);
+        assert!(outcome.code == 10 && outcome.err.contains("nothing is left to write"), "{outcome:?}");
         assert!(!to(out).exists());
     }
     // Damage ends it, as it does of every container.
-    let said = rab(&[&"convert", &sample("bad/zst_truncated.onda.signal.arrow"), &to("damaged.rab")]);
-    assert!(said.code == 12 && !to("damaged.rab").exists(), "{said:?}");
+    let outcome = rab(&[&"convert", &sample("bad/zst_truncated.onda.signal.arrow"), &to("damaged.rab")]);
+    assert!(outcome.code == 12 && !to("damaged.rab").exists(), "{outcome:?}");
 }
 
 #[test]
 fn unpacked_as_it_is_mounted() {
     let dir = scratch();
     let out = dir.path().join("out");
-    let said = rab(&[&"unpack", &table(), &out]);
-    assert_eq!(said.code, 10, "some data is not there: {said:?}");
-    assert!(said.err.contains("s3://") && said.err.contains("missing.lpcm"), "{said:?}");
+    let outcome = rab(&[&"unpack", &table(), &out]);
+    assert_eq!(outcome.code, 10, "some data is not there: {outcome:?}");
+    assert!(outcome.err.contains("s3://") && outcome.err.contains("missing.lpcm"), "{outcome:?}");
     let own = names(&out.join("625fa5ea-dfb2-4252-b58d-1eb350fa7df6"));
     assert!(own.contains(&"resp@0".to_owned()) && own.contains(&"audio_s3.meta.yaml".to_owned()), "{own:?}");
     assert!(!own.contains(&"audio_s3".to_owned()), "{own:?}");
@@ -455,10 +458,10 @@ fn several_tables_and_directories() {
     std::fs::create_dir(dir.path().join("samples")).unwrap();
     std::fs::write(dir.path().join("z.txt"), "x").unwrap();
     std::fs::write(dir.path().join("README.txt"), "x").unwrap();
-    let said = rab(&[&"ls", &dir.path()]);
-    assert!(said.code == 0 && said.out == listed, "{said:?}");
+    let outcome = rab(&[&"ls", &dir.path()]);
+    assert!(outcome.code == 0 && outcome.out == listed, "{outcome:?}");
     let note = "also holds README.txt; its 2 files together are read as Onda here, while rab-mount shows the directory as it is";
-    assert!(said.err.starts_with("note: ") && said.err.contains(note), "{said:?}");
+    assert!(outcome.err.starts_with("note: ") && outcome.err.contains(note), "{outcome:?}");
     let asked = rab(&[&"ls", &"--format", &"onda", &dir.path()]);
     assert!(asked.code == 0 && asked.out == listed && asked.err.is_empty(), "{asked:?}");
 }
@@ -473,14 +476,14 @@ fn directories_of_before_arrow_say_what_upgrades_them() {
             arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>).collect();
         let path = dir.path();
         arguments.push(&path);
-        let said = rab(&arguments);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.err.contains("before 0.12") && said.err.contains("Onda.jl 0.13"), "{said:?}");
+        let outcome = rab(&arguments);
+        assert_eq!(outcome.code, 1, "{outcome:?}");
+        assert!(outcome.err.contains("before 0.12") && outcome.err.contains("Onda.jl 0.13"), "{outcome:?}");
     }
     // As any other directory without containers.
     std::fs::remove_file(dir.path().join("recordings.msgpack.zst")).unwrap();
-    let said = rab(&[&"ls", &dir.path()]);
-    assert!(said.code == 10 && said.err.contains("name a file in it, mount it"), "{said:?}");
+    let outcome = rab(&[&"ls", &dir.path()]);
+    assert!(outcome.code == 10 && outcome.err.contains("name a file in it, mount it"), "{outcome:?}");
 }
 
 const REWRITTEN: [&str; 14] = [
@@ -502,13 +505,13 @@ const REWRITTEN: [&str; 14] = [
 
 /// With notes.
 fn written(old: &Path, new: &Path) {
-    let said = rab(&[&"convert", &"-f", &old, &new]);
-    assert!(said.code == 0 && said.err.lines().all(|line| line.starts_with("note: ")), "{said:?}");
-    assert!(!said.err.contains("rab convert"), "it speaks of itself: {said:?}");
+    let outcome = rab(&[&"convert", &"-f", &old, &new]);
+    assert!(outcome.code == 0 && outcome.err.lines().all(|line| line.starts_with("note: ")), "{outcome:?}");
+    assert!(!outcome.err.contains("rab convert"), "it speaks of itself: {outcome:?}");
 }
 
 #[test]
-fn tables_are_written_anew() {
+fn tables_are_rewritten() {
     let dir = scratch();
     for name in REWRITTEN {
         let new = dir.path().join(name);
@@ -568,10 +571,10 @@ assert new['id'].to_pylist() == [id[::-1] for id in old['id'].to_pylist()], new
         // They are shown as the ids are, whatever their type says.
         let recording = "00000000-0000-4000-8000-000000000000";
         for table in [&to(file), &new] {
-            let said = good(&[&"cat", table, &format!("{recording}/annotations.jsonl")]);
+            let outcome = good(&[&"cat", table, &format!("{recording}/annotations.jsonl")]);
             let from =
                 r#""from":["01010101-0101-4000-8001-010101010101","02020202-0202-4000-8002-020202020202"]"#;
-            assert!(said.contains(from), "{said}");
+            assert!(outcome.contains(from), "{outcome}");
         }
         assert_eq!(rab(&[&"verify", &new]).code, 0);
     }
@@ -583,15 +586,18 @@ assert new['id'].to_pylist() == [id[::-1] for id in old['id'].to_pylist()], new
         ("short.arrow", &["row 1: column from: a UUID has 16 bytes, this has 15"]),
         ("binary.arrow", &["column from: list<", "(rab convert writes it so)"]),
     ] {
-        let said = rab(&[&"verify", &to(file)]);
-        assert!(said.code == 12 && rows.iter().all(|row| said.out.contains(row)), "{said:?}");
+        let outcome = rab(&[&"verify", &to(file)]);
+        assert!(outcome.code == 12 && rows.iter().all(|row| outcome.out.contains(row)), "{outcome:?}");
     }
-    let said = rab(&[&"convert", &to("wrong.arrow"), &to("none.arrow")]);
-    assert!(said.code == 12 && said.err.contains("row 0: from is empty; only rows that keep"), "{said:?}");
+    let outcome = rab(&[&"convert", &to("wrong.arrow"), &to("none.arrow")]);
+    assert!(
+        outcome.code == 12 && outcome.err.contains("row 0: from is empty; only rows that keep"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
-fn samples_of_a_table_written_anew_stay_where_they_are() {
+fn samples_of_a_rewritten_table_stay_where_they_are() {
     let dir = scratch();
     let old = dir.path().join("old");
     sh(r#"cp -r "$1" "$2""#, &[&sample(""), &old]);
@@ -604,9 +610,9 @@ fn samples_of_a_table_written_anew_stay_where_they_are() {
         ("new/new.onda.signal.arrow", "6 paths lead to ../old now, outside", true),
     ] {
         let new = dir.path().join(out);
-        let said = rab(&[&"convert", &table, &new]);
-        assert!(said.code == 0 && said.err.contains(note), "{said:?}");
-        assert_eq!(said.err.is_empty(), note.is_empty(), "{said:?}");
+        let outcome = rab(&[&"convert", &table, &new]);
+        assert!(outcome.code == 0 && outcome.err.contains(note), "{outcome:?}");
+        assert_eq!(outcome.err.is_empty(), note.is_empty(), "{outcome:?}");
         assert_eq!(rab(&[&"verify", &new]).code, if is_outside { 10 } else { 0 });
         let after: Value =
             serde_json::from_str(&good(&[&"ls", &"--json", &"--follow-outside", &new])).unwrap();
@@ -619,7 +625,7 @@ fn samples_of_a_table_written_anew_stay_where_they_are() {
 }
 
 #[test]
-fn what_is_against_the_rules_is_not_written_anew() {
+fn what_is_against_the_rules_is_not_rewritten() {
     let dir = scratch();
     let new = dir.path().join("new.onda.signal.arrow");
     for (name, fragment) in [
@@ -630,12 +636,12 @@ fn what_is_against_the_rules_is_not_written_anew() {
         ("span_overflow", "row 0: span starts at"),
         ("truncated_half", "does not end with ARROW1"),
     ] {
-        let said = rab(&[&"convert", &sample(&format!("bad/{name}.onda.signal.arrow")), &new]);
-        assert!(said.code == 12 && said.err.contains(fragment), "{name}: {said:?}");
+        let outcome = rab(&[&"convert", &sample(&format!("bad/{name}.onda.signal.arrow")), &new]);
+        assert!(outcome.code == 12 && outcome.err.contains(fragment), "{name}: {outcome:?}");
         assert_eq!(names(dir.path()), Vec::<String>::new(), "{name}");
     }
-    let said = rab(&[&"convert", &sample("bad/span_milliseconds.onda.signal.arrow"), &new]);
-    assert!(said.code == 0 && said.err.contains("they are converted"), "{said:?}");
+    let outcome = rab(&[&"convert", &sample("bad/span_milliseconds.onda.signal.arrow"), &new]);
+    assert!(outcome.code == 0 && outcome.err.contains("they are converted"), "{outcome:?}");
     let there = rab(&[&"convert", &table(), &new]);
     assert!(there.code == 1 && there.err.contains("--force"), "{there:?}");
     for arguments in [[table(), new.clone(), "tables/*".into()], ["-f".into(), new.clone(), new.clone()]] {
@@ -645,7 +651,7 @@ fn what_is_against_the_rules_is_not_written_anew() {
 }
 
 #[test]
-fn some_rows_are_written_anew() {
+fn some_rows_are_rewritten() {
     let dir = scratch();
     let dir = dir.path();
     std::fs::create_dir(dir.join("custom")).unwrap();
@@ -659,21 +665,21 @@ fn some_rows_are_written_anew() {
     written(&custom, &whole);
     // Each once and in the order of the table, whatever is named first.
     let some = dir.join("custom/some.arrow");
-    let said = rab(&[&"convert", &custom, &some, &"*/kind_7", &"*/kind_[17]", &"*/kind_4"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = rab(&[&"convert", &custom, &some, &"*/kind_7", &"*/kind_[17]", &"*/kind_4"]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     sh(r#""$1" -c "$2" "$3" "$4" "1 4 7""#, &[&interpreter(), &read, &whole, &some]);
     assert_eq!(names_of(&some), ["kind_1", "kind_4", "kind_7"]);
 
     // The annotations of one recording.
     let annotations = dir.join("some.onda.annotation.arrow");
     let id = EEG.split('/').next().unwrap();
-    let said = rab(&[
+    let outcome = rab(&[
         &"convert",
         &sample("test.onda.annotation.arrow"),
         &annotations,
         &format!("{id}/annotations.csv"),
     ]);
-    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     let of = |table: &Path| good(&[&"cat", &table, &format!("{id}/annotations.csv")]);
     assert_eq!(of(&annotations), of(&sample("test.onda.annotation.arrow")));
     assert_eq!(good(&[&"ls", &annotations]).lines().count(), 2);
@@ -694,8 +700,11 @@ fn arrays_become_signals() {
     let dir = scratch();
     python(&[&"check_onda_packed.py", &RAB, &dir.path(), &sample("v2_extended.mylab.eeg-signal.arrow")]);
     let table = dir.path().join("none.arrow");
-    let said = rab(&[&"pack", &table, &sample("samples.expected.json")]);
-    assert!(said.code == 1 && said.err.contains("this dataset is not one") && !table.exists(), "{said:?}");
+    let outcome = rab(&[&"pack", &table, &sample("samples.expected.json")]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("this dataset is not one") && !table.exists(),
+        "{outcome:?}"
+    );
 }
 
 /// What a table stores is not encoded a second time.
@@ -705,8 +714,8 @@ fn signals_come_back_from_another_format() {
     let (old, rab_file) = (sample("v1_integer_numbers.onda.signal.arrow"), dir.path().join("x.rab"));
     let new = dir.path().join("new.onda.signal.arrow");
     for (from, to) in [(&old, &rab_file), (&rab_file, &new)] {
-        let said = rab(&[&"convert", from, to]);
-        assert_eq!(said.code, 0, "{said:?}");
+        let outcome = rab(&[&"convert", from, to]);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
     }
     let differences = rab(&[&"diff", &old, &new]).out;
     let of_new_names = ["file_path", "tables/", "metadata: kind", "metadata: sensor_"];
@@ -836,13 +845,13 @@ fn several_unpacked_tables_become_one() {
     let annotations = to("b.onda.annotation.arrow");
     good(&[&"unpack", &first, &to("files"), &"--and", &second, &"--and", &annotations]);
     let new = to("new.onda.signal.arrow");
-    let said = rab(&[&"pack", &new, &to("files")]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = rab(&[&"pack", &new, &to("files")]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     let told =
-        said.err.lines().filter(|line| line.contains("annotations.csv: skipped, like all annotations"));
-    assert!(told.count() == 1 && said.err.contains("rab convert rewrites it"), "{said:?}");
-    assert_eq!(said.err.lines().filter(|line| line.contains("/tables/")).count(), 3, "{said:?}");
-    assert_eq!(said.err.lines().count(), 4, "{said:?}");
+        outcome.err.lines().filter(|line| line.contains("annotations.csv: skipped, like all annotations"));
+    assert!(told.count() == 1 && outcome.err.contains("rab convert rewrites it"), "{outcome:?}");
+    assert_eq!(outcome.err.lines().filter(|line| line.contains("/tables/")).count(), 3, "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
     let script = "
 import sys, pyarrow as pa
 old, other, new = (pa.ipc.open_file(path).read_all() for path in sys.argv[1:])
@@ -862,14 +871,14 @@ for name in old.column_names[12:]:
     let sidecar = to("files/00000000-0000-0000-0000-000000000031/l5.meta.yaml");
     let text = std::fs::read_to_string(&sidecar).unwrap();
     std::fs::write(&sidecar, text.replace("1900-02-28", "the day after")).unwrap();
-    let said = rab(&[&"pack", &to("none.onda.signal.arrow"), &to("files")]);
-    let wanted = said.err.contains("/l5") && said.err.contains("its day is of the type date32");
-    assert!(said.code == 1 && wanted && !to("none.onda.signal.arrow").exists(), "{said:?}");
+    let outcome = rab(&[&"pack", &to("none.onda.signal.arrow"), &to("files")]);
+    let wanted = outcome.err.contains("/l5") && outcome.err.contains("its day is of the type date32");
+    assert!(outcome.code == 1 && wanted && !to("none.onda.signal.arrow").exists(), "{outcome:?}");
     // Of several tables none is written anew, and what is to be done is said.
-    let said = rab(&[&"convert", &first, &"--and", &second, &to("other.onda.signal.arrow")]);
+    let outcome = rab(&[&"convert", &first, &"--and", &second, &to("other.onda.signal.arrow")]);
     let wanted =
-        said.err.contains("z.onda.signal.arrow") && said.err.contains("rab unpack them and rab pack");
-    assert!(said.code == 2 && wanted, "{said:?}");
+        outcome.err.contains("z.onda.signal.arrow") && outcome.err.contains("rab unpack them and rab pack");
+    assert!(outcome.code == 2 && wanted, "{outcome:?}");
 }
 
 /// What is too much for us is nothing wrong with the file.
@@ -890,11 +899,11 @@ fn limits_are_no_damage() {
         &[&"unpack", &to("x.arrow"), &to("out")],
     ];
     for words in words {
-        let said = rab(words);
-        let is_told = [said.out.as_str(), &said.err]
+        let outcome = rab(words);
+        let is_told = [outcome.out.as_str(), &outcome.err]
             .concat()
             .contains("268435456 bytes of memory (its window), and the limit is 134217728");
-        assert!(said.code == 1 && is_told, "{} {said:?}", words[0].as_ref().display());
+        assert!(outcome.code == 1 && is_told, "{} {outcome:?}", words[0].as_ref().display());
     }
 }
 
@@ -914,8 +923,8 @@ fn rows_are_compressed_where_that_is_asked_for() {
         let (table_path, files) = (to(table), to("files"));
         words.extend([&table_path as &dyn AsRef<std::ffi::OsStr>, &files]);
         words.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
-        let said = rab(&words);
-        assert!(said.code == 0 && !said.err.contains("compressed"), "{said:?}");
+        let outcome = rab(&words);
+        assert!(outcome.code == 0 && !outcome.err.contains("compressed"), "{outcome:?}");
         assert_eq!(formats(table).trim(), format!("{format} {format}"));
         assert_eq!(
             good(&[&"get", &to(table), &"*/l2"]),
@@ -931,10 +940,11 @@ fn rows_are_compressed_where_that_is_asked_for() {
         &"import sys, numpy as np; np.save(sys.argv[1], np.arange(6, dtype='<i2').reshape(3, 2))",
         &to("n.npy"),
     ]);
-    let said = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress"]);
+    let outcome = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress"]);
     assert!(
-        said.code == 0 && said.err.contains("it is not compressed: its metadata says file_format: lpcm"),
-        "{said:?}"
+        outcome.code == 0
+            && outcome.err.contains("it is not compressed: its metadata says file_format: lpcm"),
+        "{outcome:?}"
     );
     assert_eq!(formats("w.arrow").trim(), "lpcm");
 }
@@ -949,8 +959,8 @@ fn samples_of_rows_are_stored_as_it_is_asked_for() {
         let (table, files) = (to("x.arrow"), to("files"));
         let words: [&dyn AsRef<std::ffi::OsStr>; 4] = [&"pack", &"-f", &table, &files];
         let options = option.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>);
-        let said = rab(&words.into_iter().chain(options).collect::<Vec<_>>());
-        assert!(said.code == 0 && !said.err.contains("compressed"), "{said:?}");
+        let outcome = rab(&words.into_iter().chain(options).collect::<Vec<_>>());
+        assert!(outcome.code == 0 && !outcome.err.contains("compressed"), "{outcome:?}");
         let script = "import sys, pyarrow as pa\n\
             print(*(row['file_format'] for row in pa.ipc.open_file(sys.argv[1]).read_all().to_pylist()))";
         assert_eq!(good(&[&"get", &table, &"*/ecg_left"]), good(&[&"get", &self::table(), &"*/ecg_left"]));
@@ -964,9 +974,10 @@ fn samples_of_rows_are_stored_as_it_is_asked_for() {
                 recording: 00000000-0000-4000-8000-000000000001}";
     std::fs::write(to("meta.yaml"), meta).unwrap();
     python(&[&"-c", &"import sys, numpy as np; np.save(sys.argv[1], np.arange(6))", &to("n.npy")]);
-    let said = rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress=none"]);
+    let outcome =
+        rab(&[&"pack", &to("w.arrow"), &to("n.npy"), &"--meta", &to("meta.yaml"), &"--compress=none"]);
     let note = "it is compressed: its metadata says file_format: lpcm.zst";
-    assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+    assert!(outcome.code == 0 && outcome.err.contains(note), "{outcome:?}");
 }
 
 /// Of 512 samples at 256 a second.
@@ -984,10 +995,10 @@ fn a_row_keeps_its_span() {
     };
     let stops = [("12000000000", ""), ("12500000000", "640"), ("9223372036854775807", "2361183238874")];
     for (stop, samples) in stops {
-        let said = packed(stop);
+        let outcome = packed(stop);
         let note = "the data has 512 samples, but its span and sample_rate say ";
-        assert_eq!(said.err.contains(&format!("{note}{samples}: the span stays")), !samples.is_empty());
-        assert!(said.code == 0 && said.err.contains(note) != samples.is_empty(), "{said:?}");
+        assert_eq!(outcome.err.contains(&format!("{note}{samples}: the span stays")), !samples.is_empty());
+        assert!(outcome.code == 0 && outcome.err.contains(note) != samples.is_empty(), "{outcome:?}");
         assert!(good(&[&"info", &to("x.arrow"), &EEG]).contains(&format!("    stop: {stop}\n")));
     }
     for (stop, why) in [
@@ -996,9 +1007,9 @@ fn a_row_keeps_its_span() {
         ("soon", "its span must have start and stop"),
         ("null", "its span must have start and stop"),
     ] {
-        let said = packed(stop);
-        assert!(said.code == 1 && said.err.contains(why), "{said:?}");
-        assert!(said.err.contains(&format!("(it is described by {})", sidecar.display())), "{said:?}");
+        let outcome = packed(stop);
+        assert!(outcome.code == 1 && outcome.err.contains(why), "{outcome:?}");
+        assert!(outcome.err.contains(&format!("(it is described by {})", sidecar.display())), "{outcome:?}");
     }
 }
 
@@ -1030,26 +1041,26 @@ fn sidecars_of_samples_that_are_missing_are_left_out() {
     let dir = scratch();
     let to = |name: &str| dir.path().join(name);
     assert_eq!(rab(&[&"unpack", &table(), &to("files"), &EEG, &"*/missing_file"]).code, 10);
-    let said = rab(&[&"pack", &to("x.arrow"), &to("files")]);
-    let lines: Vec<_> = said.err.lines().filter(|line| line.contains("missing_file")).collect();
-    assert!(said.code == 0 && lines.iter().any(|line| line.contains("skipped")), "{said:?}");
-    assert!(!said.err.contains("taken for a file"), "{said:?}");
+    let outcome = rab(&[&"pack", &to("x.arrow"), &to("files")]);
+    let lines: Vec<_> = outcome.err.lines().filter(|line| line.contains("missing_file")).collect();
+    assert!(outcome.code == 0 && lines.iter().any(|line| line.contains("skipped")), "{outcome:?}");
+    assert!(!outcome.err.contains("taken for a file"), "{outcome:?}");
 }
 
 /// However it was called.
 #[test]
-fn where_a_table_is_is_said_with_its_whole_path() {
+fn the_place_of_a_table_is_its_whole_path() {
     let dir = scratch();
     let to = |name: &str| dir.path().join(name);
     std::fs::create_dir(to("d")).unwrap();
     of_rows(&to("d/x.arrow"), "{'file_path': ['none.lpcm']}");
     let script = r#"cd "$2" && "$1" info d/x.arrow '*/eeg' && "$1" unpack d/../d/x.arrow out; cat out/*/eeg.meta.yaml"#;
-    let said = try_sh(script, &[&RAB, &dir.path()]).out;
+    let outcome = try_sh(script, &[&RAB, &dir.path()]).out;
     let at = dir.path().canonicalize().unwrap();
     for name in ["table: '", "path: '"] {
         let file = if name.starts_with('t') { "x.arrow" } else { "none.lpcm" };
         let line = format!("{name}{}/d/{file}'\n", at.display());
-        assert_eq!(said.matches(&line).count(), 2, "{line} {said}");
+        assert_eq!(outcome.matches(&line).count(), 2, "{line} {outcome}");
     }
 }
 
@@ -1059,12 +1070,12 @@ fn old_rows_with_columns_that_are_called_as_new_ones_are_refused() {
     let dir = scratch();
     let (samples, row) = (dir.path().join("x.npy"), dir.path().join("row.json"));
     python(&[&"-c", &"import sys, numpy; numpy.save(sys.argv[1], numpy.zeros((2, 1)))", &samples]);
-    let said = r#"{"file_path": "x", "kind": "eeg", "sensor_label": "b", "recording": "00000000-0000-0000-0000-000000000001",
+    let outcome = r#"{"file_path": "x", "kind": "eeg", "sensor_label": "b", "recording": "00000000-0000-0000-0000-000000000001",
         "channels": ["a"], "sample_unit": "uv", "sample_rate": 1}"#;
-    std::fs::write(&row, said).unwrap();
-    let said = rab(&[&"pack", &dir.path().join("x.arrow"), &samples, &"--meta", &row]);
+    std::fs::write(&row, outcome).unwrap();
+    let outcome = rab(&[&"pack", &dir.path().join("x.arrow"), &samples, &"--meta", &row]);
     let why = "its sensor_label clashes with the column that its kind becomes: rename it";
-    assert!(said.code == 1 && said.err.contains(why), "{said:?}");
+    assert!(outcome.code == 1 && outcome.err.contains(why), "{outcome:?}");
 }
 
 /// Where a table lies says nothing of it.
@@ -1073,11 +1084,11 @@ fn the_same_table_elsewhere_is_not_different() {
     let dir = scratch();
     let elsewhere = dir.path().join("test.onda.annotation.arrow");
     std::fs::copy(sample("test.onda.annotation.arrow"), &elsewhere).unwrap();
-    let said = rab(&[&"diff", &sample("test.onda.annotation.arrow"), &elsewhere]);
-    assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+    let outcome = rab(&[&"diff", &sample("test.onda.annotation.arrow"), &elsewhere]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""), "{outcome:?}");
 }
 
-/// Nothing tells that it is one of Onda's, and so nothing is said to be damaged.
+/// Nothing shows that it is one of Onda's, so nothing is reported as damaged.
 #[test]
 fn an_arrow_file_of_others_that_cannot_be_read_is_no_container() {
     let dir = scratch();
@@ -1103,15 +1114,19 @@ write('/x.onda.annotation.arrow', {}, footer)
 ";
     python(&[&"-c", &script, &dir.path()]);
     for (name, code) in [("footer", 11), ("batch", 11), ("cut", 11), ("own", 12), ("x.onda.annotation", 12)] {
-        let said = rab(&[&"verify", &dir.path().join(format!("{name}.arrow"))]);
-        assert!(said.code == code, "{name}: {said:?}");
-        assert_eq!(said.err.contains("is an Arrow file, but not an Onda table: "), code == 11, "{said:?}");
+        let outcome = rab(&[&"verify", &dir.path().join(format!("{name}.arrow"))]);
+        assert!(outcome.code == code, "{name}: {outcome:?}");
+        assert_eq!(
+            outcome.err.contains("is an Arrow file, but not an Onda table: "),
+            code == 11,
+            "{outcome:?}"
+        );
     }
 }
 
 /// A value that cannot be read is no text that says so.
 #[test]
-fn a_column_of_the_users_own_that_is_damaged_is_said_with_its_row() {
+fn a_damaged_column_of_the_users_own_is_reported_with_its_row() {
     let dir = scratch();
     let file = dir.path().join("x.onda.annotation.arrow");
     let script = "
@@ -1125,11 +1140,18 @@ raw = open(sys.argv[2], 'rb').read()
 open(sys.argv[2], 'wb').write(raw.replace(b'mangled', b'm\\xffngled'))
 ";
     python(&[&"-c", &script, &sample("test.onda.annotation.arrow"), &file]);
-    let said = rab(&[&"verify", &file]);
-    assert!(said.code == 12 && said.out.contains("row 1, column remark: a string is not UTF-8"), "{said:?}");
+    let outcome = rab(&[&"verify", &file]);
+    assert!(
+        outcome.code == 12 && outcome.out.contains("row 1, column remark: a string is not UTF-8"),
+        "{outcome:?}"
+    );
     let lines: Vec<_> = texts_of(&file).into_iter().map(|name| rab(&[&"cat", &file, &name])).collect();
-    assert_eq!(lines.iter().filter(|said| said.err.contains("row 1, column remark")).count(), 1, "{lines:?}");
-    assert!(lines.iter().all(|said| !said.out.contains("cannot be read")), "{lines:?}");
+    assert_eq!(
+        lines.iter().filter(|outcome| outcome.err.contains("row 1, column remark")).count(),
+        1,
+        "{lines:?}"
+    );
+    assert!(lines.iter().all(|outcome| !outcome.out.contains("cannot be read")), "{lines:?}");
 }
 
 /// The datasets with annotations.
@@ -1161,7 +1183,10 @@ fn rows_and_columns_of_tables_are_printed() {
     let out = dir.path().join("x.arrow");
     sh(r#""$1" get "$2" 'tables/test.onda.signal[channels, 0]' --as arrow > "$3""#, &[&RAB, &table, &out]);
     assert_eq!(python(&[&"-c", &arrow, &out]), "['channels']\n");
-    let said = rab(&[&"get", &table, &"tables/test.onda.sginal"]);
-    assert!(said.code == 3 && said.err.contains("did you mean \"tables/test.onda.signal\""), "{said:?}");
+    let outcome = rab(&[&"get", &table, &"tables/test.onda.sginal"]);
+    assert!(
+        outcome.code == 3 && outcome.err.contains("did you mean \"tables/test.onda.signal\""),
+        "{outcome:?}"
+    );
     assert!(good(&[&"info", &table]).contains("\n- tables/test.onda.signal\n"));
 }

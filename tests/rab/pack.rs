@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::kit::{Mount, Said, Signal, data, eventually, kill, names, python, run, scratch, sh, try_sh};
+use crate::kit::{Mount, Outcome, Signal, data, eventually, kill, names, python, run, scratch, sh, try_sh};
 use crate::{RAB, SAMPLES, good, of_many_aliases, rab};
 
 /// The datasets as `rab ls --json` tells them.
@@ -43,16 +43,16 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 }
 
 /// Fails with this code and these words, and leaves nothing.
-fn refused(code: i32, words: &[&str], arguments: &[&dyn AsRef<OsStr>]) -> Said {
+fn refused(code: i32, words: &[&str], arguments: &[&dyn AsRef<OsStr>]) -> Outcome {
     let work = scratch();
     let out = work.path().join("out.rab");
-    let said = rab(&[&[&"pack" as &dyn AsRef<OsStr>, &out], arguments].concat());
-    assert_eq!((said.code, said.out.as_str()), (code, ""), "{said:?}");
+    let outcome = rab(&[&[&"pack" as &dyn AsRef<OsStr>, &out], arguments].concat());
+    assert_eq!((outcome.code, outcome.out.as_str()), (code, ""), "{outcome:?}");
     for word in words {
-        assert!(said.err.contains(word), "{word} is not in {}", said.err);
+        assert!(outcome.err.contains(word), "{word} is not in {}", outcome.err);
     }
     assert!(names(work.path()).is_empty(), "{:?}", names(work.path()));
-    said
+    outcome
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn sidecars_of_other_formats() {
         let mut arguments: Vec<&dyn AsRef<OsStr>> = vec![&"unpack", &original, &tree];
         arguments.extend(parts.iter().map(|part| part as &dyn AsRef<OsStr>));
         good(&arguments);
-        let said = rab(&[&"pack", &out, &tree]);
-        assert_eq!(said.code, 0, "{sample}: {said:?}");
+        let outcome = rab(&[&"pack", &out, &tree]);
+        assert_eq!(outcome.code, 0, "{sample}: {outcome:?}");
         let differences = rab(&[&"diff", &original, &out]);
         let of_arrays = |line: &&str| {
             !["meta.yaml", "data: metadata", "file_path", "kind", "sensor_", "things"]
@@ -139,21 +139,24 @@ fn sidecars_of_nothing_and_of_what_no_container_has() {
         ("own.meta.yaml", b"name: own\nnumpy: {version: 2}\n"),
     ]);
     let out = dir.path().with_extension("rab");
-    let said = rab(&[&"pack", &out, &dir.path()]);
-    assert!(said.code == 0 && said.err.contains("x.meta.yaml: describes elements that no"), "{said:?}");
-    assert!(said.err.contains("gone.meta.yaml: is the sidecar of a file that is missing"), "{said:?}");
+    let outcome = rab(&[&"pack", &out, &dir.path()]);
+    assert!(
+        outcome.code == 0 && outcome.err.contains("x.meta.yaml: describes elements that no"),
+        "{outcome:?}"
+    );
+    assert!(outcome.err.contains("gone.meta.yaml: is the sidecar of a file that is missing"), "{outcome:?}");
     let kept = [("x", "bytes"), ("gone.meta.yaml", "bytes"), ("own.meta.yaml", "bytes")]
         .map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     assert_eq!(types(&out), kept);
     // What only numpy knows is its array again in its own archives, and nowhere else.
     fs::write(dir.path().join("x.meta.yaml"), numpy("<M8[ns]", "[1]")).unwrap();
     fs::remove_file(&out).unwrap();
-    let said = rab(&[&"pack", &out, &dir.path()]);
-    assert!(said.code == 0 && said.err.contains("/x: RAB has no type <M8[ns]: "), "{said:?}");
+    let outcome = rab(&[&"pack", &out, &dir.path()]);
+    assert!(outcome.code == 0 && outcome.err.contains("/x: RAB has no type <M8[ns]: "), "{outcome:?}");
     assert_eq!(types(&out), kept);
     let npz = out.with_extension("npz");
-    let said = rab(&[&"pack", &npz, &dir.path()]);
-    assert!(said.code == 0 && !said.err.contains("/x"), "{said:?}");
+    let outcome = rab(&[&"pack", &npz, &dir.path()]);
+    assert!(outcome.code == 0 && !outcome.err.contains("/x"), "{outcome:?}");
     assert_eq!(types(&npz)[0], ("x".to_owned(), "<M8[ns]".to_owned()));
     for (dtype, shape, problem) in [
         ("<f8", "[2]", "x.meta.yaml: describes 16 bytes, "),
@@ -180,11 +183,11 @@ fn sidecars_that_fit_nothing_or_contradict() {
         ("y.meta.yaml", array.as_bytes()),
     ]);
     let out = dir.path().with_extension("rab");
-    let said = rab(&[&"pack", &out, &dir.path()]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = rab(&[&"pack", &out, &dir.path()]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     assert!(
-        said.err.contains("y.meta.yaml: looks like the sidecar of \"x\", whose file is not called \"y\""),
-        "{said:?}"
+        outcome.err.contains("y.meta.yaml: looks like the sidecar of \"x\", whose file is not called \"y\""),
+        "{outcome:?}"
     );
     assert_eq!(
         types(&out).iter().map(|(name, kind)| format!("{name} {kind}")).collect::<Vec<_>>(),
@@ -200,10 +203,10 @@ fn sidecars_that_fit_nothing_or_contradict() {
     let bomb = of_many_aliases().replace('a', "  a").replace("*  a", "*a").replace("&  a", "&a");
     let text = format!("codecMeta: {{type: bytes}}\nname: x\nmetadata:\n{bomb}");
     fs::write(dir.path().join("x.meta.yaml"), text).unwrap();
-    let said = rab(&[&"pack", &out, &dir.path()]);
+    let outcome = rab(&[&"pack", &out, &dir.path()]);
     assert!(
-        said.code == 0 && said.err.contains("x.meta.yaml: looks like a sidecar, but cannot be read"),
-        "{said:?}"
+        outcome.code == 0 && outcome.err.contains("x.meta.yaml: looks like a sidecar, but cannot be read"),
+        "{outcome:?}"
     );
 }
 
@@ -352,8 +355,8 @@ fn what_should_be_text_and_is_not_utf8_is_bytes() {
         sh(r#""$1" cat "$2" "$3" | od -An -tx1"#, &[&RAB, &out, &name]).trim().to_owned()
     };
     for out in ["x.rab", "x.npz", "x.ra"] {
-        let said = rab(&[&"pack", &"--text", &to(out), &to("notes.txt")]);
-        assert!(said.code == 0 && said.err.contains(note), "{out}: {said:?}");
+        let outcome = rab(&[&"pack", &"--text", &to(out), &to("notes.txt")]);
+        assert!(outcome.code == 0 && outcome.err.contains(note), "{out}: {outcome:?}");
         assert_eq!(bytes(&to(out), "*"), "61 62 ff 63", "{out}");
     }
     // In the place of what is there, of standard input, and of what a sidecar says.
@@ -361,20 +364,26 @@ fn what_should_be_text_and_is_not_utf8_is_bytes() {
         let (out, notes) = (to("x.rab"), to("notes.txt"));
         let words: [&dyn AsRef<OsStr>; 4] = [&"add", &"--text", &out, &notes];
         let options = force.iter().map(|option| option as &dyn AsRef<OsStr>);
-        let said = rab(&words.into_iter().chain(options).collect::<Vec<_>>());
-        assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+        let outcome = rab(&words.into_iter().chain(options).collect::<Vec<_>>());
+        assert!(outcome.code == 0 && outcome.err.contains(note), "{outcome:?}");
     }
     assert_eq!(types(&to("x.rab")), [("notes.txt".into(), "bytes".into()), ("new".into(), "bytes".into())]);
     let piped = r#"cat "$3" | "$1" pack --text "$2" -"#;
-    let said = try_sh(piped, &[&RAB, &to("in.rab"), &to("notes.txt")]);
-    assert!(said.code == 0 && said.err.contains("standard input: its text is not UTF-8"), "{said:?}");
+    let outcome = try_sh(piped, &[&RAB, &to("in.rab"), &to("notes.txt")]);
+    assert!(
+        outcome.code == 0 && outcome.err.contains("standard input: its text is not UTF-8"),
+        "{outcome:?}"
+    );
     assert_eq!(bytes(&to("in.rab"), "stdin"), "61 62 ff 63");
     fs::write(to("good.txt"), "good").unwrap();
     good(&[&"pack", &"--text", &to("good.rab"), &to("good.txt")]);
     good(&[&"unpack", &to("good.rab"), &to("files")]);
     fs::write(to("files/good.txt"), b"\xFF").unwrap();
-    let said = rab(&[&"pack", &to("bad.rab"), &to("files")]);
-    assert!(said.code == 0 && said.err.contains("good.txt: its text is not UTF-8 at byte 0"), "{said:?}");
+    let outcome = rab(&[&"pack", &to("bad.rab"), &to("files")]);
+    assert!(
+        outcome.code == 0 && outcome.err.contains("good.txt: its text is not UTF-8 at byte 0"),
+        "{outcome:?}"
+    );
     assert_eq!(bytes(&to("bad.rab"), "*"), "ff");
 }
 
@@ -430,7 +439,7 @@ fn the_same_file_whatever_the_number_of_jobs() {
 }
 
 #[test]
-fn what_was_compressed_is_so_again_unless_something_else_is_said() {
+fn what_was_compressed_is_so_again_by_default() {
     let dir = scratch();
     let (tree, packed) = (dir.path().join("tree"), dir.path().join("packed.rab"));
     good(&[&"unpack", &data("gzip.rab"), &tree]);
@@ -453,8 +462,11 @@ fn inputs_that_change_meanwhile_are_not_packed() {
     let script = r#"cd "$2"; mkfifo fifo; echo old > notes.txt
         "$1" pack x.rab - notes.txt < fifo & exec 3> fifo
         head -c 1000000 /dev/zero >&3; echo changed > notes.txt; exec 3>&-; wait $!"#;
-    let said = try_sh(script, &[&RAB, &dir.path()]);
-    assert!(said.code == 1 && said.err.contains("notes.txt: changed while it was packed"), "{said:?}");
+    let outcome = try_sh(script, &[&RAB, &dir.path()]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("notes.txt: changed while it was packed"),
+        "{outcome:?}"
+    );
     assert_eq!(names(dir.path()), ["fifo", "notes.txt"]);
 }
 
@@ -467,8 +479,8 @@ fn nothing_is_left_when_it_is_stopped() {
         "$1" pack "$2/x.rab" -f - < "$2/fifo" & exec 3> "$2/fifo"
         head -c 1000000 /dev/zero >&3; ls -A "$2" | grep -c tmp
         kill -TERM $!; head -c 1000000 /dev/zero >&3 2>/dev/null; exec 3>&-; wait $!; echo $?' sh "$@""#;
-    let said = try_sh(script, &[&RAB, &dir.path()]);
-    assert_eq!(said.out, "1\n143\n", "{said:?}");
+    let outcome = try_sh(script, &[&RAB, &dir.path()]);
+    assert_eq!(outcome.out, "1\n143\n", "{outcome:?}");
     assert_eq!(fs::read(dir.path().join("x.rab")).unwrap(), b"old\n");
     assert_eq!(names(dir.path()), ["fifo", "x.rab"]);
 }
@@ -602,8 +614,8 @@ np.savez(os.path.join(sys.argv[1], "all"), **{n[:-4]: np.load(os.path.join(sys.a
         rab(&words)
     };
     for (out, options) in [(&packed, &[][..]), (&turned, &["--order", "F"])] {
-        let said = pack(out, options);
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+        let outcome = pack(out, options);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
     }
     let same = r#"
 import sys, numpy as np
@@ -615,8 +627,12 @@ for name in a.files:
     assert a[name].ndim < 2 or f[name].flags.f_contiguous, name
 "#;
     python(&[&"-c", &same, &npz, &packed, &turned]);
-    let said = pack(&plain, &[]);
-    assert_eq!((said.code, said.err.matches("RAB has no type").count()), (0, names.len()), "{said:?}");
+    let outcome = pack(&plain, &[]);
+    assert_eq!(
+        (outcome.code, outcome.err.matches("RAB has no type").count()),
+        (0, names.len()),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -648,11 +664,11 @@ fn inputs_that_are_no_files() {
     symlink("d/x", dir.path().join("link")).unwrap();
     sh(r#"mkfifo "$1""#, &[&dir.path().join("fifo")]);
     let out = dir.path().join("new.rab");
-    let said = rab(&[&"pack", &out, &dir.path()]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(said.err.lines().count(), 2, "{said:?}");
-    assert!(said.err.contains("out-link: is a symbolic link that leads out of the directory: skipped"));
-    assert!(said.err.contains("fifo: is neither a file nor a directory: skipped"));
+    let outcome = rab(&[&"pack", &out, &dir.path()]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 2, "{outcome:?}");
+    assert!(outcome.err.contains("out-link: is a symbolic link that leads out of the directory: skipped"));
+    assert!(outcome.err.contains("fifo: is neither a file nor a directory: skipped"));
     let found: Vec<_> = types(&out).into_iter().map(|(name, _)| name).collect();
     assert_eq!(found, ["d/x", "link"], "not the container itself");
 }
@@ -662,9 +678,9 @@ fn targets() {
     let dir = folder(&[("x", b"1"), ("in/y", b"2")]);
     let (out, x) = (dir.path().join("out.rab"), dir.path().join("x"));
     let fails = |code, words: &str, arguments: &[&dyn AsRef<OsStr>]| {
-        let said = rab(arguments);
-        assert_eq!(said.code, code, "{said:?}");
-        assert!(said.err.contains(words), "{said:?}");
+        let outcome = rab(arguments);
+        assert_eq!(outcome.code, code, "{outcome:?}");
+        assert!(outcome.err.contains(words), "{outcome:?}");
     };
     good(&[&"pack", &out, &x]);
     let before = fs::read(&out).unwrap();
@@ -694,8 +710,11 @@ fn a_target_that_appears_meanwhile_stays() {
     let out = dir.path().join("out.rab");
     // More than a pipe holds: by then it reads.
     let script = r#"{ head -c 1000000 /dev/zero; echo mine > "$2"; } | "$1" pack "$2" - $3"#;
-    let said = try_sh(script, &[&RAB, &out, &""]);
-    assert!(said.code == 1 && said.err.contains("out.rab: cannot be written: File exists"), "{said:?}");
+    let outcome = try_sh(script, &[&RAB, &out, &""]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("out.rab: cannot be written: File exists"),
+        "{outcome:?}"
+    );
     assert_eq!(fs::read_to_string(&out).unwrap(), "mine\n");
     good(&[&"pack", &"-f", &out, &"/etc/passwd"]);
     assert_eq!(try_sh(script, &[&RAB, &out, &"-f"]).code, 0);
@@ -710,7 +729,7 @@ fn a_disk_that_is_full() {
     sh(r#"mount -t tmpfs -o size=1M none "$1""#, &[&small]);
     let out: PathBuf = small.join("out.rab");
     fs::write(&out, "what was there before").unwrap();
-    let said = run(Command::new(RAB).args([
+    let outcome = run(Command::new(RAB).args([
         OsStr::new("pack"),
         OsStr::new("-f"),
         out.as_os_str(),
@@ -718,8 +737,8 @@ fn a_disk_that_is_full() {
     ]));
     let left = (fs::read_to_string(&out).unwrap(), names(&small));
     try_sh(r#"umount "$1""#, &[&small]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("cannot be written: No space left on device"), "{said:?}");
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("cannot be written: No space left on device"), "{outcome:?}");
     assert_eq!(left, ("what was there before".to_owned(), vec!["out.rab".to_owned()]));
 }
 
@@ -744,8 +763,8 @@ fn a_quote_that_is_never_closed_swallows_no_rows() {
     let dir = scratch();
     let at = |name: &str| dir.path().join(name);
     std::fs::write(at("open.csv"), "id,note\n1,ok\n2,\"bad\n3,ok\n").unwrap();
-    let said = rab(&[&"pack", &at("out.rab"), &at("open.csv"), &"--dataframe"]);
-    assert!(said.code == 1 && said.err.contains("open.csv: line 3: a quote"), "{said:?}");
+    let outcome = rab(&[&"pack", &at("out.rab"), &at("open.csv"), &"--dataframe"]);
+    assert!(outcome.code == 1 && outcome.err.contains("open.csv: line 3: a quote"), "{outcome:?}");
     assert!(!at("out.rab").exists());
     std::fs::write(at("closed.csv"), "id,note\n1,\"o\nk\"\n2,\"a \"\"b\"\"\"\n").unwrap();
     good(&[&"pack", &at("out.rab"), &at("closed.csv"), &"--dataframe"]);
@@ -782,22 +801,22 @@ fn messages_name_datasets_as_they_can_be_typed() {
     let (dir, file) = crate::kit::rab(&entry, b"?");
     let to = |name: &str| dir.path().join(name);
     assert_eq!(good(&[&"ls", &file]), format!("{printed}\n"));
-    let said = rab(&[&"convert", &file, &to("x.ra")]);
+    let outcome = rab(&[&"convert", &file, &to("x.ra")]);
     assert!(
-        said.code == 0 && said.err.contains(&format!("dataset {printed:?}: its name is not kept")),
-        "{said:?}"
+        outcome.code == 0 && outcome.err.contains(&format!("dataset {printed:?}: its name is not kept")),
+        "{outcome:?}"
     );
     for tree in ["one", "two"] {
         good(&[&"unpack", &file, &to(tree)]);
     }
-    let said = rab(&[&"pack", &to("new.rab"), &to("one"), &to("two")]);
-    assert!(said.err.contains(&format!("would both become the dataset {printed:?}")), "{said:?}");
-    let said = rab(&[&"add", &file, &to("one")]);
-    assert!(said.err.contains(&format!("already has a dataset {printed:?}")), "{said:?}");
+    let outcome = rab(&[&"pack", &to("new.rab"), &to("one"), &to("two")]);
+    assert!(outcome.err.contains(&format!("would both become the dataset {printed:?}")), "{outcome:?}");
+    let outcome = rab(&[&"add", &file, &to("one")]);
+    assert!(outcome.err.contains(&format!("already has a dataset {printed:?}")), "{outcome:?}");
     // A sidecar of another file.
     let data = names(&to("one")).into_iter().find(|name| !name.ends_with(".meta.yaml")).unwrap();
     fs::rename(to("one").join(&data), to("one/other")).unwrap();
     fs::rename(to("one").join(format!("{data}.meta.yaml")), to("one/other.meta.yaml")).unwrap();
-    let said = rab(&[&"pack", &to("new.rab"), &to("one")]);
-    assert!(said.err.contains(&format!("looks like the sidecar of {printed:?}")), "{said:?}");
+    let outcome = rab(&[&"pack", &to("new.rab"), &to("one")]);
+    assert!(outcome.err.contains(&format!("looks like the sidecar of {printed:?}")), "{outcome:?}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::RAB;
-use crate::kit::{Said, eventually, names, program, python, run, scratch};
+use crate::kit::{Outcome, eventually, names, program, python, run, scratch};
 
 /// Two archives, of stored and of deflated members that do not fit into what is read of a file at first.
 const MAKE: &str = r#"
@@ -17,7 +17,7 @@ np.savez_compressed(sys.argv[1] + "/deflated.npz", a=a, b=a)
 /// A byte in the first member of either.
 const AT: &str = "300000";
 
-fn panicking(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Said {
+fn panicking(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Outcome {
     run(Command::new(RAB).env("RAB_TEST_PANIC_AT", AT).args(arguments))
 }
 
@@ -38,7 +38,7 @@ fn every_verb_reports_one_and_leaves_nothing_half_written() {
         let is_read = |verb: &&str| *verb != "unpack" || file.ends_with("deflated.npz");
         for verb in ["cat", "info", "verify", "diff", "unpack", "convert"].into_iter().filter(is_read) {
             let new = out.with_extension("rab");
-            let said = match verb {
+            let outcome = match verb {
                 "cat" => panicking(&[&verb, &file, &"a"]),
                 "info" => panicking(&[&verb, &file, &"a", &"--stats"]),
                 "verify" => panicking(&[&verb, &file]),
@@ -46,9 +46,12 @@ fn every_verb_reports_one_and_leaves_nothing_half_written() {
                 "unpack" => panicking(&[&verb, &file, &out]),
                 _ => panicking(&[&verb, &file, &new]),
             };
-            let reports = said.err.lines().filter(|line| line.contains("internal error: a test"));
+            let reports = outcome.err.lines().filter(|line| line.contains("internal error: a test"));
             let reports: Vec<_> = reports.filter_map(|line| line.strip_prefix("rab: ")).collect();
-            assert!(said.code == 1 && reports.len() == 1 && is_report(reports[0], "rab"), "{verb}: {said:?}");
+            assert!(
+                outcome.code == 1 && reports.len() == 1 && is_report(reports[0], "rab"),
+                "{verb}: {outcome:?}"
+            );
             if verb == "unpack" {
                 let left = names(&out);
                 assert!(

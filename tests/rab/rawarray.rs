@@ -42,11 +42,11 @@ fn every_sample() {
         assert_eq!(digest, want["raw_sha256"].as_str().unwrap(), "{stem}");
         let count = listed.len();
         assert_eq!(count, if want["trailer_len"] == 0 { 1 } else { 2 }, "{stem}");
-        let said = good(&[&"verify", &file]);
+        let outcome = good(&[&"verify", &file]);
         let plural = if count == 1 { "" } else { "s" };
         let compressed = if info["compression"].is_null() { "" } else { ", 1 decompressed to the end" };
         let summary = format!(".ra: ok: {count} dataset{plural}, 0 with a checksum{compressed}\n");
-        assert!(said.ends_with(&summary), "{said}");
+        assert!(outcome.ends_with(&summary), "{outcome}");
     }
 }
 
@@ -60,16 +60,16 @@ fn damaged_and_odd_files() {
             "lenient-empty" => 0,
             _ => 12,
         };
-        let said = rab(&[&"verify", &file]);
-        assert_eq!(said.code, code, "{}: {said:?}", file.display());
+        let outcome = rab(&[&"verify", &file]);
+        assert_eq!(outcome.code, code, "{}: {outcome:?}", file.display());
         let listed = rab(&[&"ls", &"-l", &file]);
         let is_shown = expect.starts_with("header only");
         assert_eq!(listed.code, if is_shown { 0 } else { code }, "{}: {listed:?}", file.display());
     }
     let flags = rawarray("corrupt/flags8.ra");
     assert!(good(&[&"ls", &"-l", &flags]).contains("damaged"));
-    let said = rab(&[&"cat", &flags, &"flags8"]);
-    assert!(said.code == 12 && said.err.contains("bits that are not known (0x8)"), "{said:?}");
+    let outcome = rab(&[&"cat", &flags, &"flags8"]);
+    assert!(outcome.code == 12 && outcome.err.contains("bits that are not known (0x8)"), "{outcome:?}");
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn numbers_that_numpy_does_not_have() {
                   a = np.load(io.BytesIO(subprocess.check_output(sys.argv[1:])))\n\
                   assert a.dtype == 'V16' and a.tobytes() == open(sys.argv[3], 'rb').read()[56:]";
     python(&[&"-c", &script, &RAB, &"get", &file, &"rs_i128_1d_5", &"--as", &"npy"]);
-    let said = rab(&[&"info", &"--stats", &file, &"*"]);
+    let outcome = rab(&[&"info", &"--stats", &file, &"*"]);
     assert!(
-        said.code == 2 && said.err.contains("--stats is for arrays of numbers of up to 64 bits"),
-        "{said:?}"
+        outcome.code == 2 && outcome.err.contains("--stats is for arrays of numbers of up to 64 bits"),
+        "{outcome:?}"
     );
     let stats: Value = serde_json::from_str(&good(&[
         &"info",
@@ -174,8 +174,8 @@ fn user_structs() {
     let bools = rawarray("python/numpy_bool_1d_10_eltype0.ra");
     let shown = good(&[&"get", &bools, &"numpy_bool_1d_10_eltype0[:3]", &"--dtype=?"]);
     assert_eq!(shown, "[ True False False]\n");
-    let said = rab(&[&"ls", &file, &"--dtype", &"u4"]);
-    assert!(said.code == 2 && said.err.contains("takes 4 bytes, but an element has 80"), "{said:?}");
+    let outcome = rab(&[&"ls", &file, &"--dtype", &"u4"]);
+    assert!(outcome.code == 2 && outcome.err.contains("takes 4 bytes, but an element has 80"), "{outcome:?}");
 }
 
 #[test]
@@ -184,11 +184,11 @@ fn a_format_that_is_named_is_not_looked_for() {
     let file = dir.path().join("x");
     std::fs::copy(rawarray("python/f64_0d.ra"), &file).unwrap();
     assert_eq!(good(&[&"ls", &file, &"--format", &"rawarray"]), "x\n");
-    let said = rab(&[&"ls", &file, &"--format", &"tar"]);
-    assert!(said.code == 2 && said.err.contains("is not a known format"), "{said:?}");
+    let outcome = rab(&[&"ls", &file, &"--format", &"tar"]);
+    assert!(outcome.code == 2 && outcome.err.contains("is not a known format"), "{outcome:?}");
     std::fs::write(&file, b"something else").unwrap();
-    let said = rab(&[&"ls", &file, &"--format", &"RawArray"]);
-    assert!(said.code == 11 && said.err.contains("is not a RawArray file"), "{said:?}");
+    let outcome = rab(&[&"ls", &file, &"--format", &"RawArray"]);
+    assert!(outcome.code == 11 && outcome.err.contains("is not a RawArray file"), "{outcome:?}");
 }
 
 /// Numbers that numpy has no type for are the same numbers after they were unpacked and packed, or converted.
@@ -208,11 +208,11 @@ fn foreign_numbers_keep_their_type_and_byte_order() {
             let [x, out, again] = ["x.ra", "out", "again.ra"].map(|name| dir.path().join(name));
             std::fs::write(&x, file).unwrap();
             good(&[&"unpack", &"-f", &x, &out]);
-            let said = rab(&[&"pack", &"-f", &again, &out]);
-            assert_eq!(said.code, 0, "{said:?}");
+            let outcome = rab(&[&"pack", &"-f", &again, &out]);
+            assert_eq!(outcome.code, 0, "{outcome:?}");
             assert!(std::fs::read(&again).unwrap() == little, "packed: {eltype} {elbyte}");
-            let said = rab(&[&"convert", &"-f", &x, &again]);
-            assert_eq!(said.code, 0, "{said:?}");
+            let outcome = rab(&[&"convert", &"-f", &x, &again]);
+            assert_eq!(outcome.code, 0, "{outcome:?}");
             assert!(std::fs::read(&again).unwrap() == little, "converted: {eltype} {elbyte}");
         }
     }
@@ -231,8 +231,8 @@ fn a_byte_order_that_is_not_kept() {
         let packed = rab(&[&"pack", &at(&format!("{name}.ra")), &npy]);
         good(&[&"pack", &npz, &npy]);
         let converted = rab(&[&"convert", &npz, &at(&format!("{name}.ra")), &"--force"]);
-        for said in [packed, converted] {
-            assert_eq!((said.code, said.err.contains(note)), (0, is_noted), "{said:?}");
+        for outcome in [packed, converted] {
+            assert_eq!((outcome.code, outcome.err.contains(note)), (0, is_noted), "{outcome:?}");
         }
         assert_eq!(good(&[&"get", &at(&format!("{name}.ra")), &name]), "[0 1 2]\n");
     }
@@ -245,7 +245,10 @@ fn a_trailer_comes_back_through_unpack_and_pack() {
     let file = Path::new("tests/data/rawarray/trailer/trailer_text_f32_2x3x4.ra");
     let (unpacked, packed) = (dir.path().join("u"), dir.path().join("trailer_text_f32_2x3x4.ra"));
     good(&[&"unpack", &file, &unpacked]);
-    let said = rab(&[&"pack", &packed, &unpacked]);
-    assert!(said.code == 0 && said.err.contains("which readers in Python and Rust refuse"), "{said:?}");
+    let outcome = rab(&[&"pack", &packed, &unpacked]);
+    assert!(
+        outcome.code == 0 && outcome.err.contains("which readers in Python and Rust refuse"),
+        "{outcome:?}"
+    );
     assert_eq!(std::fs::read(&packed).unwrap(), std::fs::read(file).unwrap());
 }

@@ -9,20 +9,20 @@ use serde_json::Value;
 use crate::kit::*;
 use crate::{RAB, good, rab};
 
-/// Runs the checks of one container; returns how many arrays were referred to, and what was said of others.
+/// Checks the references of one container; returns their number and the messages about other datasets.
 fn check(source: &Path, over_http: bool) -> (usize, String) {
     let dir = scratch();
     let raw = dir.path().join("raw");
     good(&[&"unpack", &source, &raw]);
     let refs = dir.path().join("refs.json");
-    let said = rab(&[&"refs", &source]);
-    std::fs::write(&refs, &said.out).unwrap();
+    let outcome = rab(&[&"refs", &source]);
+    std::fs::write(&refs, &outcome.out).unwrap();
     let count = python(&[&"zarr_stores.py", &"refs", &refs, &raw]);
-    assert_eq!(said.code, i32::from(count.trim() == "0"), "{said:?}");
+    assert_eq!(outcome.code, i32::from(count.trim() == "0"), "{outcome:?}");
     if over_http {
         assert_eq!(python(&[&"zarr_stores.py", &"http", &RAB, &source, &raw]), count);
     }
-    (count.trim().parse().unwrap(), said.err)
+    (count.trim().parse().unwrap(), outcome.err)
 }
 
 /// Containers with arrays that are cut into chunks, and with odd names.
@@ -51,27 +51,28 @@ fn what_is_compressed_twice_is_left_out() {
     let dir = scratch();
     let (once, twice) = (data("../awkward/comp_true_all.awkd"), dir.path().join("twice.awkd"));
     zipped_again(&once, &twice);
-    let ranges =
-        |said: &str| said.matches("comp_true_all.awkd\",").count() + said.matches("twice.awkd\",").count();
+    let ranges = |outcome: &str| {
+        outcome.matches("comp_true_all.awkd\",").count() + outcome.matches("twice.awkd\",").count()
+    };
     assert!(ranges(&rab(&[&"refs", &once]).out) > 0);
-    let said = rab(&[&"refs", &twice]);
-    assert_eq!((said.code, ranges(&said.out)), (1, 0), "{}", said.out);
+    let outcome = rab(&[&"refs", &twice]);
+    assert_eq!((outcome.code, ranges(&outcome.out)), (1, 0), "{}", outcome.out);
     assert!(
-        said.err.contains("is compressed in the Awkward file, so references cannot point"),
+        outcome.err.contains("is compressed in the Awkward file, so references cannot point"),
         "{}",
-        said.err
+        outcome.err
     );
     // The file is named once.
     let npz = dir.path().join("x.npz");
     python(&[&"-c", &"import sys, numpy as np; np.savez_compressed(sys.argv[1], a=np.arange(9))", &npz]);
-    let said = rab(&[&"refs", &npz]);
+    let outcome = rab(&[&"refs", &npz]);
     let file = npz.display();
     let want = format!(
         "rab: {file}: dataset \"a\": is compressed in the NPZ file, so references cannot point into it: \
          mount it, or convert it to an uncompressed file\nrab: {file}: has no array that references can \
          point to\n"
     );
-    assert_eq!((said.code, said.err), (1, want));
+    assert_eq!((outcome.code, outcome.err), (1, want));
 }
 
 #[test]
@@ -84,11 +85,14 @@ fn arrays_are_read_by_their_references() {
         ("stored.npz", 6, &[]),
         ("deflated.npz", 0, &["a", "big"]),
     ] {
-        let (found, said) = check(&dir.path().join(name), name == "large.rab" || name == "odd.rab");
+        let (found, outcome) = check(&dir.path().join(name), name == "large.rab" || name == "odd.rab");
         let lines = left_out.len() + usize::from(count == 0);
-        assert_eq!((found, said.lines().count()), (count, lines), "{name}: {said}");
+        assert_eq!((found, outcome.lines().count()), (count, lines), "{name}: {outcome}");
         for dataset in left_out {
-            assert!(said.contains(&format!("{name}: dataset {dataset:?}: is compressed in the")), "{said}");
+            assert!(
+                outcome.contains(&format!("{name}: dataset {dataset:?}: is compressed in the")),
+                "{outcome}"
+            );
         }
     }
     for (sample, least) in
@@ -114,17 +118,17 @@ fn a_directory_of_containers() {
         good(&[&"unpack", &dir.path().join(name), &raw.path().join(name)]);
     }
     let refs = raw.path().join("refs.json");
-    let said = rab(&[&"refs", &dir.path()]);
+    let outcome = rab(&[&"refs", &dir.path()]);
     let others = "x y.rab: these datasets are not arrays, so there are no references to them: \"Some text\", \"an object\", ";
-    assert!(said.code == 0 && said.err.lines().count() == 1, "{}", said.err);
-    assert!(said.err.contains(others) && said.err.ends_with(" and 1 more\n"), "{}", said.err);
-    let text = said.out;
+    assert!(outcome.code == 0 && outcome.err.lines().count() == 1, "{}", outcome.err);
+    assert!(outcome.err.contains(others) && outcome.err.ends_with(" and 1 more\n"), "{}", outcome.err);
+    let text = outcome.out;
     std::fs::write(&refs, &text).unwrap();
     assert_eq!(python(&[&"zarr_stores.py", &"refs", &refs, &raw.path()]).trim(), "10");
 
     let at = |url: &str| -> Value {
-        let said = rab(&[&"refs", &dir.path(), &"--url", &url]);
-        serde_json::from_str::<Value>(&said.out).unwrap()["refs"].take()
+        let outcome = rab(&[&"refs", &dir.path(), &"--url", &url]);
+        serde_json::from_str::<Value>(&outcome.out).unwrap()["refs"].take()
     };
     let keys = serde_json::from_str::<Value>(&text).unwrap();
     let groups: Vec<&String> =
@@ -149,11 +153,11 @@ fn files_beside_a_container_are_found_by_its_address() {
         (&folder, Path::new("."), "https://h/d"),
     ] {
         let mut command = std::process::Command::new(RAB);
-        let said = run(command.args(["refs", "--url", url]).arg(source).current_dir(from));
-        let refs: Value = serde_json::from_str(&said.out).expect(&said.err);
+        let outcome = run(command.args(["refs", "--url", url]).arg(source).current_dir(from));
+        let refs: Value = serde_json::from_str(&outcome.out).expect(&outcome.err);
         let mut ranges = refs["refs"].as_object().unwrap().values().filter_map(|value| value[0].as_str());
-        assert!(ranges.any(|url| url == "https://h/d/onda/samples/int16_eeg.lpcm"), "{said:?}");
-        assert!(ranges.all(|url| url.starts_with("https://h/d/") && !url.contains("//d")), "{said:?}");
+        assert!(ranges.any(|url| url == "https://h/d/onda/samples/int16_eeg.lpcm"), "{outcome:?}");
+        assert!(ranges.all(|url| url.starts_with("https://h/d/") && !url.contains("//d")), "{outcome:?}");
     }
     assert_eq!(rab(&[&"refs", &table, &"--url", &""]).code, 2);
 }
@@ -169,11 +173,11 @@ fn what_has_no_address_is_left_out() {
         &[&data("../onda"), &inner],
     );
     let table = inner.join("t.onda.signal.arrow");
-    let said = rab(&[&"refs", &table, &"--follow-outside", &"--url", &"https://h/t"]);
-    let refs: Value = serde_json::from_str(&said.out).unwrap();
+    let outcome = rab(&[&"refs", &table, &"--follow-outside", &"--url", &"https://h/t"]);
+    let refs: Value = serde_json::from_str(&outcome.out).unwrap();
     let mut keys = refs["refs"].as_object().unwrap().keys();
-    assert!(said.code == 2 && said.err.contains("is unknown, as it is not in"), "{said:?}");
-    assert!(keys.all(|key| !key.ends_with(".zarray") && !key.ends_with("/0.0")), "{said:?}");
+    assert!(outcome.code == 2 && outcome.err.contains("is unknown, as it is not in"), "{outcome:?}");
+    assert!(keys.all(|key| !key.ends_with(".zarray") && !key.ends_with("/0.0")), "{outcome:?}");
 }
 
 #[test]
@@ -181,16 +185,16 @@ fn several_files_are_one_container() {
     let tables = ["test.onda.signal.arrow", "v1_integer_numbers.onda.signal.arrow"];
     let tables = tables.map(|name| data("../onda").join(name));
     let arrays = |arguments: &[&dyn AsRef<std::ffi::OsStr>]| {
-        let said = rab(&[&[&"refs" as &dyn AsRef<_>], arguments].concat());
-        assert_eq!(said.code, 0, "{}", said.err);
-        said.out.matches("/.zarray\": ").count()
+        let outcome = rab(&[&[&"refs" as &dyn AsRef<_>], arguments].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        outcome.out.matches("/.zarray\": ").count()
     };
     let (first, second) = (arrays(&[&tables[0]]), arrays(&[&tables[1]]));
     assert!(first > 5 && second > 2, "{first} {second}");
     let both = arrays(&[&tables[0], &"--and", &tables[1]]);
     assert!(both > first && both <= first + second, "{both}");
-    let said = rab(&[&"refs", &data(""), &"--and", &tables[0]]);
-    assert!(said.code == 2 && said.err.contains("name the files of one"), "{}", said.err);
+    let outcome = rab(&[&"refs", &data(""), &"--and", &tables[0]]);
+    assert!(outcome.code == 2 && outcome.err.contains("name the files of one"), "{}", outcome.err);
 }
 
 #[test]
@@ -203,21 +207,21 @@ fn no_key_is_there_twice() {
         std::fs::copy(data("orders.rab"), at(name).join("x.rab")).unwrap();
         std::fs::copy(data("orders.rab"), at(&[name, b".rab"].concat())).unwrap();
     }
-    let said = rab(&[&"refs", &dir.path()]);
-    assert_eq!(said.code, 0, "{}", said.err);
+    let outcome = rab(&[&"refs", &dir.path()]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
     let mut keys: Vec<&str> =
-        said.out.lines().filter_map(|line| line.split("\": ").next()?.strip_prefix('"')).collect();
+        outcome.out.lines().filter_map(|line| line.split("\": ").next()?.strip_prefix('"')).collect();
     let all = keys.len();
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), all);
     let containers = keys.iter().filter(|key| key.ends_with(".rab/.zmetadata")).count();
-    assert_eq!((containers, said.err.lines().count()), (2, 2), "{}", said.err);
-    assert_eq!(said.err.matches("another file already has its key \"a%FFb").count(), 2, "{}", said.err);
+    assert_eq!((containers, outcome.err.lines().count()), (2, 2), "{}", outcome.err);
+    assert_eq!(outcome.err.matches("another file already has its key \"a%FFb").count(), 2, "{}", outcome.err);
 }
 
 #[test]
-fn what_is_damaged_is_left_out_whole_and_told() {
+fn damaged_arrays_are_left_out_whole_and_reported() {
     let codec = |length: &str, more: &[&str]| {
         let lines =
             [length, "byteOffset: 0", "byteOrder: C", "endianness: little", "shape: [10]", "type: float32"];
@@ -230,24 +234,24 @@ fn what_is_damaged_is_left_out_whole_and_told() {
         entry("no stream", &[&codec("byteLength: 40", &["compression: gzip"])]),
     ];
     let (dir, file) = crate::kit::rab(&format!("\n{}\n", header.concat()), &[7; 40]);
-    let said = rab(&[&"refs", &file]);
-    assert_eq!(said.code, 12, "{said:?}");
+    let outcome = rab(&[&"refs", &file]);
+    assert_eq!(outcome.code, 12, "{outcome:?}");
     for name in ["short", "no stream", "no shape"] {
-        assert!(said.err.contains(&format!("dataset {name:?}")), "{said:?}");
+        assert!(outcome.err.contains(&format!("dataset {name:?}")), "{outcome:?}");
     }
-    let refs: Value = serde_json::from_str(&said.out).unwrap();
+    let refs: Value = serde_json::from_str(&outcome.out).unwrap();
     let keys: Vec<&String> = refs["refs"].as_object().unwrap().keys().collect();
     assert_eq!(keys, [".zgroup", "good/.zarray", "good/.zattrs", "good/0", ".zmetadata"]);
 
-    // A directory's other containers are told of all the same.
+    // A directory's other containers are still referred to.
     std::fs::write(dir.path().join("b.rab"), b"rab\xff\xff\xff\xff").unwrap();
-    let said = rab(&[&"refs", &dir.path()]);
+    let outcome = rab(&[&"refs", &dir.path()]);
     assert!(
-        said.code == 12 && said.err.contains("b.rab") && said.out.contains("test.rab/good/0"),
-        "{said:?}"
+        outcome.code == 12 && outcome.err.contains("b.rab") && outcome.out.contains("test.rab/good/0"),
+        "{outcome:?}"
     );
-    let said = rab(&[&"refs", &dir.path().join("b.rab")]);
-    assert_eq!((said.code, said.out.as_str()), (12, ""), "{said:?}");
+    let outcome = rab(&[&"refs", &dir.path().join("b.rab")]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (12, ""), "{outcome:?}");
     assert_eq!(rab(&[&"refs", &dir.path().join("nothing")]).code, 10);
     assert_eq!(rab(&[&"refs", &data("readme.json")]).code, 11);
 }

@@ -23,8 +23,8 @@ fn names_and_globs() {
 fn all_or_nothing() {
     let (dir, file) = write(&four(), b"0123");
     let before = fs::read(&file).unwrap();
-    let said = rab(&[&"rm", &file, &"b", &"x*"]);
-    assert_eq!((said.code, said.err.contains("has no dataset \"x*\"")), (3, true), "{said:?}");
+    let outcome = rab(&[&"rm", &file, &"b", &"x*"]);
+    assert_eq!((outcome.code, outcome.err.contains("has no dataset \"x*\"")), (3, true), "{outcome:?}");
     assert_eq!((fs::read(&file).unwrap(), fs::read_dir(dir.path()).unwrap().count()), (before, 1));
 }
 
@@ -47,14 +47,17 @@ fn files_that_cannot_be_edited() {
         let calls: [&[&dyn AsRef<std::ffi::OsStr>]; 3] =
             [&[&"rm", &file, &"x"], &[&"mv", &file, &"x", &"y"], &[&"set", &file, &"x", &"--unset", &"y"]];
         for call in calls {
-            let said = rab(call);
-            assert_eq!((said.code, said.err.lines().count()), (code, 1), "{said:?}");
+            let outcome = rab(call);
+            assert_eq!((outcome.code, outcome.err.lines().count()), (code, 1), "{outcome:?}");
         }
     }
     let file = dir.path().join("x.rab");
     fs::copy(data("readme.rab"), &file).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-    let said = rab(&[&"rm", &file, &"*"]);
-    assert!(said.code == 1 && said.err.ends_with("cannot be written: it is read-only\n"), "{said:?}");
+    let outcome = rab(&[&"rm", &file, &"*"]);
+    assert!(
+        outcome.code == 1 && outcome.err.ends_with("cannot be written: it is read-only\n"),
+        "{outcome:?}"
+    );
     assert_eq!(fs::read(&file).unwrap(), fs::read(data("readme.rab")).unwrap());
 }

@@ -26,8 +26,8 @@ fn what_is_written_is_what_was_read() {
     for name in ["types.safetensors", "float4.safetensors", "no_tensors.safetensors"] {
         let (out, folder, packed) =
             (dir.path().join(name), dir.path().join("d"), dir.path().join("p.safetensors"));
-        let said = rab(&[&"convert", &sample(name), &out]);
-        assert_eq!((said.code, &*said.err), (0, ""), "every type is kept");
+        let outcome = rab(&[&"convert", &sample(name), &out]);
+        assert_eq!((outcome.code, &*outcome.err), (0, ""), "every type is kept");
         let count = same(&sample(name), &out);
         assert_eq!(good(&[&"ls", &sample(name)]), good(&[&"ls", &out]), "the order is kept");
         if count != "0" {
@@ -48,14 +48,17 @@ fn what_is_written_is_what_was_read() {
 #[test]
 fn types_are_named_and_metadata_is_not_missed() {
     let dir = scratch();
-    let said = rab(&[&"convert", &sample("types.safetensors"), &dir.path().join("x.rab")]);
+    let outcome = rab(&[&"convert", &sample("types.safetensors"), &dir.path().join("x.rab")]);
     let note = "\"bfloat16/1d\": RAB has no type bfloat16: it is written as bytes, and its shape [24] is not kept \
                 (to keep it an array, store it as float32)";
-    assert!(said.err.contains(note) && said.err.contains("RAB has no type float8_e5m2fnuz: "), "{said:?}");
-    let said = rab(&[&"convert", &sample("float4.safetensors"), &dir.path().join("y.rab")]);
     assert!(
-        said.err.contains("is written as plain bytes: its type \"float4_e2m1fn\" is not kept"),
-        "{said:?}"
+        outcome.err.contains(note) && outcome.err.contains("RAB has no type float8_e5m2fnuz: "),
+        "{outcome:?}"
+    );
+    let outcome = rab(&[&"convert", &sample("float4.safetensors"), &dir.path().join("y.rab")]);
+    assert!(
+        outcome.err.contains("is written as plain bytes: its type \"float4_e2m1fn\" is not kept"),
+        "{outcome:?}"
     );
     assert_eq!(rab(&[&"refs", &sample("types.safetensors")]).err, "");
 }
@@ -78,8 +81,8 @@ fn metadata_goes_through_other_formats() {
     good(&[&"pack", &"-f", &back, &dir.path().join("__metadata__")]);
     assert_eq!(text(&back), "{\n  \"format\": \"np\",\n  \"note\": \"yes\"\n}\n");
     fs::write(dir.path().join("__metadata__"), "steps: 7\n").unwrap();
-    let said = self::rab(&[&"pack", &"-f", &back, &dir.path().join("__metadata__")]);
-    assert!(said.code == 1 && said.err.contains("whose values are strings"), "{said:?}");
+    let outcome = self::rab(&[&"pack", &"-f", &back, &dir.path().join("__metadata__")]);
+    assert!(outcome.code == 1 && outcome.err.contains("whose values are strings"), "{outcome:?}");
 }
 
 #[test]
@@ -89,24 +92,27 @@ fn what_it_cannot_hold_is_refused_or_named() {
     let script = "import sys, numpy as np; np.savez(sys.argv[1], a=np.zeros(3, 'c16'), b=np.arange(6, dtype='>i4').reshape(2, 3).T)";
     let npz = dir.path().join("x.npz");
     python(&[&"-c", &script, &npz]);
-    let said = rab(&[&"convert", &npz, &out]);
+    let outcome = rab(&[&"convert", &npz, &out]);
     assert!(
-        said.code == 1 && said.err.contains("safetensors has no type complex128: leave it out"),
-        "{said:?}"
+        outcome.code == 1 && outcome.err.contains("safetensors has no type complex128: leave it out"),
+        "{outcome:?}"
     );
     assert!(!out.exists());
     // Big-endian and in F order.
-    let said = rab(&[&"convert", &npz, &out, &"b"]);
-    assert!(said.code == 0 && said.err.contains("its big-endian byte order is not kept"), "{said:?}");
+    let outcome = rab(&[&"convert", &npz, &out, &"b"]);
+    assert!(
+        outcome.code == 0 && outcome.err.contains("its big-endian byte order is not kept"),
+        "{outcome:?}"
+    );
     assert_eq!(good(&[&"get", &out, &"b"]), "[[0 3]\n [1 4]\n [2 5]]\n");
     let readme = sample("../rab/readme.rab");
-    let said = rab(&[&"convert", &"-f", &readme, &out]);
+    let outcome = rab(&[&"convert", &"-f", &readme, &out]);
     assert!(
-        said.code == 1 && said.err.contains("a safetensors file holds arrays, and this is not one"),
-        "{said:?}"
+        outcome.code == 1 && outcome.err.contains("a safetensors file holds arrays, and this is not one"),
+        "{outcome:?}"
     );
-    let said = rab(&[&"convert", &"-f", &readme, &out, &"Some text"]);
-    assert!(said.code == 0 && said.err.contains("it is written as an array of uint8"), "{said:?}");
+    let outcome = rab(&[&"convert", &"-f", &readme, &out, &"Some text"]);
+    assert!(outcome.code == 0 && outcome.err.contains("it is written as an array of uint8"), "{outcome:?}");
     assert_eq!(good(&[&"cat", &out, &"Some text"]), good(&[&"cat", &readme, &"Some text"]));
 }
 
@@ -123,15 +129,15 @@ fn numbers_of_few_bits() {
         let info = good(&[&"info", &"--stats", &file, &name]);
         assert!(info.contains("min: -0.25") && info.contains("max: 24"), "{info}");
     }
-    let said = rab(&[&"get", &sample("float4.safetensors"), &"packed"]);
-    assert!(said.code == 1 && said.err.contains("its elements have 4 bits"), "{said:?}");
+    let outcome = rab(&[&"get", &sample("float4.safetensors"), &"packed"]);
+    assert!(outcome.code == 1 && outcome.err.contains("its elements have 4 bits"), "{outcome:?}");
 }
 
 #[test]
 fn references_lead_to_the_shards() {
-    let said = rab(&[&"refs", &sample("sharded/model.safetensors.index.json")]);
-    assert!(said.code == 0 && said.err.is_empty(), "{said:?}");
-    let refs: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let outcome = rab(&[&"refs", &sample("sharded/model.safetensors.index.json")]);
+    assert!(outcome.code == 0 && outcome.err.is_empty(), "{outcome:?}");
+    let refs: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
     let chunk = &refs["refs"]["layers.2.weight/0.0"];
     assert!(chunk[0].as_str().unwrap().ends_with("/model-00002-of-00002.safetensors"), "{chunk}");
     let bytes = fs::read(chunk[0].as_str().unwrap()).unwrap();
@@ -171,12 +177,12 @@ fn the_other_files_of_a_model_stay_readable() {
             read(&index, "layers.0.weight").stdout,
             read(&sample("sharded"), "layers.0.weight").stdout
         );
-        let said = rab(&[&"cat", &index, &"layers.3.weight"]);
-        assert!(said.code == code && said.err.contains(problem), "{said:?}");
-        let said = rab(&[&"verify", &index]);
+        let outcome = rab(&[&"cat", &index, &"layers.3.weight"]);
+        assert!(outcome.code == code && outcome.err.contains(problem), "{outcome:?}");
+        let outcome = rab(&[&"verify", &index]);
         // What is damaged is on stdout, what cannot be read is an error.
-        let text = if code == 12 { &said.out } else { &said.err };
-        assert!(said.code == code && text.contains("layers.3.weight"), "{said:?}");
+        let text = if code == 12 { &outcome.out } else { &outcome.err };
+        assert!(outcome.code == code && text.contains("layers.3.weight"), "{outcome:?}");
         let mount = Mount::new(&index);
         assert_eq!(mount.read("layers.0.weight").unwrap(), read(&index, "layers.0.weight").stdout);
         assert_eq!(mount.read("layers.3.weight").unwrap_err().raw_os_error(), Some(libc::EIO));
@@ -205,14 +211,17 @@ fn an_index_that_does_not_fit_its_files() {
         ("{\"a\":\"x\",\"a\":\"y\"}".into(), 12, "the key \"a\" appears twice"),
     ] {
         fs::write(&index, format!("{{\"weight_map\":{map}}}")).unwrap();
-        let said = rab(&[&"ls", &index]);
-        assert!(said.code == code && said.err.contains(fragment), "{map}: {said:?}");
+        let outcome = rab(&[&"ls", &index]);
+        assert!(outcome.code == code && outcome.err.contains(fragment), "{map}: {outcome:?}");
     }
-    let said = rab(&[&"ls", &dir.path()]);
-    assert!(said.code == 12, "{said:?}");
+    let outcome = rab(&[&"ls", &dir.path()]);
+    assert!(outcome.code == 12, "{outcome:?}");
     fs::remove_file(&index).unwrap();
-    let said = rab(&[&"ls", &dir.path()]);
-    assert!(said.code == 1 && said.err.contains("model-00002-of-00002.safetensors is not here"), "{said:?}");
+    let outcome = rab(&[&"ls", &dir.path()]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("model-00002-of-00002.safetensors is not here"),
+        "{outcome:?}"
+    );
 }
 
 /// numpy reads them as bytes of the same size.
@@ -225,11 +234,11 @@ fn types_that_numpy_lacks_are_noted_in_npz_and_npy() {
         s.save_file({'a': np.array([1.5], m.bfloat16), 'b': np.array([1.5], 'f4')}, sys.argv[1])";
     python(&[&"-c", &script, &file]);
     let note = "its type bfloat16 is not kept: numpy has |V2, as .view(ml_dtypes.bfloat16) reads it";
-    let said = rab(&[&"convert", &file, &npz]);
-    assert!(said.code == 0 && said.err.contains(&format!("\"a\": {note}")), "{said:?}");
-    assert!(!said.err.contains("\"b\""), "{said:?}");
-    let said = rab(&[&"convert", &file, &npy, &"a"]);
-    assert!(said.code == 0 && said.err.contains(note), "{said:?}");
+    let outcome = rab(&[&"convert", &file, &npz]);
+    assert!(outcome.code == 0 && outcome.err.contains(&format!("\"a\": {note}")), "{outcome:?}");
+    assert!(!outcome.err.contains("\"b\""), "{outcome:?}");
+    let outcome = rab(&[&"convert", &file, &npy, &"a"]);
+    assert!(outcome.code == 0 && outcome.err.contains(note), "{outcome:?}");
     let read = "import sys, numpy as np, ml_dtypes as m; print(np.load(sys.argv[1]).view(m.bfloat16)[0], np.load(sys.argv[2])['a'].view(m.bfloat16)[0])";
     assert_eq!(python(&[&"-c", &read, &npy, &npz]), "1.5 1.5\n");
 }
@@ -251,8 +260,11 @@ fn two_models_in_a_directory_are_not_one() {
             let index = dir.path().join("n.safetensors.index.json");
             assert_eq!(good(&[&"get", &index, &"w2"]), "[2. 2. 2.]\n");
         }
-        let said = rab(&[&"ls", &dir.path()]);
-        assert!(said.code == 10 && said.err.contains("is a directory: name a file in it"), "{said:?}");
+        let outcome = rab(&[&"ls", &dir.path()]);
+        assert!(
+            outcome.code == 10 && outcome.err.contains("is a directory: name a file in it"),
+            "{outcome:?}"
+        );
         assert_eq!(good(&[&"ls", &"-r", &dir.path()]).matches(".safetensors:").count(), 4);
         let mount = crate::kit::Mount::new(dir.path());
         assert_eq!(mount.read("n-00001-of-00002.safetensors/w1").unwrap(), 2f32.to_le_bytes().repeat(3));

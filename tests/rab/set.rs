@@ -19,8 +19,8 @@ fn metadata(file: &Path, name: &str) -> Value {
 
 /// What was stored is printed on standard error.
 fn changed(arguments: &[&dyn AsRef<std::ffi::OsStr>]) {
-    let said = rab(arguments);
-    assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+    let outcome = rab(arguments);
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""), "{outcome:?}");
 }
 
 #[test]
@@ -45,8 +45,11 @@ fn keys_are_taken_out() {
     changed(&[&"set", &file, &"*", &"--unset", &"old"]);
     assert_eq!((metadata(&file, "a"), metadata(&file, "b")), (json!({}), json!({ "unit": "mV" })));
     let before = fs::read(&file).unwrap();
-    let said = rab(&[&"set", &file, &"*", &"--unset", &"old", &"--key", &"x=1"]);
-    assert!(said.code == 2 && said.err.ends_with("no dataset here has the key \"old\"\n"), "{said:?}");
+    let outcome = rab(&[&"set", &file, &"*", &"--unset", &"old", &"--key", &"x=1"]);
+    assert!(
+        outcome.code == 2 && outcome.err.ends_with("no dataset here has the key \"old\"\n"),
+        "{outcome:?}"
+    );
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -58,8 +61,8 @@ fn all_of_it_from_a_file() {
     changed(&[&"set", &file, &"b", &"--meta", &meta, &"--key", &"x=1"]);
     assert_eq!(metadata(&file, "b"), json!({ "when": "2020-01-02", "who": { "first": false }, "x": 1 }));
     assert_eq!(metadata(&file, "a"), json!({}));
-    let said = try_sh(r#"echo '{"k": "yes"}' | "$1" set "$2" a --meta -"#, &[&RAB, &file]);
-    assert_eq!((said.code, metadata(&file, "a")), (0, json!({ "k": "yes" })), "{said:?}");
+    let outcome = try_sh(r#"echo '{"k": "yes"}' | "$1" set "$2" a --meta -"#, &[&RAB, &file]);
+    assert_eq!((outcome.code, metadata(&file, "a")), (0, json!({ "k": "yes" })), "{outcome:?}");
     fs::write(&meta, "null").unwrap();
     changed(&[&"set", &file, &"a", &"--meta", &meta]);
     assert_eq!(metadata(&file, "a"), Value::Null);
@@ -74,28 +77,31 @@ fn what_cannot_be_metadata() {
     let meta = dir.path().join("meta");
     let refused = |text: &[u8], code: i32, problem: &str| {
         fs::write(&meta, text).unwrap();
-        let said = rab(&[&"set", &file, &"b", &"--meta", &meta]);
-        assert!(said.code == code && said.err.contains(problem), "{said:?}");
+        let outcome = rab(&[&"set", &file, &"b", &"--meta", &meta]);
+        assert!(outcome.code == code && outcome.err.contains(problem), "{outcome:?}");
     };
     refused(b"[1, 2]", 2, "is not a mapping (key: value), as metadata must be");
     refused(b"{a: [", 2, "cannot be read as YAML or JSON");
     refused(of_many_aliases().as_bytes(), 2, "takes more than 64 MiB once its aliases are written out");
     refused(b"a: \xff", 10, "cannot be opened: stream did not contain valid UTF-8");
     refused(b"? [1]\n: 2", 1, "a key is itself a list or a mapping, which PyYAML cannot read");
-    let said = rab(&[&"set", &file, &"b"]);
-    assert!(said.code == 2 && said.err.contains("give --key KEY=VALUE"), "{said:?}");
+    let outcome = rab(&[&"set", &file, &"b"]);
+    assert!(outcome.code == 2 && outcome.err.contains("give --key KEY=VALUE"), "{outcome:?}");
     assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x"]).code, 2);
     assert_eq!(rab(&[&"set", &file, &"b", &"--key", &"x=["]).code, 2);
     assert_eq!(rab(&[&"set", &file, &"none", &"--key", &"x=1"]).code, 3);
-    let said = rab(&[&"set", &file, &"a", &"--key", &"x=1"]);
-    assert!(said.code == 2 && said.err.contains("its metadata is not a mapping with keys"), "{said:?}");
+    let outcome = rab(&[&"set", &file, &"a", &"--key", &"x=1"]);
+    assert!(
+        outcome.code == 2 && outcome.err.contains("its metadata is not a mapping with keys"),
+        "{outcome:?}"
+    );
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
 #[test]
 fn types_are_printed_and_texts_kept() {
     let (_dir, file) = write(&two(), b"01");
-    let said = rab(&[
+    let outcome = rab(&[
         &"set",
         &file,
         &"a",
@@ -109,7 +115,7 @@ fn types_are_printed_and_texts_kept() {
     let want = "note: t: integer 45000 (the meaning of 12:30:00 in YAML 1.1; --key-str keeps the text)\n\
                 note: note: boolean true (the meaning of yes in YAML 1.1; --key-str keeps the text)\n\
                 note: u: text \"12:30:00\"\n";
-    assert_eq!((said.code, said.err.as_str()), (0, want));
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, want));
     assert_eq!(metadata(&file, "a"), json!({ "t": 45000, "note": true, "u": "12:30:00" }));
 }
 
@@ -134,8 +140,8 @@ fn keys_within_mappings() {
     changed(&[&"set", &file, &"a", &"--unset", &"who.first.x", &"--unset", &"who.last"]);
     let want = json!({ "a.b": 3, "a": { "b": 2 }, "who": { "first": {}, "new": 3 } });
     assert_eq!(metadata(&file, "a"), want);
-    let said = rab(&[&"set", &file, &"a", &"--key", &"who.none.x=1"]);
-    assert!(said.code == 2 && said.err.contains("\"who.none.x\" is in no mapping"), "{said:?}");
+    let outcome = rab(&[&"set", &file, &"a", &"--key", &"who.none.x=1"]);
+    assert!(outcome.code == 2 && outcome.err.contains("\"who.none.x\" is in no mapping"), "{outcome:?}");
     assert_eq!(rab(&[&"set", &file, &"a", &"--unset", &"who.none.x"]).code, 2);
     for (assignment, problem) in [
         ("=5", "with a key before the ="),
@@ -144,14 +150,14 @@ fn keys_within_mappings() {
         ("who.new.x=1", "\"who.new\" is not a mapping, so it has no keys (its type is integer)"),
     ] {
         for option in ["--key", "--key-str"] {
-            let said = rab(&[&"set", &file, &"a", &option, &assignment]);
-            assert!(said.code == 2 && said.err.contains(problem), "{assignment}: {said:?}");
+            let outcome = rab(&[&"set", &file, &"a", &option, &assignment]);
+            assert!(outcome.code == 2 && outcome.err.contains(problem), "{assignment}: {outcome:?}");
         }
     }
     assert_eq!(metadata(&file, "a"), want);
-    let said = rab(&[&"set", &file, &"b", &"--key", &"n=5", &"--key", &"n.x=1"]);
+    let outcome = rab(&[&"set", &file, &"b", &"--key", &"n=5", &"--key", &"n.x=1"]);
     let note = "note: n.x: is a key of its own, as \"n\" is not a mapping (its type is integer)\n";
-    assert!(said.code == 0 && said.err.starts_with(note), "{said:?}");
+    assert!(outcome.code == 0 && outcome.err.starts_with(note), "{outcome:?}");
     assert_eq!(metadata(&file, "b"), json!({ "n": 5, "n.x": 1, "old": 1, "unit": "mV" }));
 }
 
@@ -163,12 +169,12 @@ fn tags_that_are_unknown_or_do_not_fit_are_refused() {
     for value in
         ["!!python/object:os.system", "!foo bar", "!!int abc", "!!float yes", "[1, !foo 2]", "!bar {a: 1}"]
     {
-        let said = rab(&[&"set", &file, &"a", &"--key", &format!("k={value}")]);
+        let outcome = rab(&[&"set", &file, &"a", &"--key", &format!("k={value}")]);
         assert!(
-            said.code == 2 && said.err.contains("is unknown here, or does not fit its value"),
-            "{value}: {said:?}"
+            outcome.code == 2 && outcome.err.contains("is unknown here, or does not fit its value"),
+            "{value}: {outcome:?}"
         );
-        assert!(said.err.contains("--key-str k=... stores text as it is"), "{said:?}");
+        assert!(outcome.err.contains("--key-str k=... stores text as it is"), "{outcome:?}");
     }
     assert_eq!(fs::read(&file).unwrap(), before);
     changed(&[&"set", &file, &"a", &"--key", &"i=!!int 7", &"--key", &"s=!!str 7", &"--key", &"f=!!float 1"]);
@@ -178,6 +184,6 @@ fn tags_that_are_unknown_or_do_not_fit_are_refused() {
 #[test]
 fn a_key_is_given_once() {
     let (_dir, file) = write(&two(), b"01");
-    let said = rab(&[&"set", &file, &"a", &"--key", &"k=1", &"--key-str", &"k=2"]);
-    assert!(said.code == 2 && said.err.ends_with("the key \"k\" is given twice\n"), "{said:?}");
+    let outcome = rab(&[&"set", &file, &"a", &"--key", &"k=1", &"--key-str", &"k=2"]);
+    assert!(outcome.code == 2 && outcome.err.ends_with("the key \"k\" is given twice\n"), "{outcome:?}");
 }

@@ -46,8 +46,8 @@ fn a_progress_bar_for_what_takes_a_while() {
         assert!(rest.is_some_and(|rest| !rest.ends_with('s')), "{arguments:?}: {shown}");
     }
     assert!(!other.exists());
-    let said = crate::kit::try_sh(r#"timeout 3 "$1" verify "$2" 2>&1"#, &[&RAB, &file]);
-    assert_eq!(said.out, "");
+    let outcome = crate::kit::try_sh(r#"timeout 3 "$1" verify "$2" 2>&1"#, &[&RAB, &file]);
+    assert_eq!(outcome.out, "");
 }
 
 #[test]
@@ -81,8 +81,8 @@ except OSError: pass
 sys.stdout.buffer.write(b'%d ' % child.wait() + out)";
     let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"-c", &script, &answer, &RAB];
     all.extend(arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>));
-    let said = python(&all);
-    let (code, out) = said.split_once(' ').unwrap();
+    let outcome = python(&all);
+    let (code, out) = outcome.split_once(' ').unwrap();
     (code.parse().unwrap(), out.to_owned())
 }
 

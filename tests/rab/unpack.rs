@@ -61,24 +61,29 @@ fn no_symbolic_link_in_the_directory_is_followed() {
             let (dir, file, out) = planted();
             fs::write(dir.path().join("victim"), "mine").unwrap();
             symlink(dir.path().join(target), out.join(link)).unwrap();
-            let said = rab(&[&"unpack", &force, &file, &out]);
+            let outcome = rab(&[&"unpack", &force, &file, &out]);
             assert!(names(&dir.path().join("elsewhere")).is_empty(), "{link} {target}");
             assert_eq!(names(dir.path()), ["elsewhere", "out", "test.rab", "victim"]);
             assert_eq!(fs::read(dir.path().join("victim")).unwrap(), b"mine");
             if link == "file" && force == "--force" {
                 // It is replaced itself.
-                assert_eq!((said.code, fs::read(out.join("file")).unwrap()), (0, b"x".to_vec()), "{said:?}");
+                assert_eq!(
+                    (outcome.code, fs::read(out.join("file")).unwrap()),
+                    (0, b"x".to_vec()),
+                    "{outcome:?}"
+                );
                 assert!(!out.join("file").is_symlink());
             } else {
-                assert_eq!(said.code, 1, "{said:?}");
+                assert_eq!(outcome.code, 1, "{outcome:?}");
                 let what = if link == "sub" {
                     "a symbolic link is in the place"
                 } else {
                     "it exists: --force replaces it"
                 };
                 assert!(
-                    said.err.contains(&format!("out/{link}: cannot be written: ")) && said.err.contains(what),
-                    "{said:?}"
+                    outcome.err.contains(&format!("out/{link}: cannot be written: "))
+                        && outcome.err.contains(what),
+                    "{outcome:?}"
                 );
                 assert_eq!(names(&out), [link], "something was written");
             }
@@ -92,12 +97,12 @@ fn no_symbolic_link_in_the_directory_is_followed() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_when_told_to() {
+fn what_is_there_is_replaced_only_on_request() {
     let (_dir, file, out) = planted();
     fs::write(out.join("file"), "mine").unwrap();
-    let said = rab(&[&"unpack", &file, &out]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("out/file: cannot be written: it exists: --force replaces it"));
+    let outcome = rab(&[&"unpack", &file, &out]);
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("out/file: cannot be written: it exists: --force replaces it"));
     assert_eq!(
         (names(&out), fs::read(out.join("file")).unwrap()),
         (vec!["file".to_owned()], b"mine".to_vec())
@@ -108,14 +113,14 @@ fn what_is_there_is_replaced_only_when_told_to() {
 
     let (_dir, file, out) = planted();
     fs::create_dir(out.join("file")).unwrap();
-    let said = rab(&[&"unpack", &"-f", &file, &out]);
-    assert!(said.code == 1 && said.err.contains("a directory is in its place"), "{said:?}");
+    let outcome = rab(&[&"unpack", &"-f", &file, &out]);
+    assert!(outcome.code == 1 && outcome.err.contains("a directory is in its place"), "{outcome:?}");
     fs::remove_dir(out.join("file")).unwrap();
     fs::write(out.join("sub"), "").unwrap();
-    let said = rab(&[&"unpack", &"-f", &file, &out]);
+    let outcome = rab(&[&"unpack", &"-f", &file, &out]);
     assert!(
-        said.code == 1 && said.err.contains("out/sub: cannot be written: a file is in the place"),
-        "{said:?}"
+        outcome.code == 1 && outcome.err.contains("out/sub: cannot be written: a file is in the place"),
+        "{outcome:?}"
     );
 }
 
@@ -123,8 +128,8 @@ fn what_is_there_is_replaced_only_when_told_to() {
 fn the_container_does_not_replace_itself() {
     let (dir, file) = write(&bytes_entry("test.rab", 0, 1), b"x");
     let before = fs::read(&file).unwrap();
-    let said = rab(&[&"unpack", &"-f", &file, &dir.path()]);
-    assert!(said.code == 1 && said.err.contains("it is part of the container"), "{said:?}");
+    let outcome = rab(&[&"unpack", &"-f", &file, &dir.path()]);
+    assert!(outcome.code == 1 && outcome.err.contains("it is part of the container"), "{outcome:?}");
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -143,8 +148,8 @@ fn globs_mean_the_true_names() {
     assert_eq!(unpacked(&["a/*"]), ["a%2Fb"]);
     assert_eq!(unpacked(&["a%b", "a"]), ["a", "a%25b"]);
     assert_eq!(unpacked(&["*.yaml"]), ["c.meta.yaml"]);
-    let said = rab(&[&"unpack", &file, &dir.path().join("none"), &"nothing"]);
-    assert!(said.code == 3 && !dir.path().join("none").exists(), "{said:?}");
+    let outcome = rab(&[&"unpack", &file, &dir.path().join("none"), &"nothing"]);
+    assert!(outcome.code == 3 && !dir.path().join("none").exists(), "{outcome:?}");
 }
 
 #[test]
@@ -156,17 +161,17 @@ fn of_a_damaged_dataset_nothing_is_written_but_its_sidecar() {
     let dir = scratch();
     let (file, out, whole) = (dir.path().join("bad.rab"), dir.path().join("out"), dir.path().join("whole"));
     fs::write(&file, raw).unwrap();
-    let said = rab(&[&"unpack", &file, &out]);
-    assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (12, "", 1), "{said:?}");
-    assert!(said.err.contains("bad.rab: dataset \"array zlib\""), "{said:?}");
+    let outcome = rab(&[&"unpack", &file, &out]);
+    assert_eq!((outcome.code, outcome.out.as_str(), outcome.err.lines().count()), (12, "", 1), "{outcome:?}");
+    assert!(outcome.err.contains("bad.rab: dataset \"array zlib\""), "{outcome:?}");
     good(&[&"unpack", &data("gzip.rab"), &whole]);
     let mut expected = names(&whole);
     expected.retain(|name| name != "array zlib");
     assert_eq!(names(&out), expected);
 
     let (dir, file) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"0123");
-    let said = rab(&[&"unpack", &file, &dir.path().join("out")]);
-    assert!(said.code == 12 && said.err.contains("dataset \"b\""), "{said:?}");
+    let outcome = rab(&[&"unpack", &file, &dir.path().join("out")]);
+    assert!(outcome.code == 12 && outcome.err.contains("dataset \"b\""), "{outcome:?}");
     assert_eq!(names(&dir.path().join("out")), ["a", "a.meta.yaml", "b.meta.yaml"]);
 }
 
@@ -180,8 +185,8 @@ fn directories_deeper_than_any_path() {
     good(&[&"unpack", &"--no-meta", &file, &out]);
     let deep = sh(r#"find "$1" -type f -printf '%d %f\n' | sort -n"#, &[&out]);
     assert_eq!(deep, "4 y\n1501 x\n");
-    let said = rab(&[&"unpack", &file, &out]);
-    assert!(said.code == 1 && said.err.contains("it exists: --force replaces it"), "{said:?}");
+    let outcome = rab(&[&"unpack", &file, &out]);
+    assert!(outcome.code == 1 && outcome.err.contains("it exists: --force replaces it"), "{outcome:?}");
     sh(r#"rm -rf "$1""#, &[&out]);
 }
 
@@ -204,9 +209,9 @@ fn a_full_disk_is_an_error_that_leaves_nothing() {
     let (dir, file) =
         write(&entry("big", &["byteLength: 9000000", "byteOffset: 0", "type: bytes"]), &vec![7; 9_000_000]);
     let script = r#"mkdir "$2" && mount -t tmpfs -o size=4m none "$2" && { "$1" unpack "$3" "$2/out"; code=$?; ls -A "$2/out"; umount "$2"; exit $code; }"#;
-    let said = crate::kit::try_sh(script, &[&RAB, &dir.path().join("small"), &file]);
+    let outcome = crate::kit::try_sh(script, &[&RAB, &dir.path().join("small"), &file]);
     // Of the dataset, or of its sidecar if that came second.
-    assert!(said.code == 1 && said.err.contains("out/big"), "{said:?}");
-    assert!(said.err.contains("cannot be written: No space left"), "{said:?}");
-    assert!(matches!(said.out.as_str(), "" | "big.meta.yaml\n"), "{said:?}");
+    assert!(outcome.code == 1 && outcome.err.contains("out/big"), "{outcome:?}");
+    assert!(outcome.err.contains("cannot be written: No space left"), "{outcome:?}");
+    assert!(matches!(outcome.out.as_str(), "" | "big.meta.yaml\n"), "{outcome:?}");
 }

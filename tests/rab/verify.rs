@@ -1,4 +1,4 @@
-//! `rab verify`: what is whole is said to be, and everything that is not is named, one line each.
+//! `rab verify`: intact datasets are counted, and all others named, one line each.
 
 use std::io::Write;
 
@@ -10,9 +10,9 @@ use crate::{RAB, SAMPLES, good, rab};
 #[test]
 fn all_samples_are_whole() {
     for sample in SAMPLES {
-        let said = rab(&[&"verify", &data(&format!("{sample}.rab"))]);
-        assert_eq!((said.code, said.err.as_str()), (0, ""), "{sample}: {said:?}");
-        assert!(said.out.contains(": ok: ") && said.out.lines().count() == 1, "{}", said.out);
+        let outcome = rab(&[&"verify", &data(&format!("{sample}.rab"))]);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{sample}: {outcome:?}");
+        assert!(outcome.out.contains(": ok: ") && outcome.out.lines().count() == 1, "{}", outcome.out);
         assert_eq!(rab(&[&"verify", &"-q", &data(&format!("{sample}.rab"))]).out, "");
     }
 }
@@ -31,21 +31,21 @@ fn checksums_are_compared() {
     let right = with_sum("right", "sha256", &sha256(b"data").to_uppercase());
     let unknown = with_sum("unknown", "crc99", "77");
     let (_dir, file) = write(&(right.clone() + &unknown), b"data");
-    let said = rab(&[&"verify", &file]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = rab(&[&"verify", &file]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     assert!(
-        said.out.ends_with(
+        outcome.out.ends_with(
             "ok: 2 datasets, 1 with a checksum, 1 with one of an unknown algorithm, not compared\n"
         ),
         "{}",
-        said.out
+        outcome.out
     );
 
     let (_dir, file) = write(&(right + &with_sum("wrong", "sha256", &sha256(b"Data"))), b"data");
-    let said = rab(&[&"verify", &file]);
-    assert_eq!((said.code, said.err.as_str()), (12, ""), "{said:?}");
-    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
-    assert!(said.out.contains("dataset \"wrong\"") && said.out.contains("sha256"), "{}", said.out);
+    let outcome = rab(&[&"verify", &file]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (12, ""), "{outcome:?}");
+    assert_eq!(outcome.out.lines().count(), 1, "{}", outcome.out);
+    assert!(outcome.out.contains("dataset \"wrong\"") && outcome.out.contains("sha256"), "{}", outcome.out);
 }
 
 /// The sum of bytes that several have is made once; what is wrong with one of them is its own.
@@ -68,9 +68,9 @@ fn whoever_has_the_bytes_of_another_is_described_well_himself() {
     };
     let (_dir, file) = write(&(array("right", 4) + &array("too large", 5) + &array("as well", 6)), b"data");
     for _ in 0..5 {
-        let said = rab(&[&"verify", &file]);
-        assert_eq!((said.code, said.out.lines().count()), (12, 2), "{said:?}");
-        assert!(said.out.contains("dataset \"too large\"") && said.out.contains("dataset \"as well\""));
+        let outcome = rab(&[&"verify", &file]);
+        assert_eq!((outcome.code, outcome.out.lines().count()), (12, 2), "{outcome:?}");
+        assert!(outcome.out.contains("dataset \"too large\"") && outcome.out.contains("dataset \"as well\""));
     }
 }
 
@@ -93,8 +93,8 @@ fn checksums_of_compressed_datasets_are_of_the_stored_bytes() {
     };
     for (sum, len, code) in [(sha256(&stored), 0, 0), (sha256(b"other"), 0, 12), (sha256(&stored), 3, 12)] {
         let (_dir, file) = write(&header(&sum, len), &stored);
-        let said = rab(&[&"verify", &file]);
-        assert_eq!(said.code, code, "{sum} {len}: {said:?}");
+        let outcome = rab(&[&"verify", &file]);
+        assert_eq!(outcome.code, code, "{sum} {len}: {outcome:?}");
     }
 }
 
@@ -114,8 +114,8 @@ fn lengths_that_contradict_each_other_are_damage() {
             "type: int8",
         ];
         let (_dir, file) = write(&entry("x", &codec), &stored);
-        let said = rab(&[&"verify", &file]);
-        assert_eq!(said.code, code, "{decoded}: {said:?}");
+        let outcome = rab(&[&"verify", &file]);
+        assert_eq!(outcome.code, code, "{decoded}: {outcome:?}");
     }
 }
 
@@ -134,9 +134,9 @@ fn every_damaged_dataset_is_named() {
         raw[at(name)] ^= 0x55;
     }
     std::fs::write(&file, &raw).unwrap();
-    let said = rab(&[&"verify", &file]);
-    assert_eq!((said.code, said.err.as_str()), (12, ""), "{said:?}");
-    let lines: Vec<_> = said.out.lines().collect();
+    let outcome = rab(&[&"verify", &file]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (12, ""), "{outcome:?}");
+    let lines: Vec<_> = outcome.out.lines().collect();
     assert_eq!(lines.len(), hurt.len(), "{lines:?}");
     for (line, name) in lines.iter().zip(hurt) {
         assert!(line.contains(&format!("bad.rab: dataset {name:?}")), "{line}");
@@ -146,9 +146,9 @@ fn every_damaged_dataset_is_named() {
 #[test]
 fn a_file_that_ends_early_and_one_that_is_none() {
     let (_dir, short) = write(&(bytes_entry("a", 0, 2) + &bytes_entry("b", 2, 9)), b"0123");
-    let said = rab(&[&"verify", &short, &data("readme.rab")]);
-    assert_eq!(said.code, 12, "{said:?}");
-    let lines: Vec<_> = said.out.lines().collect();
+    let outcome = rab(&[&"verify", &short, &data("readme.rab")]);
+    assert_eq!(outcome.code, 12, "{outcome:?}");
+    let lines: Vec<_> = outcome.out.lines().collect();
     assert!(
         lines.len() == 2 && lines[0].contains("dataset \"b\"") && lines[1].contains("readme.rab: ok"),
         "{lines:?}"
@@ -156,8 +156,11 @@ fn a_file_that_ends_early_and_one_that_is_none() {
     let dir = scratch();
     let none = dir.path().join("none");
     std::fs::write(&none, "text").unwrap();
-    let said = rab(&[&"verify", &none, &data("readme.rab")]);
-    assert!(said.code == 11 && said.err.starts_with("rab: ") && said.out.contains("ok"), "{said:?}");
+    let outcome = rab(&[&"verify", &none, &data("readme.rab")]);
+    assert!(
+        outcome.code == 11 && outcome.err.starts_with("rab: ") && outcome.out.contains("ok"),
+        "{outcome:?}"
+    );
     assert_eq!(rab(&[&"verify", &none, &short]).code, 12);
 }
 
@@ -183,26 +186,35 @@ fn what_cannot_be_read_hides_no_damage() {
     let codec = [&half, "byteOffset: 0", "compression: gzip", &len, "type: bytes"];
     let (_dir, outer) = write(&entry("inner.rab", &codec), &stored);
     let mount = Mount::new(&outer);
-    let said = rab(&[&"verify", &mount.join("inner.rab")]);
-    assert_eq!(said.code, 12, "{said:?}");
-    assert!(said.out.contains("dataset \"wrong\"") && said.out.lines().count() == 1, "{said:?}");
-    assert!(said.err.contains("cannot be read: ") && said.err.lines().count() == 1, "{said:?}");
+    let outcome = rab(&[&"verify", &mount.join("inner.rab")]);
+    assert_eq!(outcome.code, 12, "{outcome:?}");
+    assert!(outcome.out.contains("dataset \"wrong\"") && outcome.out.lines().count() == 1, "{outcome:?}");
+    assert!(outcome.err.contains("cannot be read: ") && outcome.err.lines().count() == 1, "{outcome:?}");
 }
 
 #[test]
 fn a_name_that_comes_twice_is_damage() {
     let header = format!("\n{}{}\n", bytes_entry("a", 0, 1), bytes_entry("a", 1, 1));
     let (_dir, file) = write(&header, b"xy");
-    let said = rab(&[&"verify", &file]);
-    assert!(said.code == 12 && said.out.contains("there is another dataset of this name"), "{said:?}");
+    let outcome = rab(&[&"verify", &file]);
+    assert!(
+        outcome.code == 12 && outcome.out.contains("there is another dataset of this name"),
+        "{outcome:?}"
+    );
     let out = scratch();
     let at = |name: &str| out.path().join(name);
-    let said = rab(&[&"unpack", &file, &at("files")]);
-    assert!(said.code == 12 && said.err.contains("there is another dataset of this name"), "{said:?}");
+    let outcome = rab(&[&"unpack", &file, &at("files")]);
+    assert!(
+        outcome.code == 12 && outcome.err.contains("there is another dataset of this name"),
+        "{outcome:?}"
+    );
     assert_eq!(std::fs::read(at("files/a~2")).unwrap(), b"y");
     for to in ["x.npz", "x.rab"] {
-        let said = rab(&[&"convert", &file, &at(to)]);
-        assert!(said.code == 12 && said.err.contains("there is another dataset of this name"), "{said:?}");
+        let outcome = rab(&[&"convert", &file, &at(to)]);
+        assert!(
+            outcome.code == 12 && outcome.err.contains("there is another dataset of this name"),
+            "{outcome:?}"
+        );
         assert!(!at(to).exists());
     }
 }
@@ -228,8 +240,8 @@ fn files_of_a_directory_that_should_be_containers() {
     }
     std::fs::copy(data("readme.rab"), at("good.rab")).unwrap();
     for verb in ["verify", "ls", "info"] {
-        let said = rab(&[&verb, &"-r", &dir.path()]);
-        assert_eq!((said.code, said.err.lines().count()), (12, 5), "{verb}: {said:?}");
+        let outcome = rab(&[&verb, &"-r", &dir.path()]);
+        assert_eq!((outcome.code, outcome.err.lines().count()), (12, 5), "{verb}: {outcome:?}");
         for (file, problem) in [
             ("sub/zeros.rab", "not a container of a known format: it begins with 00"),
             ("empty.npz", "not a container of a known format: it is empty"),
@@ -238,13 +250,13 @@ fn files_of_a_directory_that_should_be_containers() {
             ("empty.akd", "not a container of a known format: it is empty"),
         ] {
             let start = format!("rab: {}: ", at(file).display());
-            let is_said = |line: &str| line.starts_with(&start) && line.contains(problem);
-            assert!(said.err.lines().any(is_said), "{verb} {file}: {said:?}");
+            let is_reported = |line: &str| line.starts_with(&start) && line.contains(problem);
+            assert!(outcome.err.lines().any(is_reported), "{verb} {file}: {outcome:?}");
         }
-        assert!(said.out.contains("good.rab"), "{verb}: {said:?}");
+        assert!(outcome.out.contains("good.rab"), "{verb}: {outcome:?}");
     }
-    let said = rab(&[&"verify", &"-r", &"--format", &"npz", &dir.path()]);
-    assert_eq!((said.code, said.err.lines().count(), said.out.as_str()), (11, 1, ""), "{said:?}");
+    let outcome = rab(&[&"verify", &"-r", &"--format", &"npz", &dir.path()]);
+    assert_eq!((outcome.code, outcome.err.lines().count(), outcome.out.as_str()), (11, 1, ""), "{outcome:?}");
     assert_eq!(rab(&[&"refs", &dir.path()]).code, 12);
 }
 
@@ -253,13 +265,13 @@ fn a_directory_without_containers() {
     let dir = scratch();
     std::fs::write(dir.path().join("notes.txt"), "nothing").unwrap();
     for verb in ["verify", "ls", "info"] {
-        let said = rab(&[&verb, &"-r", &dir.path()]);
+        let outcome = rab(&[&verb, &"-r", &dir.path()]);
         let want = format!("rab: {}: has no container in it\n", dir.path().display());
-        assert_eq!((said.code, said.err, said.out.as_str()), (1, want, ""), "{verb}");
+        assert_eq!((outcome.code, outcome.err, outcome.out.as_str()), (1, want, ""), "{verb}");
     }
     std::fs::copy(data("readme.rab"), dir.path().join("x.rab")).unwrap();
-    let said = rab(&[&"ls", &"-r", &"--format", &"NPZ", &dir.path()]);
-    assert!(said.code == 1 && said.err.ends_with(": has no NPZ container in it\n"), "{said:?}");
+    let outcome = rab(&[&"ls", &"-r", &"--format", &"NPZ", &dir.path()]);
+    assert!(outcome.code == 1 && outcome.err.ends_with(": has no NPZ container in it\n"), "{outcome:?}");
 }
 
 #[test]
@@ -279,29 +291,33 @@ fn links_in_a_directory_that_is_searched() {
             let dir = dir.path().to_str().unwrap();
             let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&verb, &"-r", &dir];
             all.extend(arguments.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>));
-            let said = rab(&all);
+            let outcome = rab(&all);
             let files = ["a.rab", "inside.rab", "outside.rab", "outside-too"];
-            let files = files.map(|name| said.out.matches(at(name).to_str().unwrap()).count());
-            (files.map(|count| count > 0), said)
+            let files = files.map(|name| outcome.out.matches(at(name).to_str().unwrap()).count());
+            (files.map(|count| count > 0), outcome)
         };
-        let (files, said) = listed(&[]);
-        assert_eq!((files, said.code), ([true, false, false, false], 1), "{verb}: {said:?}");
-        assert_eq!(said.err.matches("is a symbolic link that leads out of").count(), 2, "{verb}: {said:?}");
-        assert!(said.err.contains("--follow-outside"), "{verb}: {said:?}");
-        let (files, said) = listed(&["--follow-outside"]);
+        let (files, outcome) = listed(&[]);
+        assert_eq!((files, outcome.code), ([true, false, false, false], 1), "{verb}: {outcome:?}");
+        assert_eq!(
+            outcome.err.matches("is a symbolic link that leads out of").count(),
+            2,
+            "{verb}: {outcome:?}"
+        );
+        assert!(outcome.err.contains("--follow-outside"), "{verb}: {outcome:?}");
+        let (files, outcome) = listed(&["--follow-outside"]);
         // The first of the two by name.
-        assert_eq!((files, said.code), ([true, false, false, true], 0), "{verb}: {said:?}");
+        assert_eq!((files, outcome.code), ([true, false, false, true], 0), "{verb}: {outcome:?}");
     }
     std::fs::remove_file(&elsewhere).unwrap();
-    let said = rab(&[&"verify", &"-r", &dir.path()]);
-    assert_eq!((said.code, said.err.lines().count()), (10, 1), "{said:?}");
-    assert!(said.err.contains("outside.rab: cannot be opened"), "{said:?}");
+    let outcome = rab(&[&"verify", &"-r", &dir.path()]);
+    assert_eq!((outcome.code, outcome.err.lines().count()), (10, 1), "{outcome:?}");
+    assert!(outcome.err.contains("outside.rab: cannot be opened"), "{outcome:?}");
 }
 
 #[test]
 fn checksums_are_not_left_out() {
-    let said = rab(&[&"verify", &"--no-verify", &data("readme.rab")]);
-    assert!(said.code == 2 && said.err.contains("--no-verify cannot be used with it"), "{said:?}");
+    let outcome = rab(&[&"verify", &"--no-verify", &data("readme.rab")]);
+    assert!(outcome.code == 2 && outcome.err.contains("--no-verify cannot be used with it"), "{outcome:?}");
 }
 
 /// Of files that may not be read, only those that are called like containers are missed.
@@ -339,8 +355,8 @@ fn a_directory_of_zip_files() {
     std::fs::copy("tests/data/zip/plain.zip", dir.path().join("plain.zip")).unwrap();
     let listed = good(&[&"ls", &"-r", &"--format", &"zip", &dir.path()]);
     assert!(listed.contains("plain.zip:\n") && listed.contains("\nstored.txt\n"), "{listed}");
-    let said = rab(&[&"verify", &"-r", &"--format", &"zip", &dir.path()]);
-    assert!(said.out.contains("plain.zip: 5 of 6 datasets ok; 1 not checked"), "{said:?}");
+    let outcome = rab(&[&"verify", &"-r", &"--format", &"zip", &dir.path()]);
+    assert!(outcome.out.contains("plain.zip: 5 of 6 datasets ok; 1 not checked"), "{outcome:?}");
     assert_eq!(rab(&[&"ls", &"-r", &dir.path()]).code, 1);
 }
 
@@ -353,9 +369,9 @@ fn what_was_decompressed_to_its_end_is_counted() {
         &"import sys, numpy as np; np.savez_compressed(sys.argv[1], a=np.arange(9), b=np.arange(3))",
         &file,
     ]);
-    let said = good(&[&"verify", &file]);
+    let outcome = good(&[&"verify", &file]);
     assert!(
-        said.ends_with("x.npz: ok: 2 datasets, 0 with a checksum, 2 decompressed to the end\n"),
-        "{said}"
+        outcome.ends_with("x.npz: ok: 2 datasets, 0 with a checksum, 2 decompressed to the end\n"),
+        "{outcome}"
     );
 }

@@ -11,9 +11,9 @@ use crate::{RAB, good, rab};
 
 /// What is said of words that are refused.
 fn refused(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
-    let said = rab(arguments);
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    said.err
+    let outcome = rab(arguments);
+    assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{outcome:?}");
+    outcome.err
 }
 
 #[test]
@@ -34,31 +34,34 @@ assert np.array_equal(load("get", path, "my second array[::-2, 1]"), whole[::-2,
 }
 
 #[test]
-fn what_has_no_such_face_is_said() {
+fn datasets_that_a_view_does_not_show_are_refused_with_the_reason() {
     let file = data("readme.rab");
-    let said = refused(&[&"cat", &file, &"Some text", &"--as", &"npy"]);
-    assert!(said.contains("is text, which cannot be shown as npy"), "{said}");
-    let said = refused(&[&"get", &file, &"my second array[9]", &"--as", &"npy"]);
-    assert!(said.contains("index 9 is out of bounds"), "{said}");
-    let said = refused(&[&"cat", &file, &"Some text", &"--as", &"tiff"]);
-    assert!(said.contains("npy"), "{said}");
+    let outcome = refused(&[&"cat", &file, &"Some text", &"--as", &"npy"]);
+    assert!(outcome.contains("is text, which cannot be shown as npy"), "{outcome}");
+    let outcome = refused(&[&"get", &file, &"my second array[9]", &"--as", &"npy"]);
+    assert!(outcome.contains("index 9 is out of bounds"), "{outcome}");
+    let outcome = refused(&[&"cat", &file, &"Some text", &"--as", &"tiff"]);
+    assert!(outcome.contains("npy"), "{outcome}");
     // With the file; of a table also what it can be had as.
-    let said = rab(&[&"get", &data("dataframe.rab"), &"table[0:2]", &"--as", &"raw"]).err;
+    let outcome = rab(&[&"get", &data("dataframe.rab"), &"table[0:2]", &"--as", &"raw"]).err;
     let want =
         "dataframe.rab: dataset \"table\": is a table: use --as npy, --as csv, --as arrow or --as jsonl";
-    assert!(said.contains(want), "{said}");
+    assert!(outcome.contains(want), "{outcome}");
     let of_none = sample("npz/small.npz");
-    let said = refused(&[&"get", &of_none, &"grid[0, 0]", &"--as", &"csv"]);
-    assert!(said.contains("small.npz: dataset \"grid\": ") && said.contains("of shape [], which"), "{said}");
+    let outcome = refused(&[&"get", &of_none, &"grid[0, 0]", &"--as", &"csv"]);
+    assert!(
+        outcome.contains("small.npz: dataset \"grid\": ") && outcome.contains("of shape [], which"),
+        "{outcome}"
+    );
     let jagged = sample("awkward/multi_names.awkd");
     for (what, want) in [
         ("one[0,1]", "multi_names.awkd: dataset \"one/meta.yaml\": the index has 2 axes, the array 1"),
         ("one[5]", "multi_names.awkd: dataset \"one/meta.yaml\": index 5 is out of bounds (0 to 3)"),
     ] {
-        let said = refused(&[&"get", &jagged, &what]);
-        assert!(said.contains(want), "{said}");
+        let outcome = refused(&[&"get", &jagged, &what]);
+        assert!(outcome.contains(want), "{outcome}");
     }
-    // What has such a face but for its size says that.
+    // What would be shown but for its size is refused with that reason.
     let dir = scratch();
     let wide = dir.path().join("x.npz");
     python(&[
@@ -72,9 +75,9 @@ fn what_has_no_such_face_is_said() {
         ("w[:, :290000]", "csv", "a row can be more than 1048576 bytes of text"),
         ("k", "jsonl", around),
     ] {
-        let said = rab(&[&"get", &wide, &what, &"--as", &kind]);
+        let outcome = rab(&[&"get", &wide, &what, &"--as", &kind]);
         let want = format!("which cannot be shown as {kind}: {problem}");
-        assert!(said.code == 1 && said.out.is_empty() && said.err.contains(&want), "{said:?}");
+        assert!(outcome.code == 1 && outcome.out.is_empty() && outcome.err.contains(&want), "{outcome:?}");
     }
     good(&[&"get", &wide, &"w[:, :1000]", &"--as", &"csv"]);
     assert_eq!(good(&[&"get", &wide, &"k[:10]", &"--as", &"jsonl"]).lines().count(), 10);
@@ -82,16 +85,16 @@ fn what_has_no_such_face_is_said() {
 }
 
 #[test]
-fn a_text_that_is_none_is_bytes_or_said_with_its_file() {
+fn an_invalid_text_is_bytes_or_reported_with_its_file() {
     let column = "columnInfo: [{encodingType: text, key: t, maxByteSize: 2, originalType: text}]";
     let codec = ["byteLength: 4", "byteOffset: 0", column, "rows: 2", "type: dataframe"];
     let (_dir, file) = container(&format!("\n{}\n", entry("some table", &codec)), b"ok\xff\xff");
     let lines = "{\"t\":\"ok\"}\n{\"t\":{\"__bytes_hex__\":\"ffff\"}}\n";
     assert_eq!(good(&[&"cat", &file, &"some table", &"--as", &"jsonl"]), lines);
     good(&[&"verify", &file]);
-    let said = rab(&[&"cat", &file, &"some table", &"--as", &"arrow"]);
+    let outcome = rab(&[&"cat", &file, &"some table", &"--as", &"arrow"]);
     let want = format!("{}: dataset \"some table\": row 1 of column \"t\" is not Unicode", file.display());
-    assert!(said.code == 1 && said.err.contains(&want), "{said:?}");
+    assert!(outcome.code == 1 && outcome.err.contains(&want), "{outcome:?}");
     // Characters that are none.
     let dir = scratch();
     let npz = dir.path().join("x.npz");
@@ -103,13 +106,13 @@ fn a_text_that_is_none_is_bytes_or_said_with_its_file() {
     assert_eq!(good(&[&"cat", &npz, &"s", &"--as", &"jsonl"]), format!("{{\"u\":{hex},\"n\":7}}\n"));
     assert_eq!(good(&[&"get", &npz, &"s", &"--json"]), format!("[{{\"u\":{hex},\"n\":7}}]\n"));
     for (name, problem) in [("s", "row 0 of column \"u\" is not Unicode"), ("u", "row 0 is not Unicode")] {
-        let said = rab(&[&"cat", &npz, &name, &"--as", &"csv"]);
-        assert!(said.code == 1 && said.err.contains(problem), "{said:?}");
+        let outcome = rab(&[&"cat", &npz, &name, &"--as", &"csv"]);
+        assert!(outcome.code == 1 && outcome.err.contains(problem), "{outcome:?}");
     }
 }
 
 #[test]
-fn unpack_writes_faces_where_there_are_some() {
+fn unpack_writes_views_where_there_are_some() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     good(&[&"unpack", &data("readme.rab"), &out, &"--as", &"npy"]);
@@ -138,14 +141,14 @@ fn unpack_writes_zarr_stores() {
     good(&[&"unpack", &file, &raw, &"dir/*"]);
     good(&[&"unpack", &file, &store, &"dir/*", &"--as", &"zarr", &"--no-meta"]);
     assert_eq!(python(&[&"zarr_stores.py", &"listed", &store, &raw]).trim(), "5");
-    let said = rab(&[&"unpack", &file, &store, &"dir/*", &"--as", &"zarr"]);
+    let outcome = rab(&[&"unpack", &file, &store, &"dir/*", &"--as", &"zarr"]);
     assert!(
-        said.code == 1 && said.err.contains("some/.zgroup: cannot be written: it exists: --force"),
-        "{said:?}"
+        outcome.code == 1 && outcome.err.contains("some/.zgroup: cannot be written: it exists: --force"),
+        "{outcome:?}"
     );
     for verb in ["cat", "get"] {
-        let said = refused(&[&verb, &file, &"dir/in", &"--as", &"zarr"]);
-        assert!(said.contains("rab unpack FILE DIR --as zarr"), "{said}");
+        let outcome = refused(&[&verb, &file, &"dir/in", &"--as", &"zarr"]);
+        assert!(outcome.contains("rab unpack FILE DIR --as zarr"), "{outcome}");
     }
 }
 
@@ -168,12 +171,12 @@ for path, hurt in (sys.argv[1], 0), (sys.argv[2], 1):
     let dir = scratch();
     let [good, bad, store] = ["good.rab", "bad.rab", "store"].map(|name| dir.path().join(name));
     python(&[&"-c", &script, &good, &bad]);
-    let said = rab(&[&"unpack", &good, &store, &"--as", &"zarr"]);
-    assert!(said.code == 0 && store.join("x/.zarray").is_file(), "{said:?}");
+    let outcome = rab(&[&"unpack", &good, &store, &"--as", &"zarr"]);
+    assert!(outcome.code == 0 && store.join("x/.zarray").is_file(), "{outcome:?}");
     let raw = std::fs::read(&good).unwrap();
     assert!(raw.ends_with(&std::fs::read(store.join("x/0")).unwrap()), "it is the stream as it is stored");
-    let said = rab(&[&"unpack", &bad, &store, &"--as", &"zarr", &"--force"]);
-    assert!(said.code == 12 && said.err.contains("dataset \"x\""), "{said:?}");
+    let outcome = rab(&[&"unpack", &bad, &store, &"--as", &"zarr", &"--force"]);
+    assert!(outcome.code == 12 && outcome.err.contains("dataset \"x\""), "{outcome:?}");
     assert!(!store.join("x/.zarray").exists() && !store.join(".zmetadata").exists());
     let mount = crate::kit::Mount::new(&bad);
     let read = mount.read(".views/zarr/x/0");
@@ -205,17 +208,17 @@ for path, data in (sys.argv[1], packed), (sys.argv[2], packed[:5 << 20] + bytes(
     let [good, bad, store] = ["good.rab", "bad.rab", "store"].map(|name| dir.path().join(name));
     python(&[&"-c", &script, &good, &bad]);
     let there = |name: &str| store.join(name).is_file();
-    let check = |is_whole: bool, said: crate::kit::Said| {
+    let check = |is_whole: bool, outcome: crate::kit::Outcome| {
         let code = if is_whole { 0 } else { 12 };
-        assert!(said.code == code && there("dir/good/.zarray") && there("dir/bad/0"), "{said:?}");
-        assert_eq!((there("dir/bad/.zarray"), there(".zmetadata")), (is_whole, is_whole), "{said:?}");
+        assert!(outcome.code == code && there("dir/good/.zarray") && there("dir/bad/0"), "{outcome:?}");
+        assert_eq!((there("dir/bad/.zarray"), there(".zmetadata")), (is_whole, is_whole), "{outcome:?}");
         for name in [
             "store/dir/bad: is incomplete, so .zarray",
             "dataset \"dir/bad\"",
             "store: is incomplete, so .zmetadata",
         ] {
             // Whatever the number of chunks that cannot be read.
-            assert_eq!(said.err.matches(name).count(), usize::from(!is_whole), "{said:?}");
+            assert_eq!(outcome.err.matches(name).count(), usize::from(!is_whole), "{outcome:?}");
         }
     };
     check(true, rab(&[&"unpack", &good, &store, &"--as", &"zarr"]));
@@ -263,7 +266,7 @@ open("taken", "w").write("a file")
     std::fs::copy(onda, at("missing.onda.signal.arrow")).unwrap();
     let whole = (".zmetadata", true);
     let partly = (".zmetadata", false);
-    for (file, more, code, said, (name, is_there)) in [
+    for (file, more, code, outcome, (name, is_there)) in [
         ("good.npz", &[][..], 0, "", whole),
         ("good.npz", &["a"], 0, "", whole),
         ("damaged.npz", &[], 12, "dataset \"a\"", partly),
@@ -285,15 +288,15 @@ open("taken", "w").write("a file")
             vec![&"unpack", &"--as", &"zarr", &file, &store];
         arguments.extend(words);
         let found = rab(&arguments);
-        assert!(found.code == code && found.err.contains(said), "{file:?} {more:?}: {found:?}");
+        assert!(found.code == code && found.err.contains(outcome), "{file:?} {more:?}: {found:?}");
         assert_eq!(store.join(name).is_file(), is_there, "{file:?} {more:?}: {found:?}");
         let lacks = ["damaged.npz", "both.npz"].iter().any(|bad| file.ends_with(bad)) && more.is_empty();
         assert!(!lacks || !store.join("a/.zarray").exists(), "{file:?}");
     }
     let good_file = at("good.npz");
-    for (target, said) in [("taken", "taken"), ("good.npz", "good.npz")] {
+    for (target, outcome) in [("taken", "taken"), ("good.npz", "good.npz")] {
         let found = rab(&[&"unpack", &"--as", &"zarr", &good_file, &at(target)]);
-        assert!(found.code == 1 && found.err.contains(said), "{found:?}");
+        assert!(found.code == 1 && found.err.contains(outcome), "{found:?}");
     }
 }
 
@@ -324,8 +327,8 @@ fn interrupted_it_announces_no_array() {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let ended = child.wait_with_output().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(2));
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("store/big: is incomplete, so .zarray"), "{said}");
+    let outcome = String::from_utf8(ended.stderr).unwrap();
+    assert!(outcome.contains("store/big: is incomplete, so .zarray"), "{outcome}");
     let there = |name: &str| store.join(name).exists();
     assert!(there("a/.zarray") && there("big/.zattrs") && !there("big/.zarray") && !there(".zmetadata"));
 }
@@ -347,17 +350,17 @@ fn what_is_damaged_is_not_taken_for_something_else() {
     ] {
         let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&verb, &file, &name];
         words.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
-        let said = rab(&words);
+        let outcome = rab(&words);
         assert!(
-            said.code == 12 && said.err.contains("NPY header is invalid"),
-            "{verb} {options:?}: {said:?}"
+            outcome.code == 12 && outcome.err.contains("NPY header is invalid"),
+            "{verb} {options:?}: {outcome:?}"
         );
     }
 }
 
-/// Of what is no dataset, but a face of the container.
+/// Not a dataset, but a file that the container derives.
 #[test]
-fn cat_prints_faces_that_only_a_format_has() {
+fn cat_prints_files_that_a_format_derives() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let cat =
         |sample: &str, name: &str, kind: &str| rab(&[&"cat", &samples.join(sample), &name, &"--as", &kind]);
@@ -380,7 +383,7 @@ fn cat_prints_faces_that_only_a_format_has() {
     // Whatever characters are in its name, as it is and as a mount has it.
     let dir = scratch();
     let odd = dir.path().join("odd.awkd");
-    let npy = dir.path().join("x.npy");
+    let npy = dir.path().join("grid.npy");
     good(&[&"convert", &samples.join("npz/small.npz"), &npy, &"grid"]);
     good(&[&"convert", &npy, &odd, &"--name", &"100%/a"]);
     let lines = good(&[&"cat", &odd, &"100%/a", &"--as", &"jsonl"]);
@@ -400,8 +403,8 @@ fn sample(name: &str) -> std::path::PathBuf {
 fn unpacked(words: &[&dyn AsRef<std::ffi::OsStr>]) -> Vec<String> {
     let dir = scratch();
     let out = dir.path().join("out");
-    let said = rab(&[&[&"unpack" as &dyn AsRef<std::ffi::OsStr>, &words[0], &out], &words[1..]].concat());
-    assert!(said.code == 0 || said.err.contains("not fetched"), "{said:?}");
+    let outcome = rab(&[&[&"unpack" as &dyn AsRef<std::ffi::OsStr>, &words[0], &out], &words[1..]].concat());
+    assert!(outcome.code == 0 || outcome.err.contains("not fetched"), "{outcome:?}");
     let found = crate::kit::sh(r#"cd "$1" && find . -type f ! -name '*.meta.yaml' | sort"#, &[&out]);
     found.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
 }
@@ -447,7 +450,7 @@ fn unpack_writes_what_only_a_format_has() {
 }
 
 #[test]
-fn the_header_is_a_face_of_containers_that_have_one() {
+fn the_header_is_a_view_of_containers_that_have_one() {
     let whole = std::fs::read(data("readme.rab")).unwrap();
     let len = u32::from_le_bytes(whole[3..7].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&whole[7..7 + len]).unwrap();
@@ -458,11 +461,11 @@ fn the_header_is_a_face_of_containers_that_have_one() {
         &[&"cat" as &dyn AsRef<std::ffi::OsStr>, &sample("npz/small.npz"), &"--as", &"header"][..],
         &[&"unpack", &sample("npz/small.npz"), &dir.path().join("out"), &"--as", &"header"],
     ] {
-        let said = refused(words);
-        assert!(said.contains("small.npz: NPZ has no header to show"), "{said}");
+        let outcome = refused(words);
+        assert!(outcome.contains("small.npz: NPZ has no header to show"), "{outcome}");
     }
-    let said = refused(&[&"cat", &data("readme.rab"), &"my first array", &"--as", &"header"]);
-    assert!(said.contains("which cannot be shown as header"), "{said}");
-    let said = refused(&[&"cat", &data("readme.rab"), &"--as", &"npy"]);
-    assert!(said.contains("the name of a dataset is needed"), "{said}");
+    let outcome = refused(&[&"cat", &data("readme.rab"), &"my first array", &"--as", &"header"]);
+    assert!(outcome.contains("which cannot be shown as header"), "{outcome}");
+    let outcome = refused(&[&"cat", &data("readme.rab"), &"--as", &"npy"]);
+    assert!(outcome.contains("the name of a dataset is needed"), "{outcome}");
 }

@@ -34,7 +34,7 @@ pub struct Header {
 /// Why there is no header.
 #[derive(Debug, PartialEq)]
 pub enum Problem {
-    /// So many bytes are needed from the start of the file on.
+    /// The header needs this many bytes from the start of the file.
     Short(usize),
     Wrong(String),
 }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_said() {
+    fn senseless_requests_are_refused_with_the_reason() {
         let message = |text: &str| match Header::parse(&file(1, text.as_bytes())) {
             Err(Problem::Wrong(problem)) => problem,
             other => panic!("{other:?}"),

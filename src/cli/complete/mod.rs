@@ -41,7 +41,7 @@ fn shell(name: &'static str) -> Shell {
     Shell { name, script }
 }
 
-/// What is typed before the word at the cursor; the completers of clap_complete are told only that word.
+/// The words before the one at the cursor; clap_complete passes only that one to completers.
 static BEFORE: OnceLock<Vec<OsString>> = OnceLock::new();
 
 struct Shell {

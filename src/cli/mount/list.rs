@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_mount_are_told_from_those_of_users() {
+    fn arguments_of_mount_and_of_users_are_distinguished() {
         let from_mount = |line: &str| is_from_mount(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert!(
             from_mount("x.rab mnt -o rw,noexec,dev,suid") && from_mount("x.rab mnt -o ro,nodev,a=b,nosuid")

@@ -19,7 +19,7 @@ pub fn rab_mount() -> ExitCode {
         super::complete::answer::<Options>();
         match Options::try_parse() {
             Ok(options) => run(options),
-            Err(error) => super::said_by_clap(&error),
+            Err(error) => super::print_clap_error(&error),
         }
     })
 }

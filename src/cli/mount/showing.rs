@@ -107,7 +107,7 @@ impl ShowingOptions {
         })
     }
 
-    /// These, and what is not said here from `list`.
+    /// These options, with the missing ones from `list`.
     pub fn or(self, list: ShowingOptions) -> ShowingOptions {
         ShowingOptions {
             reading: self.reading.or(list.reading),

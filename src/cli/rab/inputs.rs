@@ -88,7 +88,7 @@ impl Inputs {
         }
     }
 
-    /// The paths, if nothing is said of what they become.
+    /// The paths, if no option determines what they become.
     pub fn only_paths(&self) -> Result<&[PathBuf]> {
         let is_said =
             self.name.is_some() || self.text || self.objects || self.dataframe || self.meta.is_some();

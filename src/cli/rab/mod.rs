@@ -143,7 +143,7 @@ fn parse_and_run() -> ExitCode {
     complete::answer::<Cli>();
     let verb = match Cli::try_parse() {
         Ok(cli) => cli.verb,
-        Err(error) => return super::said_by_clap(&error),
+        Err(error) => return super::print_clap_error(&error),
     };
     let done = match verb {
         #[cfg(feature = "mount")]

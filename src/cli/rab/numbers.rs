@@ -113,7 +113,7 @@ fn scientific_text(value: f64, width: Width) -> String {
     format!("{}e{exponent}", mantissa.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// With so many digits after the point and in the exponent.
+/// With these numbers of digits after the point and in the exponent.
 fn filled(value: f64, fractions: usize, exponents: usize) -> String {
     let text = format!("{value:.fractions$e}");
     let (mantissa, exponent) = split_exponent(&text);

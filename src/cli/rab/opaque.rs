@@ -5,7 +5,7 @@ use crate::array::meaning::elements;
 use crate::array::{Cell, Meaning, numpy, trimmed};
 use crate::{Endian, Scalar};
 
-/// One element; what it means is None where that was not said.
+/// One element; its meaning is None where it is unknown.
 pub fn text(item: &[u8], meaning: Option<&Meaning>) -> String {
     match meaning {
         Some(Meaning::Cell(of)) => cell(item, *of),

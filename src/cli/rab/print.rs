@@ -3,7 +3,7 @@
 
 /// Characters on a line.
 const LINE: usize = 75;
-/// So many positions at each end of an axis are shown of a large array.
+/// Number of positions shown at each end of an axis of a large array.
 pub const EDGE: usize = 3;
 
 /// The elements' texts in C order, all of one width. An axis marked in `cut` shows only its edges, and has only

@@ -31,7 +31,7 @@ impl Progress {
         }
     }
 
-    /// So many bytes of the total are not going to be read: they say nothing of the speed.
+    /// This many bytes of the total will not be read, and do not count for the speed.
     pub fn skip(&self, bytes: u64) {
         if let Some(bar) = &self.bar {
             bar.dec_length(bytes);

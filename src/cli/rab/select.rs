@@ -80,7 +80,7 @@ pub fn stored_len(archive: &Archive, numbers: Option<&[usize]>) -> u64 {
 }
 
 fn glob(pattern: &OsStr) -> Result<GlobMatcher> {
-    // Pieces that are no Unicode match nothing, so the dataset is said to be missing.
+    // Text that is not Unicode matches nothing, so the dataset is reported as missing.
     let text = pattern.to_string_lossy();
     let glob = GlobBuilder::new(&text).backslash_escape(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|problem| {

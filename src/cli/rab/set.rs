@@ -110,8 +110,8 @@ impl Set {
         self.keys.iter().chain(&self.key_str)
     }
 
-    /// The metadata with all changes; `unset` notes which keys were there to be taken out, and `notes` gets what is to be
-    /// said of the others.
+    /// The metadata with all changes; `unset` records which keys to be removed were found, and `notes` gets the notes about
+    /// the others.
     fn changed(
         &self,
         metadata: Value,
@@ -139,7 +139,7 @@ impl Set {
     }
 }
 
-/// Sets a key; returns what is to be said of it.
+/// Sets a key; returns a note for the user, if there is one.
 fn set(
     pairs: &mut Pairs,
     Assignment { key: whole, value, .. }: &Assignment,

@@ -36,7 +36,7 @@ impl Chosen {
     pub fn of(first: &Path, others: &[OsString], opening: &Opening, recursive: bool) -> Result<Chosen> {
         let options = opening.options();
         let archive = OnceCell::new();
-        // That it cannot be opened is said when its turn comes.
+        // An error in opening it is reported when its turn comes.
         let archive = || match recursive && first.is_dir() {
             true => None,
             false => archive.get_or_init(|| Archive::open_with(first, opening.options()).ok()).as_ref(),
@@ -95,7 +95,7 @@ impl Chosen {
         }
     }
 
-    /// Nothing is said of what has no dataset of these names, but that none has.
+    /// Containers without a dataset of these names are not mentioned, unless none has one.
     pub fn is_search(&self) -> bool {
         self.searched.is_some() && !self.names.is_empty()
     }

@@ -161,7 +161,7 @@ impl IndexFile {
         }
     }
 
-    /// The file, locked and without a torn end; created anew if missing or invalid. None if another mount has it.
+    /// The file, locked and without a torn end; recreated if missing or invalid. None if another mount has it.
     fn claim(&self) -> io::Result<Option<Known>> {
         self.directory.create()?;
         // Retry if it was replaced or removed between opening and locking.

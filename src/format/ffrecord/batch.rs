@@ -1,6 +1,6 @@
-//! Many records in one go: sorted by place, neighbours in one read, each record once however often it is wanted.
-//! What is in the page cache is copied at once; for the rest all reads are started before the first is waited
-//! for, so that a disk or a network works on many of them at a time. Large batches are read by several threads.
+//! Many records in one call: sorted by position, neighbours in one read, each record once however often it is requested.
+//! What is in the page cache is copied at once; all other reads are started before the first is awaited, so that a disk or a
+//! network handles many of them at a time. Large batches are read by several threads.
 
 use std::ops::Range;
 use std::thread;
@@ -66,9 +66,9 @@ struct Run<'w, 'r> {
     done: bool,
 }
 
-/// A read has at most so many bytes, unless a record is longer.
+/// Maximum length of a read, unless a record is longer.
 const MAX_RUN_LEN: u64 = 1 << 20;
-/// From so many bytes on several threads read.
+/// Batches of at least this many bytes are read by several threads.
 const MANY: usize = 2 << 20;
 const MAX_THREADS: usize = 16;
 

@@ -1,5 +1,5 @@
-//! Records that an index chooses, as an Arrow file: their bytes one after the other, and where each begins there. That is kept
-//! for every 1024th of them, and found for the others by the lengths of those before. Nothing is compared.
+//! Records chosen by an index, as an Arrow file: their concatenated bytes and offsets. The offset of every 1024th
+//! record is kept, and the others follow from the lengths before them. Nothing is compared with checksums.
 
 use std::sync::Arc;
 

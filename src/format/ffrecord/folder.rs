@@ -1,5 +1,5 @@
-//! The directory tree of a packed folder. Nodes of one directory lie together, sorted by name (as bytes), so
-//! that a name is found by bisection; the root is node 0.
+//! The directory tree of a packed folder. The nodes of one directory are contiguous and sorted by name (as bytes), so
+//! that a name is found by binary search; the root is node 0.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const MAX_LEN: u64 = 2 << 30;
 pub const MAX_DEPTH: usize = 512;
 /// The longest name of a file, in bytes.
 const MAX_NAME_LEN: usize = 255;
-/// So many bytes of names that are not as they are in the index may come in addition to as many as that has.
+/// Bytes of names that differ from those in the index, allowed beyond the index's own size.
 const OTHERS: usize = 64 << 20;
 
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub fn is_packed(file: &dyn Source) -> Result<bool> {
 }
 
 impl Folder {
-    /// The tree that the pickle describes, of so many files.
+    /// The tree that the pickle describes, with `count` files.
     fn parse(pickle: Vec<u8>, records: u64) -> Result<Folder, Wrong> {
         let Index { bytes, mut directories, root } = pickle::parse(pickle)?;
         let most = 2 * bytes.len() + OTHERS;
@@ -162,7 +162,7 @@ impl Folder {
         })
     }
 
-    /// Where a name is in `names` as a file name, and how long; put behind the others if it is none as it is.
+    /// The place and length of a name in `names` as a file name; appended to the others if it needs changes.
     fn file_name(&mut self, text: Name) -> Result<(usize, u8), String> {
         let bytes = self.names.get(text.clone()).unwrap_or_default();
         let (start, len) = match std::str::from_utf8(bytes) {
@@ -225,7 +225,7 @@ impl Folder {
         }
     }
 
-    /// How many names stand for one of so many records that a name before stands for already.
+    /// The number of names for a record that another name already stands for.
     pub(super) fn shared(&self, records: u32) -> usize {
         let mut seen = vec![0u64; (records as usize).div_ceil(64)];
         let mut is_seen = |record: u32| {

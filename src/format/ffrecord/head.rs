@@ -1,5 +1,5 @@
-//! The header: its fixed part, and one pass over both tables that compares the checksum and finds offsets that
-//! make no sense. Nothing is allocated for a number of records before the file is known to be as long as that.
+//! The header: its fixed part, and one pass over both tables that compares the checksum and finds invalid offsets.
+//! Nothing is allocated for a number of records before the file is known to be long enough for it.
 
 use std::io;
 use std::path::Path;
@@ -121,7 +121,7 @@ impl Source for Beginning<'_> {
     }
 }
 
-/// Where the tables of so many records end.
+/// The end of the tables of `count` records.
 pub fn tables_end(count: u64) -> u64 {
     FIXED + PER_RECORD * count
 }

@@ -69,7 +69,7 @@ impl Format for FFRecord {
     }
 
     /// The extension, and a header that fits. Of a file that is asked for the extension is enough: what is wrong with
-    /// its header is then said.
+    /// its header is then reported.
     fn detect(&self, candidate: &Candidate<'_>) -> bool {
         let is_called = candidate.has_extension(EXTENSION) && candidate.len > 0;
         is_called && (candidate.asked_for || head::is_plausible(candidate))

@@ -36,7 +36,7 @@ pub enum Item {
 const MAX_NAMES: usize = 50_000_000;
 /// Python puts at most 1000 names at a time into a directory, and [`super::folder::MAX_DEPTH`] can be open.
 const MAX_STACK: usize = 2_000_000;
-/// So many bytes of the pickle come with each thing that Python remembers, at least.
+/// Minimum number of bytes of the pickle for each entry of Python's memo.
 const REMEMBERED_EVERY: usize = 4;
 
 /// What is wrong, and at which byte of the pickle.
@@ -196,7 +196,7 @@ impl Machine {
         }
     }
 
-    /// Frames only help who reads from a pipe.
+    /// Frames only help readers of pipes.
     fn frame(&mut self) -> Step {
         let len = self.unsigned(8)?;
         let left = (self.end - self.at) as u64;

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 /// Records up to this length are compared and given out in one reading.
 const SMALL: u64 = 256 << 10;
-/// So many bytes of all files' tables stay in memory; entries of others are read again when they are needed.
+/// Maximum number of bytes of all files' tables in memory; further entries are read when they are needed.
 const KEPT: u64 = 16 << 20;
 
 pub struct Records {

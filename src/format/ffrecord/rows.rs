@@ -1,4 +1,4 @@
-//! The records as rows of text: `data`, in base64, and `crc32`. Where a record begins is told by the lengths of those before
+//! The records as rows of text: `data`, in base64, and `crc32`. A record's position follows from the lengths of those before
 //! it; its bytes are compared with their CRC before the first of them is written, and are all that is read.
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Where each record of a file is, and its CRC. Small tables are in memory; entries of others are read again,
-//! which the page cache makes a matter of a microsecond.
+//! The position and CRC of each record of a file. Small tables are in memory; entries of others are read when needed,
+//! which takes about a microsecond from the page cache.
 
 use std::ops::Range;
 use std::sync::Arc;

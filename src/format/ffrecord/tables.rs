@@ -1,5 +1,5 @@
-//! The tables of a mount, for readers that want speed: all records' bytes, where each begins in them, and the
-//! CRCs; each bare, as a .npy file, and all together as an Arrow file.
+//! Fast access to all records in a mount: their concatenated bytes, offsets and CRCs, each as bare elements, as a .npy
+//! file, and all together as an Arrow file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn arrays(records: &Records) -> [Array; 3] {
     })
 }
 
-/// What is said of one of the `.npy` files among [`NAMES`].
+/// The description of one of the `.npy` files among [`NAMES`].
 pub fn describe(records: &Records, at: usize) -> Option<Description> {
     let name = NAMES.get(at)?.strip_suffix(".npy")?;
     let [data, offsets, checksums] = arrays(records);
@@ -92,7 +92,7 @@ fn arrow(records: &Arc<Records>) -> Option<Content> {
     arrow_of(records.count().into(), &[0, 1], offsets, joined(records.data()), joined(records.checksums()))
 }
 
-/// An Arrow file of so many records, with some of the columns that [`Rows`] has: where each begins, their bytes and their CRCs.
+/// An Arrow file of `count` records with some of the columns of [`Rows`]: their offsets, bytes and CRCs.
 pub fn arrow_of(
     count: u64,
     columns: &[usize],

@@ -288,7 +288,7 @@ fn a_record_is_compared_once() {
 }
 
 #[test]
-fn a_file_is_told_by_its_header() {
+fn a_file_is_recognized_by_its_header() {
     use crate::format::{Candidate, HEAD};
     let good = file(&[b"one", b"two"]);
     let tells = |name: &str, bytes: &[u8], asked_for: bool| {

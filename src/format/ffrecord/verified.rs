@@ -1,5 +1,5 @@
-//! Which records have been compared with their CRC: a bit each. Who compares a large record is waited for, so
-//! that no record is read twice for it at the same time; no lock is held meanwhile.
+//! The records that have been compared with their CRC: one bit each. Readers wait for a thread that compares a large
+//! record, so that no record is read twice for it at the same time; no lock is held meanwhile.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::{Error, Result};
 
-/// So many damaged records are remembered, and said in the log; others are found damaged anew.
+/// Maximum number of damaged records that are remembered and logged; others are checked again at every read.
 const MAX_DAMAGED: usize = 1000;
 
 pub struct Verified {

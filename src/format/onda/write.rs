@@ -47,7 +47,7 @@ pub struct Writer {
     rows: Vec<canonical::Row>,
     custom: Custom,
     samples: Vec<(PathBuf, Temporary)>,
-    /// The user has been told that annotations are skipped.
+    /// The note that annotations are skipped was given.
     annotations_reported: bool,
     names: HashSet<String>,
 }

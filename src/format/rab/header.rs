@@ -23,7 +23,7 @@ use crate::tree::NameList;
 use crate::yaml::{self, Anchors, Item, Problem, Stop};
 use crate::{Error, Result};
 
-/// So many damaged entries are named in the log one by one.
+/// Maximum number of damaged entries logged one by one.
 const NAMED: usize = 1000;
 const MAX_HEADER_LEN: u64 = 1 << 30;
 
@@ -97,7 +97,7 @@ fn ends_document(text: &str) -> bool {
 }
 
 /// YAML first, then JSON, as the format's own reader does; if neither can read it, what is wrong with it
-/// as YAML is said.
+/// as YAML is reported.
 fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
     let place = source.place();
     let bytes = bounded(source, layout)?;

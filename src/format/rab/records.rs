@@ -1,5 +1,5 @@
 //! The datasets of a container, packed: 48 bytes each, whatever their metadata. Of an entry's text only the
-//! place is kept; who wants to know more (metadata, shape, the name) reads that piece of the header again.
+//! place is kept; for more (metadata, shape, the name) that piece of the header is read again.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The header text piece by piece: never more of it in memory than a window, or one entry if that is larger.
+//! Reads the header text piece by piece: at most a window of it is in memory, or one entry if that is larger.
 
 use std::ops::Range;
 

@@ -109,7 +109,7 @@ fn indexed(
     Ok(shards)
 }
 
-/// What is wrong with a file, said of one of its tensors.
+/// An error of a file as an error of one of its tensors.
 fn of_tensor(error: &Error, name: &str) -> Error {
     let named = |place: Place| place.dataset(name);
     match error.clone() {

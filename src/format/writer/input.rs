@@ -144,7 +144,7 @@ impl<R: Read> Read for Exactly<R> {
 /// Fails where it is not UTF-8.
 pub struct Utf8<R> {
     input: R,
-    /// What has not been judged: the first bytes of a character, at most, between two reads.
+    /// Bytes not checked yet: at most the first bytes of a character, between two reads.
     open: Vec<u8>,
     /// Bytes that are all right.
     good: u64,

@@ -97,7 +97,7 @@ pub fn data_len(pieces: &[Piece<'_>]) -> u64 {
     pieces.last().map_or(0, |piece| piece.at + piece.len)
 }
 
-/// Where the data begins behind a header of so many bytes: at a multiple of `align`.
+/// The offset of the data after a header of `len` bytes: a multiple of `align`.
 pub fn room(header_len: u64, data_len: u64, align: u64) -> u64 {
     header_len.next_multiple_of(if data_len > SMALL { ALIGN } else { align })
 }

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_read_the_target_may_not_read_what_replaces_it() {
+    fn permissions_of_the_target_hold_for_what_replaces_it() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("x");
         fs::write(&target, "").unwrap();

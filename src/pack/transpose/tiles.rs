@@ -136,7 +136,7 @@ impl Tile {
         self.copy_groups::<N, 1>(from, to, &mut row)
     }
 
-    /// Copies rows from number `row` on, R at once, as long as there are so many: that many elements of a column are
+    /// Copies rows from number `row` on, R at once, as long as there are R: that many elements of a column are
     /// written together.
     fn copy_groups<const N: usize, const R: usize>(
         &self,

@@ -255,7 +255,7 @@ fn characters_of_four_bytes_are_texts() {
 
 /// The header would be made whole even where there are no rows.
 #[test]
-fn rows_of_more_than_a_mebibyte_of_texts_have_no_face() {
+fn rows_of_more_than_a_mebibyte_of_texts_are_in_no_view() {
     let shows = |width: u32, shape: &[u64]| {
         let element = crate::array::Element { kind: crate::array::Kind::Opaque, size: width };
         let mut of = Array::new(Dtype { element, endian: Endian::Little }, shape, Order::C);

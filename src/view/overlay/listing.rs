@@ -21,7 +21,7 @@ impl Overlay {
     pub(super) fn list_view(&self, node: &Node, cursor: u64, each: Each<'_>) -> Result<()> {
         match &node.what {
             ViewNodeKind::Views { own } => self.list_kinds(node, own.as_ref(), cursor, each),
-            ViewNodeKind::Directory { view } => self.list_faces(node, *view, cursor, each),
+            ViewNodeKind::Directory { view } => self.list_files(node, *view, cursor, each),
             ViewNodeKind::Derived { kind } => self.list_in_derived(node, kind, cursor, each),
             ViewNodeKind::Dataset { .. } => self.folder(node)?.list(cursor, &mut |name, cursor| {
                 let node = id_of(node.id, name, node.of.node());
@@ -50,7 +50,7 @@ impl Overlay {
         })
     }
 
-    fn list_faces(&self, dir: &Node, view: &'static dyn View, cursor: u64, each: Each<'_>) -> Result<()> {
+    fn list_files(&self, dir: &Node, view: &'static dyn View, cursor: u64, each: Each<'_>) -> Result<()> {
         let of = dir.of.node();
         let derived = self.derived(of, view.kind())?;
         let is_derived = |name: &[u8]| {
@@ -58,7 +58,7 @@ impl Overlay {
         };
         let mut goes_on = true;
         if cursor < LAST {
-            self.list_faces_of_datasets(dir, view, cursor, &mut |name, entry| {
+            self.list_files_of_datasets(dir, view, cursor, &mut |name, entry| {
                 // What is called so is the container's.
                 goes_on = is_derived(name) || each(name, entry);
                 goes_on
@@ -70,7 +70,7 @@ impl Overlay {
         })
     }
 
-    fn list_faces_of_datasets(
+    fn list_files_of_datasets(
         &self,
         dir: &Node,
         view: &'static dyn View,

@@ -75,7 +75,7 @@ pub struct Node {
     open: Mutex<Open>,
 }
 
-/// How often a file is open, and what it is: made once for all who read it.
+/// How often a file is open, and its representation, created once for all readers.
 #[derive(Default)]
 pub struct Open {
     pub times: u64,

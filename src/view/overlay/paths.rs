@@ -1,4 +1,4 @@
-//! Paths of the directories that the kernel remembers, as their readers called them from the root on.
+//! Paths of the directories that the kernel remembers, from the root on.
 
 use std::collections::HashMap;
 

@@ -301,7 +301,7 @@ fn nodes_live_until_they_are_forgotten() {
 }
 
 #[test]
-fn what_changed_is_forgotten_with_its_faces() {
+fn what_changed_is_forgotten_in_its_views_too() {
     let tree = overlay(&["a"], None);
     let node = go(&tree, ".views/npy/a.npy").unwrap().unwrap();
     for id in [1, node] {

@@ -4,7 +4,7 @@ use super::MAX_PIXELS;
 use crate::array::text::Texts;
 use crate::array::{Array, Element, Kind, Slab, Span};
 
-/// So many channels at most are a signal, if there are so many times as many samples: a picture that is as long as that
+/// Maximum number of channels of a signal, and minimum ratio of samples to channels: a picture that is as long as that
 /// has more lines than a signal of few channels.
 const SIGNALS: [(u64, u64); 2] = [(256, 100), (32, 16)];
 /// Pixels of a short axis that are left when a long one is sampled.

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::array::{AnyArray, Array, Slab, Span};
 use crate::content::Content;
 
-/// So many values of all channels are looked at for a column, in so many places.
+/// Number of values, of all channels together, that are sampled for a column, and number of places.
 const VALUES: u64 = 4096;
 const PLACES: u64 = 4;
 

@@ -42,8 +42,8 @@ fn array(dataset: &Dataset, path: &str, all: &mut Map<String, Value>) -> Result<
     Ok(())
 }
 
-/// What is damaged is not listed, as in a directory; who asks for it by its name is told why. Of a container that is not
-/// the same any more nothing is known.
+/// Damaged datasets are not listed, as in a directory; opening one by name gives the reason. A container that was replaced
+/// has no entries.
 fn left_out(error: &Error) -> Result<()> {
     if let Error::Changed { .. } = error {
         return Err(error.clone());

@@ -22,7 +22,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// None if the bytes do not fit into 64 bits, or elements have none.
+    /// None if the number of bytes exceeds 64 bits, or elements have no bytes.
     pub fn of(array: &Array) -> Option<Layout> {
         Layout::with(array, cut)
     }

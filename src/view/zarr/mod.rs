@@ -1,7 +1,7 @@
 //! A Zarr store (version 2 of that format), which xarray, dask, napari and others open: every directory is a group,
 //! every array a directory of its description (`.zarray`), attributes (`.zattrs`) and chunks (`0.0`, `0.1`, ...).
 //! Nothing is converted: a chunk is a range of the array's bytes (`layout`), or the array's compressed stream as the
-//! container has it (`store`). What a container's root has in it is said in one file, too (`.zmetadata`).
+//! container has it (`store`). The root of a container also lists everything in one file (`.zmetadata`).
 //!
 //! [`references`] says the same without the bytes: where in which file each chunk is.
 
@@ -33,7 +33,7 @@ const GROUP: &str = ".zgroup";
 /// All descriptions of a store in one.
 pub const CONSOLIDATED: &str = ".zmetadata";
 
-/// Directories in directories beyond these are left out where all of a store is said at once: each says all of its path.
+/// Maximum nesting of directories in consolidated metadata, where every entry repeats its whole path.
 const MAX_DEPTH: usize = 128;
 /// Bytes of such a path that are named.
 const NAMED: usize = 80;

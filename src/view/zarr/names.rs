@@ -81,7 +81,7 @@ impl Escape {
     }
 }
 
-/// As [`escaped`], as text: bytes that are none (which only names on a disk have) are percent-encoded.
+/// As [`escaped`], as text: bytes that are not UTF-8 (which only names on a disk have) are percent-encoded.
 pub fn key(file_name: &[u8]) -> String {
     let name = escaped(file_name);
     let mut key = String::with_capacity(name.len());

@@ -34,7 +34,7 @@ fn json(value: &Value) -> Reference {
     Reference::Text(value.to_string())
 }
 
-/// Who is told.
+/// Receives the references.
 pub struct References<'a> {
     pub each: &'a mut dyn FnMut(&str, Reference) -> Result<()>,
     /// The error is why readers could not find the source.
@@ -54,7 +54,7 @@ pub struct Others {
     first: Vec<String>,
 }
 
-/// So many are named.
+/// Maximum number of names in the note.
 const NAMED: usize = 3;
 
 impl Others {

@@ -51,7 +51,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// For who can be given any range of the decoded bytes.
+    /// For readers that can be served any range of the decoded bytes.
     pub fn with_random_access(dataset: &Dataset) -> Result<Store> {
         let store = Store::plain(dataset)?;
         if store.layout.count() != 1 {
@@ -64,7 +64,7 @@ impl Store {
         })
     }
 
-    /// For who has the container's files and nothing else.
+    /// For readers that have nothing but the container's files.
     pub fn as_stored(dataset: &Dataset) -> Result<Store> {
         Store::plain(dataset)?.or_stream()
     }

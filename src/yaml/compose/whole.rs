@@ -44,7 +44,7 @@ pub fn typed_value(text: &str) -> Result<Arc<Node>, Problem> {
     }
 }
 
-/// As [`value`], for who writes it anew, where every alias becomes all that it stands for: what would then be too
+/// As [`value`], for rewriting, which expands every alias to its whole value: what would then be too
 /// long is refused.
 pub fn value_to_write(text: &str) -> Result<Arc<Node>, Problem> {
     let mut anchors = Anchors::default();

@@ -18,8 +18,8 @@ fn arrays_that_are_called_as_parts_are_arrays_again() {
         let (from, files, back) = (at(&format!("{name}.awkd")), at(name), at(&format!("{name}.2.awkd")));
         good(&[&"unpack", &from, &files]);
         let written = |args: &[&dyn AsRef<std::ffi::OsStr>]| {
-            let said = rab(args);
-            assert_eq!(said.code, 0, "{said:?}");
+            let outcome = rab(args);
+            assert_eq!(outcome.code, 0, "{outcome:?}");
         };
         written(&[&"pack", &back, &files]);
         let (rab_file, through) = (at(&format!("{name}.rab")), at(&format!("{name}.3.awkd")));
@@ -39,9 +39,12 @@ fn arrays_that_are_called_as_parts_are_arrays_again() {
     }
     // Without what tells of it, it is not guessed.
     std::fs::remove_file(at("counts/x/counts/meta.yaml")).unwrap();
-    let said = rab(&[&"pack", &at("no.awkd"), &at("counts")]);
+    let outcome = rab(&[&"pack", &at("no.awkd"), &at("counts")]);
     let want = "array \"x\": \"x\" has neither counts nor offsets nor starts and stops (datasets called counts, offsets";
-    assert!(said.code == 1 && said.err.contains(want) && said.err.contains("needs another name"), "{said:?}");
+    assert!(
+        outcome.code == 1 && outcome.err.contains(want) && outcome.err.contains("needs another name"),
+        "{outcome:?}"
+    );
 }
 
 const MAKE: &str = r#"
@@ -79,8 +82,8 @@ fn elements_of_every_type_come_back() {
     for sample in ["flat_U", "flat_datetime64", "flat_structured", "flat_structured_nested"] {
         let (from, files, back) = (super::file(&format!("{sample}.awkd")), at(sample), at("back.awkd"));
         good(&[&"unpack", &from, &files]);
-        let said = rab(&[&"pack", &"-f", &back, &files]);
-        assert_eq!(said.code, 0, "{said:?}");
+        let outcome = rab(&[&"pack", &"-f", &back, &files]);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
         let get = |file: &_, what: &str| good(&[&"get", file, &"data", &what]);
         assert_eq!(get(&back, "--json"), get(&from, "--json"), "{sample}");
         let dtype = |file: &_| good(&[&"info", file]).lines().nth(1).map(str::to_owned);
@@ -92,7 +95,7 @@ s = np.zeros(2, np.dtype([('a', 'u1'), ('b', 'f8')], align=True))
 np.savez(sys.argv[1], **{'s': s} if sys.argv[2] == 's' else {'l': np.zeros(2, np.longdouble)})";
     for (name, why) in [("s", "fields have gaps"), ("l", "the type \"<f16\"")] {
         kit::python(&[&"-c", &script, &npz, &name]);
-        let said = rab(&[&"convert", &npz, &at("no.awkd")]);
-        assert!(said.code == 1 && said.err.contains(why), "{said:?}");
+        let outcome = rab(&[&"convert", &npz, &at("no.awkd")]);
+        assert!(outcome.code == 1 && outcome.err.contains(why), "{outcome:?}");
     }
 }

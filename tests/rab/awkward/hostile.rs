@@ -21,11 +21,11 @@ fn check(cases: &[Case]) {
         let mut command = Command::new("bash");
         command.args(["-c", script]).arg(env!("CARGO_BIN_EXE_rab")).arg(verb);
         command.current_dir(dir.path()).arg(dir.path().join(format!("{name}.awkd"))).args(rest);
-        let said = kit::run(&mut command);
+        let outcome = kit::run(&mut command);
         let start = |text: &str| text.chars().take(2000).collect::<String>();
-        let (out, err) = (start(&said.out), start(&said.err));
-        assert_eq!(said.code, *code, "{name} {asked:?}: {out} {err}");
-        assert!((said.out + &said.err).contains(problem), "{name} {asked:?}: {out} {err}");
+        let (out, err) = (start(&outcome.out), start(&outcome.err));
+        assert_eq!(outcome.code, *code, "{name} {asked:?}: {out} {err}");
+        assert!((outcome.out + &outcome.err).contains(problem), "{name} {asked:?}: {out} {err}");
     }
 }
 
@@ -58,20 +58,20 @@ fn paths_and_parts_are_no_more_than_a_file_is_worth() {
     ]);
 }
 
-/// Of all arrays that ask for lengths of one blob the one that asks for the right one is sound.
+/// Of all arrays that give a length for one blob, the one that gives the right one is valid.
 #[test]
 fn one_length_is_right_whoever_asked_before() {
     let dir = kit::scratch();
     kit::python(&[&"-c", &CONTAINERS, &dir.path()]);
     for name in ["asked", "xz"] {
-        let said = kit::run(
+        let outcome = kit::run(
             Command::new(env!("CARGO_BIN_EXE_rab"))
                 .arg("verify")
                 .arg(dir.path().join(format!("{name}.awkd"))),
         );
-        assert_eq!(said.code, 12, "{said:?}");
-        assert!(said.out.contains("\"contents/17/data\": decodes"), "{said:?}");
-        assert!(!said.out.contains("\"contents/18/data\""), "{said:?}");
+        assert_eq!(outcome.code, 12, "{outcome:?}");
+        assert!(outcome.out.contains("\"contents/17/data\": decodes"), "{outcome:?}");
+        assert!(!outcome.out.contains("\"contents/18/data\""), "{outcome:?}");
     }
 }
 
@@ -135,9 +135,10 @@ fn what_many_arrays_share_is_decoded_once() {
         // What a shell's children have read counts as its own when they have ended.
         let script = "\"$0\" verify \"$1\" && while read -r line; do echo \"$line\"; done < /proc/$$/io";
         let file = dir.path().join(format!("parts_{count}.awkd"));
-        let said = kit::run(Command::new("bash").args(["-c", script, env!("CARGO_BIN_EXE_rab")]).arg(file));
-        assert!(said.code == 0 && said.out.contains(": ok: "), "{said:?}");
-        let bytes = said.out.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+        let outcome =
+            kit::run(Command::new("bash").args(["-c", script, env!("CARGO_BIN_EXE_rab")]).arg(file));
+        assert!(outcome.code == 0 && outcome.out.contains(": ok: "), "{outcome:?}");
+        let bytes = outcome.out.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
         bytes.parse::<u64>().unwrap()
     };
     let (of_one, of_many) = (read(1), read(100));
@@ -219,8 +220,8 @@ fn what_a_refused_array_took_is_there_for_the_others() {
         ("paths", "bytes of paths of its parts, which is the limit"),
     ] {
         let file = dir.path().join(format!("{name}.awkd"));
-        let said = crate::rab(&[&"verify", &file]);
-        assert!(said.code == 1 && said.out.matches(problem).count() >= 2, "{name}: {said:.2000?}");
+        let outcome = crate::rab(&[&"verify", &file]);
+        assert!(outcome.code == 1 && outcome.out.matches(problem).count() >= 2, "{name}: {outcome:.2000?}");
         for sound in ["b", "d"] {
             assert_eq!(super::good(&[&"get", &file, &sound, &"--json"]), "[1]\n", "{name}");
         }

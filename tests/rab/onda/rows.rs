@@ -43,18 +43,18 @@ signals('far.arrow', [row('far', 20, stop=22 * S // 10)])
     for (verb, to) in [("verify", None), ("unpack", Some(&files)), ("convert", Some(&out))] {
         let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&verb, &table];
         words.extend(to.map(|to| to as &dyn AsRef<std::ffi::OsStr>));
-        let said = rab(&words);
-        let warnings: Vec<_> = said.err.lines().filter(|line| line.starts_with("warning: ")).collect();
+        let outcome = rab(&words);
+        let warnings: Vec<_> = outcome.err.lines().filter(|line| line.starts_with("warning: ")).collect();
         assert_eq!(
-            (said.code, warnings),
+            (outcome.code, warnings),
             (0, doubts.iter().map(String::as_str).collect()),
-            "{verb}: {said:?}"
+            "{verb}: {outcome:?}"
         );
     }
     assert!(good(&[&"verify", &"-q", &to("x.arrow")]).is_empty());
     assert!(good(&[&"info", &to("x.arrow"), &"*/less"]).contains("its span and sample_rate say 19"));
-    let said = rab(&[&"verify", &to("far.arrow")]);
-    assert!(said.code == 12 && said.out.contains("row 0: the data has 20 samples"), "{said:?}");
+    let outcome = rab(&[&"verify", &to("far.arrow")]);
+    assert!(outcome.code == 12 && outcome.out.contains("row 0: the data has 20 samples"), "{outcome:?}");
 }
 
 /// Equal ends are the nanosecond after them, as in Onda.jl.
@@ -63,12 +63,12 @@ fn a_range_of_time_that_ends_where_it_begins_is_one_sample() {
     let dir = made("samples('eeg.lpcm', 20)\nsignals('x.arrow', [row('eeg', 20)])");
     let get = |index: &str| rab(&[&"get", &in_dir(&dir)("x.arrow"), &format!("*/eeg[{index}]")]);
     assert_eq!(get("0.1s:0.1s").out.trim(), "[[2 3]]");
-    let said = get("1s:0.5s");
-    assert!(said.code == 2 && said.err.contains("\"1s:0.5s\" ends before it begins"), "{said:?}");
+    let outcome = get("1s:0.5s");
+    assert!(outcome.code == 2 && outcome.err.contains("\"1s:0.5s\" ends before it begins"), "{outcome:?}");
 }
 
 #[test]
-fn what_is_said_of_rows_is_of_those_that_were_chosen() {
+fn notes_about_rows_are_about_the_chosen_ones() {
     let dir = made(
         "
 samples('a.lpcm', 20)
@@ -81,9 +81,9 @@ signals('x.arrow', [row(label, 20, file_path=file + '.lpcm') for label, file in 
         let (table, out) = (to("x.arrow"), to(out));
         let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"convert", &table, &out];
         words.extend(globs.iter().map(|glob| glob as &dyn AsRef<std::ffi::OsStr>));
-        let said = rab(&words);
-        assert_eq!(said.code, 0, "{said:?}");
-        said.err
+        let outcome = rab(&words);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        outcome.err
     };
     assert_eq!(notes("none.arrow", &["*/one", "*/four"]), "");
     let note = |out: &str, row: u64, file: &str, first: u64| {
@@ -108,13 +108,13 @@ fn what_info_says_of_decoded_values_is_of_them() {
         good(&words)
     };
     for index in ["*/eeg", "*/eeg[0:2]"] {
-        let said = info(&[index, "--decoded"]);
+        let outcome = info(&[index, "--decoded"]);
         for of_them in
             ["type: float64", "sample_type: float64", "sample_resolution_in_unit: 1.0", "offset: 0.0"]
         {
-            assert!(said.contains(of_them), "{index}: {of_them}: {said}");
+            assert!(outcome.contains(of_them), "{index}: {of_them}: {outcome}");
         }
-        assert!(!said.contains("int16") && !said.contains("fma("), "{index}: {said}");
+        assert!(!outcome.contains("int16") && !outcome.contains("fma("), "{index}: {outcome}");
     }
     assert!(info(&["*/eeg[0:2]"]).contains("sample_type: int16"));
 }
@@ -132,8 +132,8 @@ open('row.yaml', 'w').write('{channels: [a, b], sample_unit: volt, sample_rate: 
     );
     let to = in_dir(&dir);
     good(&[&"unpack", &to("x.arrow"), &to("files")]);
-    let said = rab(&[&"pack", &to("again.arrow"), &to("files")]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = rab(&[&"pack", &to("again.arrow"), &to("files")]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     for compress in [false, true] {
         let out = to(if compress { "new.zst.arrow" } else { "new.arrow" });
         let (npy, row) = (to("ecg.npy"), to("row.yaml"));
@@ -143,8 +143,8 @@ open('row.yaml', 'w').write('{channels: [a, b], sample_unit: volt, sample_rate: 
         }
         good(&words);
         good(&[&"verify", &out]);
-        let said = good(&[&"info", &out, &"*/ecg"]);
-        assert!(said.contains("stop: 1\n") && said.contains("samples: 0\n"), "{said}");
+        let outcome = good(&[&"info", &out, &"*/ecg"]);
+        assert!(outcome.contains("stop: 1\n") && outcome.contains("samples: 0\n"), "{outcome}");
     }
     assert!(good(&[&"info", &to("again.arrow"), &"*/eeg"]).contains("stop: 1\n"));
 }
@@ -163,8 +163,8 @@ for rate in '1.0e+300', '1.0e-300':
         ("1.0e+300", "its sample_rate is 1e300, which is too high"),
         ("1.0e-300", "10 samples at 1e-300 a second from 0 ns on do not fit into 64 bits"),
     ] {
-        let said = rab(&[&"pack", &to("x.arrow"), &to("ecg.npy"), &"--meta", &to(rate)]);
-        assert!(said.code != 0 && said.err.contains(why), "{said:?}");
+        let outcome = rab(&[&"pack", &to("x.arrow"), &to("ecg.npy"), &"--meta", &to(rate)]);
+        assert!(outcome.code != 0 && outcome.err.contains(why), "{outcome:?}");
     }
 }
 
@@ -172,7 +172,7 @@ for rate in '1.0e+300', '1.0e-300':
 fn a_table_is_no_file_of_samples_of_its_own() {
     let dir = made("signals('x.arrow', [row('eeg', 20, file_path='./x.arrow')])");
     let table = in_dir(&dir)("x.arrow");
-    let said = rab(&[&"verify", &table]);
-    assert!(said.code == 10 && said.err.contains("it is the container itself"), "{said:?}");
+    let outcome = rab(&[&"verify", &table]);
+    assert!(outcome.code == 10 && outcome.err.contains("it is the container itself"), "{outcome:?}");
     assert!(good(&[&"info", &table, &"*/eeg"]).contains("noData: "));
 }

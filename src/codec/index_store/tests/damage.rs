@@ -162,6 +162,6 @@ fn headers_that_are_not_ours() {
         let kit = Kit::new();
         let whole = if header.len() == HEADER { [header, record.clone()].concat() } else { header };
         kit.plant(&whole);
-        kit.is_made_anew(what);
+        kit.is_made_again(what);
     }
 }

@@ -71,7 +71,7 @@ impl Kit {
     }
 
     /// The existing file is ignored, and the first put replaces it.
-    fn is_made_anew(&self, what: &str) {
+    fn is_made_again(&self, what: &str) {
         let index = self.open();
         assert_eq!(index.get(0, 10), None, "{what}");
         assert!(complained(&index), "{what}");

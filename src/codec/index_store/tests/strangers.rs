@@ -12,7 +12,7 @@ fn files_that_others_may_have_written_are_replaced() {
         kit.plant(&good);
         assert!(kit.open().get(0, 10).is_some());
         how(&kit.path());
-        kit.is_made_anew(what);
+        kit.is_made_again(what);
         fs::remove_file(kit.path()).unwrap();
     };
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();

@@ -1,7 +1,7 @@
 //! Texts of protocol 0, as Python's raw-unicode-escape has them: a byte is a character of Latin-1, and `\\u` with four
 //! hexadecimal digits or `\\U` with eight is the character of that number.
 
-/// As UTF-8, in which surrogates may stand; None if an escape is none.
+/// As UTF-8, which may contain surrogates; None if an escape is not valid.
 pub fn decode(line: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(line.len());
     let mut rest = line;

@@ -1,5 +1,5 @@
 //! The writer as one of those of all formats: datasets become records, in their order. Of everything else that
-//! they have, what gets lost is said at the first dataset that loses it.
+//! they have, a note about each kind of loss is given at the first dataset that suffers it.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::yaml::Node;
 
 pub struct Container {
     writer: Writer,
-    /// What was said to be lost.
+    /// The losses that were noted.
     noted: Vec<&'static str>,
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use crate::yaml::Text;
 
     #[test]
-    fn what_gets_lost_is_said_once() {
+    fn losses_are_noted_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.ffr");
         let mut container = Container::create(&path, false).unwrap();

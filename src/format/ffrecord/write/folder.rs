@@ -96,7 +96,7 @@ impl Walk {
     }
 }
 
-/// Python puts so many names at a time into a directory.
+/// Python adds this many names to a directory at a time.
 const BATCH: usize = 1000;
 
 /// The index record: the magic, and a pickle of protocol 4 in one frame.

@@ -1,4 +1,4 @@
-//! How the bytes of an input, which may be a pipe, are divided into records.
+//! Divides the bytes of an input, which may be a pipe, into records.
 
 use std::io::{self, BufRead, Read};
 
@@ -64,7 +64,7 @@ impl<R: BufRead> Frames<R> {
         Frames { from, framing, place, at: 0, count: 0, left: 0 }
     }
 
-    /// Goes on to the next record, once the current one was read to its end. False: there is none.
+    /// Continues with the next record, once the current one was read to its end. False if there is no other.
     ///
     /// Errors: the input ends within the current record or a length, or it cannot be read.
     pub fn advance(&mut self) -> Result<bool> {
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Records and what ends them, read through a buffer of so many bytes.
+    /// Records and their terminators, read through a buffer of `size` bytes.
     fn records(bytes: &[u8], framing: Framing, room: usize) -> (Vec<Vec<u8>>, Option<String>) {
         let from = io::BufReader::with_capacity(room, bytes);
         let mut frames = Frames::new(from, framing, Place::file(Path::new("in")));

@@ -1,4 +1,4 @@
-//! Files that become records. What goes wrong in reading them is not the target's fault, and is said of them.
+//! Files that become records. Errors in reading them name the input, not the target.
 
 use std::io::{self, Read};
 use std::path::Path;

@@ -33,7 +33,7 @@ pub use pack::{Packing, pack_files};
 use tables::Tables;
 pub use unpacked::{above_records, unpacked};
 
-/// Is told now and then how many bytes more were read; its error ends everything.
+/// Receives the number of further bytes read now and then; its error ends everything.
 pub type Passed<'p> = &'p mut dyn FnMut(u64) -> Result<()>;
 
 /// Writes an FFRecord file that the format's own readers open.

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 pub struct Packing {
     /// What the records of an input are.
     pub framing: Framing,
-    /// So many files `PART_00000.ffr`, ... in a new directory, in place of one file.
+    /// This many files `PART_00000.ffr`, ... in a new directory, in place of one file.
     pub shards: Option<u32>,
     /// What is at the target may be replaced: a file, or with shards a directory of .ffr files alone.
     pub force: bool,

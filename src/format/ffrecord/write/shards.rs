@@ -1,4 +1,4 @@
-//! A directory of files that is put in its place when all of them are there.
+//! A directory of files that appears in its place when all of them are complete.
 
 use std::fs::{self, File, Permissions};
 use std::io;

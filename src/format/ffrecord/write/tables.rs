@@ -1,4 +1,4 @@
-//! CRCs and ends of the records that were added, in memory while they are few, else in a file without name.
+//! CRCs and end offsets of the added records: in memory while they are few, otherwise in an unnamed file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use tempfile::SpooledTempFile;
 use crate::codec::Check;
 use crate::format::ffrecord::head::tables_end;
 
-/// So many bytes of them are in memory.
+/// Maximum number of their bytes in memory.
 const KEPT: usize = 8 << 20;
 /// A CRC and an end.
 const ENTRY: usize = 12;

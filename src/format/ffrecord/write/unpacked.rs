@@ -1,5 +1,5 @@
-//! What `rab unpack`, or a copy of a mount, leaves of a file of records: a directory with the records by their numbers,
-//! and beside that maybe the file that tells of all of them.
+//! The output of `rab unpack`, or a copy of a mount, as input: a directory with the records by number, and possibly
+//! the file that describes all of them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -37,7 +37,7 @@ pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
     }
 }
 
-/// How many records there are, if that is told; None if this is not the directory of a file of records.
+/// The recorded number of records, if there is one; None if this is not the directory of a file of records.
 fn recorded(directory: &Path) -> Result<Option<Option<u64>>> {
     let (mut has_folder, mut recorded) = (false, None);
     for entry in fs::read_dir(directory).map_err(|cause| Error::open(directory, cause))? {

@@ -1,4 +1,4 @@
-//! What becomes of the entries in the header: they keep what they have, known or not, but for what was changed.
+//! Edits entries of the header: they keep all of their fields, known or not, except for what was changed.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The new file: every entry with its new offset, the data put together, and the old file replaced by it, if that
-//! is still the one that was opened.
+//! Writes the new file: every entry with its new offset, then the data. It replaces the old file if that is still the
+//! one that was opened.
 
 use std::fs;
 use std::io;

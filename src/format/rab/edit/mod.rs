@@ -1,4 +1,4 @@
-//! Editing a RAB file: its datasets are added, replaced, removed, renamed and described anew, and then all of it is
+//! Editing a RAB file: its datasets are added, replaced, removed, renamed and given new metadata, and then all of it is
 //! written in one step as a new file in the old one's place.
 //!
 //! The data of new datasets is streamed into a [`Writer`], as for a new file; what stays is copied by the kernel at
@@ -45,7 +45,7 @@ use crate::{Error, Result};
 /// Of datasets with one and the same name, which no correct writer makes, the first one is meant.
 ///
 /// A dataset whose description makes no sense, or that lies outside the file, can be removed or replaced; as long
-/// as there is one, the file cannot be written anew.
+/// as there is one, the file cannot be rewritten.
 ///
 /// ```
 /// use rab::{Archive, Editor, Value, Writer};
@@ -148,7 +148,7 @@ impl Editor {
         Ok(Editor { source, layout, records, slots, changes, later, writer, added, replaced: None, seen })
     }
 
-    /// With so many threads that compress. The file does not depend on it.
+    /// Sets the number of compressing threads. The file does not depend on it.
     pub fn jobs(self, jobs: usize) -> Editor {
         Editor { writer: self.writer.jobs(jobs), ..self }
     }

@@ -30,7 +30,7 @@ pub enum Compression {
     ZlibIfSmaller(u32),
 }
 
-/// A dataset without data yet, see [`Writer::add`]. Without anything said it has no metadata, is not compressed,
+/// A dataset without data yet, see [`Writer::add`]. By default it has no metadata, is not compressed,
 /// and an array is stored in C order, little-endian.
 #[must_use = "it has no data yet"]
 pub struct Add<'w> {
@@ -54,7 +54,7 @@ impl<'w> Add<'w> {
         Add { writer, name, metadata, compression, order, endian, replaces: false, origin: None }
     }
 
-    /// In the place of the dataset that has the name, with that one's metadata if nothing else is said.
+    /// Replaces the dataset that has the name, and keeps its metadata unless others are given.
     pub(in super::super) fn replacing(self, metadata: Node) -> Add<'w> {
         Add { replaces: true, metadata: Ok(metadata), ..self }
     }
@@ -228,7 +228,7 @@ impl<'w> Add<'w> {
     }
 }
 
-/// What is said of all datasets of a type.
+/// The settings shared by all datasets of a type.
 fn kind(name: &str) -> Codec {
     Codec::from([("type", Node::text(name)), ("compression", Node::Null)])
 }

@@ -1,5 +1,5 @@
-//! Arrays of any layout as bytes in C or F order. One that lies in memory as it is to be stored is read where
-//! it lies; any other a piece at a time.
+//! Arrays of any layout as bytes in C or F order. An array whose memory already has the stored layout is read in
+//! place, any other a piece at a time.
 
 use std::io::Read;
 

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn which_side_failed_is_told() {
+    fn the_side_that_failed_is_named() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

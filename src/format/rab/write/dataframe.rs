@@ -27,7 +27,7 @@ pub enum Cells<'a> {
         bytes: &'a [u8],
         rows: usize,
     },
-    /// Gives them anew at each call.
+    /// Starts again at each call.
     Ints(Box<dyn Fn() -> Box<dyn ExactSizeIterator<Item = i128> + 'a> + 'a>),
     Texts(Vec<&'a str>),
 }

@@ -3,7 +3,7 @@
 //!
 //! | from the outside in | |
 //! |---|---|
-//! | `add` | one dataset: what is said of it, and its many kinds |
+//! | `add` | one dataset: its settings and its kinds |
 //! | `array`, `dataframe` | whatever is added, as a reader |
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
@@ -91,7 +91,7 @@ impl Writer {
         Ok(Writer { path: path.to_owned(), output, header, compressor: Compressor::new(1) })
     }
 
-    /// With so many threads that compress. The file does not depend on it.
+    /// Sets the number of compressing threads. The file does not depend on it.
     pub fn jobs(self, jobs: usize) -> Writer {
         Writer { compressor: Compressor::new(jobs), ..self }
     }

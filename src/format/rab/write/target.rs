@@ -1,4 +1,4 @@
-//! The writer as one of those of all formats. A RAB file can hold whatever there is, if only as bytes.
+//! The writer behind the interface of all formats. A RAB file can hold any dataset, if only as bytes.
 
 use std::io::Read;
 
@@ -19,7 +19,7 @@ impl NewContainer for Writer {
 }
 
 impl Add<'_> {
-    /// Adds all that is said of a dataset of any format.
+    /// Adds a dataset of any format with its whole description.
     pub(in super::super) fn all_of(
         self,
         dataset: &NewDataset<'_>,

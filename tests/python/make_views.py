@@ -1,4 +1,4 @@
-"""Makes NPZ archives of arrays of every type, byte order and layout, and of tables: make_faces.py PLAIN COMPRESSED."""
+"""Makes NPZ archives of arrays of every type, byte order and layout, and of tables: make_views.py PLAIN COMPRESSED."""
 
 import sys
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::kit::*;
 
 fn checked(mount: &Path) -> String {
-    python(&[&"check_faces.py", &mount])
+    python(&[&"check_views.py", &mount])
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn tools_open_the_views_of_every_sample() {
 fn every_type_and_layout_of_numpy_is_the_same_in_all_tools() {
     let dir = scratch();
     let files = ["a.npz", "b.npz"].map(|name| dir.path().join(name));
-    python(&[&"make_faces.py", &files[0], &files[1]]);
+    python(&[&"make_views.py", &files[0], &files[1]]);
     for (file, csv, texts, arrow) in [(&files[0], 130, 100, 2), (&files[1], 60, 48, 1)] {
         let mount = Mount::new(file);
         let found: serde_json::Value = serde_json::from_str(&checked(&mount.path)).unwrap();
@@ -72,9 +72,9 @@ fn an_array_larger_than_memory_is_text_at_once() {
     let csv = mount.join(".views/csv/a.csv");
     let (header, line) = ("#0,1,2,3,4,5,6,7,8,9\n".len() as u64, 10 * 17);
     assert_eq!(std::fs::metadata(&csv).unwrap().size(), header + rows * line);
-    let said = sh(r#"tail -n 2 "$1" | cut -d , -f 9-"#, &[&csv]);
+    let outcome = sh(r#"tail -n 2 "$1" | cut -d , -f 9-"#, &[&csv]);
     let (none, some) = (format!("0.{}", "0".repeat(14)), format!("1.25{}", "0".repeat(12)));
-    assert_eq!(said, format!("{none},{none}\n{none},{some}\n"));
+    assert_eq!(outcome, format!("{none},{none}\n{none},{some}\n"));
     let last = sh(r#"tail -c 18 "$1""#, &[&csv]);
     assert_eq!(last, format!(",{some}\n"));
     // less wants a terminal to go to the end.
@@ -104,7 +104,7 @@ fn readers_take_cells_for_numbers_without_options() {
 }
 
 #[test]
-fn a_text_that_cannot_be_is_no_file_and_said_in_the_log() {
+fn a_text_that_cannot_be_written_has_no_file_and_is_logged() {
     let dir = scratch();
     let file = dir.path().join("x.npz");
     let script = "import sys, numpy as np; np.savez_compressed(sys.argv[1], wide=np.zeros((2, 300_000), 'S1'), empty=np.zeros((0, 2**62), 'i1'), keys=np.zeros(10**6, 'u1').view([('k' * 2000, 'u1')]))";
@@ -119,8 +119,8 @@ fn a_text_that_cannot_be_is_no_file_and_said_in_the_log() {
     ] {
         let missing = std::fs::metadata(mount.join(format!(".views/{kind}/{name}.{kind}"))).unwrap_err();
         assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
-        let said = format!("dataset {name:?}: it cannot be shown as {kind}: {problem}");
-        assert_eq!(mount.log().matches(&said).count(), 1, "{}", mount.log());
+        let outcome = format!("dataset {name:?}: it cannot be shown as {kind}: {problem}");
+        assert_eq!(mount.log().matches(&outcome).count(), 1, "{}", mount.log());
     }
     assert!(mount.read(".views/csv/wide[:, :1000].csv").unwrap().starts_with(b"#0,1,2,"));
     assert_eq!(names(&mount.join(".views/csv")), ["keys.csv"]);

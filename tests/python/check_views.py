@@ -1,6 +1,6 @@
 """Opens the views csv, jsonl, arrow and png of a mount with the tools they are for, and compares them with numpy's.
 
-usage: check_faces.py MOUNTPOINT; prints how many of each there were. Knows no format: what a dataset is says its
+usage: check_views.py MOUNTPOINT; prints how many of each there were. Knows no format: what a dataset is says its
 NPY view, which has another test.
 """
 
