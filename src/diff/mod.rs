@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::archive::{Archive, Dataset, Meter};
 use crate::array::{Meaning, Scalar};
 use crate::yaml::Node;
-use crate::{Error, Result};
+use crate::{Error, Result, format};
 use array::Elements;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +92,7 @@ pub enum DiffCell {
     /// A date, a span of time, or none: `NaT`.
     Time(String),
     Text(String),
-    /// The bytes of an element that is no number, and what it means, where that was said.
+    /// The bytes of an element that is not a number, and their meaning, where known.
     Item(Vec<u8>, Option<Arc<Meaning>>),
 }
 
@@ -103,14 +103,14 @@ pub struct Pair<'a> {
     pub chosen: [Vec<usize>; 2],
 }
 
-/// Whoever is told answers whether it wants more.
+/// Receives a finding, and decides whether to continue.
 pub type Each<'a> = &'a mut dyn FnMut(Finding) -> ControlFlow<()>;
 
 /// How far it is, in stored bytes of both containers.
 pub struct Watch<'a> {
-    /// So many more were read.
+    /// This many more bytes were read.
     pub passed: &'a dyn Fn(u64),
-    /// So many need not be read.
+    /// This many bytes need not be read.
     pub skipped: &'a dyn Fn(u64),
 }
 
@@ -119,11 +119,14 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
     let [first, second] = pair.archives;
     let [chosen, others] = &pair.chosen;
     let mut left: HashMap<Cow<'_, [u8]>, VecDeque<usize>> = HashMap::new();
-    let name_in_second = |number: &usize| second.name_elsewhere(*number);
+    let stems = named_after_files(pair.archives);
+    let name_in_first = |number: &usize| without(stems.map(|[stem, _]| stem), first.name_elsewhere(*number));
+    let name_in_second =
+        |number: &usize| without(stems.map(|[_, stem]| stem), second.name_elsewhere(*number));
     others.iter().for_each(|number| left.entry(name_in_second(number)).or_default().push_back(*number));
     for number in chosen {
         let name = || first.name(*number).into_owned();
-        let Some(other) = left.get_mut(&first.name_elsewhere(*number)).and_then(VecDeque::pop_front) else {
+        let Some(other) = left.get_mut(&name_in_first(number)).and_then(VecDeque::pop_front) else {
             (watch.skipped)(first.stored_len_of(*number));
             each(Finding::Only(Side::First, name()))?;
             continue;
@@ -152,6 +155,23 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
         each(Finding::Only(Side::Second, second.name(*number).into_owned()))?;
     }
     ControlFlow::Continue(())
+}
+
+/// The stems of both files, if it is only from these that their datasets have their names (`.npy`, `.ra`).
+fn named_after_files(archives: [&Archive; 2]) -> Option<[&[u8]; 2]> {
+    let is_named = |archive: &&Archive| {
+        format::named(archive.format()).is_ok_and(|format| format.marks().named_after_file)
+    };
+    let all = archives.iter().all(is_named);
+    all.then(|| archives.map(|archive| archive.path().file_stem().unwrap_or_default().as_encoded_bytes()))
+}
+
+/// A name without the stem of its file, if it has it.
+fn without<'n>(stem: Option<&[u8]>, name: Cow<'n, [u8]>) -> Cow<'n, [u8]> {
+    match stem.and_then(|stem| name.strip_prefix(stem)) {
+        Some(rest) => rest.to_owned().into(),
+        None => name,
+    }
 }
 
 /// Two datasets of one name.

@@ -18,10 +18,12 @@ pub struct Marks {
     pub summary: Option<(&'static str, &'static [&'static str])>,
     /// The directories of derived files that its containers have below `.views`; views of datasets are not among them.
     pub views: &'static [&'static str],
-    /// Files of other programs have its extension too, so one that is none of its containers need not be damaged.
+    /// Other programs use its extension too, so a file that is not one of its containers need not be damaged.
     pub shares_extension: bool,
     /// Further extensions of its containers, beside those that are written.
     pub old_extensions: &'static [&'static str],
+    /// The names of its datasets begin with the stem of the file, as the file has no names for them.
+    pub named_after_file: bool,
 }
 
 /// Several files can make one container, in their order.

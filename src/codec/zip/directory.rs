@@ -62,7 +62,8 @@ fn entries(
         let (path, flags) = (entry.file_path(), entry.flags().bits());
         let name = names::decode(path.as_ref(), flags);
         let len = entry.uncompressed_size_hint();
-        if name.ends_with('/') && len == 0 {
+        // One with a checksum has lost its bytes: it stays a member, which is damaged.
+        if name.ends_with('/') && len == 0 && entry.crc32() == 0 {
             directories.push(name.into_owned());
             continue;
         }

@@ -32,7 +32,10 @@ pub const DEFLATED: u16 = 8;
 /// The length of a local header without name and extra field.
 pub const LOCAL_LEN: usize = 30;
 
-const ENCRYPTED: u16 = 1;
+/// Flags of encryption: of the data, strong, and of the directory (which masks local headers).
+const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
+/// The data is a patch for other data.
+const PATCH: u16 = 1 << 5;
 
 /// A member's entry in the directory.
 #[derive(Clone, Debug)]
@@ -56,7 +59,16 @@ impl Record {
 
     /// Is it unencrypted, with a known compression method?
     pub fn is_readable(&self) -> bool {
-        self.flags & ENCRYPTED == 0 && matches!(self.method, STORED | DEFLATED)
+        self.unsupported().is_none() && matches!(self.method, STORED | DEFLATED)
+    }
+
+    /// What its flags say of data that cannot be read, whatever its compression.
+    fn unsupported(&self) -> Option<&'static str> {
+        match self.flags {
+            flags if flags & ENCRYPTED != 0 => Some("encrypted"),
+            flags if flags & PATCH != 0 => Some("patch data"),
+            _ => None,
+        }
     }
 
     pub fn wrapper(&self) -> Wrapper {
@@ -66,7 +78,7 @@ impl Record {
     /// The name of the compression; None if the data is stored as is.
     pub fn compression(&self) -> Option<String> {
         Some(match self.method {
-            _ if self.flags & ENCRYPTED != 0 => "encrypted".into(),
+            _ if self.unsupported().is_some() => self.unsupported()?.into(),
             STORED => return None,
             DEFLATED => "deflate".into(),
             12 => "bzip2".into(),
@@ -80,6 +92,9 @@ impl Record {
     /// Checks that the member can be read, as far as the directory shows.
     pub fn check_readable(&self) -> Result<(), Fault> {
         let Record { stored_len, len, .. } = *self;
+        if let Some(what) = self.unsupported() {
+            return Err(Fault::unsupported(format!("it is {what}, which is not supported")));
+        }
         match (self.compression(), self.method) {
             (None, _) if stored_len != len => {
                 Err(format!("it is stored in {stored_len} bytes, but claims to have {len}").into())
@@ -89,7 +104,7 @@ impl Record {
                 Err(format!("it claims to be empty, but its CRC-32 is {:08x}", self.crc).into())
             }
             (None, _) => Ok(()),
-            (Some(_), DEFLATED) if self.flags & ENCRYPTED == 0 => {
+            (Some(_), DEFLATED) => {
                 // Deflate takes at least two bits for 258 bytes.
                 let is_possible = len <= stored_len.saturating_mul(1032) && len <= i64::MAX as u64;
                 let problem = || {
@@ -99,9 +114,6 @@ impl Record {
                     )
                 };
                 if is_possible { Ok(()) } else { Err(problem().into()) }
-            }
-            (Some(_), _) if self.flags & ENCRYPTED != 0 => {
-                Err(Fault::unsupported("it is encrypted, which is not supported"))
             }
             (Some(name), _) => Err(Fault::unsupported(format!(
                 "its compression is {name}; only stored and deflate are supported"

@@ -35,7 +35,7 @@ impl Format for Npy {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some(FACTS), ..Marks::default() }
+        Marks { facts: Some(FACTS), named_after_file: true, ..Marks::default() }
     }
 
     fn write(&self) -> Option<&'static dyn WriteFormat> {

@@ -57,7 +57,7 @@ impl Format for RawArray {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some(FACTS), ..Marks::default() }
+        Marks { facts: Some(FACTS), named_after_file: true, ..Marks::default() }
     }
 
     fn write(&self) -> Option<&'static dyn WriteFormat> {

@@ -118,12 +118,10 @@ impl Tensor {
     }
 }
 
-/// Bytes of an array of this shape.
+/// Bytes of an array of this shape. As in the reference implementation no product of the first sizes may overflow, even
+/// if a later size is 0.
 pub fn byte_len(of: &Type, shape: &[u64]) -> Result<u64, String> {
-    let count = match shape.contains(&0) {
-        true => Some(0),
-        false => shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size)),
-    };
+    let count = shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
     match count.and_then(|count| count.checked_mul(of.bits)) {
         Some(bits) if bits % 8 == 0 => Ok(bits / 8),
         Some(bits) => {
