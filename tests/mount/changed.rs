@@ -24,7 +24,7 @@ fn notices(change: impl FnOnce(&std::path::Path)) {
     assert_eq!(mount.read("zlib 6").unwrap().len(), 162_890);
     change(&file);
     fails(&mount, "array zlib");
-    fails(&mount, "outcome gzip, uncompressed key null");
+    fails(&mount, "said gzip, uncompressed key null");
     fails(&mount, "gzip");
     // A store that says that it has no arrays would be one.
     fails(&mount, ".views/zarr/.zmetadata");

@@ -60,7 +60,7 @@ fn pieces_of_a_file() {
         r#"stat -c '%s %F' "$1""#,
         r#"du -b --apparent-size "$1" | cut -f1"#,
     ] {
-        for name in ["zlib 6", "gzip three members", "array zlib", "outcome gzip, uncompressed key null"] {
+        for name in ["zlib 6", "gzip three members", "array zlib", "said gzip, uncompressed key null"] {
             let script = format!("{tool} | md5sum");
             let here = sh(&script, &[&mount.join(name)]);
             let there = sh(&script, &[&copy.path().join(name)]);
