@@ -1,4 +1,4 @@
-//! An opened container: all that a mount, `rab` and the library get of one.
+//! An opened container, as mounts, `rab` and the library see it.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use crate::tree::{Arena, Builder, Datasets, Derived, Files, Names, Tree, WithVie
 
 pub struct Container {
     pub format: &'static str,
-    /// The true names of the datasets, by their numbers.
+    /// The datasets' original names, by number.
     pub names: Arc<dyn Names>,
     pub datasets: Arc<dyn Datasets>,
     /// Files below `.views`.
     pub derived: Derived,
-    /// Files in its root that tell of the whole container.
+    /// Files in the root that describe the container as a whole.
     pub files: Vec<(&'static str, Content)>,
-    /// What a mount shows, where that is no tree of names in memory.
+    /// What a mount shows, if it is not a tree of names in memory.
     pub tree: Option<Arc<dyn Tree>>,
-    /// Makes what is below `.views` beside the derived files, where its nodes are computed.
+    /// Makes the computed nodes below `.views`, which are shown beside the derived files.
     pub views: Option<Views>,
 }
 
-/// Gets the tree of the datasets.
+/// Receives the tree of the datasets.
 pub type Views = Box<dyn FnOnce(&Arc<Arena>) -> Arc<dyn Tree> + Send + Sync>;
 
 impl Container {
-    /// Of datasets, and nothing else.
+    /// A container with only datasets.
     pub fn new(format: &'static str, names: Arc<dyn Names>, datasets: Arc<dyn Datasets>) -> Container {
         Container {
             format,
@@ -38,7 +38,7 @@ impl Container {
         }
     }
 
-    /// What a mount shows.
+    /// Builds the tree that a mount shows.
     pub fn into_tree(self) -> Result<Arc<dyn Tree>> {
         let mut views: Option<Arc<dyn Tree>> = None;
         if !self.derived.is_empty() {

@@ -1,14 +1,14 @@
-//! Files that are not read here and whose first bytes tell what they are, with the programs that read them. For messages
-//! only.
+//! Recognizes files of formats that we do not read by their magic numbers, so that messages can name a program that
+//! does.
 
 use std::path::Path;
 
 use crate::Error;
 
-/// Bytes at an offset, what has them there, and what to do with such a file.
+/// Offset, magic bytes, what has them there, and what to do with such a file.
 type Signature = (usize, &'static [u8], &'static str, &'static str);
 
-/// The first that fits wins.
+/// The first match wins.
 const SIGNATURES: &[Signature] = &[
     (0, b"MATLAB 7.3", "a MATLAB v7.3 file (HDF5)", "use h5py, or mat73"),
     (0, HDF5, "an HDF5 file", "use h5py or h5dump"),
@@ -63,7 +63,7 @@ const SIGNATURES: &[Signature] = &[
     (0, b"#!", "a script", "name a data file"),
 ];
 
-/// Read in another way.
+/// Files that can be read after all, with an option or a preparatory step.
 const OTHERWISE: &[Signature] = &[
     (0, b"PK\x05\x06", "an empty ZIP file", "--format zip opens it"),
     (0, b"PK\x03\x04", "a ZIP file", "--format zip shows its members as files"),
@@ -76,7 +76,7 @@ const USE_NETCDF: &str = "use netCDF4, xarray or ncdump";
 const PICKLE: &str = "a Python pickle";
 const UNPICKLE: &str = "use pickle.load, if you trust its author (it runs code)";
 
-/// The error for a file that begins with `head` and is of no format that is read.
+/// The error for a file that begins with `head` and is not of a known format.
 pub fn not_a_container(path: &Path, head: &[u8]) -> Error {
     let is_here = |(at, bytes, ..): &&Signature| head.get(*at..).is_some_and(|rest| rest.starts_with(bytes));
     let found = match (SIGNATURES.iter().find(is_here), OTHERWISE.iter().find(is_here)) {
@@ -87,7 +87,7 @@ pub fn not_a_container(path: &Path, head: &[u8]) -> Error {
     Error::NotAContainer { file: path.to_owned(), found }
 }
 
-/// The error for a directory of chunks that other programs read as one store.
+/// The error for a directory that is a store of another program (Zarr); None for other directories.
 pub fn store(directory: &Path) -> Option<Error> {
     let is_store = |name: &&&str| directory.join(name).is_file();
     [".zarray", ".zgroup", ".zmetadata", "zarr.json"].iter().find(is_store)?;

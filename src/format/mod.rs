@@ -1,6 +1,5 @@
-//! Container formats. A format reads a container's index (never its data) and gives a
-//! [`Container`]; nothing outside this room names a format. A new one costs a file or folder here, its `mod` line and its line
-//! in [`FORMATS`].
+//! Container formats. A format reads a container's index (never its data) into a [`Container`]; nothing outside this
+//! module names a format. To add one, add a file or folder here, its `mod` line and its line in [`FORMATS`].
 
 mod abilities;
 mod awkward;
@@ -24,7 +23,7 @@ pub use abilities::{Marks, MultiFile, Salvage, WriteFormat};
 pub use container::Container;
 use foreign::not_a_container;
 pub use foreign::store as foreign_store;
-/// Sidecars speak RAB's language.
+/// Sidecars of every format use RAB's schema.
 pub use rab::described;
 pub use rab::{Add, Column, ColumnValue, Compression, Editor, Item, Writer};
 pub use several::{Parts, are_one, only_parts, parts};
@@ -33,68 +32,68 @@ use crate::codec::Engine;
 use crate::source::{Policy, Siblings, Source};
 use crate::{Error, Result};
 
-/// What a format gets to open a container.
+/// What a format needs to open a container.
 #[derive(Clone)]
 pub struct Context {
     pub source: Arc<dyn Source>,
-    /// Further files of the same format that make one container with the first, in their order.
+    /// The remaining files of a multi-file container, in order.
     pub others: Vec<Arc<dyn Source>>,
     pub engine: Arc<Engine>,
     pub options: Options,
 }
 
 impl Context {
-    /// A single file, as it tells itself.
+    /// A single file, with default options.
     pub fn new(source: Arc<dyn Source>, engine: Arc<Engine>) -> Context {
         Context { source, others: Vec::new(), engine, options: Options::default() }
     }
 
-    /// The files that the container names.
+    /// The other files that the container refers to.
     pub fn siblings(&self) -> Siblings {
         Siblings::new(self.source.path(), self.options.policy.clone(), self.engine.files.clone())
     }
 }
 
-/// What a user may say about containers. Each is for some of the formats and nothing to the others.
+/// What a user may specify about containers. Formats ignore the options that do not apply to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The name of the format, which is then not looked for.
+    /// The name of the format; detected if not given.
     pub format: Option<String>,
-    /// What the elements are where the container does not tell.
+    /// The element type, for containers that do not record one.
     pub dtype: Option<String>,
-    /// Checksums are not compared when data is read.
+    /// Do not verify checksums when data is read.
     pub no_verify: bool,
-    /// Which other files a container may name.
+    /// Which other files a container may refer to.
     pub policy: Policy,
-    /// Programs that decode formats of data which are not known here, by the names of the formats: each reads its standard
-    /// input and writes to its standard output.
+    /// External decoders for data formats unknown to us, as (format name, program): each reads its standard input and
+    /// writes to its standard output.
     pub decoders: Vec<(String, String)>,
 }
 
-/// What tells a format: a file's name, its first bytes and its length.
+/// What a format is detected by: a file's name, its first bytes and its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     pub path: &'a Path,
-    /// At most [`HEAD`] bytes; all of them if the file is not longer.
+    /// The first [`HEAD`] bytes, or the whole file if it is shorter.
     pub head: &'a [u8],
     pub len: u64,
-    /// The user named this file, or its format, so that little is enough; others are met in directories.
+    /// The user named this file or its format, so weak evidence is enough. False for files found in directories.
     pub asked_for: bool,
 }
 
 impl Candidate<'_> {
-    /// Is this the extension of the file's name, in small or capital letters?
+    /// Does the file's name have this extension, ignoring ASCII case?
     pub fn has_extension(&self, extension: &str) -> bool {
         self.path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
     }
 }
 
-/// What every format has. What only some have they return as a trait or a value of its own.
+/// What every format implements. Optional abilities are returned as separate traits.
 pub trait Format: Sync {
-    /// What users call it.
+    /// The name users know it by.
     fn name(&self) -> &'static str;
 
-    /// Is this file of this format, as far as its beginning tells?
+    /// Does this look like a file of this format?
     fn detect(&self, candidate: &Candidate<'_>) -> bool;
 
     fn open(&self, context: Context) -> Result<Container>;
@@ -131,12 +130,12 @@ pub static FORMATS: &[&dyn Format] = &[
 /// Number of bytes at the start of a file by which its format is detected.
 pub const HEAD: usize = 4096;
 
-/// Opens a container of any format that we know.
+/// Opens a container of any known format.
 pub fn open(context: Context) -> Result<Container> {
     of(&context)?.open(context)
 }
 
-/// The format of all files.
+/// The common format of all files; an error if they differ or the format has no multi-file containers.
 fn of(context: &Context) -> Result<&'static dyn Format> {
     let first = chosen(&*context.source, &context.options)?;
     for other in &context.others {
@@ -150,7 +149,7 @@ fn of(context: &Context) -> Result<&'static dyn Format> {
     Ok(first)
 }
 
-/// The format that the user names, or that the file shows.
+/// The format that the user names, or else the one detected.
 pub fn chosen(source: &dyn Source, options: &Options) -> Result<&'static dyn Format> {
     match &options.format {
         Some(name) => named(name),
@@ -158,14 +157,14 @@ pub fn chosen(source: &dyn Source, options: &Options) -> Result<&'static dyn For
     }
 }
 
-/// The format that a file shows.
+/// Detects the format of a file that the user named.
 pub fn shown(source: &dyn Source) -> Result<&'static dyn Format> {
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
     let candidate = Candidate { path: source.path(), head: &head, len: source.len(), asked_for: true };
     detect(&candidate).ok_or_else(|| not_a_container(source.path(), &head))
 }
 
-/// The format of a file; None if it is no container of a known one.
+/// The first format that recognizes the file, if any does.
 pub fn detect(candidate: &Candidate<'_>) -> Option<&'static dyn Format> {
     FORMATS.iter().find(|format| format.detect(candidate)).copied()
 }
@@ -197,19 +196,19 @@ pub fn met(source: &dyn Source, options: &Options) -> Result<Option<&'static dyn
     }
 }
 
-/// What users call the formats.
+/// The names of all formats.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.name())
 }
 
-/// All of them, for messages and help.
+/// The names of all formats, sorted, for messages and help.
 pub fn known() -> String {
     let mut names: Vec<&str> = names().collect();
     names.sort_by_key(|name| name.to_lowercase());
     names.join(", ")
 }
 
-/// A format by what users call it.
+/// Looks up a format by name, ignoring ASCII case.
 pub fn named(name: &str) -> Result<&'static dyn Format> {
     let found = FORMATS.iter().find(|format| format.name().eq_ignore_ascii_case(name)).copied();
     found.ok_or_else(|| Error::Usage(format!("{name:?} is not a known format: choose one of {}", known())))

@@ -1,4 +1,4 @@
-//! Containers of several files: which of those in a directory make one, and whether some that were named do.
+//! Containers of several files: finds the parts of one in a directory, and checks whether given files make one.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// What a directory has. Names with a dot in front are left out, but for the one that a format says.
+/// The contents of a directory, ignoring hidden files except a format's `hidden_part`.
 #[derive(Default)]
 pub struct Parts {
-    /// The files that make one container, by their names; none if nothing there does.
+    /// The files that make one container, sorted by name; empty if there is none.
     pub files: Vec<PathBuf>,
-    /// Something else, for which a mount shows the directory as it is: the first by name.
+    /// The first other entry by name, which makes a mount show the directory as it is.
     pub other: Option<OsString>,
 }
 
@@ -27,10 +27,10 @@ pub fn parts(directory: &Path, options: &Options) -> Result<Parts> {
     Ok(parts)
 }
 
-/// As [`parts`] in a directory that has nothing else; else none.
+/// Like [`parts`], but empty if the directory has anything else.
 pub fn only_parts(directory: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     let files = found(directory, options, true)?.files;
-    // Else it is shown as it is.
+    // Without a named format, the directory is shown as it is.
     if files.is_empty() && options.format.is_some() {
         refused(directory, options)?;
     }
@@ -53,7 +53,7 @@ fn formats(options: &Options) -> Result<Vec<&'static dyn Format>> {
     }
 }
 
-/// Fails if a format knows the directory, and does not read it.
+/// Fails if the directory is of a known format in an unsupported variant.
 fn refused(directory: &Path, options: &Options) -> Result<()> {
     let mut multi_file = formats(options)?.into_iter().filter_map(|format| format.multi_file());
     match multi_file.find_map(|format| format.refuses(directory)) {
@@ -94,7 +94,7 @@ fn of_format(directory: &Path, format: &dyn MultiFile, only: bool, named: bool) 
     }
     parts.files.sort();
     match parts.files.first() {
-        // Each of them is a container: the directory is shown as it is.
+        // Each file is a container of its own: the directory is shown as it is.
         Some(first) if !format.can_be_one(&parts.files) => {
             Ok(Parts { files: Vec::new(), other: first.file_name().map(OsString::from) })
         }

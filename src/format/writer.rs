@@ -1,5 +1,5 @@
-//! Writing a container of any format that can be written: datasets come one after the other, each described
-//! and with its bytes to be read once. What a format cannot hold is named, not lost in silence.
+//! Writes containers of any writable format. Datasets are added one at a time, each with a description and a reader
+//! that is read once. Whatever a format cannot hold is reported, never dropped silently.
 
 pub mod input;
 pub mod lost;
@@ -25,9 +25,9 @@ pub const LEVEL: u32 = 6;
 /// How a container is written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// Threads that compress. What is written does not depend on it.
+    /// Number of compression threads. The output does not depend on it.
     pub jobs: usize,
-    /// What is at its path when it is finished may be replaced.
+    /// Whether an existing file may be replaced.
     pub force: bool,
 }
 
@@ -40,14 +40,14 @@ pub struct NewDataset<'a> {
     pub what: NewContent<'a>,
     /// None if not specified.
     pub compression: Option<Compression>,
-    /// Its description in a container of the same format that it comes from: what there is no other place for in
-    /// here is taken over from it.
+    /// Its description in the container of the same format that it comes from, whose fields without a place in this
+    /// struct are carried over.
     pub origin: Option<&'a Node>,
-    /// What the sidecar of its format says of it beside its metadata.
+    /// The format-specific fields of its sidecar.
     pub facts: Option<&'a Node>,
 }
 
-/// What its bytes are.
+/// The kind of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NewContent<'a> {
     Bytes,
@@ -59,7 +59,7 @@ pub enum NewContent<'a> {
     Table(&'a Table),
 }
 
-/// As [`NewContent`], on its own.
+/// [`NewContent`] that owns its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Described {
     Bytes,
@@ -90,10 +90,10 @@ impl Described {
     }
 }
 
-/// A container that is being written. Nothing is at its path before it is finished.
+/// A container being written. Nothing appears at its path until it is finished.
 pub trait NewContainer {
-    /// Adds a dataset with all bytes of `data`, decoded; of one that fails nothing is left. Says what the format cannot hold of it, as ends of the
-    /// sentence "PLACE: ...": `its metadata is left out`.
+    /// Adds a dataset with all of `data`, its decoded bytes; one that fails leaves no trace. Returns what the format
+    /// cannot hold of it, each phrased to follow "PLACE: ", for example `its metadata is left out`.
     fn add(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> Result<Vec<String>>;
 
     fn finish(self: Box<Self>) -> Result<()>;
@@ -102,9 +102,9 @@ pub trait NewContainer {
 /// A container that is one file, whose path is in its errors.
 pub trait NewFile {
     fn path(&self) -> &Path;
-    /// As `NewContainer::add`.
+    /// Like [`NewContainer::add`].
     fn put(&mut self, dataset: &NewDataset<'_>, data: &mut dyn Read) -> io::Result<Vec<String>>;
-    /// Writes what comes last, and the file to its path.
+    /// Writes what remains and puts the file at its path.
     fn close(self) -> io::Result<()>;
 }
 
@@ -120,7 +120,7 @@ impl<F: NewFile> NewContainer for F {
     }
 }
 
-/// A new container at `path`, of the format that its extension names. What is only read has no extension here.
+/// Begins a container at `path`, of the writable format that its extension names.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
     match format(path) {
         Some((_, write)) => write.create(path, options),
@@ -138,22 +138,22 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContaine
     }
 }
 
-/// What users call the format that the extension of `path` names.
+/// The name of the writable format that the extension of `path` names.
 pub fn format_of(path: &Path) -> Option<&'static str> {
     named_by(path).map(Format::name)
 }
 
-/// The format that the extension of `path` names.
+/// The writable format that the extension of `path` names.
 pub fn named_by(path: &Path) -> Option<&'static dyn Format> {
     format(path).map(|(format, _)| format)
 }
 
-/// The order of elements that arrays have to have there.
+/// The element order that the format of `path` requires, if it requires one.
 pub fn order_of(path: &Path) -> Option<Order> {
     format(path)?.1.order()
 }
 
-/// Is a container there always one array?
+/// Does the format of `path` always hold exactly one array?
 pub fn holds_only_one_array(path: &Path) -> bool {
     format(path).is_some_and(|(_, write)| write.holds_only_one_array())
 }

@@ -1,5 +1,5 @@
-//! Readers that datasets are stored from: whatever is added becomes one, so that nothing is ever whole in
-//! memory that was not before.
+//! Readers that datasets are stored from. Everything that is added is turned into one, so that no dataset is ever
+//! loaded into memory whole.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::path::Path;
 
 use tempfile::SpooledTempFile;
 
-/// What is set aside in memory, and not in a file.
+/// Bytes set aside in memory before a temporary file is used.
 const IN_MEMORY: usize = 1 << 20;
 
-/// Bytes that are made a piece at a time: `fill` appends the next ones to an empty buffer, none at the end.
+/// Bytes generated a piece at a time: `fill` appends the next ones to an empty buffer, or nothing at the end.
 pub struct Pieces<F> {
     fill: F,
     piece: Vec<u8>,
@@ -38,7 +38,7 @@ impl<F: FnMut(&mut Vec<u8>)> Read for Pieces<F> {
     }
 }
 
-/// One reader after the other.
+/// Readers in sequence.
 pub struct Chain<'a>(pub VecDeque<Box<dyn Read + 'a>>);
 
 impl Read for Chain<'_> {
@@ -53,7 +53,7 @@ impl Read for Chain<'_> {
     }
 }
 
-/// A part of a file.
+/// The bytes `at..end` of a file.
 pub struct Stretch<'f> {
     pub file: &'f File,
     pub at: u64,
@@ -69,7 +69,8 @@ impl Read for Stretch<'_> {
     }
 }
 
-/// What is decoded from a stretch and is to be stored in its place: it takes no more room, but may overtake it.
+/// Buffers data decoded from a stretch that is about to be overwritten with it: writing directly could overtake
+/// reading.
 pub fn set_aside(mut decoded: impl Read, directory: &Path) -> io::Result<SpooledTempFile> {
     let mut aside = SpooledTempFile::new_in(IN_MEMORY, directory);
     io::copy(&mut decoded, &mut aside)?;
@@ -77,7 +78,7 @@ pub fn set_aside(mut decoded: impl Read, directory: &Path) -> io::Result<Spooled
     Ok(aside)
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 pub struct Counted<R> {
     pub input: R,
     pub count: u64,
@@ -91,7 +92,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Copies elements in the other byte order: each `size` bytes are reversed, if those are more than 1.
+/// Copies elements of `size` bytes in reversed byte order; size 0 or 1 copies unchanged.
 pub fn swapped(size: usize, data: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
     const PIECE: usize = 256 << 10;
     if size < 2 {
@@ -109,7 +110,7 @@ pub fn swapped(size: usize, data: &mut dyn Read, to: &mut dyn Write) -> io::Resu
     }
 }
 
-/// Fails unless it has as many bytes as its description needs.
+/// Fails unless the input has exactly `need` bytes.
 pub struct Exactly<R> {
     input: R,
     need: u64,
@@ -141,12 +142,12 @@ impl<R: Read> Read for Exactly<R> {
     }
 }
 
-/// Fails where it is not UTF-8.
+/// Fails at the first byte that is not UTF-8.
 pub struct Utf8<R> {
     input: R,
     /// Bytes not checked yet: at most the first bytes of a character, between two reads.
     open: Vec<u8>,
-    /// Bytes that are all right.
+    /// Number of valid bytes so far.
     good: u64,
     is_bad: bool,
 }
@@ -156,7 +157,7 @@ impl<R: Read> Utf8<R> {
         Utf8 { input, open: Vec::new(), good: 0, is_bad: false }
     }
 
-    /// Where it was found not to be UTF-8.
+    /// The offset of the first invalid byte, if one was found.
     pub fn bad_at(&self) -> Option<u64> {
         self.is_bad.then_some(self.good)
     }
@@ -185,7 +186,7 @@ impl<R: Read> Read for Utf8<R> {
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time.
+    /// Returns a few bytes per read.
     struct Slow<'b>(&'b [u8], usize);
 
     impl Read for Slow<'_> {

@@ -1,12 +1,13 @@
-//! A file whose header stands before the data and is only known after it. The data goes into a temporary file beside
-//! the target from its first byte on, and [`Output::assemble`] puts the header before it: where the file system can insert room (ext4, XFS), there; elsewhere the kernel copies the data
-//! behind the header of a second temporary file, and shares the blocks where it can (Btrfs), for which the
-//! data begins at a multiple of 4096. At most a mebibyte of data is always copied, and stands right behind the
-//! header. Where the data begins depends on lengths alone, so the same datasets give the same file everywhere.
+//! A file whose header precedes the data but is only known after it. The data goes into a temporary file beside the
+//! target, from offset 0 on, and [`Output::assemble`] puts the header in front: in place where the file system can
+//! insert space (ext4, XFS); elsewhere the kernel copies the data behind the header of a second temporary file, sharing
+//! blocks where it can (Btrfs), which is why the data begins at a multiple of 4096. Data of up to 1 MiB is always
+//! copied, and begins right behind the header. The data offset depends on lengths alone, so the same datasets give the
+//! same file everywhere.
 //!
-//! An edited file is put together from [`Piece`]s: the kernel copies what stays from the old file.
+//! An edited file is assembled from [`Piece`]s: the kernel copies what stays from the old file.
 //!
-//! The target is not touched before it is replaced, in one step, by a file that is whole and on disk.
+//! The target is untouched until it is atomically replaced by a complete file that is on disk.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -16,27 +17,27 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use super::Temporary;
 
-/// What the data begins at a multiple of.
+/// Alignment of the data in bytes.
 const ALIGN: u64 = 4096;
-/// So much longer may the header become for it.
+/// Maximum number of bytes that alignment adds to the header.
 pub const ROUNDING: u64 = ALIGN - 1;
 /// Data up to this length is copied, and begins right behind the header.
 const SMALL: u64 = 1 << 20;
 
 pub struct Output {
     data: Temporary,
-    /// Bytes of the data that are to stay.
+    /// Length of the data to keep; bytes of the file beyond it are dropped.
     pub len: u64,
 }
 
 /// A part of the data of the new file.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'f> {
-    /// The file that has it; None: the output's own.
+    /// The file to copy from; None: the output's own data.
     pub from: Option<&'f File>,
     pub start: u64,
     pub len: u64,
-    /// Where it goes in the data. The pieces follow each other.
+    /// Its offset in the new data. Pieces are contiguous.
     pub at: u64,
 }
 
@@ -45,28 +46,27 @@ impl Output {
         Ok(Output { data: Temporary::create(target, force)?, len: 0 })
     }
 
-    /// Where the target is, and temporary files are.
+    /// The directory of the target and of temporary files.
     pub fn directory(&self) -> &Path {
         self.data.directory()
     }
 
-    /// A file that comes to the target from now on is not replaced.
+    /// From now on, a file that appears at the target is not replaced.
     pub fn without_force(&mut self) {
         self.data.without_force();
     }
 
-    /// Where the data goes, from byte 0 on.
+    /// The file to write data to, from offset 0 on.
     pub fn file(&self) -> &File {
         &self.data.file
     }
 
-    /// The one piece that is all of the data.
+    /// All of the data, as one piece.
     pub fn all(&self) -> [Piece<'static>; 1] {
         [Piece { from: None, start: 0, len: self.len, at: 0 }]
     }
 
-    /// Puts the header, of which there are `room` bytes, and all the data together, on disk, and not in the target's
-    /// place yet.
+    /// Assembles the header, `room` bytes of it, and the pieces into a file that is on disk but not yet at the target.
     pub fn assemble(self, pieces: &[Piece<'_>], header: &mut dyn Read, room: u64) -> io::Result<Temporary> {
         let Output { data, .. } = self;
         let len = data_len(pieces);
@@ -92,7 +92,7 @@ impl Output {
     }
 }
 
-/// The bytes of data of all pieces.
+/// The total length of the pieces.
 pub fn data_len(pieces: &[Piece<'_>]) -> u64 {
     pieces.last().map_or(0, |piece| piece.at + piece.len)
 }
@@ -102,8 +102,7 @@ pub fn room(header_len: u64, data_len: u64, align: u64) -> u64 {
     header_len.next_multiple_of(if data_len > SMALL { ALIGN } else { align })
 }
 
-/// Moves the data up by `room` bytes; false if some of it is not where it has to be, or if the file system
-/// cannot.
+/// Inserts `room` bytes before the data; false if a piece is not at its final offset, or the file system cannot.
 fn insert(data: &File, pieces: &[Piece<'_>], len: u64, room: u64) -> io::Result<bool> {
     if pieces.iter().any(|piece| piece.from.is_none() && piece.start != piece.at) {
         return Ok(false);
@@ -112,7 +111,7 @@ fn insert(data: &File, pieces: &[Piece<'_>], len: u64, room: u64) -> io::Result<
     Ok(fallocate(data, FallocateFlags::INSERT_RANGE, 0, room).is_ok())
 }
 
-/// Has the kernel copy pieces behind `room` bytes of a file; `own` is where those are that tell no other file.
+/// Has the kernel copy pieces behind the first `room` bytes of `to`. Pieces that name no file come from `own`.
 fn copy<'p, 'f: 'p>(
     pieces: impl Iterator<Item = &'p Piece<'f>>,
     room: u64,
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// `text` and zeros.
+    /// With `text`, padded with zeros, as the header.
     fn assemble(output: Output, pieces: &[Piece<'_>], text: &str) -> io::Result<Temporary> {
         let room = room(text.len() as u64, data_len(pieces), 1);
         output.assemble(pieces, &mut text.as_bytes().chain(io::repeat(0)), room)
@@ -182,7 +181,7 @@ mod tests {
         old.write_all(&noise).unwrap();
         let half = SMALL / 2;
         for own_at in [3 * half, 0] {
-            // Where it has to be it is left; elsewhere it has to be moved.
+            // At its final offset it stays; elsewhere it has to be moved.
             let output = Output::create(&target, true).unwrap();
             output.file().seek(SeekFrom::Start(3 * half)).unwrap();
             output.file().write_all(b"own").unwrap();

@@ -1,7 +1,6 @@
-//! A file that is being written, to be put in a target's place in one step once it is whole. Where the file system
-//! can, it has no name before, so that a process that is killed leaves nothing behind; elsewhere its name is
-//! `.rab-XXXXXX.tmp`, beside the target. It belongs to whom the file at the target belongs, and may be read by whom
-//! that may be, from its first byte on.
+//! A file being written that atomically replaces a target once it is complete. If the file system supports it, the
+//! file is unnamed (`O_TMPFILE`), so a killed process leaves nothing behind; otherwise it is called `.rab-XXXXXX.tmp`,
+//! beside the target. It has the owner and mode of an existing target from the start.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -12,24 +11,24 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, fchown};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
-/// What the umask leaves of it is the mode of new files.
+/// Mode of new files, before the umask.
 const MODE: u32 = 0o666;
 
 pub struct Temporary {
     pub file: File,
     target: PathBuf,
-    /// A file that is at the target may be replaced.
+    /// Whether an existing target may be replaced.
     force: bool,
     name: Option<TempPath>,
 }
 
 impl Temporary {
-    /// For a target that is a regular file that may be written, or nothing yet.
+    /// Creates one for a target that is a writable regular file or does not exist.
     pub fn create(target: &Path, force: bool) -> io::Result<Temporary> {
         Temporary::beside(resolved(target)?, force)
     }
 
-    /// Another one for the same target.
+    /// Creates another one for the same target.
     pub fn another(&self) -> io::Result<Temporary> {
         Temporary::beside(self.target.clone(), self.force)
     }
@@ -46,17 +45,17 @@ impl Temporary {
         Ok(Temporary { file, target, force, name })
     }
 
-    /// Where it is to go, symbolic links resolved.
+    /// The target path, with symbolic links resolved.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Where the target is.
+    /// The directory of the target.
     pub fn directory(&self) -> &Path {
         directory(&self.target)
     }
 
-    /// A file that comes to the target from now on is not replaced.
+    /// From now on, a file that appears at the target is not replaced.
     pub fn without_force(&mut self) {
         self.force = false;
     }
@@ -67,13 +66,13 @@ impl Temporary {
         self.file.sync_all()
     }
 
-    /// Sees all of it on disk and puts it in the target's place.
+    /// Syncs the file and puts it in the target's place.
     pub fn finish(self) -> io::Result<()> {
         self.sync()?;
         self.replace()
     }
 
-    /// Puts it, which is on disk already, in the target's place.
+    /// Puts the file, which must be synced, in the target's place.
     pub fn replace(self) -> io::Result<()> {
         let directory = directory(&self.target);
         let name = match self.name {
@@ -85,7 +84,7 @@ impl Temporary {
         };
         let put = if self.force { TempPath::persist } else { TempPath::persist_noclobber };
         put(name, &self.target).map_err(|error| error.error)?;
-        // Some file systems cannot sync a directory, and say so in this way.
+        // What file systems that cannot sync a directory return.
         match File::open(directory)?.sync_all() {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             result => result,
@@ -93,7 +92,7 @@ impl Temporary {
     }
 }
 
-/// The file that `target` names: of a symbolic link, what it points at.
+/// Checks that the target can be written, and follows symbolic links.
 fn resolved(target: &Path) -> io::Result<PathBuf> {
     let refused = |problem: &str| Err(io::Error::other(problem));
     match fs::metadata(target) {
@@ -118,7 +117,7 @@ pub fn directory(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Those of the file that is at the target; the owner only as far as the user may give files away.
+/// Copies owner and mode from an existing target; the owner only as far as the user is permitted to.
 fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
     let Ok(old) = fs::metadata(target) else { return Ok(()) };
     let (owner, group) = (Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid())));
@@ -126,7 +125,7 @@ fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(old.permissions().mode() & 0o7777))
 }
 
-/// It is given its name through /proc.
+/// An unnamed file; None if unsupported, or if /proc, through which it is linked later, is not mounted.
 fn unnamed(directory: &Path) -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)).ok()?;
@@ -138,7 +137,7 @@ fn proc_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-/// A file of a new name. The error is that of `make` alone: tempfile would tell the name, which says nothing to users.
+/// Makes a file at an unused name. Errors are those of `make` alone, without the random name that tempfile adds.
 fn at_new_name<T>(directory: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<NamedTempFile<T>> {
     let mut code = None;
     let tried = |path: &Path| make(path).inspect_err(|cause| code = cause.raw_os_error());
@@ -159,7 +158,7 @@ fn link(file: &File, directory: &Path) -> io::Result<TempPath> {
     Ok(at_new_name(directory, link)?.into_temp_path())
 }
 
-/// For a file system that has files without a name, but cannot give them one.
+/// For file systems that support unnamed files but cannot link them.
 fn copy(file: &File, directory: &Path) -> io::Result<TempPath> {
     let (mut from, copy) = (file, named(directory)?);
     io::Seek::rewind(&mut from)?;

@@ -1,5 +1,5 @@
-//! ZIP files: one member on its way into the file, and what the directory says of it. As numpy does, every local header has the
-//! ZIP64 field, so that lengths need not be known before.
+//! Writes ZIP files: members, and the central directory. As in numpy's files, every local header has the ZIP64 field,
+//! so that lengths need not be known in advance.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -12,22 +12,22 @@ use crate::codec::zip::{DEFLATED, END, LOCAL, LOCAL_LEN, STORED, names};
 use crate::format::Compression;
 use crate::format::writer::input::{Stretch, set_aside};
 
-/// What stored data begins at a multiple of.
+/// Alignment of uncompressed members' data, in bytes.
 const ALIGN: u64 = 64;
 const PIECE: usize = 256 << 10;
-/// The version of the format that has ZIP64.
+/// The first version of the format with ZIP64.
 const VERSION: u16 = 45;
-/// Made on Unix, so that the mode below counts.
+/// Made on Unix, so that readers apply `MODE`.
 const MADE_BY: u16 = 3 << 8 | VERSION;
-/// A regular file that all may read.
+/// A regular file with mode 0644.
 const MODE: u32 = 0o100644 << 16;
-/// 1 January 1980, the first day there is.
+/// 1 January 1980, the earliest date the format can hold.
 const DATE: u16 = 1 << 5 | 1;
-/// Extra fields: sizes of 64 bits; room for alignment, as Android's tools leave it.
+/// Extra fields: 64-bit sizes; alignment padding, as written by Android's zipalign.
 const ZIP64: u16 = 1;
 const ROOM: u16 = 0xd935;
 
-/// What a member holds: a header, and then all of `data`.
+/// The contents of a member: `head`, followed by all of `data`.
 pub struct Body<'d> {
     pub head: Vec<u8>,
     pub data: &'d mut dyn Read,
@@ -40,20 +40,20 @@ impl Body<'_> {
     }
 }
 
-/// A member that is in the file.
+/// A member that has been written to the file.
 pub struct Written {
-    /// For the directory.
+    /// Its central directory entry.
     entry: Vec<u8>,
-    /// Where the next member may begin: right behind its data.
+    /// The end of its data, where the next member may begin.
     pub end: u64,
-    /// Of its data.
+    /// CRC-32 of its uncompressed data.
     pub crc: u32,
 }
 
-/// The members of a file, one after the other.
+/// The members of a file, in order.
 pub struct Members {
     compressor: Compressor,
-    /// Bytes that are to stay.
+    /// Length of the kept members.
     len: u64,
     directory: Vec<u8>,
     count: u64,
@@ -64,12 +64,13 @@ impl Members {
         Members { compressor: Compressor::new(jobs), len: 0, directory: Vec::new(), count: 0 }
     }
 
-    /// How many are kept.
+    /// Number of kept members.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Writes a member behind those that are kept; what is not kept leaves no trace. `scratch` is a directory.
+    /// Writes a member behind the kept ones; unless it is kept too, it is overwritten or cut off. `scratch` is the
+    /// directory for temporary files.
     pub fn write(&self, file: &File, scratch: &Path, name: &str, body: Body<'_>) -> io::Result<Written> {
         write(&Target { file, directory: scratch, compressor: &self.compressor }, self.len, name, body)
     }
@@ -79,7 +80,7 @@ impl Members {
         (self.len, self.count) = (end, self.count + 1);
     }
 
-    /// Writes the directory.
+    /// Writes the central directory.
     pub fn finish(self, file: &File) -> io::Result<()> {
         file.set_len(self.len)?;
         let mut to = At { file, at: self.len };
@@ -88,7 +89,7 @@ impl Members {
     }
 }
 
-/// A place in a file to write on from.
+/// Writes to a file from an offset on.
 struct At<'f> {
     file: &'f File,
     at: u64,
@@ -113,14 +114,14 @@ struct Facts {
     len: u64,
 }
 
-/// Where members go.
+/// The file that members go to, and what writing them needs.
 struct Target<'p> {
     file: &'p File,
     directory: &'p Path,
     compressor: &'p Compressor,
 }
 
-/// Writes a member at `start` of the file.
+/// Writes a member at offset `start`.
 fn write(place: &Target<'_>, start: u64, name: &str, mut body: Body<'_>) -> io::Result<Written> {
     let (level, only_if_smaller) = match body.compression {
         Compression::None => {
@@ -179,7 +180,7 @@ fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Counts and sums what is read.
+/// Computes the CRC-32 and the length of what is read.
 struct Summed<R> {
     data: R,
     crc: u32,
@@ -195,7 +196,8 @@ impl<R: Read> Read for Summed<R> {
     }
 }
 
-/// Method, time, date, CRC-32, both lengths, which a ZIP64 field may have instead, and that of the name.
+/// The fields that local headers and directory entries share: version, flags, method, time, date, CRC-32, both lengths
+/// (0xFFFFFFFF where the ZIP64 field has them), and the length of the name.
 fn common(facts: &Facts, flags: u16, lengths: [u32; 2], name_len: u16) -> Vec<u8> {
     let mut out = [VERSION, flags, facts.method, 0, DATE].map(u16::to_le_bytes).concat();
     out.extend([facts.crc, lengths[0], lengths[1]].map(u32::to_le_bytes).concat());
@@ -213,7 +215,7 @@ fn local(facts: &Facts, name: &str, name_len: u16, room: usize) -> Vec<u8> {
     let extra = [ZIP64, 16].map(u16::to_le_bytes).concat();
     let extra = [extra, [facts.len, facts.stored_len].map(u64::to_le_bytes).concat()].concat();
     let padding = [ROOM, 2 + room as u16, ALIGN as u16].map(u16::to_le_bytes).concat();
-    // The number of bytes: 20 and 6 and the room.
+    // Its length: 20 bytes of ZIP64, 6 of the padding field's header, and the room.
     let extra = [extra, padding, vec![0; room]].concat();
     out.extend((extra.len() as u16).to_le_bytes());
     out.extend(name.as_bytes());
@@ -230,7 +232,7 @@ fn entry(facts: &Facts, name: &str, name_len: u16, start: u64) -> Vec<u8> {
             u32::MAX
         }
     };
-    // The order of the ZIP64 field.
+    // In the order of the ZIP64 field.
     let (len, stored_len, start) = (narrow(facts.len), narrow(facts.stored_len), narrow(start));
     let extra = match wide.is_empty() {
         true => Vec::new(),
@@ -247,7 +249,7 @@ fn entry(facts: &Facts, name: &str, name_len: u16, start: u64) -> Vec<u8> {
     out
 }
 
-/// What comes after a directory of `len` bytes at `start`.
+/// The end records that follow a central directory of `len` bytes at `start`.
 fn end(start: u64, len: u64, count: u64) -> Vec<u8> {
     let mut out = Vec::new();
     let fits = count < u16::MAX.into() && len < u32::MAX.into() && start < u32::MAX.into();
