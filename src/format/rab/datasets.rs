@@ -1,5 +1,4 @@
-//! An opened RAB container: answers for its datasets by number. Streams of compressed datasets are made
-//! when they are first asked for.
+//! The datasets of an opened RAB container, by number. Streams of compressed datasets are made on first use.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::source::Source;
 use crate::tree::{Abilities, Datasets, Description, Sidecars, Size};
 use crate::{Error, Result};
 
-/// Bytes of memory that a dataset takes, roughly.
+/// Approximate memory per dataset, in bytes.
 const RECORD: u64 = 64;
 
 pub struct RabDatasets {
@@ -25,7 +24,7 @@ pub struct RabDatasets {
     layout: Layout,
     records: Records,
     streams: Streams,
-    /// Sidecars are cached like decoded blocks, under this stream's number.
+    /// The stream number under which sidecars are cached like decoded blocks.
     sidecars: u64,
 }
 
@@ -37,7 +36,7 @@ impl RabDatasets {
         RabDatasets { source, engine, layout, records, streams, sidecars }
     }
 
-    /// The header's text as it stands.
+    /// The header's text, verbatim.
     pub fn header(&self) -> Content {
         Content::Stored { source: self.source.clone(), range: self.layout.header..self.layout.data }
     }
@@ -86,7 +85,7 @@ impl Datasets for RabDatasets {
         match self.records.data(number) {
             Err(fault) => Size { len: Some(fault.claimed.max(1)), stored: 0 },
             Ok(data) => {
-                // An empty stream has to be looked at to be believed.
+                // A compressed stream said to decode to nothing is not trusted before it has been decoded.
                 let recorded = data.decoded.filter(|len| *len > 0 || !data.compressed);
                 let len = recorded.or_else(|| self.streams.known_len(number));
                 Size { len, stored: data.stored.end - data.stored.start }

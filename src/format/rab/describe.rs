@@ -1,4 +1,4 @@
-//! An entry of the header as a [`Description`].
+//! Turns a header entry into a [`Description`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::array::Element;
 use crate::tree::{Checksum, ColumnInfo, Description, Table};
 use crate::yaml::{Node, Text};
 
-/// The error is the end of the sentence "entry ...".
+/// Errors are phrased to follow "entry N".
 pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
     let Entry { array, data, name, .. } = entry::entry(node, layout)?;
     let codec = node.get_shared("codecMeta").cloned().unwrap_or_else(null);
@@ -40,7 +40,7 @@ pub fn describe(node: &Node, layout: Layout) -> Result<Description, String> {
     })
 }
 
-/// An entry of the usual layout, from its dash on, without metadata and codecMeta.
+/// Describes an entry in PyYAML's usual layout, given from its dash on, without metadata and codecMeta.
 pub fn briefly(text: &[u8], layout: Layout) -> Option<Description> {
     let entry = fast::entry(text, true, layout).filter(|entry| entry.len == text.len())?;
     Some(Description {
@@ -60,7 +60,7 @@ fn word(map: &Node, key: &str) -> Option<String> {
     map.get(key).and_then(Node::as_text).map(|text| text.lossy().into_owned())
 }
 
-/// The part of the stored bytes that the file has.
+/// The part of the stored bytes that lies within the file.
 fn present(codec: &Node, layout: Layout) -> Option<Range<u64>> {
     let start = entry::integer(codec, "byteOffset")?.checked_add(layout.data.into())?;
     let end = start.checked_add(entry::integer(codec, "byteLength")?)?.min(layout.end.into());

@@ -1,9 +1,9 @@
-//! One entry of the header as a dataset: where its bytes lie, what they are, and how long they are once
-//! decoded. Without name, type or offsets there is no dataset and the header is damaged; whatever else
-//! makes no sense is the dataset's fault: it is listed, and reading it gives that error.
+//! Interprets a header entry as a dataset: where its bytes are, what they are, and their decoded length. An entry
+//! without name, type or offsets means a damaged header; any other problem is the dataset's own: it is listed, and
+//! reading it returns that error.
 //!
-//! `strides` are not looked at: they are those of the array in the writer's memory, while the bytes are
-//! always contiguous in `byteOrder`.
+//! `strides` are ignored: they describe the array in the writer's memory, while the stored bytes are always contiguous
+//! in `byteOrder`.
 
 use std::ops::Range;
 
@@ -13,36 +13,36 @@ use crate::array::{self, Array, Dtype, Element, Endian, Order};
 use crate::format::writer::Described;
 use crate::yaml::Node;
 
-/// What an entry says of its dataset.
+/// A dataset as its entry describes it.
 pub struct Entry {
-    /// The true name, in WTF-8.
+    /// The original name, in WTF-8.
     pub name: Box<[u8]>,
     pub array: Option<Array>,
-    /// Where the bytes are, or what is wrong with the description.
+    /// Where the bytes are, or the fault in the description.
     pub data: Result<Data, Fault>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Stored bytes in the file.
+    /// The range of the stored bytes in the file.
     pub stored: Range<u64>,
     pub compressed: bool,
-    /// Length of the decoded bytes, where the entry tells.
+    /// Length of the decoded bytes, if the entry records it.
     pub decoded: Option<u64>,
 }
 
 #[derive(Debug)]
 pub struct Fault {
     pub problem: String,
-    /// The length that the dataset claims to have, up to that of the file: a program that makes room for it
-    /// before it reads should come to see the error.
+    /// The length that the dataset claims, capped at the file's, so that a program that allocates before it reads still
+    /// gets to see the error.
     pub claimed: u64,
 }
 
-/// The end of the sentence "entry N of the header ...".
+/// A problem, phrased to follow "entry N of the header".
 type Missing = String;
 
-/// The dataset that an item of the header describes.
+/// Interprets an item of the header.
 pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
     let Node::Map(_) = node else { return Err("is not a mapping".into()) };
     let name = text_of(node, "name").ok_or("has no name that is a string")?;
@@ -65,7 +65,7 @@ pub fn entry(node: &Node, layout: Layout) -> Result<Entry, Missing> {
     Ok(Entry { name, array, data })
 }
 
-/// What a sidecar's `codecMeta` says of the bytes beside it, and whether the container has them compressed.
+/// Interprets a sidecar's `codecMeta`: what the bytes beside it are, and whether the container compresses them.
 pub fn described(codec: &Node) -> Result<(Described, bool), String> {
     let kind = text_of(codec, "type").ok_or("it has no type that is a string")?;
     let described = match &*String::from_utf8_lossy(&kind) {
@@ -85,7 +85,7 @@ pub fn described(codec: &Node) -> Result<(Described, bool), String> {
     Ok((described, compression(codec)?))
 }
 
-/// Where the bytes are; the error is what makes no sense.
+/// Where the bytes are; the error says what is invalid.
 fn describe(
     array: &mut Option<Array>,
     codec: &Node,
@@ -120,7 +120,7 @@ fn describe(
     }
 }
 
-/// Deflate takes at least two bits for 258 bytes.
+/// Maximum decoded length: deflate needs at least two bits for 258 bytes.
 pub fn most_decoded(stored: u64) -> u64 {
     stored.saturating_mul(1032)
 }
@@ -159,8 +159,8 @@ fn shape(codec: &Node) -> Result<Box<[u64]>, String> {
     }
 }
 
-/// Byte order and layout, if the entry tells both in words that the format knows. They say how to look
-/// at the bytes; the bytes themselves can be served without.
+/// Byte order and layout, if the entry has valid values for both. They only describe the bytes, which can be served
+/// without.
 fn layout_of(codec: &Node, element: Element) -> Option<(Dtype, Order)> {
     let endian = match codec.get("endianness").and_then(Node::as_str) {
         Some("little") => Endian::Little,
@@ -176,7 +176,7 @@ fn layout_of(codec: &Node, element: Element) -> Option<(Dtype, Order)> {
     Some((Dtype { element, endian }, order))
 }
 
-/// Column after column, each `rows` cells of its encodingType, text cells of maxByteSize.
+/// Total length of all columns, each `rows` cells of its encodingType; text cells are maxByteSize bytes wide.
 fn dataframe_len(codec: &Node) -> Result<u64, String> {
     let rows =
         codec.get("rows").and_then(Node::as_u64).ok_or("it has no rows that are a number from 0 on")?;
@@ -205,7 +205,7 @@ fn cell_width(column: &Node) -> Result<u64, String> {
     }
 }
 
-/// A name that lost its quotes and became a number is still a name.
+/// A scalar as text: a name that lost its quotes and became a number is still a name.
 pub fn text_of(map: &Node, key: &str) -> Option<Box<[u8]>> {
     match map.get(key)? {
         Node::Str(text) => Some(text.as_bytes().into()),

@@ -1,4 +1,4 @@
-//! The layout that PyYAML gives almost every entry, read line by line without a tree:
+//! Parses the layout in which PyYAML writes almost every entry, line by line and without a tree:
 //! ```text
 //! - codecMeta:
 //!     byteLength: 8
@@ -11,24 +11,24 @@
 //!     channel: 0
 //!   name: group0/signal 0
 //! ```
-//! Whatever is not exactly that (a key that is not known, not in order or given twice; a scalar that is not
-//! a plain ASCII word, a number or simply quoted; an anchor, a comment, another indentation) is not read here:
-//! `entry` answers None, and the general parser reads that entry. So for what it does read it must find what
-//! the general parser would, and what that would call portable; a property test compares the two.
+//! For anything else (an unknown, unordered or duplicate key; a scalar that is not a plain ASCII word, a number or
+//! simply quoted; an anchor, a comment, another indentation) `entry` returns None, and the general parser reads that
+//! entry. Invariant: what is accepted here the general parser reads the same, and considers portable; a property test
+//! compares the two.
 
 use super::entry::{Data, most_decoded};
 use super::layout::Layout;
 use crate::array::{self, Array, Dtype, Element, Endian, Order};
 use crate::yaml;
 
-/// The deepest nesting of metadata that is followed.
+/// Maximum nesting depth of metadata.
 const MAX_DEPTH: usize = 16;
-/// Lines are not longer than this; the general parser has limits on long keys.
+/// Maximum line length in bytes; the general parser has limits on long keys.
 const MAX_LEN: usize = 1000;
 
 #[derive(Debug, PartialEq)]
 pub struct Entry<'t> {
-    /// Bytes of the entry, its last line break included.
+    /// Length of the entry in bytes, including the last line break.
     pub len: usize,
     pub lines: usize,
     pub name: &'t [u8],
@@ -37,8 +37,8 @@ pub struct Entry<'t> {
     pub data: Data,
 }
 
-/// The entry that `text` begins with, if it is of the usual layout and its end can be seen: the next entry,
-/// or the end of the header if `last`.
+/// The entry that `text` begins with, if it has the usual layout and its end is visible: the next entry, or with
+/// `last` the end of the text.
 pub fn entry(text: &[u8], last: bool, layout: Layout) -> Option<Entry<'_>> {
     let mut lines = Lines { text, at: 0, count: 0 };
     lines.exactly(b"- codecMeta:")?;
@@ -83,7 +83,7 @@ impl<'t> Lines<'t> {
         Some(())
     }
 
-    /// What follows `indent` spaces on the next line, if that is how deep it is indented.
+    /// The next line without its `indent` leading spaces, if it is indented exactly that far.
     fn indented(&self, indent: usize) -> Option<&'t [u8]> {
         let line = self.peek()?;
         let (spaces, rest) = line.split_at_checked(indent)?;
@@ -100,7 +100,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// What codecMeta says, its keys in PyYAML's order.
+/// The fields of codecMeta, in PyYAML's key order.
 #[derive(Default)]
 struct Codec<'t> {
     length: u64,
@@ -131,7 +131,7 @@ impl<'t> Codec<'t> {
         Some(Codec { length, offset, order, compression, decoded, endianness, shape, kind })
     }
 
-    /// As `entry::describe`, for what leaves no doubt.
+    /// Like `entry::describe`, for unambiguous cases only.
     fn describe(self, layout: Layout) -> Option<(Option<Array>, Data)> {
         let compressed = match self.compression {
             None | Some(b"null") => false,
@@ -171,7 +171,7 @@ impl<'t> Codec<'t> {
     }
 }
 
-/// What our writer adds; it says nothing of the data's place. None if it is there and odd.
+/// Skips the checksum that our writer adds. None if it is there but not as we write it.
 fn checksum(lines: &mut Lines<'_>) -> Option<()> {
     if lines.indented(4) != Some(b"checksum:") {
         return Some(());
@@ -180,7 +180,7 @@ fn checksum(lines: &mut Lines<'_>) -> Option<()> {
     mapping(lines, 6)
 }
 
-/// A list of sizes under `key`: None inside if the key is not there, None outside if it is odd.
+/// A list of sizes under `key`: `Some(None)` if the key is absent, None if its value is unusual.
 #[allow(clippy::option_option)]
 fn sizes(lines: &mut Lines<'_>, key: &[u8]) -> Option<Option<Vec<u64>>> {
     let Some(rest) = lines.indented(4).and_then(|line| line.strip_prefix(key)?.strip_prefix(b":")) else {
@@ -208,7 +208,7 @@ fn metadata(lines: &mut Lines<'_>) -> Option<()> {
     }
 }
 
-/// A block mapping at this indentation, its keys in strictly ascending order (so none comes twice).
+/// A block mapping at this indentation, with keys in strictly ascending order (so there are no duplicates).
 fn mapping(lines: &mut Lines<'_>, indent: usize) -> Option<()> {
     let mut before: &[u8] = b"";
     let mut is_first = true;
@@ -230,7 +230,7 @@ fn mapping(lines: &mut Lines<'_>, indent: usize) -> Option<()> {
     (!is_first).then_some(())
 }
 
-/// The value of a key that stands alone on its line: a list at the key's column, or a deeper mapping.
+/// The value of a key without one on its own line: a list at the key's column, or a deeper mapping.
 fn inside(lines: &mut Lines<'_>, indent: usize) -> Option<()> {
     if !lines.indented(indent).is_some_and(|line| line.starts_with(b"- ")) {
         return if indent < 2 * MAX_DEPTH { mapping(lines, indent + 2) } else { None };
@@ -257,7 +257,7 @@ fn split_key(line: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     }
 }
 
-/// A value that takes one line.
+/// A single-line value.
 fn leaf(value: &[u8]) -> Option<()> {
     if matches!(value, b"{}" | b"[]") {
         return Some(());
@@ -271,7 +271,7 @@ enum Scalar<'t> {
     Other,
 }
 
-/// A scalar that is obviously the same to every loader of YAML.
+/// A scalar that every YAML loader reads the same.
 fn scalar(text: &[u8]) -> Option<Scalar<'_>> {
     if let Some(quoted) = text.strip_prefix(b"'") {
         let inner = quoted.strip_suffix(b"'")?;
@@ -292,7 +292,7 @@ fn scalar(text: &[u8]) -> Option<Scalar<'_>> {
     }
 }
 
-/// A number as PyYAML writes it: digits without a leading zero, at most 18 of them.
+/// A number as PyYAML writes it: at most 18 digits, without a leading zero.
 fn number(text: &[u8]) -> Option<u64> {
     let ok = matches!(text, [b'0'] | [b'1'..=b'9', ..]) && text.len() <= 18;
     if !ok {

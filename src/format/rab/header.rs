@@ -1,14 +1,14 @@
-//! From a file to its datasets. The header is read in windows and entry by entry: those of the usual layout
-//! by `fast`, any other by the general parser from its own text. If that does not work for one of them, the
-//! whole header is read by the general parser, which then has the last word.
+//! Reads the header of a file into its datasets, in windows and entry by entry: entries of the usual layout with
+//! `fast`, others with the general parser, each from its own text. If that fails for any entry, the general parser
+//! reads the whole header, and its result counts.
 //!
-//! Why entry by entry finds the same as all at once: the list's items begin at "- " in the first column. A
-//! cut before such a line that lies inside something (quotes, brackets, another document) leaves a piece that
-//! is no YAML by itself; one that lies before an item leaves the parser, at that point, in the state in which
-//! it begins (unless a document has ended there). Anchors are carried on.
+//! Reading entry by entry gives the same result as reading the whole, because the list's items begin at "- " in the
+//! first column. A cut before such a line inside something else (quotes, brackets, another document) leaves a piece
+//! that is not valid YAML; a cut before an item leaves the parser in its initial state (unless a document ended
+//! there). Anchors are carried over.
 //!
-//! Whatever is wrong with the header itself refuses the container; what is wrong with one entry stays with
-//! that entry, and is named in the log.
+//! A problem with the header itself makes opening fail; a problem with one entry affects only that entry, and is
+//! logged.
 
 use super::entry;
 use super::fast;
@@ -27,7 +27,7 @@ use crate::{Error, Result};
 const NAMED: usize = 1000;
 const MAX_HEADER_LEN: u64 = 1 << 30;
 
-/// The names and datasets of a container, in the header's order.
+/// The names and datasets of a container, in header order.
 pub struct Header {
     pub names: NameList,
     pub records: Records,
@@ -42,7 +42,7 @@ pub fn read(source: &dyn Source, layout: Layout) -> Result<Header> {
     Ok(header)
 }
 
-/// The entries that make sense of a header that as a whole makes none, up to where it is no YAML any more.
+/// The readable entries of a damaged header, up to the point where it is no longer YAML.
 pub fn salvage(source: &dyn Source, layout: Layout) -> Result<Header> {
     let bytes = bounded(source, layout)?;
     let valid = std::str::from_utf8(&bytes).map_or_else(|bad| bad.valid_up_to(), str::len);
@@ -58,7 +58,7 @@ pub fn salvage(source: &dyn Source, layout: Layout) -> Result<Header> {
     Ok(found.header)
 }
 
-/// None if the header has to be read as a whole.
+/// Reads the header entry by entry; None if it has to be read as a whole.
 fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
     let mut window = Window::new(source, layout.header..layout.data);
     let mut found = Collector::new(layout);
@@ -91,7 +91,7 @@ fn in_pieces(source: &dyn Source, layout: Layout) -> Result<Option<Header>> {
     Ok(Some(found.header))
 }
 
-/// A document marker may stand at the end of a piece, where it is harmless, but not before the next one.
+/// Does the text contain a document marker? A piece still parses with one at its end, but it must not precede another.
 fn ends_document(text: &str) -> bool {
     text.contains("\n...") || text.contains("\n---")
 }
@@ -132,8 +132,8 @@ fn whole(source: &dyn Source, layout: Layout) -> Result<Header> {
     }
 }
 
-/// The whole header's bytes; looked through piece by piece before it is taken into memory, so that a claim of
-/// 4 GiB in a file that is no RAB costs nothing.
+/// The whole header's bytes, scanned piece by piece before they are loaded, so that a claim of 4 GiB in a file that is
+/// not RAB costs nothing.
 fn bounded(source: &dyn Source, layout: Layout) -> Result<Vec<u8>> {
     let len = layout.data - layout.header;
     if len > MAX_HEADER_LEN {
@@ -157,7 +157,7 @@ fn bounded(source: &dyn Source, layout: Layout) -> Result<Vec<u8>> {
     source.read_range(layout.header..layout.data)
 }
 
-/// PyYAML refuses tabs before a token, so that its reader goes on to JSON; our YAML parser would take them.
+/// PyYAML rejects tabs before a token, so the reference reader falls back to JSON; our YAML parser would accept them.
 fn is_tabbed_json(text: &str) -> bool {
     text.trim_start().starts_with('[') && text.contains('\t')
 }
@@ -167,13 +167,13 @@ fn unreadable(problem: &Problem, layout: Layout, place: &Place) -> Error {
     Error::damaged(place.at(at), format!("the header cannot be read: {}", problem.what))
 }
 
-/// Gathers datasets; positions of texts count from the start of the header.
+/// Collects datasets; text positions are relative to the start of the header.
 struct Collector {
     layout: Layout,
     header: Header,
-    /// For lengths of sidecars that will have to be written.
+    /// Computes the lengths of sidecars that have to be generated.
     measure: yaml::Measure,
-    /// The last array with the length of its description: neighbours are mostly alike.
+    /// The last array and the length of its description, since neighbours are mostly alike.
     described: Option<(Array, usize)>,
 }
 
@@ -195,7 +195,7 @@ impl Collector {
         self.header.records.push(TextAt { span, form, own: true }, sidecar, Ok(entry.data))
     }
 
-    /// Adds an item of `text`, which begins at `at`.
+    /// Adds an item parsed from `text`, which begins at offset `at`.
     fn add(&mut self, item: Item, text: &str, at: usize, anchors: &Anchors<'_>) -> Result<(), String> {
         let entry = entry::entry(&item.node, self.layout)?;
         let own_text = text.get(item.span.clone()).unwrap_or_default();
@@ -215,7 +215,7 @@ impl Collector {
         self.header.records.push(at, SidecarLen { entry: len + place.len(), description }, entry.data)
     }
 
-    /// As [`Collector::add`] for the whole header's text; an error says where.
+    /// Like [`Collector::add`] for the whole header's text; errors name the position.
     fn located(&mut self, item: Item, text: &str, place: &Place, anchors: &Anchors<'_>) -> Result<()> {
         let (number, line) = (self.header.records.len() + 1, item.line);
         let place = place.at(self.layout.header + item.span.start as u64);

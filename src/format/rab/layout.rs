@@ -1,4 +1,4 @@
-//! The fixed part of a RAB file, and where its other parts lie.
+//! The fixed part of a RAB file, and the offsets of its other parts.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ const FIXED: u64 = 7;
 pub struct Layout {
     /// File offset of the header text.
     pub header: u64,
-    /// File offset that byteOffset counts from.
+    /// File offset that byteOffset is relative to.
     pub data: u64,
     /// Length of the file.
     pub end: u64,
 }
 
-/// Does what follows the magic look like a header's length and its beginning, in a file of `len` bytes? Three
-/// letters alone also begin a text about rabbits.
+/// Do the bytes after the magic look like a header's length and beginning, in a file of `len` bytes? The three letters
+/// alone could also begin a text about rabbits.
 pub fn is_plausible(rest: &[u8], len: u64) -> bool {
     let Some((length, text)) = rest.split_first_chunk::<4>() else { return false };
     let fits = FIXED + u64::from(u32::from_le_bytes(*length)) <= len;
@@ -49,7 +49,7 @@ impl Layout {
         Ok(Layout { header: FIXED, data, end })
     }
 
-    /// The byte range in the file of a dataset with this byteOffset and byteLength.
+    /// The file range of a dataset with this byteOffset and byteLength.
     pub fn stored(self, offset: i128, length: i128) -> Result<Range<u64>, String> {
         if offset < 0 || length < 0 {
             return Err(format!("its byteOffset {offset} or byteLength {length} is negative"));

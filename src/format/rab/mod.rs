@@ -7,8 +7,8 @@
 //! 7 + N          data; each dataset's byteOffset counts from here
 //! ```
 //! `layout` reads the fixed part; `header` reads the text through a `window`, most entries with `fast`, the
-//! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `datasets` answers for the
-//! datasets of an opened container. `write` makes such files, `edit` changes them.
+//! others with `entry`, into packed `records`; `sidecar` makes the sidecar file; `datasets` has the datasets of an
+//! opened container. `write` makes such files, `edit` changes them.
 
 mod datasets;
 mod describe;
@@ -54,7 +54,7 @@ impl Format for Rab {
         let layout = Layout::read(&*context.source)?;
         let Header { names, records } = header::read(&*context.source, layout)?;
         let archive = RabDatasets::new(context, layout, records);
-        // By itself, and as a view.
+        // Both at the top of `.views` and as a view of its own.
         let header = ["header.yaml", "header/header.yaml"].map(|path| (path, archive.header()));
         let derived = Derived::of_files(header.into());
         Ok(Container { derived, ..Container::new(self.name(), Arc::new(names), Arc::new(archive)) })

@@ -11,14 +11,14 @@ use crate::source::Source;
 use crate::yaml::{self, Anchors, Form, Node};
 use crate::{Error, Result};
 
-/// Stands for a decoded length that the entry does not tell.
+/// The decoded length is not recorded in the entry.
 const UNKNOWN: u64 = u64::MAX;
 
 #[derive(Default)]
 pub struct Records {
     packed: Vec<Packed>,
     faults: HashMap<u32, Fault>,
-    /// What aliases in the entries stand for.
+    /// The anchors that aliases in the entries refer to.
     anchors: Anchors<'static>,
 }
 
@@ -37,24 +37,24 @@ struct Packed {
 
 #[derive(Clone, Copy)]
 enum PackedForm {
-    /// Served as it stands.
+    /// Served verbatim.
     Own,
     Block,
     Flow,
     Json,
 }
 
-/// The place of an entry's text in the header, and how it stands there.
+/// The position of an entry's text in the header, and its style.
 #[derive(Clone)]
 pub struct TextAt {
     pub span: Range<usize>,
     pub form: Form,
-    /// May be served as it stands, see [`yaml::Item::portable`].
+    /// May be served verbatim, see [`yaml::Item::portable`].
     pub own: bool,
 }
 
-/// The lengths of the two parts of a sidecar: the entry, and what is added for arrays (without the name of
-/// the file, which is not known before the tree is built; 0 if nothing is added).
+/// The lengths of the two parts of a sidecar: the entry, and the addition for arrays (without the file's name, which is
+/// unknown until the tree is built; 0 if there is none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SidecarLen {
     pub entry: usize,
@@ -90,7 +90,7 @@ impl Records {
         Ok(())
     }
 
-    /// All entries are there: gives back what is not needed any more.
+    /// Call when all entries are there: frees memory no longer needed.
     pub fn finish(&mut self, anchors: Anchors<'static>) {
         self.packed.shrink_to_fit();
         self.anchors = anchors;
@@ -120,7 +120,7 @@ impl Records {
         })
     }
 
-    /// The entry's text, read again.
+    /// Reads the entry's text again.
     pub fn text(&self, number: u32, source: &dyn Source, layout: Layout) -> Result<EntryText> {
         let packed = self.packed.get(number as usize).ok_or(Error::NotFound)?;
         let start = layout.header + u64::from(packed.text);
@@ -140,7 +140,7 @@ impl Records {
         Ok(EntryText { text, node, own: own.then_some(column) })
     }
 
-    /// The entry from its dash on, if it is one that may be of the usual layout.
+    /// The entry's text from its dash on, if it may have the usual layout.
     pub fn usual_text(&self, number: u32, source: &dyn Source, layout: Layout) -> Result<Option<Vec<u8>>> {
         const DASH: u64 = 2;
         let packed = self.packed.get(number as usize).ok_or(Error::NotFound)?;
@@ -151,7 +151,7 @@ impl Records {
         source.read_range(start - DASH..start + u64::from(packed.text_len)).map(Some)
     }
 
-    /// Every fault, in the header's order.
+    /// All faults, in header order.
     pub fn faults(&self) -> Vec<(u32, &Fault)> {
         let mut all: Vec<_> = self.faults.iter().map(|(number, fault)| (*number, fault)).collect();
         all.sort_by_key(|(number, _)| *number);
@@ -163,12 +163,12 @@ impl Records {
 pub struct EntryText {
     pub text: String,
     pub node: std::sync::Arc<Node>,
-    /// The column to take off if the text is served as it stands.
+    /// The indentation to remove if the text is served verbatim.
     pub own: Option<usize>,
 }
 
 impl EntryText {
-    /// The dataset's true name, lossily, for messages.
+    /// The dataset's original name for messages, lossily converted.
     pub fn name(&self) -> String {
         match self.node.get("name") {
             Some(Node::Str(text)) => text.lossy().into_owned(),

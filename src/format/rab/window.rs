@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::Result;
 use crate::source::Source;
 
-/// So much is read at once.
+/// Bytes per read.
 const WINDOW: usize = 1 << 20;
-/// At least so much is at hand before an entry is looked at, so that few entries are looked at twice.
+/// Minimum bytes buffered before an entry is parsed, so that few entries are parsed twice.
 const AHEAD: usize = 64 << 10;
 
 pub struct Window<'s> {
@@ -16,7 +16,7 @@ pub struct Window<'s> {
     /// File offset of the first byte that has not been fetched.
     next: u64,
     buffer: Vec<u8>,
-    /// How much of the buffer has been consumed.
+    /// Number of bytes of the buffer that have been consumed.
     used: usize,
 }
 
@@ -30,18 +30,18 @@ impl<'s> Window<'s> {
         (self.next - self.header.start) as usize - (self.buffer.len() - self.used)
     }
 
-    /// What is at hand, and whether it goes to the end of the header.
+    /// The buffered bytes, and whether they reach the end of the header.
     pub fn rest(&self) -> (&[u8], bool) {
         (self.buffer.get(self.used..).unwrap_or_default(), self.next == self.header.end)
     }
 
-    /// The first `count` of the bytes at hand.
+    /// The first `count` buffered bytes.
     pub fn bytes(&self, count: usize) -> &[u8] {
         let (rest, _) = self.rest();
         rest.get(..count).unwrap_or(rest)
     }
 
-    /// Nothing is left but line breaks.
+    /// Is nothing left but line breaks?
     pub fn is_done(&self) -> bool {
         let (rest, last) = self.rest();
         last && rest.iter().all(|b| *b == b'\n')
@@ -58,13 +58,13 @@ impl<'s> Window<'s> {
         Ok(())
     }
 
-    /// Makes sure that enough is at hand.
+    /// Makes sure that enough is buffered.
     pub fn fill(&mut self) -> Result<()> {
         let (rest, last) = self.rest();
         if last || rest.len() >= AHEAD { Ok(()) } else { self.fetch() }
     }
 
-    /// Fetches a window more, or as much again as is at hand.
+    /// Fetches another window, or doubles the buffer if that is larger.
     fn fetch(&mut self) -> Result<()> {
         self.buffer.drain(..self.used);
         self.used = 0;
@@ -78,8 +78,8 @@ impl<'s> Window<'s> {
         Ok(())
     }
 
-    /// The length of the text up to the next line that begins with "- ", or to the end; None if what is at
-    /// hand does not begin so itself.
+    /// The length of the text up to the next line that begins with "- ", or to the end; None if the text does not begin
+    /// with it.
     pub fn piece(&mut self) -> Result<Option<usize>> {
         let mut searched = 0;
         loop {

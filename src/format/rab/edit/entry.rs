@@ -11,7 +11,7 @@ use crate::{Error, Result};
 type Pairs = Vec<(Arc<Node>, Arc<Node>)>;
 
 impl Editor {
-    /// The entry that the dataset in this place has in the new file, whose data is at `offset`.
+    /// The new entry of the dataset in this place, whose data will be at `offset`.
     pub(super) fn entry(&mut self, place: u32, offset: u64) -> Result<Arc<Node>> {
         let mut entry = pairs(&*self.recorded(place)?);
         let codec = entry.iter().find(|(key, _)| is(key, "codecMeta")).map(|(_, codec)| pairs(codec));
@@ -34,7 +34,7 @@ impl Editor {
         Ok(Arc::new(Node::Map(entry)))
     }
 
-    /// The metadata that it has now.
+    /// Its current metadata.
     pub(super) fn metadata_of(&mut self, place: u32) -> Result<Arc<Node>> {
         if let Some(metadata) = self.changes.get(&place).and_then(|change| change.metadata.clone()) {
             return Ok(metadata);
@@ -43,7 +43,7 @@ impl Editor {
         Ok(recorded.get_shared("metadata").cloned().unwrap_or_else(|| Arc::new(Node::Null)))
     }
 
-    /// The entry as it stands in the old header, or in the writer's.
+    /// The entry in the old header, or in the writer's.
     fn recorded(&mut self, place: u32) -> Result<Arc<Node>> {
         match self.slots.get(place as usize) {
             Some(Some(Data::Added(number))) => self.added_entry(*number),
@@ -78,7 +78,7 @@ fn is(key: &Node, name: &str) -> bool {
     key.as_text().is_some_and(|key| key.as_bytes() == name.as_bytes())
 }
 
-/// Where the key is already, else in its place among keys that are sorted.
+/// Replaces the value of a key, or inserts the key in sorted order.
 fn set(pairs: &mut Pairs, name: &str, value: Arc<Node>) {
     if let Some((_, old)) = pairs.iter_mut().find(|(key, _)| is(key, name)) {
         *old = value;

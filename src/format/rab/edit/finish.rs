@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::{Error, Result};
 
 impl Editor {
-    /// Puts the edited file in the old one's place, once all of it is on disk. Without this, nothing is changed.
+    /// Replaces the old file by the edited one once all of it is on disk. Without this call, nothing changes.
     pub fn finish(mut self) -> Result<()> {
         self.settle();
         let kept: Vec<u32> = (0..).zip(&self.slots).filter_map(|(place, data)| data.map(|_| place)).collect();
@@ -38,7 +38,7 @@ impl Editor {
         };
         let pieces: Vec<Piece<'_>> = runs.iter().map(piece).collect();
         let whole = assemble(output, &pieces, &mut text, len).map_err(|cause| {
-            // That it has changed says more than what went wrong by it.
+            // If the old file changed meanwhile, that is the more helpful error.
             source.check().err().unwrap_or_else(|| failed(cause))
         })?;
         source.check()?;
@@ -48,7 +48,7 @@ impl Editor {
         whole.replace().map_err(failed)
     }
 
-    /// Where the data of a dataset is.
+    /// Where the data of a dataset is now.
     fn part(&self, place: u32) -> Result<Part> {
         match self.slots.get(place as usize) {
             Some(Some(Data::Added(number))) => {

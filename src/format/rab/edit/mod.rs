@@ -1,15 +1,15 @@
 //! Editing a RAB file: its datasets are added, replaced, removed, renamed and given new metadata, and then all of it is
 //! written in one step as a new file in the old one's place.
 //!
-//! The data of new datasets is streamed into a [`Writer`], as for a new file; what stays is copied by the kernel at
-//! the end, and never decoded.
+//! The data of new datasets is streamed into a [`Writer`], as for a new file; data that stays is copied by the kernel
+//! at the end, and never decoded.
 //!
 //! | | |
 //! |---|---|
-//! | `place` | where the data of each dataset goes |
-//! | `entry` | what becomes of a dataset's entry in the header |
-//! | `finish` | the new file |
-//! | `target` | additions as those to a container of any format |
+//! | `place` | the new offset of each dataset's data |
+//! | `entry` | the new header entries |
+//! | `finish` | writing the new file |
+//! | `target` | the editor as a `NewContainer` |
 
 mod entry;
 mod finish;
@@ -36,13 +36,12 @@ use crate::{Error, Result};
 
 /// Edits a RAB file.
 ///
-/// Nothing of the file is touched before [`Editor::finish`], which replaces it in one step: it then holds
-/// everything new, or still what it held before. Datasets keep their order, and those that stay keep their stored
-/// bytes (which are copied by the kernel, and shared with the old file where the file system can) and whatever
-/// their entries say, known or not. Only the tags of Python objects (`!!python/...`) in metadata are lost, as their
-/// values are kept without them: a tuple becomes a list.
+/// The file is untouched until [`Editor::finish`], which replaces it atomically: it then has either all changes or
+/// none. Datasets keep their order. Those that stay keep their stored bytes (copied by the kernel, and shared with the
+/// old file where the file system can) and all fields of their entries, known or not. Only the tags of Python objects
+/// (`!!python/...`) in metadata are lost; their values are kept, so a tuple becomes a list.
 ///
-/// Of datasets with one and the same name, which no correct writer makes, the first one is meant.
+/// If several datasets have the same name, which no correct writer produces, the name refers to the first.
 ///
 /// A dataset whose description makes no sense, or that lies outside the file, can be removed or replaced; as long
 /// as there is one, the file cannot be rewritten.
@@ -76,30 +75,30 @@ pub struct Editor {
     source: FileSource,
     layout: Layout,
     records: Records,
-    /// The datasets in their order, the old ones first; None where one was removed.
+    /// The datasets in order, old ones first; None if removed.
     slots: Vec<Option<Data>>,
     changes: HashMap<u32, Change>,
-    /// Of names that come more than once the places after the first.
+    /// For duplicate names, the places after the first.
     later: HashMap<Box<[u8]>, VecDeque<u32>>,
-    /// Has the data of new datasets behind room for all the old data, where it can stay if all that stays.
+    /// Holds the data of new datasets behind room for all the old data, so that it need not move if all of that stays.
     writer: Writer,
     added: Vec<Added>,
-    /// What the next dataset that the writer gets is to replace.
+    /// The place of the dataset that the next addition replaces.
     replaced: Option<u32>,
-    /// Length of the writer's header when it was last looked at.
+    /// The writer's lengths when last checked.
     seen: Seen,
 }
 
-/// Where the data of a dataset is.
+/// Where a dataset's data is.
 #[derive(Clone, Copy)]
 enum Data {
-    /// In the old file, by the entry whose number is that of the place.
+    /// In the old file; the entry's number is the place.
     Old,
-    /// In the writer, by its number in `added`.
+    /// In the writer; the index into `added`.
     Added(u32),
 }
 
-/// What is new of a dataset.
+/// Changes to a dataset.
 #[derive(Clone, Default)]
 struct Change {
     name: Option<Text>,
@@ -119,7 +118,7 @@ struct Seen {
 }
 
 impl Editor {
-    /// For a file that is there. Only one editor at a time can have it.
+    /// Opens an existing file, and locks it so that only one editor at a time has it.
     pub fn open(path: impl AsRef<Path>) -> Result<Editor> {
         let path = path.as_ref();
         let source = FileSource::open(path)?;
@@ -153,13 +152,13 @@ impl Editor {
         Editor { writer: self.writer.jobs(jobs), ..self }
     }
 
-    /// A new dataset behind all others. Its name is any text that no other has.
+    /// Adds a dataset after all others. Its name may be any unused text.
     pub fn add(&mut self, name: impl Into<Text>) -> Add<'_> {
         self.settle();
         self.writer.add(name)
     }
 
-    /// A new dataset in the place of the one of this name, whose metadata it keeps unless it is given other.
+    /// Replaces the dataset of this name, keeping its metadata unless new metadata is given.
     pub fn replace(&mut self, name: impl AsRef<[u8]>) -> Result<Add<'_>> {
         let name = name.as_ref();
         let place = self.find(name)?;
@@ -169,7 +168,7 @@ impl Editor {
         Ok(self.writer.add(text).replacing(Arc::unwrap_or_clone(metadata)))
     }
 
-    /// Takes a dataset out.
+    /// Removes a dataset.
     pub fn remove(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         let place = self.find(name.as_ref())?;
         if let Some(slot) = self.slots.get_mut(place as usize) {
@@ -180,7 +179,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Gives a dataset another name, which no other has.
+    /// Renames a dataset. The new name must be unused.
     pub fn rename(&mut self, from: impl AsRef<[u8]>, to: impl Into<Text>) -> Result<()> {
         let (from, to) = (from.as_ref(), to.into());
         let place = self.find(from)?;
@@ -195,7 +194,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Gives a dataset other metadata: a mapping, or null.
+    /// Replaces a dataset's metadata: a mapping, or null.
     pub fn set_metadata(&mut self, name: impl AsRef<[u8]>, metadata: Value) -> Result<()> {
         let place = self.find(name.as_ref())?;
         let node = write::metadata(&metadata).map_err(|problem| {
@@ -206,18 +205,18 @@ impl Editor {
         Ok(())
     }
 
-    /// The metadata that a dataset has now.
+    /// A dataset's current metadata.
     pub fn metadata(&mut self, name: impl AsRef<[u8]>) -> Result<Value> {
         let place = self.find(name.as_ref())?;
         Ok(Value::from(&*self.metadata_of(place)?))
     }
 
-    /// Is there a dataset of this name now?
+    /// Is there currently a dataset of this name?
     pub fn has(&mut self, name: impl AsRef<[u8]>) -> bool {
         self.find(name.as_ref()).is_ok()
     }
 
-    /// Takes note of the dataset that the writer has got since it was last asked: there is one at most.
+    /// Registers the dataset added to the writer since the last check, if any; there is at most one.
     fn settle(&mut self) {
         let now = Seen { header: self.writer.header.len(), data: self.writer.output.len };
         let (seen, replaced) = (std::mem::replace(&mut self.seen, now), self.replaced.take());
@@ -228,7 +227,7 @@ impl Editor {
         self.added.push(Added { entry: seen.header..now.header, data: seen.data..now.data });
         match replaced {
             Some(place) => {
-                // Its new entry has the name and the metadata that it is to have.
+                // The new entry already has the right name and metadata.
                 self.changes.remove(&place);
                 if let Some(slot) = self.slots.get_mut(place as usize) {
                     *slot = data;
@@ -244,7 +243,7 @@ impl Editor {
         self.writer.header.place(name).ok_or_else(|| self.no_dataset(name))
     }
 
-    /// The name is that of the next dataset that has it, or free.
+    /// Passes the name to the next dataset that has it, or frees it.
     fn release(&mut self, name: &[u8]) {
         self.writer.header.release(name);
         if let Some(next) = self.later.get_mut(name).and_then(VecDeque::pop_front) {
@@ -263,7 +262,7 @@ impl Editor {
     }
 }
 
-/// Two editors at once would each lose what the other does. A file system that cannot lock does without.
+/// Two editors at once would lose each other's changes. File systems without locks are accepted.
 fn lock(source: &FileSource) -> Result<()> {
     let locked = flock(source.own_file(), FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from);
     match locked {

@@ -1,37 +1,37 @@
-//! Where the data of each dataset goes in the new file: one behind the other in their order, without gaps. Datasets
-//! that share bytes in the old file share them in the new one, so that it is never larger than it has to be.
+//! Lays out the data of the new file: datasets in order, without gaps. Those that share bytes in the old file share
+//! them in the new one, so that it does not grow.
 
 use std::ops::Range;
 
-/// Where the bytes of a dataset are now.
+/// Where the bytes of a dataset currently are.
 #[derive(Clone, Debug)]
 pub enum Part {
     /// In the old file.
     Old(Range<u64>),
-    /// In the writer's file, where none shares bytes with another.
+    /// In the writer's file, where datasets never share bytes.
     New(Range<u64>),
 }
 
-/// Bytes that are copied at once.
+/// A run of bytes that is copied in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     pub is_old: bool,
     pub start: u64,
     pub len: u64,
-    /// Where they go, counted from the first byte of data.
+    /// Destination, relative to the start of the data.
     pub at: u64,
 }
 
 #[derive(Debug, Default)]
 pub struct Placed {
-    /// One behind the other.
+    /// In the order of their destinations, without gaps.
     pub runs: Vec<Run>,
     /// The new offset of each part.
     pub offsets: Vec<u64>,
     pub len: u64,
 }
 
-/// Bytes of the old file that stay together, since datasets overlap in them.
+/// A range of the old file that must stay contiguous because datasets overlap in it.
 struct Shared {
     range: Range<u64>,
     at: Option<u64>,
@@ -58,7 +58,7 @@ pub fn place(parts: impl Iterator<Item = Part> + Clone) -> Placed {
 }
 
 impl Placed {
-    /// Where the bytes go.
+    /// Appends a range and returns its destination.
     fn append(&mut self, is_old: bool, range: &Range<u64>) -> u64 {
         let (at, len) = (self.len, range.end - range.start);
         self.len += len;
@@ -71,7 +71,7 @@ impl Placed {
     }
 }
 
-/// The old bytes of all parts, by where they begin.
+/// The old ranges of all parts, overlapping ones merged, sorted by start.
 fn shared(parts: impl Iterator<Item = Part>) -> Vec<Shared> {
     let old = parts.filter_map(|part| match part {
         Part::Old(range) if !range.is_empty() => Some(range),
@@ -89,7 +89,7 @@ fn shared(parts: impl Iterator<Item = Part>) -> Vec<Shared> {
     all
 }
 
-/// The one that has this byte.
+/// The range that contains this byte.
 fn group(shared: &mut [Shared], start: u64) -> Option<&mut Shared> {
     let after = shared.partition_point(|group| group.range.start <= start);
     shared.get_mut(after.checked_sub(1)?)

@@ -1,5 +1,4 @@
-//! An editor as a container that is being written: what is added comes behind what there is, or in
-//! the place of what has its name.
+//! The editor as a `NewContainer`: added datasets are appended, or replace those of the same name.
 
 use std::io::Read;
 

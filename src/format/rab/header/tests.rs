@@ -1,4 +1,4 @@
-//! Entry by entry must find what the general parser finds in the whole text: for generated headers of every
+//! Reading entry by entry must find what the general parser finds in the whole text: for generated headers of every
 //! style, for the samples, and for both with a few bytes changed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn source(header: &[u8]) -> MemorySource {
     MemorySource { bytes, ..MemorySource::default() }
 }
 
-/// Everything that is known of the datasets, as text.
+/// Everything known about the datasets, as text.
 fn described(header: &Header, source: &MemorySource, layout: Layout) -> Vec<String> {
     let names = header.names.iter().map(|name| name.escape_ascii().to_string());
     let rest = (0..header.records.len() as u32).map(|number| {
@@ -35,7 +35,7 @@ fn described(header: &Header, source: &MemorySource, layout: Layout) -> Vec<Stri
     names.chain(rest).collect()
 }
 
-/// True if it could be read entry by entry, which then is what the whole gives.
+/// Checks that both ways agree; false if the header cannot be read entry by entry.
 fn agree(text: &[u8]) -> bool {
     let source = source(text);
     let layout = Layout::read(&source).unwrap();
@@ -249,7 +249,7 @@ fn changes() -> impl Strategy<Value = Vec<(usize, u8, u8)>> {
     prop::collection::vec((0usize..1 << 20, any::<u8>(), any::<u8>()), 0..4)
 }
 
-/// How many cases the two ways could be compared in: a test of headers that are all refused shows nothing.
+/// Checks that enough cases were compared: a test whose headers are all rejected proves nothing.
 fn compared(counter: &AtomicUsize, at_least: usize) {
     let count = counter.load(Ordering::Relaxed);
     assert!(count >= at_least, "only {count} headers could be compared");
@@ -287,7 +287,7 @@ fn mutated_samples() {
     compared(&counter, 100);
 }
 
-/// What `decodedLength` of a compressed text tells.
+/// The decoded length of a compressed text with this `decodedLength`.
 fn decoded(value: &str) -> Result<Option<u64>, String> {
     let text = format!(
         "- codecMeta:\n    byteLength: 8\n    byteOffset: 0\n    checksum:\n      algorithm: sha256\n      value: ab\n    \

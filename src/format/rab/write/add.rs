@@ -1,4 +1,4 @@
-//! One dataset on its way into the file: its description first, then its data, whatever kind they are of.
+//! Adds one dataset of any kind: first its description, then its data.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ pub enum Compression {
     None,
     /// A zlib stream, which the format calls `gzip`; levels from 0 to 9.
     Zlib(u32),
-    /// As [`Compression::Zlib`] if that takes fewer bytes, else not compressed. Such data is written several times.
+    /// Like [`Compression::Zlib`] if that takes fewer bytes, else not compressed. Such data is written several times.
     ZlibIfSmaller(u32),
 }
 
@@ -36,14 +36,14 @@ pub enum Compression {
 pub struct Add<'w> {
     writer: &'w mut Writer,
     name: Text,
-    /// The error is what no reader would get back.
+    /// The error says why the metadata cannot be written.
     metadata: Result<Node, String>,
     compression: Compression,
     order: Order,
     endian: Endian,
-    /// Another dataset may have the name, which this one gets.
+    /// The name may be taken; this dataset then gets it.
     replaces: bool,
-    /// The codecMeta to take over what we do not know from.
+    /// The codecMeta from which unknown fields are carried over.
     origin: Option<Node>,
 }
 
@@ -59,7 +59,7 @@ impl<'w> Add<'w> {
         Add { replaces: true, metadata: Ok(metadata), ..self }
     }
 
-    /// A mapping, or null.
+    /// Sets the metadata: a mapping, or null.
     pub fn metadata(self, metadata: Value) -> Add<'w> {
         Add { metadata: super::metadata(&metadata), ..self }
     }
@@ -68,22 +68,22 @@ impl<'w> Add<'w> {
         Add { compression, ..self }
     }
 
-    /// In which order the elements of an [`Add::array`] are stored.
+    /// Sets the element order in which an [`Add::array`] is stored.
     pub fn order(self, order: Order) -> Add<'w> {
         Add { order, ..self }
     }
 
-    /// How the elements of an [`Add::array`] are stored.
+    /// Sets the byte order in which an [`Add::array`] is stored.
     pub fn endian(self, endian: Endian) -> Add<'w> {
         Add { endian, ..self }
     }
 
-    /// Takes over what is not known here from the `codecMeta` of such a dataset of another file.
+    /// Carries over unknown fields from the `codecMeta` of the original dataset in another file.
     pub(super) fn like(self, origin: Option<Node>) -> Add<'w> {
         Add { origin, ..self }
     }
 
-    /// Any bytes, to the end of `input`.
+    /// Stores all bytes of `input`.
     pub fn bytes(self, input: impl Read) -> Result<()> {
         self.store(kind("bytes"), input)
     }
@@ -92,31 +92,32 @@ impl<'w> Add<'w> {
         self.store(kind("text"), text.as_bytes())
     }
 
-    /// A text in UTF-8, to the end of `input`.
+    /// Stores all of `input` as text; it must be UTF-8.
     pub fn text_from(self, input: impl Read) -> Result<()> {
         self.store(kind("text"), Utf8::new(input))
     }
 
-    /// The bytes of a file.
+    /// Stores the bytes of a file.
     pub fn file(self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let input = File::open(path).map_err(|cause| Error::open(path, cause))?;
         let mut codec = kind("bytes");
         if self.compression == Compression::None {
-            // As the format's own writers do it for files.
+            // The reference writers leave it out for files.
             codec.remove("compression");
         }
         self.store_from(codec, input, Some(path))
     }
 
-    /// An array of any layout. One that lies in memory as it is to be stored is not copied.
+    /// Stores an array of any layout. One already in the stored layout is not copied.
     pub fn array<T: Item, D: Dimension>(self, view: ArrayView<'_, T, D>) -> Result<()> {
         let array = array::describe(&view, self.order, self.endian);
         let input = array::reader(view, self.order, self.endian);
         self.array_from(&array, input)
     }
 
-    /// The bytes of an array that are already as `array` says (whatever [`Add::order`] and [`Add::endian`] say).
+    /// Stores the bytes of an array, which are already as `array` describes ([`Add::order`] and [`Add::endian`] are
+    /// ignored).
     pub fn array_from(self, array: &Array, input: impl Read) -> Result<()> {
         check_axes(array.shape.len()).map_err(|problem| self.refused(problem))?;
         let element = array.dtype.element;
@@ -138,7 +139,7 @@ impl<'w> Add<'w> {
         self.store(codec, Exactly::new(input, need))
     }
 
-    /// A value, as YAML.
+    /// Stores a value as YAML.
     pub fn object(self, value: &Value) -> Result<()> {
         let node = value.node().map_err(|problem| self.refused(problem))?;
         let mut text = String::new();
@@ -146,12 +147,12 @@ impl<'w> Add<'w> {
         self.store(kind("object"), text.as_bytes())
     }
 
-    /// A value that is YAML or JSON already.
+    /// Stores a value that is already YAML or JSON.
     pub(super) fn object_from(self, input: impl Read) -> Result<()> {
         self.store(kind("object"), Utf8::new(input))
     }
 
-    /// A table whose columns are already as `table` says.
+    /// Stores a table whose columns are already as `table` describes.
     pub(super) fn dataframe_from(self, table: &Table, input: impl Read) -> Result<()> {
         let need = table.byte_len().ok_or_else(|| self.refused("it is too large for a table".into()))?;
         let mut codec = dataframe::codec(table);
@@ -159,7 +160,7 @@ impl<'w> Add<'w> {
         self.store(codec, Exactly::new(input, need))
     }
 
-    /// A table.
+    /// Stores a table.
     pub fn dataframe(self, columns: &[Column<'_>]) -> Result<()> {
         let mut codec = dataframe::describe(columns).map_err(|problem| self.refused(problem))?;
         codec.extend(kind("dataframe"));
@@ -178,7 +179,7 @@ impl<'w> Add<'w> {
         self.store_from(codec, input, None)
     }
 
-    /// `origin` is the file that `input` reads.
+    /// `origin` is the file that `input` reads, if it reads one.
     fn store_from(self, mut codec: Codec, input: impl Read, origin: Option<&Path>) -> Result<()> {
         let failed = |cause| Error::write(self.place(), cause);
         if !self.replaces {
@@ -210,7 +211,7 @@ impl<'w> Add<'w> {
         Ok(())
     }
 
-    /// Stores all of `input`, and says whether it is compressed.
+    /// Stores all of `input`; the flag says whether it was compressed.
     fn data<R: Read>(&self, start: u64, input: &mut Counted<R>) -> Result<(Stored, bool), Failure> {
         let Writer { output, compressor, .. } = &*self.writer;
         let (level, only_if_smaller) = match self.compression {

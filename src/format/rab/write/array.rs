@@ -11,10 +11,10 @@ use num_complex::Complex;
 use crate::array::{Array, Dtype, Element, Endian, Kind, Order};
 use crate::format::writer::input::Pieces;
 
-/// Items of a piece.
+/// Items per piece.
 const PIECE: usize = 16 << 10;
 
-/// Types of elements that a RAB file can hold.
+/// Element types that a RAB file can hold.
 pub trait Item: NoUninit + sealed::Sealed {
     const ELEMENT: Element;
 }
@@ -60,7 +60,7 @@ pub fn reader<'a, T: Item, D: Dimension>(
     order: Order,
     endian: Endian,
 ) -> Box<dyn Read + 'a> {
-    // The elements of the transposed array in C order are those of the array in F order.
+    // F order is the C order of the transposed array.
     let view = if order == Order::F { view.into_dyn().reversed_axes() } else { view.into_dyn() };
     let word = if T::ELEMENT.kind == Kind::Complex { size_of::<T>() / 2 } else { size_of::<T>() };
     let is_swapped = word > 1 && endian != Endian::NATIVE;

@@ -1,6 +1,6 @@
-//! Stored bytes on their way to the file. They are hashed by a second thread while the next ones are read
-//! (and compressed) by this one, so that a checksum costs no time where there are two processors. A few
-//! buffers go round between the two: memory does not depend on what is stored.
+//! Writes stored bytes to the file. A second thread hashes them while this one reads (and compresses) the next, so
+//! that with two processors the checksum costs no time. A few buffers circulate between the two, so memory use is
+//! constant.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -13,15 +13,15 @@ use std::thread;
 use rustix::fs::{Advice, fadvise};
 use sha2::{Digest, Sha256};
 
-/// Bytes of a buffer. What fits into one is not worth a thread.
+/// Buffer size in bytes. Data that fits into one buffer is not worth a thread.
 const PIECE: usize = 256 << 10;
 const BUFFERS: usize = 4;
-/// Bytes that the disk is given at a time.
+/// Writeback is started every this many bytes.
 const STRETCH: u64 = 32 << 20;
 
 pub struct Stored {
     pub len: u64,
-    /// In hexadecimal digits.
+    /// In hexadecimal.
     pub sha256: String,
 }
 
@@ -31,7 +31,7 @@ pub enum Failure {
     Output(io::Error),
 }
 
-/// Puts all of `input` into `file`, from `start` on.
+/// Writes all of `input` to `file` at offset `start`.
 pub fn store(file: &File, start: u64, input: &mut dyn Read) -> Result<Stored, Failure> {
     let mut first = Vec::new();
     fill(&mut first, input)?;
@@ -41,7 +41,7 @@ pub fn store(file: &File, start: u64, input: &mut dyn Read) -> Result<Stored, Fa
     }
 }
 
-/// As [`store`], where `piece` has the first bytes.
+/// Like [`store`] on one thread; `piece` has the first bytes.
 fn alone(file: &File, start: u64, mut piece: Vec<u8>, input: &mut dyn Read) -> Result<Stored, Failure> {
     let (mut hash, mut len) = (Sha256::new(), 0);
     loop {
@@ -55,7 +55,7 @@ fn alone(file: &File, start: u64, mut piece: Vec<u8>, input: &mut dyn Read) -> R
     }
 }
 
-/// As [`alone`], with a second thread if one can be started.
+/// Like [`alone`], with a second thread if one can be started.
 fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Result<Stored, Failure> {
     let gone = || Failure::Output(io::Error::other("the thread that computes the checksum is gone"));
     thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
             let mut hash = Sha256::new();
             for piece in full {
                 hash.update(&piece);
-                // Nobody waits for buffers any more once the last piece is on its way.
+                // After the last piece nobody receives buffers any more.
                 let _ = give_back.send(piece);
             }
             hash.finalize()
@@ -97,20 +97,20 @@ fn beside(file: &File, start: u64, first: Vec<u8>, input: &mut dyn Read) -> Resu
     })
 }
 
-/// The disk gets a stretch while the next ones are read: at the end there is less to wait for. That the kernel also
-/// gives up what of it is on disk costs nothing, for nobody reads it soon.
+/// Starts writeback of a stretch while the next ones are read, so that the final sync is short. The kernel also drops
+/// clean pages of it, which is harmless: they will not be read soon.
 fn start_writing(file: &File, at: u64) {
-    // A hint: without it all is written as well.
+    // Only a hint; failure does no harm.
     let _ = fadvise(file, at, NonZeroU64::new(STRETCH), Advice::DontNeed);
 }
 
-/// The next bytes, as many as a buffer takes; fewer only at the end.
+/// Fills a buffer with the next bytes; it is shorter only at the end.
 fn fill(piece: &mut Vec<u8>, input: &mut dyn Read) -> Result<(), Failure> {
     if piece.len() < PIECE {
         piece.clear();
         return input.take(PIECE as u64).read_to_end(piece).map(drop).map_err(Failure::Input);
     }
-    // A buffer that was full before takes all at once, where `read_to_end` would feel its way.
+    // A reused buffer can be filled with large reads; `read_to_end` would start with small ones.
     let mut len = 0;
     while let Some(room) = piece.get_mut(len..).filter(|room| !room.is_empty()) {
         match input.read(room) {

@@ -1,5 +1,5 @@
-//! Dataframes: column after column, each contiguous. Integers are stored in the narrowest type that holds
-//! them all, booleans as bytes, texts padded with NUL bytes to the longest; floats as they are.
+//! Writes dataframes column by column, each contiguous. Integers are stored in the narrowest type that holds them all,
+//! booleans as bytes, text padded with NUL bytes to the longest cell, floats unchanged.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::Read;
@@ -10,13 +10,13 @@ use crate::format::writer::input::{Chain, Pieces};
 use crate::tree::{ColumnInfo, Table};
 use crate::yaml::{Node, Text};
 
-/// Cells of a piece.
+/// Cells per piece.
 const PIECE: usize = 4 << 10;
 
 /// A column of a dataframe.
 pub struct Column<'a> {
     key: Text,
-    /// The type to hand back.
+    /// The column's original type.
     original: &'static str,
     cells: Cells<'a>,
 }
@@ -32,7 +32,7 @@ pub enum Cells<'a> {
     Texts(Vec<&'a str>),
 }
 
-/// What the cells of a column may be: booleans, integers, `f32`, `f64` and texts.
+/// Types of cells in a column: booleans, integers, `f32`, `f64` and text.
 pub trait ColumnValue: Sized {
     const NAME: &'static str;
 
@@ -134,7 +134,7 @@ impl<'a> Column<'a> {
                 let width = width(cells);
                 let mut cells = cells.iter();
                 Box::new(Pieces::new(move |piece: &mut Vec<u8>| {
-                    // Texts without width have no bytes at all.
+                    // Text of width 0 has no bytes at all.
                     let most = (8 * PIECE).checked_div(width).map_or(0, |most| most.max(1));
                     for cell in cells.by_ref().take(most) {
                         let end = piece.len() + width;
@@ -147,19 +147,19 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The longest text.
+/// The length of the longest text, in bytes.
 fn width(cells: &[&str]) -> usize {
     cells.iter().map(|cell| cell.len()).max().unwrap_or(0)
 }
 
-/// The first type that holds them all, and its size.
+/// The narrowest type that holds all cells, and its size in bytes.
 fn narrowest(cells: impl Iterator<Item = i128>) -> (&'static str, usize) {
     let (least, most) = cells.fold((0, 0), |(least, most), cell| (cell.min(least), cell.max(most)));
     let found = Element::narrowest(least, most);
     found.and_then(|element| Some((element.name()?, element.size as usize))).unwrap_or(("int64", 8))
 }
 
-/// What the entry says of the table; the error is what makes it none.
+/// The codecMeta of a table; the error says why the columns do not form one.
 pub fn describe(columns: &[Column<'_>]) -> Result<Codec, String> {
     let rows = columns.first().map_or(0, Column::rows);
     let mut keys = HashSet::new();
@@ -185,7 +185,7 @@ pub fn describe(columns: &[Column<'_>]) -> Result<Codec, String> {
     ]))
 }
 
-/// What the entry says of a table that is there already.
+/// The codecMeta of an already encoded table.
 pub fn codec(table: &Table) -> Codec {
     Codec::from([
         ("type", Node::text("dataframe")),

@@ -1,6 +1,5 @@
-//! The header as it grows: one entry's text after the other, as PyYAML writes them (YAML 1.1, block style,
-//! sorted keys), in memory only as long as it is small. No name comes twice, and the whole never needs more
-//! than the length before it can say.
+//! The header under construction: the entries' text as PyYAML writes it (YAML 1.1, block style, sorted keys), kept in
+//! memory only while small. Invariants: names are unique, and the length fits the header's length field.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::{Entry, HashMap};
@@ -16,20 +15,20 @@ use crate::format::writer::Temporary;
 use crate::format::writer::output::{self, Output, Piece, ROUNDING};
 use crate::yaml::{self, Node, Text};
 
-/// Bytes of the text that stay in memory.
+/// Maximum bytes of text kept in memory.
 const IN_MEMORY: usize = 1 << 20;
 
-/// What an entry says of its data, sorted as PyYAML sorts it.
+/// The codecMeta of an entry, in PyYAML's sort order.
 pub type Codec = BTreeMap<&'static str, Node>;
 
 pub struct Header {
     text: SpooledTempFile,
     len: u64,
     limit: u64,
-    /// The place of each name. Of a name as much of its hash as makes a clash impossible in practice: names
-    /// can be long, and many.
+    /// The place of each name. Names can be long and many, so only a hash is kept, wide enough to rule out collisions in
+    /// practice.
     names: HashMap<Key, u32>,
-    /// Places that have been taken so far.
+    /// Number of places taken so far.
     places: u32,
 }
 
@@ -48,19 +47,19 @@ impl Header {
         }
     }
 
-    /// Which dataset, counted in their order, has this name.
+    /// The place of the dataset of this name, counted in header order.
     pub fn place(&self, name: &[u8]) -> Option<u32> {
         self.names.get(&key(name)).copied()
     }
 
-    /// The next place has this name; false if another has it.
+    /// Gives the name to the next place; false if it is in use.
     pub fn take(&mut self, name: &[u8]) -> bool {
         let place = self.places;
         self.places = self.places.saturating_add(1);
         self.name(name, place)
     }
 
-    /// This place has the name as well; false if another has it.
+    /// Gives the place this name too; false if it is in use.
     pub fn name(&mut self, name: &[u8], place: u32) -> bool {
         match self.names.entry(key(name)) {
             Entry::Vacant(vacant) => *vacant.insert(place) == place,
@@ -68,13 +67,12 @@ impl Header {
         }
     }
 
-    /// No place has this name any more.
+    /// Frees the name.
     pub fn release(&mut self, name: &[u8]) {
         self.names.remove(&key(name));
     }
 
-    /// Adds an entry of a name that is new, or that is to be given to another dataset. `metadata` is a mapping or
-    /// null.
+    /// Adds an entry whose name is new or about to pass to it from another dataset. `metadata` is a mapping or null.
     pub fn add(&mut self, name: &Text, metadata: Node, codec: Node) -> io::Result<()> {
         self.push(Arc::new(map([
             ("codecMeta", sorted(codec)),
@@ -87,11 +85,11 @@ impl Header {
         Ok(())
     }
 
-    /// Adds the text of an entry as it is.
+    /// Adds an entry's text unchanged.
     pub fn push(&mut self, entry: Arc<Node>) -> io::Result<()> {
         let mut text = String::new();
         yaml::write(&Node::Seq(vec![entry]), 0, &mut text);
-        // Two line breaks go around all entries, and what rounds the length up.
+        // Besides the entries there are two line breaks, and the padding for alignment.
         let total = self.len + text.len() as u64 + 2 + ROUNDING;
         if total > self.limit {
             return Err(too_long(total, self.limit));
@@ -102,12 +100,12 @@ impl Header {
         Ok(())
     }
 
-    /// Bytes of text so far.
+    /// Length of the text so far, in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// The text of the entry that was added between two lengths.
+    /// The text of the entry at this range.
     pub fn entry(&mut self, range: &Range<u64>) -> io::Result<String> {
         let mut text = String::new();
         self.text.seek(SeekFrom::Start(range.start))?;
@@ -115,7 +113,7 @@ impl Header {
         Ok(text)
     }
 
-    /// The whole text, and its length.
+    /// The complete text and its length.
     pub fn finish(mut self) -> io::Result<(impl Read, u64)> {
         let entries: &[u8] = if self.len == 0 { b"[]\n" } else { b"" };
         self.text.seek(SeekFrom::Start(0))?;
@@ -124,8 +122,8 @@ impl Header {
     }
 }
 
-/// The description of a dataset of which another file has the description `origin`: what is not known here is
-/// taken over, and the columns of a dataframe as they are.
+/// The description of a dataset that `origin` describes in another file: unknown fields are carried over, and a
+/// dataframe's columns are kept as they are.
 pub fn adopt(mut codec: Codec, origin: Option<&Node>) -> Node {
     let same_type = |origin: &&Node| origin.get("type") == codec.get("type");
     let Some(Node::Map(others)) = origin.filter(same_type) else { return map(codec) };
@@ -143,7 +141,7 @@ pub fn adopt(mut codec: Codec, origin: Option<&Node>) -> Node {
     Node::Map(pairs)
 }
 
-/// What is only true of stored bytes.
+/// Fields that describe the stored bytes, so are never carried over.
 const OURS: &[&str] = &["byteLength", "byteOffset", "checksum", "compression", "decodedLength"];
 
 pub fn map(pairs: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
@@ -158,7 +156,7 @@ pub fn int(number: impl ToString) -> Node {
     Node::Int(number.to_string().into())
 }
 
-/// Mappings whose keys are all texts in their order, as PyYAML writes them; it leaves others as they are.
+/// Sorts mappings whose keys are all text, as PyYAML does; it leaves others unchanged.
 pub fn sorted(node: Node) -> Node {
     let inner = |node: Arc<Node>| Arc::new(sorted(Arc::unwrap_or_clone(node)));
     match node {
@@ -177,7 +175,7 @@ pub fn sorted(node: Node) -> Node {
 /// Magic and length.
 const FIXED: u64 = 7;
 
-/// Puts the text of a header before the data, filled up with line breaks.
+/// Puts the header's text in front of the data, padded with line breaks.
 pub fn assemble(
     output: Output,
     pieces: &[Piece<'_>],

@@ -1,5 +1,5 @@
-//! Writing a RAB file. Datasets are streamed into a temporary file one after the other, whatever their size,
-//! in little memory; only [`Writer::finish`] puts a whole file in the target's place.
+//! Writes a RAB file. Datasets of any size are streamed into a temporary file in little memory; only
+//! [`Writer::finish`] puts the complete file in the target's place.
 //!
 //! | from the outside in | |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `array`, `dataframe` | whatever is added, as a reader |
 //! | `data` | stored bytes, with their checksum |
 //! | `header` | the entries |
-//! | `target` | all of it, as one of many formats |
+//! | `target` | the writer as a `NewContainer` |
 
 mod add;
 mod array;
@@ -35,8 +35,8 @@ use crate::{Error, Result};
 
 /// Writes a RAB file that the format's Python and JavaScript readers can open.
 ///
-/// Nothing of the target is touched before [`Writer::finish`]: it then holds the whole new file, or still what
-/// it held before. A dataset that could not be added leaves no trace, and others can be added after it.
+/// The target is untouched until [`Writer::finish`], which replaces it atomically. A dataset that could not be added
+/// leaves no trace, and others can be added after it.
 ///
 /// ```
 /// use ndarray::arr2;
@@ -71,7 +71,7 @@ pub struct Writer {
     compressor: Compressor,
 }
 
-/// Metadata as it is written: a mapping or null.
+/// Checks that metadata can be written: a mapping or null.
 pub fn metadata(value: &Value) -> Result<Node, String> {
     let node = value.node().map_err(|problem| format!("its metadata: {problem}"))?;
     let is_fit = node.is_null() || node.as_map().is_some();
@@ -79,8 +79,7 @@ pub fn metadata(value: &Value) -> Result<Node, String> {
 }
 
 impl Writer {
-    /// For a file at `path`, where one may be already. Several writers may write to one path at a time: the one
-    /// that finishes last wins.
+    /// Begins a file at `path`, which may exist already. Several writers may have the same path: the last to finish wins.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
         Writer::with_limit(path.as_ref(), u32::MAX.into())
     }
@@ -96,28 +95,28 @@ impl Writer {
         Writer { compressor: Compressor::new(jobs), ..self }
     }
 
-    /// A file that is made at the path meanwhile, by someone else, is not replaced.
+    /// Does not replace a file that someone else creates at the path meanwhile.
     pub(super) fn without_force(mut self) -> Writer {
         self.output.without_force();
         self
     }
 
-    /// A new dataset, to be described and then given its data. Its name is any text that no other has.
+    /// Begins a dataset, to be described and then given its data. Its name may be any unused text.
     pub fn add(&mut self, name: impl Into<Text>) -> Add<'_> {
         Add::new(self, name.into())
     }
 
-    /// An empty header beside the one that grows.
+    /// A separate, empty header.
     pub(super) fn new_header(&self) -> Header {
         Header::new(self.output.directory(), u32::MAX.into())
     }
 
-    /// Bytes of data so far.
+    /// Length of the data so far, in bytes.
     pub fn data_len(&self) -> u64 {
         self.output.len
     }
 
-    /// Puts the file in the target's place, once all of it is on disk. Without this, nothing is left.
+    /// Puts the file in the target's place once all of it is on disk. Without this call, nothing is left.
     pub fn finish(self) -> Result<()> {
         let Writer { path, output, header, .. } = self;
         let finish = || -> io::Result<()> {

@@ -26,7 +26,7 @@ impl Add<'_> {
         data: &mut dyn Read,
     ) -> Result<Vec<String>> {
         let NewDataset { metadata, what, compression, origin, .. } = *dataset;
-        // Without any, what is replaced keeps its own.
+        // Without new metadata, a replaced dataset keeps its own.
         let add = if metadata.is_null() { self } else { self.metadata(Value::from(metadata)) };
         let add = add.compression(compression.unwrap_or_default()).like(origin.cloned());
         match what {

@@ -1,4 +1,4 @@
-//! Whatever is written is read back the same by our own reader.
+//! Our own reader reads back exactly what was written.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::source::{FileSource, Source};
 use crate::tree::Datasets;
 use crate::yaml::{Node, Value};
 
-/// What is written.
+/// A dataset to write.
 #[derive(Clone, Debug)]
 struct Dataset {
     name: Text,
@@ -34,7 +34,7 @@ enum Data {
     Array(Array, Vec<u8>),
 }
 
-/// What is read: name, metadata, array, bytes; of an object its value.
+/// A dataset as read: name, metadata, array, bytes; for an object its value.
 #[derive(Debug, PartialEq)]
 struct ReadBack {
     name: Vec<u8>,
@@ -44,7 +44,7 @@ struct ReadBack {
     object: Option<String>,
 }
 
-/// NaN is not equal to itself, but written the same; of mappings only the header's are in their order.
+/// A comparable form: NaN does not equal itself but is written the same; only the header's mappings keep their order.
 fn shown(node: &Node) -> String {
     match node {
         Node::Map(pairs) => {
@@ -115,7 +115,7 @@ fn read(path: &Path) -> Vec<ReadBack> {
     found.collect()
 }
 
-/// The value of a YAML text: that of the only key of a list's only item, to use the parser of headers.
+/// Parses YAML text, wrapped as the only key of a list's only item so that the header parser accepts it.
 fn parsed(text: &[u8]) -> Arc<Node> {
     let lines = std::str::from_utf8(text).unwrap().lines();
     let indented: String = lines.map(|line| format!("    {line}\n")).collect();
@@ -163,7 +163,7 @@ fn text() -> impl Strategy<Value = Text> {
     ]
 }
 
-/// Of several equal keys one is kept, as Python would.
+/// Keeps one of several equal keys, as Python would.
 fn mapping(pairs: Vec<(Value, Value)>) -> Value {
     let mut kept: Vec<(Value, Value)> = Vec::new();
     for pair in pairs {
@@ -246,7 +246,7 @@ fn datasets() -> impl Strategy<Value = Vec<Dataset>> {
     })
 }
 
-/// The parser's own limit: a text with lone surrogates has none of these.
+/// The parser's own limit: text with lone surrogates must not contain these.
 fn is_readable(datasets: &[Dataset]) -> bool {
     let text = format!("{datasets:?}");
     !text.chars().any(|c| ('\u{E800}'..='\u{EFFF}').contains(&c))
