@@ -13,7 +13,7 @@ use super::table::Record;
 use crate::codec::Check;
 use crate::{Error, Result};
 
-/// Records in the order in which they were asked for.
+/// Records in the order in which they were requested.
 ///
 /// ```
 /// let reader = rab::ffrecord::Reader::open("tests/data/ffrecord/text_lines.ffr")?;
@@ -29,7 +29,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// How many records were asked for.
+    /// The number of records requested.
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -38,7 +38,7 @@ impl Batch {
         self.places.is_empty()
     }
 
-    /// The record that was asked for at this place.
+    /// The record requested at this position.
     pub fn get(&self, at: usize) -> Option<&[u8]> {
         self.bytes.get(self.places.get(at)?.clone())
     }
@@ -48,16 +48,16 @@ impl Batch {
     }
 }
 
-/// A record that is to be read.
+/// A record to read.
 struct Wanted<'r> {
     number: u32,
     shard: &'r Shard,
     record: Record,
-    /// Its place in the batch.
+    /// Its position in the batch's bytes.
     place: Range<usize>,
 }
 
-/// Neighbours in one file, and in the batch.
+/// Records that are contiguous both in their file and in the batch.
 struct Run<'w, 'r> {
     shard: &'r Shard,
     from: u64,
@@ -72,7 +72,7 @@ const MAX_RUN_LEN: u64 = 1 << 20;
 const MANY: usize = 2 << 20;
 const MAX_THREADS: usize = 16;
 
-/// Reads records; their CRCs are compared if `records` does so.
+/// Reads records, verifying their CRCs if `records` does.
 pub fn read(records: &Records, numbers: &[u64]) -> Result<Batch> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_unstable_by_key(|at| numbers.get(*at));
@@ -100,7 +100,7 @@ pub fn read(records: &Records, numbers: &[u64]) -> Result<Batch> {
     Ok(Batch { bytes, places })
 }
 
-/// A record's number, if there is such a record.
+/// Checks that there is a record of this number.
 pub fn number(records: &Records, number: u64) -> Result<u32> {
     let known = u32::try_from(number).ok().filter(|number| *number < records.count());
     known.ok_or_else(|| {
@@ -140,7 +140,7 @@ fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
     if total < MANY || runs.len() < 2 {
         return fill_here(records, runs);
     }
-    // Asking takes longer than reading a small batch.
+    // Only here, as finding the number of cores takes longer than reading a small batch.
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = cores.min(MAX_THREADS).min(runs.len());
     let share = runs.len().div_ceil(threads);
@@ -148,12 +148,12 @@ fn fill(records: &Records, runs: &mut [Run<'_, '_>]) -> Result<()> {
     let next = || rest.lock().next();
     let work = || std::iter::from_fn(next).try_for_each(|part| fill_here(records, part));
     thread::scope(|scope| {
-        // One that cannot be started leaves its share to the others.
+        // If a thread cannot be started, the others do its share.
         let start = |_| thread::Builder::new().name("rab-batch".into()).spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         let panicked = |_| Err(Error::Other("a thread that read records ended too early".into()));
         let joined = |other: thread::ScopedJoinHandle<'_, _>| other.join().unwrap_or_else(panicked);
-        // All are waited for.
+        // Joins all threads, even after an error.
         others.into_iter().map(joined).fold(work(), Result::and)
     })
 }

@@ -11,10 +11,10 @@ use crate::content::{Computed, Content, Units, hyperslab, in_pieces, joined, lat
 use crate::lines::Part;
 use crate::{Error, Result};
 
-/// Records between two whose beginnings are kept.
+/// Number of records per kept offset.
 const BLOCK: u64 = 1024;
 
-/// The lengths of all chosen records are looked at when it is first asked for its length.
+/// The lengths of all chosen records are looked up when the content's length is first needed.
 pub fn arrow(records: &Arc<Records>, part: &Part<Rows>) -> Content {
     let (records, columns, rows) = (records.clone(), part.columns().to_vec(), part.rows().clone());
     late(move || {
@@ -31,7 +31,7 @@ pub fn arrow(records: &Arc<Records>, part: &Part<Rows>) -> Content {
 struct Chosen {
     records: Arc<Records>,
     rows: Slab,
-    /// Where each block begins in the data, and where the last one ends.
+    /// The data offset of each block, and the end of the last.
     starts: Vec<u64>,
 }
 
@@ -52,7 +52,7 @@ impl Chosen {
         self.rows.len()
     }
 
-    /// The record that is this one of those chosen.
+    /// The record number of the chosen record at this position.
     fn number(&self, at: u64) -> u32 {
         self.rows.position(at) as u32
     }
@@ -65,7 +65,7 @@ impl Chosen {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The offsets from number `first` on, as many as there is room for.
+    /// Fills `buf` with offsets, from the `first` on.
     fn offsets(&self, buf: &mut [u8], first: u64) -> Result<()> {
         let block = first / BLOCK;
         let mut start = self.starts.get(block as usize).copied().unwrap_or(self.end());
@@ -79,7 +79,7 @@ impl Chosen {
         Ok(())
     }
 
-    /// Bytes of the data from `offset` on, of one block at most.
+    /// Reads data from `offset` on, within one block at most.
     fn some(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let block = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let mut start = self.starts.get(block).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Records as datasets: of a plain file `records/000000 ...`, of a packed folder by their paths.
+//! Records as datasets: named `records/000000 ...` in a plain file, by path in a packed folder.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -126,7 +126,7 @@ impl Datasets for FFRecordDatasets {
 }
 
 impl Placement for FFRecordDatasets {
-    /// Names of a packed folder are file names already.
+    /// A packed folder's names are already file names.
     fn place(&self, dataset: u32) -> Option<Vec<Vec<u8>>> {
         let (_, path) = self.folder.as_ref()?.file(dataset)?;
         Some(split(&path))
@@ -147,18 +147,18 @@ impl Provenance for FFRecordDatasets {
         Some(shard.source.clone())
     }
 
-    /// Every shard is opened by its own path.
+    /// Each shard is a file of its own.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 }
 
-/// The names on a path.
+/// The components of a path.
 fn split(path: &[u8]) -> Vec<Vec<u8>> {
     path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect()
 }
 
-/// A path as a text: bytes that are no UTF-8 become surrogates, as in Python.
+/// A path as text: bytes that are not UTF-8 become surrogates, as in Python.
 fn text(name: &[u8]) -> Text {
     if let Ok(text) = std::str::from_utf8(name) {
         return text.into();

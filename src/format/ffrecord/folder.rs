@@ -10,23 +10,23 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// What the index record begins with.
+/// The magic number of the index record.
 pub const MAGIC: &[u8; 9] = b"piouhjgbr";
-/// The longest index that is read.
+/// Maximum length of an index, in bytes.
 const MAX_LEN: u64 = 2 << 30;
-/// The most directories inside each other.
+/// Maximum nesting depth of directories.
 pub const MAX_DEPTH: usize = 512;
-/// The longest name of a file, in bytes.
+/// Maximum length of a file name, in bytes.
 const MAX_NAME_LEN: usize = 255;
 /// Bytes of names that differ from those in the index, allowed beyond the index's own size.
 const OTHERS: usize = 64 << 20;
 
 #[derive(Debug)]
 pub struct Folder {
-    /// The index, in which most names are as they are; behind it others.
+    /// The index, which has most names verbatim, followed by the names that had to be converted.
     names: Vec<u8>,
     nodes: Vec<Node>,
-    /// The nodes that are files, as they are in the index.
+    /// The nodes that are files, in index order.
     files: Vec<u32>,
 }
 
@@ -40,13 +40,13 @@ struct Node {
 
 #[derive(Clone, Debug)]
 pub enum FolderEntry {
-    /// The number of its record, and of its file among all of them.
+    /// Its record number, and its number among all files.
     File { record: u32, file: u32 },
-    /// Its nodes, and how many of them are directories.
+    /// Its nodes, and the number of directories among them.
     Directory { nodes: Range<u32>, subdirectories: u32 },
 }
 
-/// The tree of records whose last one is an index; None if it is not.
+/// The tree of a packed folder; None if the last record is not an index.
 pub fn of(records: &Records) -> Result<Option<Folder>> {
     let (Some(last), 1) = (records.count().checked_sub(1), records.shards().count()) else { return Ok(None) };
     let found = records.find(last)?;
@@ -80,7 +80,7 @@ pub fn of(records: &Records) -> Result<Option<Folder>> {
     Ok(Some(folder))
 }
 
-/// Does the last record of a file begin as an index does? What makes no sense otherwise is not looked at.
+/// Does the last record of a file begin with the index's magic number? Nothing else is checked.
 pub fn is_packed(file: &dyn Source) -> Result<bool> {
     let mut number = [0; 8];
     file.read_exact_at(&mut number, FIXED - 8)?;
@@ -129,7 +129,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Adds what is in one directory; directories in it go to `next` with their nodes.
+    /// Adds the contents of one directory; its subdirectories are added to `next` with their nodes.
     fn fill(
         &mut self,
         parent: u32,
@@ -178,7 +178,7 @@ impl Folder {
         Ok((start, len as u8))
     }
 
-    /// Sorts the nodes from `first` on, which are those of `parent`; the error is a name that two of them have.
+    /// Sorts the nodes from `first` on, the children of `parent`; the error is a duplicate name.
     fn sort(&mut self, parent: u32, first: usize, next: &mut [(u32, usize)]) -> Result<(), Vec<u8>> {
         let names = &self.names;
         let fresh = self.nodes.get_mut(first..).unwrap_or_default();
@@ -210,7 +210,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Files are datasets in the order of their paths: depth first.
+    /// Numbers the files depth first; these numbers are the datasets'.
     fn number_files(&mut self) {
         let mut stack = vec![0u32];
         while let Some(node) = stack.pop() {
@@ -260,31 +260,31 @@ impl Folder {
         Some(nodes.start + at as u32)
     }
 
-    /// The node at a path of names between slashes; empty names and `.` stay where they are.
+    /// The node at a slash-separated path; empty components and `.` are ignored.
     pub fn at_path(&self, path: &[u8]) -> Option<u32> {
         let mut names = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
         names.try_fold(0, |node, name| self.find(node, name))
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory used, in bytes.
     pub fn memory(&self) -> u64 {
         let Folder { names, nodes, files } = self;
         (names.capacity() + size_of::<Node>() * nodes.capacity() + 4 * files.capacity()) as u64
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn files(&self) -> u32 {
         self.files.len() as u32
     }
 
-    /// The record of a file, and the path.
+    /// A file's record and path.
     pub fn file(&self, number: u32) -> Option<(u32, Vec<u8>)> {
         let node = *self.files.get(number as usize)?;
         let FolderEntry::File { record, .. } = self.what(node)? else { return None };
         Some((*record, self.path(node)))
     }
 
-    /// The paths of the directories with nothing in them, but for the root.
+    /// The paths of empty directories, except the root.
     pub fn empty_directories(&self) -> impl Iterator<Item = Vec<u8>> {
         let is_empty = |node: &u32| matches!(self.what(*node), Some(FolderEntry::Directory { nodes, .. }) if nodes.is_empty());
         (1..self.len()).filter(is_empty).map(|node| self.path(node))
@@ -306,13 +306,13 @@ fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
     names.get(node.name as usize..).and_then(|rest| rest.get(..node.name_len.into())).unwrap_or_default()
 }
 
-/// The record of a file, which is not the index.
+/// Checks a file's record number; it must come before the index.
 fn own(record: u64, index: u64) -> Result<u32, String> {
     let known = u32::try_from(record).ok().filter(|_| record < index);
     known.ok_or_else(|| format!("a name stands for record {record}; files are in records below {index}"))
 }
 
-/// The file's name as bytes: Python writes bytes that are no UTF-8 as surrogates U+DC80 to U+DCFF.
+/// A file name as bytes: Python writes bytes that are not UTF-8 as surrogates U+DC80 to U+DCFF.
 fn without_surrogates(text: &[u8]) -> Result<Vec<u8>, String> {
     let mut name = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -335,7 +335,7 @@ fn without_surrogates(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(name)
 }
 
-/// Can a file be called so?
+/// Checks that this can be a file name.
 fn check_name(name: &[u8]) -> Result<(), String> {
     match name {
         b"" => Err("a name is empty".into()),

@@ -13,18 +13,18 @@ use crate::{Error, Result};
 
 /// Checksum and number of records.
 pub const FIXED: u64 = 12;
-/// What the tables take for a record: a CRC and an offset.
+/// Bytes of table per record: a CRC and an offset.
 pub const PER_RECORD: u64 = 12;
-/// So much is read at once; a multiple of the size of an offset.
+/// Bytes per read; a multiple of the size of an offset.
 const WINDOW: u64 = 1 << 20;
 
-/// What is known of the header's checksum.
+/// The state of the header's checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderChecksum {
     Valid,
-    /// Written in 2021, without one.
+    /// The file, written in 2021, has none.
     Absent,
-    /// It was asked for not to compare.
+    /// Verification was turned off.
     NotCompared,
 }
 
@@ -42,14 +42,14 @@ impl HeaderChecksum {
 pub struct Head {
     pub count: u32,
     pub checksum: HeaderChecksum,
-    /// Where the first record begins.
+    /// The offset of the first record.
     pub data: u64,
-    /// Both tables, if there is room for them.
+    /// Both tables, if they fit the memory limit.
     pub kept: Option<Vec<u8>>,
 }
 
 impl Head {
-    /// Keeps the tables if they take at most `room` bytes.
+    /// Reads and checks the header; keeps the tables in memory if they take at most `room` bytes.
     pub fn read(source: &dyn Source, verify: bool, room: u64) -> Result<Head> {
         let (stored, count) = fixed(source)?;
         let checksum = match (stored, verify) {
@@ -77,8 +77,8 @@ impl Head {
     }
 }
 
-/// Can this be the header of such a file, as far as the file's first bytes go? Where they hold both tables, all of it
-/// is compared.
+/// Can this be an FFRecord header, as far as the file's first bytes show? If they hold both tables, everything is
+/// verified.
 pub fn is_plausible(candidate: &Candidate<'_>) -> bool {
     match Head::read(&Beginning { path: candidate.path, bytes: candidate.head, len: candidate.len }, true, 0)
     {
@@ -87,7 +87,7 @@ pub fn is_plausible(candidate: &Candidate<'_>) -> bool {
     }
 }
 
-/// A file of which only the first bytes are had; reading others fails.
+/// A file of which only the first bytes are available; reading others fails.
 struct Beginning<'b> {
     path: &'b Path,
     bytes: &'b [u8],
@@ -126,7 +126,7 @@ pub fn tables_end(count: u64) -> u64 {
     FIXED + PER_RECORD * count
 }
 
-/// The checksum and the number of records, for which the file is long enough.
+/// The checksum and the number of records, having checked that the file is long enough for its tables.
 fn fixed(source: &dyn Source) -> Result<(u32, u32)> {
     let len = source.len();
     let wrong = |offset, problem: String| Err(Error::damaged(source.place().at(offset), problem));
@@ -175,7 +175,7 @@ struct Pass<'s> {
     crc: u32,
     first: u64,
     last: u64,
-    /// The first offset that makes no sense, with its place.
+    /// The first invalid offset: its position and the problem.
     wrong: Option<(u64, String)>,
 }
 
@@ -186,14 +186,14 @@ impl<'s> Pass<'s> {
         Pass { source, count, crc, first, last: first, wrong: None }
     }
 
-    /// Through `kept`, which has room for all, or through a window.
+    /// Reads the tables into `kept`, which has room for both, or through a window.
     fn run(&mut self, mut kept: Option<Vec<u8>>, sum: bool) -> Result<Option<Vec<u8>>> {
         let offsets = FIXED + 4 * u64::from(self.count);
         let end = tables_end(self.count.into());
         let mut window = vec![0; (end - FIXED).min(WINDOW) as usize];
         let mut at = FIXED;
         while at < end {
-            // A window never has parts of both tables, nor of an offset.
+            // A window never spans both tables, nor splits an offset.
             let limit = if at < offsets { offsets } else { end };
             let count = (limit - at).min(WINDOW) as usize;
             let from = (at - FIXED) as usize;
@@ -215,7 +215,7 @@ impl<'s> Pass<'s> {
         Ok(kept)
     }
 
-    /// Looks at the offsets in `piece`, which stands at byte `at`.
+    /// Checks the offsets in `piece`, which begins at file offset `at`.
     fn offsets(&mut self, piece: &[u8], at: u64) {
         let begin = tables_end(self.count.into());
         let start = at - (FIXED + 4 * u64::from(self.count));

@@ -1,4 +1,4 @@
-//! FFRecord (`.ffr`): records, which are bytes by number. All numbers little-endian, nothing aligned:
+//! FFRecord (`.ffr`): numbered records of bytes. All numbers are little-endian, nothing is aligned:
 //! ```text
 //! offset    bytes
 //! 0         4      CRC-32 of bytes 4 to 12 + 12 N; 0: there is none (files of 2021)
@@ -14,9 +14,9 @@
 //! |---|---|
 //! | `head`, `table` | the header checked in one pass, and where and how long each record is |
 //! | `shard`, `records` | one file, and several as one; records as contents |
-//! | `verified` | which records have been compared with their CRC |
-//! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directories that it makes |
-//! | `tables`, `rows`, `derived` | the tables of all records, as bytes and as text, and where they are below `.views` |
+//! | `verified` | which records' CRCs have been verified |
+//! | `pickle`, `folder` | the index of a packed folder, read strictly, and the directory tree it describes |
+//! | `tables`, `rows`, `derived` | the tables of all records, as bytes and as text, and their paths below `.views` |
 //! | `datasets`, `tree` | the datasets by name, and what a mount shows |
 //! | `reader`, `batch` | the library: records by number, many at once |
 //! | `write` | writing |
@@ -99,7 +99,7 @@ impl MultiFile for FFRecord {
         path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION))
     }
 
-    /// Packed folders have trees of their own.
+    /// Packed folders each have their own tree.
     fn are_one(&self, files: &[Arc<dyn Source>]) -> bool {
         !files.iter().any(|file| folder::is_packed(&**file).unwrap_or(false))
     }

@@ -1,6 +1,6 @@
-//! The pickle in a packed folder's index: nested `collections.OrderedDict`s of names, read by the opcodes that
-//! this needs and no others. Nothing in it is ever run. Names stay where they are in the pickle, and what waits on
-//! the stack or is remembered is counted, so that memory is bounded by the pickle's length.
+//! Parses the pickle in a packed folder's index: nested `collections.OrderedDict`s of names. Only the opcodes needed
+//! for that are accepted, and no code is ever run. Names are kept as ranges of the pickle, and the stack and the memo
+//! are limited, so memory is bounded by the pickle's length.
 
 mod escaped;
 
@@ -12,13 +12,13 @@ use crate::error::counted;
 /// A directory of the index; the first one is the root.
 pub type Directory = Vec<(Name, Item)>;
 
-/// Where a text is in [`Index::bytes`]: UTF-8 in which surrogates may stand.
+/// The range of a text in [`Index::bytes`]: UTF-8 that may contain surrogates.
 pub type Name = Range<usize>;
 
-/// What the pickle describes.
+/// The parsed pickle.
 #[derive(Debug)]
 pub struct Index {
-    /// The pickle, and behind it texts that are written otherwise in it.
+    /// The pickle, followed by decoded texts that it has in escaped form.
     pub bytes: Vec<u8>,
     pub directories: Vec<Directory>,
     /// The number of the outermost directory.
@@ -32,14 +32,14 @@ pub enum Item {
     Directory(usize),
 }
 
-/// More names are refused.
+/// Maximum number of names.
 const MAX_NAMES: usize = 50_000_000;
-/// Python puts at most 1000 names at a time into a directory, and [`super::folder::MAX_DEPTH`] can be open.
+/// Python adds at most 1000 names at a time to a directory, and [`super::folder::MAX_DEPTH`] of them can be open.
 const MAX_STACK: usize = 2_000_000;
 /// Minimum number of bytes of the pickle for each entry of Python's memo.
 const REMEMBERED_EVERY: usize = 4;
 
-/// What is wrong, and at which byte of the pickle.
+/// The offset in the pickle, and the problem there.
 pub type Wrong = (usize, String);
 
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub fn parse(pickle: Vec<u8>) -> Result<Index, Wrong> {
 struct Machine {
     /// As in [`Index`].
     bytes: Vec<u8>,
-    /// Of the pickle.
+    /// The end of the pickle.
     end: usize,
     at: usize,
     stack: Vec<Value>,
@@ -92,7 +92,7 @@ struct Machine {
 type Step<T = ()> = Result<T, String>;
 
 impl Machine {
-    /// Runs an opcode; true if it was the last.
+    /// Interprets an opcode; true if it was the last.
     fn step(&mut self) -> Step<bool> {
         match self.byte()? {
             0x80 => self.protocol()?,
@@ -149,7 +149,7 @@ impl Machine {
         Ok(std::mem::replace(&mut self.at, end)..end)
     }
 
-    /// The next bytes, of which there are at most eight, as a number.
+    /// The next `count` bytes, at most eight, as a little-endian number.
     fn unsigned(&mut self, count: u64) -> Step<u64> {
         let range = self.take(count)?;
         let bytes = self.bytes.get(range).unwrap_or_default();
@@ -166,7 +166,7 @@ impl Machine {
         }
     }
 
-    /// Up to the end of the line, which is taken and not in it.
+    /// The rest of the line; the line break is consumed but not included.
     fn line(&mut self) -> Step<Range<usize>> {
         let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
         let len = memchr::memchr(b'\n', rest).ok_or("a line has no end")?;
@@ -178,12 +178,12 @@ impl Machine {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// A line of digits, and what stands behind them.
+    /// A line of digits followed by `behind`.
     fn decimal(&mut self, behind: &str) -> Step<u64> {
         let line = self.line()?;
         let line = self.text_at(line);
         let digits = std::str::from_utf8(line).ok().and_then(|text| text.strip_suffix(behind));
-        // What begins with a zero more is true or false.
+        // `00` and `01` stand for false and true.
         let digits = digits.filter(|digits| *digits == "0" || !digits.starts_with(['0', '+']));
         let number = digits.and_then(|digits| digits.parse().ok());
         number.ok_or_else(|| format!("\"{}\" is not a number", shown(line)))
@@ -213,7 +213,7 @@ impl Machine {
         self.push(Value::Text(range))
     }
 
-    /// A line in which some characters are written as escapes.
+    /// A line with escaped characters.
     fn escaped_text(&mut self) -> Step {
         let line = self.line()?;
         let line = self.text_at(line);
@@ -265,7 +265,7 @@ impl Machine {
         self.push(Value::Class)
     }
 
-    /// An empty one, of what comes after the mark.
+    /// Makes a tuple of the items after the mark; it must be empty.
     fn tuple(&mut self) -> Step {
         match self.stack.pop() {
             Some(Value::Mark) => self.push(Value::Empty),
@@ -299,7 +299,7 @@ impl Machine {
         self.set(pairs.into_iter())
     }
 
-    /// Keys and values in turn, for the directory on the stack.
+    /// Adds alternating keys and values to the directory on top of the stack.
     fn set(&mut self, mut pairs: impl Iterator<Item = Value>) -> Step {
         let Some(Value::Directory(directory)) = self.stack.last() else {
             return Err("names are put into something that is not a directory".into());
@@ -310,7 +310,7 @@ impl Machine {
                 (Value::Text(_), Some(Value::Int(number))) => Item::File(
                     u64::try_from(number).map_err(|_| format!("a name stands for record {number}"))?,
                 ),
-                // A directory is always newer than the one it is put into, so there are no circles.
+                // A directory must be newer than the one it is added to, so there are no cycles.
                 (Value::Text(_), Some(Value::Directory(inner))) if inner > directory => {
                     Item::Directory(inner)
                 }
@@ -333,7 +333,7 @@ impl Machine {
         self.memoize(number)
     }
 
-    /// What is on top of the stack gets a number.
+    /// Stores the top of the stack in the memo.
     fn memoize(&mut self, number: u64) -> Step {
         let most = self.end / REMEMBERED_EVERY + 1;
         match self.stack.last() {
@@ -346,7 +346,7 @@ impl Machine {
         }
     }
 
-    /// Directories are not fetched: each is in one place.
+    /// Fetches from the memo, except directories: each must be in one place only.
     fn get(&mut self, op: u8) -> Step {
         let number = self.memo_number(op, [b'h', b'j'])?;
         match self.memo.get(&number) {

@@ -1,4 +1,4 @@
-//! The library: records by number.
+//! The library's reader of records by number.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::{Error, Result};
 
 /// An opened FFRecord file, or several as one.
 ///
-/// Opening reads the header and its tables, and no record. Files are named as in the reference reader: a path, a
-/// directory with `.ffr` files (in the order of their names), or a list; records are numbered across them. Each
-/// record is compared with its CRC-32 whenever it is read. A reader may be used by many threads.
+/// Opening reads the header and its tables, but no record. As in the reference reader, files are given as a path, a
+/// directory of `.ffr` files (sorted by name), or a list; records are numbered across them. A record's CRC-32 is
+/// verified whenever it is read. A reader can be shared between threads.
 ///
 /// ```
 /// use rab::ffrecord::Reader;
@@ -50,7 +50,7 @@ impl Reader {
         Reader::open_with(paths, true)
     }
 
-    /// As [`Reader::open_files`]; without `verify` nothing is compared with checksums, neither now nor later.
+    /// Like [`Reader::open_files`]; without `verify` no checksums are verified, now or later.
     pub fn open_with<P: AsRef<Path>>(paths: &[P], verify: bool) -> Result<Reader> {
         if paths.is_empty() {
             return Err(Error::Usage("no FFRecord file was named".into()));
@@ -62,7 +62,7 @@ impl Reader {
         Ok(Reader { records, folder })
     }
 
-    /// How many records there are, in all files.
+    /// The number of records in all files.
     pub fn len(&self) -> u64 {
         self.records.count().into()
     }
@@ -71,12 +71,16 @@ impl Reader {
         self.len() == 0
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn files(&self) -> usize {
         self.records.shards().count()
     }
 
-    /// A record's bytes. Errors: no such record, damaged, not to be read.
+    /// A record's bytes.
+    ///
+    /// # Errors
+    ///
+    /// There is no such record, it is damaged, or it cannot be read.
     pub fn get(&self, number: u64) -> Result<Vec<u8>> {
         let number = batch::number(&self.records, number)?;
         let found = self.records.find(number)?;
@@ -96,13 +100,17 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Many records at once, in this order; a number may come several times. If any is damaged all is an error.
+    /// Reads many records at once, in this order; numbers may repeat.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Reader::get`]; one bad record fails the whole batch.
     pub fn read(&self, numbers: &[u64]) -> Result<Batch> {
         batch::read(&self.records, numbers)
     }
 
-    /// Where the records of a file (counted from 0) begin in it, in bytes, and the end of the last: one more
-    /// number than it has records.
+    /// The byte offsets of the records of a file (counted from 0), and the end of the last: one more number than it has
+    /// records.
     pub fn offsets(&self, file: usize) -> Result<Vec<u64>> {
         let shard = self.records.shards().nth(file).ok_or(Error::NotFound)?;
         let mut bytes = vec![0; 8 * shard.count as usize];
@@ -118,8 +126,11 @@ impl Reader {
         Ok(bytes.chunks_exact(4).map(|bytes| bytes.try_into().map_or(0, u32::from_le_bytes)).collect())
     }
 
-    /// Reads every record and compares it, in little memory; the first damaged one is the error. (Headers are
-    /// compared when they are opened.)
+    /// Reads every record and verifies its CRC-32, in little memory. (Headers are verified when they are opened.)
+    ///
+    /// # Errors
+    ///
+    /// The first damaged record.
     pub fn validate(&self) -> Result<()> {
         for number in 0..self.records.count() {
             let found = self.records.find(number)?;
@@ -131,13 +142,13 @@ impl Reader {
         Ok(())
     }
 
-    /// Is it a packed folder, with paths for its records?
+    /// Is this a packed folder, whose records have paths?
     pub fn is_folder(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// The record of the file at a path of a packed folder. As in the reference reader `a//b`, `./a` and a slash
-    /// at the end make no difference.
+    /// The record of the file at a path of a packed folder. As in the reference reader, doubled slashes, `./` and a
+    /// trailing slash are ignored.
     pub fn record_at(&self, path: impl AsRef<[u8]>) -> Option<u64> {
         let path = path.as_ref();
         let folder = self.folder.as_ref().filter(|_| !path.starts_with(b"/"))?;
@@ -147,7 +158,7 @@ impl Reader {
         }
     }
 
-    /// The files of a packed folder: their paths, as bytes, with their records.
+    /// The files of a packed folder: their paths, as bytes, and records.
     pub fn paths(&self) -> impl Iterator<Item = (Vec<u8>, u64)> {
         let folder = self.folder.iter();
         folder
@@ -156,7 +167,7 @@ impl Reader {
     }
 }
 
-/// The `.ffr` files of a directory, by name.
+/// The `.ffr` files of a directory, sorted by name.
 fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
     let failed = |cause| Error::open(directory, cause);
     let mut paths = Vec::new();

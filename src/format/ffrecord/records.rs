@@ -1,5 +1,5 @@
-//! The records of one or several files, numbered across them in their order, as contents. A record is compared
-//! with its CRC before its first byte is given out.
+//! The records of one or several files as contents, numbered across the files in order. A record's CRC is verified
+//! before its first byte is returned.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::source::Source;
 use crate::tree::{Size, naming};
 use crate::{Error, Result};
 
-/// Records up to this length are compared and given out in one reading.
+/// Records up to this length are verified and returned in one read.
 const SMALL: u64 = 256 << 10;
 /// Maximum number of bytes of all files' tables in memory; further entries are read when they are needed.
 const KEPT: u64 = 16 << 20;
 
 pub struct Records {
-    /// Each with the number of its first record.
+    /// Each shard with the number of its first record.
     shards: Vec<(u32, Shard)>,
     count: u32,
-    /// None: nothing is compared.
+    /// None: CRCs are not verified.
     verified: Option<Verified>,
 }
 
-/// A record, and the file it is in.
+/// A record and the file it is in.
 pub struct RecordInShard<'a> {
     pub shard: &'a Shard,
     pub record: Record,
@@ -44,7 +44,7 @@ impl RecordInShard<'_> {
 }
 
 impl Records {
-    /// The files' headers are read, and compared with their checksums if `verify`.
+    /// Reads the files' headers, and verifies their checksums if `verify`.
     pub fn open(sources: Vec<Arc<dyn Source>>, verify: bool) -> Result<Records> {
         let (mut shards, mut count, mut room) = (Vec::with_capacity(sources.len()), 0u32, KEPT);
         for source in sources {
@@ -67,7 +67,7 @@ impl Records {
         self.count
     }
 
-    /// Bytes of memory that it takes, roughly.
+    /// Approximate memory used, in bytes.
     pub fn memory(&self) -> u64 {
         let tables: u64 = self.shards().map(|shard| shard.table.memory()).sum();
         tables + u64::from(self.count) / 8
@@ -84,7 +84,7 @@ impl Records {
     /// The file that has this record, and the record's number in it.
     pub fn shard(&self, number: u32) -> Option<(&Shard, u32)> {
         let at = self.shards.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
-        // The last of those that begin here: others before it are empty.
+        // Of several shards that begin here the last; those before it are empty.
         let (first, shard) = self.shards.get(at)?;
         (number - first < shard.count).then_some((shard, number - first))
     }
@@ -99,14 +99,14 @@ impl Records {
         Ok(Size { len: Some(self.claimed(&found)), stored: found.len() })
     }
 
-    /// The length of a record's content: that of a damaged one has a byte at least.
+    /// The length of a record's content; at least 1 for a damaged record, so that programs try to read it.
     pub fn claimed(&self, found: &RecordInShard<'_>) -> u64 {
         let len = found.len();
         let is_damaged = self.verifies() && len == 0 && found.record.crc != Check::Crc.of_nothing();
         len.max(is_damaged.into())
     }
 
-    /// The bytes of a record, or what answers every read with the damage.
+    /// The bytes of a record; if it is damaged, every read of them fails.
     pub fn content(&self, number: u32) -> Result<Content> {
         let found = self.find(number)?;
         let Some(verified) = &self.verified else { return Ok(found.stored()) };
@@ -134,7 +134,7 @@ impl Records {
         }
     }
 
-    /// As [`Records::content`] if that does not wait for a disk, nor for many bytes to be read.
+    /// [`Records::content`] if that needs neither to wait for a disk nor to read many bytes; else None.
     pub fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
         let Some(verified) = &self.verified else { return self.content(number).map(Some) };
         if verified.is_right(number.into()) {
@@ -145,19 +145,19 @@ impl Records {
         if at_once { self.content(number).map(Some) } else { Ok(None) }
     }
 
-    /// The bytes of a record as they are, whatever its CRC says.
+    /// The bytes of a record, without verifying the CRC.
     pub fn stored(&self, number: u32) -> Result<Content> {
         self.find(number).map(|found| found.stored())
     }
 
-    /// All records' bytes, one after the other.
+    /// The concatenated bytes of all records.
     pub fn data(&self) -> Vec<Content> {
         let stored =
             |shard: &Shard, range: Range<u64>| Content::Stored { source: shard.source.clone(), range };
         self.shards().map(|shard| stored(shard, shard.data.clone())).collect()
     }
 
-    /// The number of bytes of all records.
+    /// The total length of all records, in bytes.
     pub fn data_len(&self) -> u64 {
         self.shards().map(|shard| shard.data.end - shard.data.start).fold(0, u64::saturating_add)
     }
@@ -179,7 +179,7 @@ impl Records {
         Error::damaged(self.place(number, found), problem)
     }
 
-    /// The name of a record's dataset. File names are what follows [`FOLDER`].
+    /// The name of a record's dataset: [`FOLDER`] and the file name.
     pub fn name(&self, number: u32) -> Vec<u8> {
         format!("{FOLDER}/{number:0width$}", width = self.width()).into_bytes()
     }
@@ -188,14 +188,14 @@ impl Records {
         format!("{number:0width$}", width = self.width()).into_bytes()
     }
 
-    /// The record that has this file name.
+    /// The record of this file name.
     pub fn number_of(&self, file_name: &[u8]) -> Option<u32> {
         let is_one = file_name.len() == self.width() && file_name.iter().all(u8::is_ascii_digit);
         let number = std::str::from_utf8(file_name).ok().filter(|_| is_one)?.parse().ok()?;
         (number < self.count).then_some(number)
     }
 
-    /// The digits of the highest number.
+    /// The number of digits of the highest record number.
     fn width(&self) -> usize {
         self.count.saturating_sub(1).checked_ilog10().map_or(1, |log| log as usize + 1)
     }

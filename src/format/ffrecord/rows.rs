@@ -9,7 +9,7 @@ use crate::Result;
 use crate::error::Place;
 use crate::lines::{Cell, Cells};
 
-/// Records whose lengths are looked at to find one.
+/// Number of records whose lengths are summed at a time to find a position.
 const AT_ONCE: u64 = 256;
 
 pub struct Rows(pub Arc<Records>);
@@ -24,7 +24,7 @@ impl Cells for Rows {
     }
 
     fn stored(&self) -> u64 {
-        // An offset and a CRC at least.
+        // Plus at least an offset and a CRC.
         self.0.data_len() / self.count().max(1) + 12
     }
 

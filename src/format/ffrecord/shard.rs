@@ -14,15 +14,15 @@ pub struct Shard {
     pub table: Table,
     pub checksum: HeaderChecksum,
     pub count: u32,
-    /// All records; from the first one's beginning to the end of the file.
+    /// All records, from the start of the first to the end of the file.
     pub data: Range<u64>,
 }
 
-/// So much of a record is in memory at a time.
+/// Maximum bytes of a record in memory at a time.
 const PIECE: u64 = 256 << 10;
 
 impl Shard {
-    /// Its tables stay in memory if they take at most `room` bytes.
+    /// Keeps its tables in memory if they take at most `room` bytes.
     pub fn open(source: Arc<dyn Source>, verify: bool, room: u64) -> Result<Shard> {
         let mut head = Head::read(&*source, verify, room)?;
         let table = Table::new(source.clone(), &mut head);
@@ -39,7 +39,7 @@ impl Shard {
         Ok(Shard { data: data..source.len(), source, table, checksum, count })
     }
 
-    /// The CRC of bytes of the file, read piece by piece.
+    /// The CRC of a range of the file, read piece by piece.
     pub fn crc(&self, range: Range<u64>) -> Result<u32> {
         let mut buffer = vec![0; (range.end - range.start).min(PIECE) as usize];
         let mut crc = Check::Crc.of_nothing();

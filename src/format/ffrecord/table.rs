@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// One record of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Its bytes in the file.
+    /// Its range in the file.
     pub range: Range<u64>,
     pub crc: u32,
 }
@@ -27,7 +27,7 @@ impl Table {
         Table { source, count: head.count, kept: head.kept.take() }
     }
 
-    /// Where the CRCs are in the file.
+    /// The range of the CRCs in the file.
     pub fn checksums(&self) -> Range<u64> {
         FIXED..FIXED + 4 * u64::from(self.count)
     }
@@ -50,23 +50,23 @@ impl Table {
         let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let end = if number + 1 < self.count { u64::from_le_bytes(next) } else { self.source.len() };
         if start > end || end > self.source.len() {
-            // They were in order when the file was opened.
+            // Offsets were in order when the file was opened.
             return Err(Error::Changed { file: self.source.path().to_owned() });
         }
         Ok(Record { range: start..end, crc: u32::from_le_bytes(crc) })
     }
 
-    /// The offsets of records from `first` on, as they stand in the file, as many as `buf` has room for.
+    /// Fills `buf` with the offsets of records from `first` on, as stored.
     pub fn fill_offsets(&self, buf: &mut [u8], first: u32) -> Result<()> {
         self.fill(buf, self.offsets().start + 8 * u64::from(first))
     }
 
-    /// Are entries had without reading the file?
+    /// Is the table in memory?
     pub fn is_kept(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory used, in bytes.
     pub fn memory(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.len() as u64)
     }

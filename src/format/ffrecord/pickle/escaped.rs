@@ -1,5 +1,5 @@
-//! Texts of protocol 0, as Python's raw-unicode-escape has them: a byte is a character of Latin-1, and `\\u` with four
-//! hexadecimal digits or `\\U` with eight is the character of that number.
+//! Decodes text of pickle protocol 0 (Python's raw-unicode-escape): each byte is a Latin-1 character, and `\\u` with
+//! four hexadecimal digits or `\\U` with eight is the character with that number.
 
 /// As UTF-8, which may contain surrogates; None if an escape is not valid.
 pub fn decode(line: &[u8]) -> Option<Vec<u8>> {

@@ -25,8 +25,8 @@ pub struct Header {
     text: SpooledTempFile,
     len: u64,
     limit: u64,
-    /// The place of each name. Names can be long and many, so only a hash is kept, wide enough to rule out collisions in
-    /// practice.
+    /// The place of each name. Names can be long and many, so only a hash is kept, wide enough to make collisions
+    /// impossible in practice.
     names: HashMap<Key, u32>,
     /// Number of places taken so far.
     places: u32,

@@ -79,7 +79,7 @@ pub fn metadata(value: &Value) -> Result<Node, String> {
 }
 
 impl Writer {
-    /// Begins a file at `path`, which may exist already. Several writers may have the same path: the last to finish wins.
+    /// Begins a file at `path`, which may exist already. Several writers may share a path: the last to finish wins.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
         Writer::with_limit(path.as_ref(), u32::MAX.into())
     }
