@@ -15,10 +15,10 @@ use crate::tree::Description;
 use crate::yaml::{self, Node};
 use crate::{Error, Result};
 
-/// The file that tells of all records.
+/// The file that describes all records.
 pub const META: &str = "records.meta.yaml";
 
-/// Names of the files, in the order of their listing.
+/// The names of the files, in listing order.
 pub const NAMES: [&str; 6] = ["data", "data.npy", "offsets", "offsets.npy", "checksums", "checksums.npy"];
 
 /// The contents of the files, in the order of [`NAMES`].
@@ -32,7 +32,7 @@ pub fn all(records: &Arc<Records>) -> Vec<Content> {
     both.flatten().collect()
 }
 
-/// What the files are, each twice there.
+/// The arrays in the files; each is there twice, raw and as .npy.
 pub fn arrays(records: &Records) -> [Array; 3] {
     let count = u64::from(records.count());
     let of = [(Kind::Uint, 1, records.data_len()), (Kind::Int, 8, count + 1), (Kind::Uint, 4, count)];
@@ -57,11 +57,11 @@ pub fn describe(records: &Records, at: usize) -> Option<Description> {
     Some(Description { array: Some(array), decoded_len, has_header: true, ..about })
 }
 
-/// The kinds of views that the table of all records has, and what its file is called in each.
+/// The kinds of views of the table of all records, with its file name in each.
 pub const KINDS: [(&str, &str); 3] =
     [("arrow", "records.arrow"), ("jsonl", "records.jsonl"), ("csv", "records.csv")];
 
-/// All records as one table, of one of [`KINDS`]; None if there is none.
+/// All records as one table, of a kind among [`KINDS`]; None if there is none.
 pub fn table(records: &Arc<Records>, kind: &str) -> Result<Option<Content>> {
     Ok(match kind {
         "arrow" => arrow(records),
@@ -71,7 +71,7 @@ pub fn table(records: &Arc<Records>, kind: &str) -> Result<Option<Content>> {
     })
 }
 
-/// Some records, or columns of them, as such a table.
+/// Selected records, or columns of them, as such a table.
 pub fn rows(records: &Arc<Records>, kind: &str, expression: &str) -> Result<Option<Content>> {
     let wrong = |problem| {
         let file = records.shards().next().map(|shard| shard.source.place()).unwrap_or_default();
@@ -86,7 +86,8 @@ pub fn rows(records: &Arc<Records>, kind: &str, expression: &str) -> Result<Opti
     })
 }
 
-/// The records as the rows of an Arrow file: `data`, which is their bytes where they are, and `crc32`. Nothing is compared.
+/// The records as rows of an Arrow file: `data`, which refers to their bytes in place, and `crc32`. CRCs are not
+/// verified.
 fn arrow(records: &Arc<Records>) -> Option<Content> {
     let offsets = Content::Computed(Arc::new(Offsets { records: records.clone() }));
     arrow_of(records.count().into(), &[0, 1], offsets, joined(records.data()), joined(records.checksums()))
@@ -112,7 +113,7 @@ pub fn arrow_of(
     arrow::file(count, columns.collect())
 }
 
-/// N + 1 numbers: where each record begins, counted from the first one's beginning and across files, and the end.
+/// N + 1 numbers: the offset of each record, relative to the first and across files, and the end of the last.
 struct Offsets {
     records: Arc<Records>,
 }
@@ -122,7 +123,7 @@ impl Offsets {
         8 * (u64::from(self.records.count()) + 1)
     }
 
-    /// The offsets from number `first` on, as many as there is room for, but of one file at most: bytes of whole ones.
+    /// Fills `buf` with offsets from the `first` on, of one file at most; returns the bytes filled, whole offsets only.
     fn some(&self, first: u64, buf: &mut [u8]) -> Result<usize> {
         let found = u32::try_from(first).ok().and_then(|first| self.records.shard(first));
         let Some((shard, own)) = found else {
@@ -171,7 +172,7 @@ impl Computed for Offsets {
     }
 }
 
-/// What [`META`] says.
+/// The contents of [`META`].
 pub fn meta(records: &Records) -> String {
     let number = |value: u64| Node::Int(value.to_string().into());
     let map = |pairs: Vec<(&str, Node)>| {

@@ -1,4 +1,4 @@
-//! The format over bytes in memory: what is refused, what is read, and that nothing else can happen.
+//! Tests of the format on bytes in memory: what is rejected, what is read, and that there is no other outcome.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn crc(bytes: &[u8]) -> u32 {
     Check::Crc.update(0, bytes)
 }
 
-/// A file as the strictest writer makes it, written down from the description of the format.
+/// A strictly conforming file, built from the format's specification.
 pub fn file(records: &[&[u8]]) -> Vec<u8> {
     let mut head = (records.len() as u64).to_le_bytes().to_vec();
     records.iter().for_each(|record| head.extend(crc(record).to_le_bytes()));
@@ -36,7 +36,7 @@ pub fn file(records: &[&[u8]]) -> Vec<u8> {
     [&crc(&head).to_le_bytes()[..], &head, &records.concat()].concat()
 }
 
-/// The header's checksum set right.
+/// Corrects the header's checksum.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let count = u64::from_le_bytes(bytes[4..12].try_into().unwrap());
     let end =
@@ -54,7 +54,7 @@ fn open(bytes: Vec<u8>) -> Result<Records> {
     Records::open(vec![source(bytes)], true)
 }
 
-/// What a mount shows of them.
+/// The tree a mount shows.
 fn shown(records: Records) -> Arc<dyn Tree> {
     super::container(Arc::new(records), None).into_tree().unwrap()
 }
@@ -262,7 +262,7 @@ fn a_damaged_empty_record_is_no_text() {
     for (number, table) in [(0, text(&records, "csv")), (1, text(&records, "jsonl"))] {
         let message = all(&table).unwrap_err();
         assert!(matches!(&message, Error::Damaged { place, .. } if place.to_string().contains("records/1")));
-        // What is around it can be read, as with other damage.
+        // The records around it can be read, as with other damage.
         let first =
             [if number == 0 { "data,crc32\n" } else { "" }, &row(number, "b25l", crc(b"one"))].concat();
         let last = row(number, "dGhyZWU=", crc(b"three"));
@@ -305,14 +305,14 @@ fn a_file_is_recognized_by_its_header() {
     }
     assert!(!tells("x.ffr", b"a text that has nothing to do with records", false));
     assert!(!tells("x.ffr", b"short", false) && tells("x.ffr", &file(&[]), false));
-    // Longer tables than the first bytes hold are compared when it is opened.
+    // Tables longer than the first bytes are verified on opening.
     let many = file(&vec![&b"r"[..]; 5000]);
     assert!(tells("x.ffr", &many, false) && !tells("x.ffr", &many[..many.len() / 2], false));
 }
 
 #[test]
 fn tables_of_many_files_take_no_more_memory_than_of_one() {
-    // A megabyte and a half of tables each.
+    // 1.5 MB of tables each.
     let part = source(file(&vec![&b""[..]; 131_072]));
     let records = Records::open((0..20).map(|_| part.clone() as Arc<dyn Source>).collect(), true).unwrap();
     assert!(records.memory() < 17 << 20, "{}", records.memory());
@@ -328,7 +328,7 @@ fn what_changed_is_not_read() {
     assert!(matches!(super::batch::read(&records, &[0]), Err(Error::Changed { .. })));
 }
 
-/// A packed folder with this pickle behind two files.
+/// A packed folder of two files and this pickle.
 fn packed(pickle: &[u8]) -> Result<Option<Folder>> {
     let index = [MAGIC, pickle].concat();
     folder::of(&open(file(&[b"one", b"two", &index])).unwrap())
@@ -342,7 +342,7 @@ fn with(rest: &[u8]) -> Vec<u8> {
 
 #[test]
 fn folders_of_any_pickle_protocol() {
-    // The length of a text counts the three bytes of its surrogate.
+    // A text's length includes the three bytes of its surrogate.
     let raw = with(b"(\x8c\x05\xED\xB3\xA9.tK\x01\x8c\x01dh\0)R\x8c\x01xK\0su.");
     let folder = packed(&raw).unwrap().unwrap();
     let paths: Vec<_> = (0..folder.files()).map(|file| folder.file(file).unwrap()).collect();
@@ -354,7 +354,7 @@ fn folders_of_any_pickle_protocol() {
     assert!(folder.find(0, b"b").is_some() && folder.at_path(b"./b//").is_some());
     let plain = packed(b"}p7\n(X\x01\0\0\0a\x8a\x01\x01u.").unwrap().unwrap();
     assert_eq!((plain.file(0), plain.shared(2)), (Some((1, b"a".to_vec())), 0));
-    // As hard links are.
+    // Names that share a record, like hard links.
     let linked = packed(&with(b"(\x8c\x01aK\x01\x8c\x01bK\x00\x8c\x01cK\x01u.")).unwrap().unwrap();
     assert_eq!((linked.file(2), linked.shared(2)), (Some((1, b"c".to_vec())), 1));
     let oldest =
@@ -425,7 +425,7 @@ fn what_an_index_takes_is_bounded_by_its_length() {
     };
     refused(&b"(".repeat(3_000_000), "more than 2000000 values wait");
     refused(&b"\x94".repeat(100_000), "it remembers more than 25");
-    // A long name that is recalled again and again: as it is it takes no more room, converted it is counted.
+    // A long name recalled again and again: verbatim it takes no more memory; converted it counts against the limit.
     let again = |name: &[u8]| {
         let mut index = [b"X", &(name.len() as u32).to_le_bytes()[..], name, b"\x94K\0s"].concat();
         for number in 0..400_000u32 {
@@ -480,7 +480,7 @@ fn a_file_that_only_begins_like_a_folder_is_plain() {
     assert!(folder::of(&open(file(&[b"piouhjgbX.", b""])).unwrap()).unwrap().is_none());
 }
 
-/// Whatever is found is read through every door.
+/// Reads everything found through every interface.
 fn exercise(bytes: Vec<u8>) {
     let len = bytes.len() as u64;
     let Ok(records) = open(bytes) else { return };

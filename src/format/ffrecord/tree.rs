@@ -1,8 +1,8 @@
-//! The files of a mount, by arithmetic: no record costs memory.
+//! The tree of a mount, computed from node numbers so that records take no memory.
 //! ```text
-//! records/000000 ...       of plain files; a packed folder has its own names in the root instead
+//! records/000000 ...       for plain files; a packed folder has its own names in the root instead
 //! ```
-//! Nodes are the root, `records` and the records, or the folder's nodes.
+//! Nodes are the root, `records` and the records, or else the folder's nodes.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::content::Content;
 use crate::tree::{Datasets, Description, Entry, FileKind, NodeId, NodeKind, ROOT, Size, Tree, VIEWS};
 use crate::{Error, Result};
 
-/// The directory of records, if there is no folder.
+/// The directory of records, if this is not a packed folder.
 const RECORDS: NodeId = 1;
 /// The first record.
 const FIRST: NodeId = 2;
 
-/// A directory with more entries is vast.
+/// Directories with more entries count as vast.
 const VAST: u32 = 1_000_000;
 
 pub struct RecordTree {
@@ -26,7 +26,7 @@ pub struct RecordTree {
     folder: Option<Arc<Folder>>,
 }
 
-/// What a node number means.
+/// What a node number stands for.
 enum RecordNode {
     Root,
     Records,
@@ -54,7 +54,7 @@ impl RecordTree {
         }
     }
 
-    /// The record that is the file `node`.
+    /// The record behind the file `node`.
     fn record(&self, node: NodeId) -> Option<u32> {
         match (self.place(node)?, &self.folder) {
             (RecordNode::Record(number), _) => Some(number),
@@ -66,7 +66,7 @@ impl RecordTree {
         }
     }
 
-    /// The number of the dataset that is the file `node`.
+    /// The dataset behind the file `node`.
     fn dataset(&self, node: NodeId) -> Option<u32> {
         match (self.place(node)?, &self.folder) {
             (RecordNode::Record(number), _) => Some(number),
@@ -91,7 +91,7 @@ impl RecordTree {
         Some(NodeKind::Directory { subdirectories: Some(subdirectories) })
     }
 
-    /// The number of the record that is this file.
+    /// The record number of this file.
     fn file(&self, node: NodeId, file: FileKind) -> Result<u32> {
         match (self.record(node), self.place(node)) {
             (Some(number), _) if file == FileKind::Data => Ok(number),
@@ -101,7 +101,7 @@ impl RecordTree {
     }
 }
 
-/// A cursor is the entry's place in its directory, from 1 on.
+/// Cursors are the entries' positions in their directory, from 1.
 impl Tree for RecordTree {
     fn kind(&self, node: NodeId) -> Result<NodeKind> {
         self.found_kind(node).ok_or(Error::NotFound)

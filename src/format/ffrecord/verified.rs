@@ -33,7 +33,7 @@ impl Verified {
         }
     }
 
-    /// Is this record known to be right?
+    /// Is this record known to be intact?
     pub fn is_right(&self, number: u64) -> bool {
         let word = self.right.get((number / 64) as usize);
         word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
@@ -45,7 +45,7 @@ impl Verified {
         }
     }
 
-    /// Compares by `compare`, unless that has been done. Damage is remembered; what could not be read is not.
+    /// Verifies a record with `compare`, unless that has been done. Damage is remembered; read errors are not.
     pub fn once(&self, number: u64, compare: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut state = self.state.lock();
         loop {
@@ -79,7 +79,7 @@ impl Verified {
     }
 }
 
-/// Lets go of the record, also when comparing panics.
+/// Releases the record, even if verifying panics.
 struct Busy<'a> {
     all: &'a Verified,
     number: u64,

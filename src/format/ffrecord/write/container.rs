@@ -47,7 +47,7 @@ impl NewContainer for Container {
     }
 }
 
-/// Is this the name that the record would have anyway?
+/// Is this the name that the record will have anyway?
 fn is_number(name: &[u8], number: u64) -> bool {
     let digits = name.strip_prefix(FOLDER.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
     let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());

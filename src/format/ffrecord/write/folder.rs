@@ -1,6 +1,6 @@
-//! A directory as a packed folder: its files become records, depth first in the order of their names, and a last
-//! record the index, a pickle of names that Python 3.8 and later read. Symbolic links are followed; modes, times
-//! and owners are not kept.
+//! Writes a directory as a packed folder: its files become records, depth first and sorted by name, followed by the
+//! index, a pickle of the names that Python 3.8 and later can read. Symbolic links are followed; modes, times and
+//! owners are not kept.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,8 +14,8 @@ use crate::error::Place;
 use crate::format::ffrecord::folder::{MAGIC, MAX_DEPTH};
 use crate::{Error, Result};
 
-/// Makes a packed folder at `target` of what is in the directory `from`; what is at the target is replaced with `force`
-/// only. Returns how many files are in it. If it fails nothing is left.
+/// Packs the contents of the directory `from` into a packed folder at `target`, which is replaced only with `force`.
+/// Returns the number of files. On failure nothing is left behind.
 pub fn pack_folder(target: &Path, from: &Path, force: bool, passed: Passed<'_>) -> Result<u64> {
     refuse_inside(target, from)?;
     let mut walk = Walk { files: Vec::new(), index: Pickle::new(), above: Vec::new() };
@@ -45,10 +45,10 @@ fn refuse_inside(target: &Path, from: &Path) -> Result<()> {
 }
 
 struct Walk {
-    /// In the order of their records.
+    /// In record order.
     files: Vec<PathBuf>,
     index: Pickle,
-    /// Device and inode of the directories on the way here, so that links that lead back are found.
+    /// Device and inode of the directories above, to detect symbolic link loops.
     above: Vec<(u64, u64)>,
 }
 
@@ -67,7 +67,7 @@ impl Walk {
         let entries = fs::read_dir(path).map_err(failed)?;
         let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
         let mut names: Vec<OsString> = names.collect::<io::Result<_>>().map_err(failed)?;
-        // By code points, as Python sorts them.
+        // By code point, as Python sorts.
         names.sort_by_cached_key(|name| surrogates(name.as_bytes()));
         self.index.open();
         for batch in names.chunks(BATCH) {
@@ -99,7 +99,7 @@ impl Walk {
 /// Python adds this many names to a directory at a time.
 const BATCH: usize = 1000;
 
-/// The index record: the magic, and a pickle of protocol 4 in one frame.
+/// The index record: the magic number, and a protocol 4 pickle in one frame.
 struct Pickle {
     body: Vec<u8>,
     has_class: bool,
@@ -110,7 +110,7 @@ impl Pickle {
         Pickle { body: Vec::new(), has_class: false }
     }
 
-    /// A new directory. The class is spelled out once, and then recalled.
+    /// Begins a directory. The class is spelled out once, then fetched from the memo.
     fn open(&mut self) {
         if self.has_class {
             self.body.extend(b"h\0");
@@ -125,7 +125,7 @@ impl Pickle {
         self.body.push(b'(');
     }
 
-    /// What came after the mark goes into the directory before it.
+    /// Adds the items after the mark to the directory before it.
     fn set(&mut self) {
         self.body.push(b'u');
     }
@@ -165,7 +165,7 @@ impl Pickle {
     }
 }
 
-/// A file's name as Python has it: bytes that are no UTF-8 as surrogates U+DC80 to U+DCFF.
+/// A file name as in Python: bytes that are not UTF-8 become surrogates U+DC80 to U+DCFF.
 pub fn surrogates(name: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(name.len());
     for chunk in name.utf8_chunks() {

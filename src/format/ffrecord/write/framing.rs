@@ -8,16 +8,16 @@ use crate::{Error, Result};
 /// Where a record of an input ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// With the input: all of it is one record.
+    /// At the end of the input: all of it is one record.
     #[default]
     Whole,
-    /// Before a line feed (0x0A), which is no part of it. Behind the last record it may be missing.
+    /// Before a line feed (0x0A), which is not part of it and may be missing after the last record.
     Lines,
-    /// Before a NUL (0x00), as for lines.
+    /// Before a NUL (0x00), like lines.
     Nul,
-    /// After as many bytes as a 32-bit unsigned little-endian integer before it says.
+    /// After the length in bytes that precedes it as a 32-bit unsigned little-endian integer.
     Length32,
-    /// After as many bytes as a 64-bit unsigned little-endian integer before it says.
+    /// After the length in bytes that precedes it as a 64-bit unsigned little-endian integer.
     Length64,
 }
 
@@ -31,12 +31,12 @@ impl Framing {
         }
     }
 
-    /// Bytes before or behind a record that are not its own.
+    /// Bytes of framing around each record.
     pub fn around(self) -> u64 {
         if self.delimiter().is_some() { 1 } else { self.prefix() }
     }
 
-    /// Bytes of the length before a record; 0: there is none.
+    /// Size in bytes of the length prefix; 0: none.
     fn prefix(self) -> u64 {
         match self {
             Framing::Length32 => 4,
@@ -46,16 +46,16 @@ impl Framing {
     }
 }
 
-/// The records of an input, one after the other. None is whole in memory. Reading gives the bytes of the current record.
+/// The records of an input, in sequence. Reading returns the bytes of the current record; none is loaded whole.
 pub struct Frames<R> {
     from: R,
     framing: Framing,
     place: Place,
-    /// Bytes of the input that were read.
+    /// Bytes of the input read so far.
     at: u64,
-    /// Records that were begun.
+    /// Number of records begun.
     count: u64,
-    /// The most that the current record has yet to come.
+    /// Maximum number of bytes left in the current record.
     left: u64,
 }
 
@@ -66,7 +66,9 @@ impl<R: BufRead> Frames<R> {
 
     /// Continues with the next record, once the current one was read to its end. False if there is no other.
     ///
-    /// Errors: the input ends within the current record or a length, or it cannot be read.
+    /// # Errors
+    ///
+    /// The input ends within the current record or a length prefix, or cannot be read.
     pub fn advance(&mut self) -> Result<bool> {
         if self.left > 0 {
             let left = self.left;
@@ -142,7 +144,7 @@ impl<R: BufRead> Read for Frames<R> {
         match self.framing.prefix() {
             0 if is_delimiter || is_over => self.left = 0,
             0 => {}
-            // Where the input is over, what is left was cut off.
+            // At the end of the input, `left` stays what was cut off.
             _ => self.left -= count as u64,
         }
         Ok(count)
@@ -214,7 +216,7 @@ mod tests {
             problem.contains("at byte 7: it ends within the length of record 1, 2 bytes of 4 are there"),
             "{problem}"
         );
-        // More than there can be is not tried to be had.
+        // An impossible length is not allocated.
         let (_, problem) = records(&[0xFF; 9], Framing::Length64, 100);
         let problem = problem.unwrap();
         assert!(problem.contains("ends 18446744073709551614 bytes before the end of record 0"), "{problem}");

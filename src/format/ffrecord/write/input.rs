@@ -7,14 +7,14 @@ use super::{Passed, Writer};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// Adds all of the file at `path`, opened as `from`, as a record.
+/// Adds the whole file at `path`, opened as `from`, as a record.
 pub fn add(writer: &mut Writer, path: &Path, from: &mut dyn Read, passed: Passed<'_>) -> Result<u64> {
     let mut watched = Watched { from, path, failure: None, passed };
     let added = writer.add_from(&mut watched);
     watched.failure.map_or(added, Err)
 }
 
-/// Remembers its error, and counts.
+/// Keeps the original error, and reports the bytes read.
 struct Watched<'a> {
     from: &'a mut dyn Read,
     path: &'a Path,

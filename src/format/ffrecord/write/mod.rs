@@ -1,10 +1,11 @@
-//! Writing FFRecord files, strictly: a header checksum, the first record right behind the tables, nothing after
-//! the last. The tables stand before the data and grow with every record, so where the number of records is not
-//! known before, the data goes into a temporary file of its own and is copied behind them in the end (by the
-//! kernel, which shares the blocks where it can).
+//! Writes strictly conforming FFRecord files: with a header checksum, the first record right behind the tables, and
+//! nothing after the last. The tables precede the data and grow with every record, so unless the number of records is
+//! known in advance, the data goes into a temporary file and is finally copied behind them (by the kernel, which shares
+//! blocks where it can).
 //!
-//! `container` is the writer as one of those of all formats; `pack` makes files of files and pipes, divided into
-//! records by their `framing`, into a directory of `shards` too; `folder` of a directory. `unpacked` finds the records in a directory that they were unpacked into.
+//! `container` is the writer as a `NewContainer`; `pack` packs files and pipes, divided into records by their
+//! `framing`, into one file or a directory of `shards`; `folder` packs a directory. `unpacked` finds the records in a
+//! directory that they were unpacked into.
 
 mod container;
 mod folder;
@@ -38,8 +39,8 @@ pub type Passed<'p> = &'p mut dyn FnMut(u64) -> Result<()>;
 
 /// Writes an FFRecord file that the format's own readers open.
 ///
-/// Nothing of the target is touched before [`Writer::finish`]: it then holds the whole new file, or still what it
-/// held before. Records may be larger than memory. A record that could not be added leaves no trace.
+/// The target is untouched until [`Writer::finish`], which replaces it atomically. Records may be larger than memory.
+/// A record that could not be added leaves no trace.
 ///
 /// ```
 /// use rab::ffrecord::{Reader, Writer};
@@ -59,11 +60,11 @@ pub struct Writer {
     path: PathBuf,
     data: BufWriter<File>,
     temporary: Temporary,
-    /// Where the data begins in the temporary file.
+    /// The offset of the data in the temporary file.
     begin: u64,
-    /// Bytes of records that were added.
+    /// Total length of the added records, in bytes.
     len: u64,
-    /// How many were announced.
+    /// The number of records announced.
     announced: Option<u64>,
     tables: Tables,
 }
@@ -71,17 +72,17 @@ pub struct Writer {
 const BUFFER: usize = 256 << 10;
 
 impl Writer {
-    /// For a file at `path`, whose name must end in `.ffr`, and which may be there already.
+    /// Begins a file at `path`, which must end in `.ffr` and may exist already.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
         Writer::new(path.as_ref(), None, true)
     }
 
-    /// As [`Writer::create`] for exactly `count` records: their bytes are then written once, at their place.
+    /// Like [`Writer::create`] for exactly `count` records, which are then written in place and not copied.
     pub fn create_for(path: impl AsRef<Path>, count: u64) -> Result<Writer> {
         Writer::new(path.as_ref(), Some(count), true)
     }
 
-    /// Without `force` nothing is replaced.
+    /// Without `force` an existing file is not replaced.
     fn new(path: &Path, announced: Option<u64>, force: bool) -> Result<Writer> {
         if path.extension().is_none_or(|extension| extension != EXTENSION) {
             return Err(Error::Usage(format!(
@@ -103,7 +104,7 @@ impl Writer {
         open().map_err(|cause| Error::write(Place::file(path), cause))
     }
 
-    /// How many records have been added.
+    /// The number of records added so far.
     pub fn len(&self) -> u64 {
         self.tables.count()
     }
@@ -112,12 +113,12 @@ impl Writer {
         self.len() == 0
     }
 
-    /// Adds a record; returns its number.
+    /// Adds a record and returns its number.
     pub fn add(&mut self, bytes: &[u8]) -> Result<u64> {
         self.add_from(&mut { bytes })
     }
 
-    /// Adds a record of all bytes that `from` has; returns its number.
+    /// Adds all bytes of `from` as a record and returns its number.
     pub fn add_from(&mut self, from: &mut dyn Read) -> Result<u64> {
         let number = self.len();
         if self.announced.is_some_and(|count| number >= count) {
@@ -152,7 +153,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts the file in the target's place, once all of it is on disk. Without this, nothing is left.
+    /// Puts the file in the target's place once all of it is on disk. Without this call, nothing is left.
     pub fn finish(self) -> Result<()> {
         let (count, announced) = (self.len(), self.announced);
         if let Some(announced) = announced.filter(|announced| *announced != count) {
@@ -183,7 +184,7 @@ impl Writer {
     }
 }
 
-/// All of `data` behind `room` bytes of a new file.
+/// Copies all of `data` into a new file, at offset `room`.
 fn copied(data: &Temporary, room: u64) -> io::Result<Temporary> {
     let whole = data.another()?;
     let (mut data, mut to) = (&data.file, &whole.file);

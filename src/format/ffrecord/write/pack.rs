@@ -1,4 +1,4 @@
-//! Files as records: one of each file, or as many as its framing makes of it; into one FFRecord file or several.
+//! Packs files into one or several FFRecord files: each file becomes one record, or is divided by its framing.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,22 +15,22 @@ use crate::{Error, Result};
 /// How files become records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packing {
-    /// What the records of an input are.
+    /// How an input is divided into records.
     pub framing: Framing,
     /// This many files `PART_00000.ffr`, ... in a new directory, in place of one file.
     pub shards: Option<u32>,
-    /// What is at the target may be replaced: a file, or with shards a directory of .ffr files alone.
+    /// An existing target may be replaced: a file, or with shards a directory that has only .ffr files.
     pub force: bool,
 }
 
-/// The input that is standard input.
+/// The input name that stands for standard input.
 const STDIN: &str = "-";
 
-/// Makes an FFRecord file at `target` (or a directory of them) of `inputs`, in their order; `-` is standard input, which
-/// may be a pipe. Returns how many records there are. If it fails nothing is left.
+/// Packs `inputs`, in order, into an FFRecord file at `target`, or a directory of them; `-` is standard input, which
+/// may be a pipe. Returns the number of records. On failure nothing is left behind.
 ///
-/// With shards, each gets the same number of records but the last, which may get fewer; as in the reference
-/// writer they can be fewer than was asked for.
+/// All shards get the same number of records, except that the last may get fewer; as in the reference writer, there can
+/// be fewer shards than requested.
 pub fn pack_files(target: &Path, inputs: &[PathBuf], packing: &Packing, passed: Passed<'_>) -> Result<u64> {
     match packing.shards {
         None => {
@@ -131,15 +131,15 @@ struct To<'p> {
     writer: Option<Writer>,
     parts: Option<Parts>,
     count: u64,
-    /// The reader of an input asks it too, while it waits.
+    /// Also called by an input's reader while it waits.
     passed: &'p dyn Fn(u64) -> Result<()>,
 }
 
 struct Parts {
     directory: PathBuf,
-    /// Records of a part.
+    /// Records per part.
     each: u64,
-    /// Of all parts.
+    /// Total records, over all parts.
     count: u64,
 }
 
@@ -159,7 +159,7 @@ impl To<'_> {
                 input::add(writer, &place.file, &mut frames, &mut { self.passed })?;
                 (self.passed)(framing.around())?;
             }
-            // After a signal that ended the producer too, the end of its pipe is no end of its records.
+            // A signal may have killed the producer too; the end of its pipe is then not the end of its records.
             go_on()?;
         }
         Ok(())
@@ -176,7 +176,7 @@ impl To<'_> {
     }
 }
 
-/// The writer of the record with number `count`, which is counted.
+/// The writer for record number `count`, which is then incremented.
 fn next_writer<'w>(
     writer: &'w mut Option<Writer>,
     parts: &Option<Parts>,
@@ -190,7 +190,7 @@ fn next_writer<'w>(
     writer.as_mut().ok_or_else(|| Error::Other("there is no file for the record".into()))
 }
 
-/// The writer of the part that begins with the record `first`.
+/// The writer for the part that begins with record `first`.
 fn next_part(parts: Option<&Parts>, first: u64) -> Result<Option<Writer>> {
     let Some(parts) = parts else { return Ok(None) };
     let path = parts.directory.join(format!("PART_{:05}.ffr", first / parts.each));

@@ -14,14 +14,14 @@ use crate::format::writer::directory;
 use crate::{Error, Result};
 
 pub struct Shards {
-    /// Removed with all that is in it, unless it is finished.
+    /// Removed with its contents unless finished.
     scratch: TempDir,
     target: PathBuf,
     force: bool,
 }
 
 impl Shards {
-    /// For a `target` that is not there, an empty directory, or with `force` one that holds .ffr files alone.
+    /// `target` must not exist, or be an empty directory, or with `force` one that has only .ffr files.
     pub fn new(target: &Path, force: bool) -> Result<Shards> {
         let failed = |cause| Error::write(Place::file(target), cause);
         match fs::symlink_metadata(target) {
@@ -33,7 +33,7 @@ impl Shards {
         Ok(Shards { scratch: scratch.map_err(failed)?, target: target.to_owned(), force })
     }
 
-    /// Where the files go meanwhile.
+    /// The directory to write the files to.
     pub fn path(&self) -> &Path {
         self.scratch.path()
     }
@@ -44,13 +44,13 @@ impl Shards {
         let mode = Permissions::from_mode(0o777 & !umask());
         fs::set_permissions(scratch.path(), mode).map_err(failed)?;
         match fs::rename(scratch.path(), &target) {
-            // It has another name now.
+            // It has been renamed to the target.
             Ok(()) => drop(scratch.keep()),
             Err(_) if force && target.is_dir() => {
                 check(&target, force)?;
                 let swapped = renameat_with(CWD, scratch.path(), CWD, &target, RenameFlags::EXCHANGE);
                 swapped.map_err(|cause| failed(cause.into()))?;
-                // What was there goes with the scratch directory.
+                // Removes the old contents, now in the scratch directory.
                 drop(scratch);
             }
             Err(cause) => return Err(failed(cause)),
@@ -79,7 +79,7 @@ fn check(target: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// What the umask takes from new directories: only a new one tells, without a moment in which it is another.
+/// The umask, found out by creating a directory: `umask(2)` can only be read by changing it for a moment.
 fn umask() -> u32 {
     let probe = tempfile::Builder::new().permissions(Permissions::from_mode(0o777)).tempdir();
     let mode = probe.ok().and_then(|probe| fs::metadata(probe.path()).ok());

@@ -12,7 +12,7 @@ use crate::format::ffrecord::head::tables_end;
 
 /// Maximum number of their bytes in memory.
 const KEPT: usize = 8 << 20;
-/// A CRC and an end.
+/// Bytes per entry: a CRC and an end offset.
 const ENTRY: usize = 12;
 
 pub struct Tables {
@@ -29,7 +29,7 @@ impl Tables {
         self.count.into()
     }
 
-    /// A record with this CRC, which ends `end` bytes behind the beginning of the first.
+    /// Adds a record with this CRC that ends at `end`, relative to the start of the first.
     pub fn push(&mut self, crc: u32, end: u64) -> io::Result<()> {
         let next = self.count.checked_add(1).filter(|count| *count < u32::MAX);
         let next = next.ok_or_else(|| io::Error::other(format!("the limit is {} records", u32::MAX - 1)))?;
@@ -40,7 +40,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes header and tables at the beginning of `file`.
+    /// Writes header and tables at the start of `file`.
     pub fn write(self, file: &File) -> io::Result<()> {
         let count = u64::from(self.count);
         let mut entries = self.entries.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -60,7 +60,7 @@ impl Tables {
     }
 }
 
-/// Calls `entry` with every CRC and end.
+/// Calls `entry` with every CRC and end offset.
 fn each(
     entries: &mut SpooledTempFile,
     count: u64,
@@ -77,7 +77,7 @@ fn each(
     Ok(())
 }
 
-/// What is written, with its CRC.
+/// Computes the CRC of what is written.
 struct Summed<W: Write> {
     to: W,
     crc: u32,

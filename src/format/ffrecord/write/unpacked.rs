@@ -10,8 +10,8 @@ use crate::format::ffrecord::records::FOLDER;
 use crate::format::ffrecord::tables::META;
 use crate::{Error, Result, yaml};
 
-/// The files of the records in their order; None if the directory is no such one. An error if a record is missing: those
-/// behind it would get other numbers.
+/// The records' files in order; None if the directory is something else. Fails if a record is missing, as those after
+/// it would be renumbered.
 pub fn unpacked(directory: &Path) -> Result<Option<Vec<PathBuf>>> {
     let Some(recorded) = recorded(directory)? else { return Ok(None) };
     let folder = directory.join(FOLDER);
@@ -58,7 +58,7 @@ fn recorded(directory: &Path) -> Result<Option<Option<u64>>> {
     Ok((has_folder || recorded == Some(0)).then_some(recorded))
 }
 
-/// The directory above, if this is the one of the records in what [`unpacked`] takes.
+/// The parent, if this is the directory of records within what [`unpacked`] accepts.
 pub fn above_records(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
     let above = directory.parent().filter(|_| directory.ends_with(FOLDER))?;
