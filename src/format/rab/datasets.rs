@@ -85,7 +85,7 @@ impl Datasets for RabDatasets {
         match self.records.data(number) {
             Err(fault) => Size { len: Some(fault.claimed.max(1)), stored: 0 },
             Ok(data) => {
-                // A compressed stream said to decode to nothing is not trusted before it has been decoded.
+                // A compressed stream's recorded length of 0 is not trusted until it has been decoded.
                 let recorded = data.decoded.filter(|len| *len > 0 || !data.compressed);
                 let len = recorded.or_else(|| self.streams.known_len(number));
                 Size { len, stored: data.stored.end - data.stored.start }

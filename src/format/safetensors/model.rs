@@ -59,8 +59,8 @@ impl Model {
     }
 }
 
-/// The files that an index names, with the tensors that it says they have. A file that is missing or damaged costs its own
-/// tensors only.
+/// The files that an index names, with the tensors it lists for them. A missing or damaged file affects only its own
+/// tensors.
 fn indexed(
     index: &Arc<dyn Source>,
     context: &Context,
@@ -129,7 +129,7 @@ fn not_found(index: &dyn Source, name: &str, error: Error) -> Error {
     }
 }
 
-/// Leaves out the tensors that are not `listed` of this file, and returns those that it should have and has not.
+/// Removes the tensors that are not `listed` for this file, and returns those listed that it lacks.
 fn retain_listed(
     header: &mut Header,
     mut listed: HashSet<&str>,

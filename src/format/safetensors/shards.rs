@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 const INDEX: &str = ".safetensors.index.json";
 const SHARD: &str = ".safetensors";
-/// Maximum number of shards of a model without an index: for each of them the existence of all is checked. The files of
-/// larger ones are containers by themselves.
+/// Maximum number of shards of a model without an index, since each shard checks that all others exist. Files of larger
+/// models are containers of their own.
 const MAX_SHARDS: u64 = 1000;
 
 pub fn is_index(path: &Path) -> bool {

@@ -141,7 +141,7 @@ impl Form {
             || origin.filter(|_| is_bytes).and_then(Form::from_facts).filter(same).map(|form| form.of);
         let of = Type::of(element).or_else(from_origin).ok_or_else(|| {
             let advice = match element.name().or_else(|| element.ml_name()) {
-                // A complex number is no other one.
+                // A complex type has no substitute.
                 Some(name) if element.kind != Kind::Complex => {
                     return format!(
                         "safetensors has no type {name}: convert it first, as with a.astype(\"float32\")"

@@ -31,7 +31,7 @@ impl Framing {
         }
     }
 
-    /// Bytes of framing around each record.
+    /// Bytes of framing per record.
     pub fn around(self) -> u64 {
         if self.delimiter().is_some() { 1 } else { self.prefix() }
     }
