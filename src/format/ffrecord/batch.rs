@@ -1,6 +1,6 @@
-//! Many records in one call: sorted by position, neighbours in one read, each record once however often it is requested.
-//! What is in the page cache is copied at once; all other reads are started before the first is awaited, so that a disk or a
-//! network handles many of them at a time. Large batches are read by several threads.
+//! Reads many records at once: sorted by offset, neighbours in one read, and each record once however often it is
+//! requested. Data in the page cache is copied immediately; the other reads are all started before the first is waited
+//! for, so that a disk or network can work on many at a time. Large batches are read by several threads.
 
 use std::ops::Range;
 use std::thread;

@@ -1,5 +1,5 @@
-//! The records as rows of text: `data`, in base64, and `crc32`. A record's position follows from the lengths of those before
-//! it; its bytes are compared with their CRC before the first of them is written, and are all that is read.
+//! The records as rows of text: `data`, in base64, and `crc32`. A row's position follows from the lengths of the
+//! records before it; only the row's own bytes are read, and their CRC is verified before the first is written.
 
 use std::ops::Range;
 use std::sync::Arc;
