@@ -53,7 +53,7 @@ impl Datasets for Nothing {
         Err(Error::NotFound)
     }
 
-    fn content_at_once(&self, _: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, _: u32) -> Result<Option<Content>> {
         Err(Error::NotFound)
     }
 

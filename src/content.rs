@@ -1,6 +1,6 @@
 //! The bytes of a file. A content is read by position and ends at its own length, which may have to be found first
-//! ([`Content::known_len`] is None then). A read fills its buffer up to the end of the content or fails: it never returns
-//! fewer bytes.
+//! ([`Content::known_len`] is None then). A read fills its buffer up to the end of the content or fails: it never
+//! returns fewer bytes.
 
 mod as_source;
 mod computed;
@@ -96,7 +96,7 @@ impl Content {
     }
 
     /// As [`Content::read`] if that neither decodes nor waits, or None.
-    pub fn read_at_once(&self, offset: u64, size: usize) -> Result<Option<Bytes>> {
+    pub fn read_if_ready(&self, offset: u64, size: usize) -> Result<Option<Bytes>> {
         let Some(len) = self.known_len() else { return Ok(None) };
         let end = len.min(offset.saturating_add(size as u64));
         match self {
@@ -105,12 +105,12 @@ impl Content {
                 Ok(bytes.map(Bytes::Owned))
             }
             Content::Stored { source, range } if offset < end => {
-                stored_at_once(&**source, range.start + offset..range.start + end)
+                ready_stored(&**source, range.start + offset..range.start + end)
             }
             Content::Part { whole, range } if offset < end => {
-                whole.read_at_once(range.start + offset, (end - offset) as usize)
+                whole.read_if_ready(range.start + offset, (end - offset) as usize)
             }
-            Content::Computed(computed) if offset < end => computed.read_at_once(offset..end),
+            Content::Computed(computed) if offset < end => computed.read_if_ready(offset..end),
             _ => self.read(offset, size).map(Some),
         }
     }
@@ -159,13 +159,13 @@ impl Content {
     /// All bytes from front to back, to be read once.
     pub fn reader(&self) -> Result<Reader> {
         match self {
-            Content::Inline(bytes) => Ok(Way::Inline(io::Cursor::new(bytes.clone()))),
+            Content::Inline(bytes) => Ok(ReaderKind::Inline(io::Cursor::new(bytes.clone()))),
             Content::Stored { source, range } => {
-                Ok(Way::Stored { source: source.clone(), range: range.clone() })
+                Ok(ReaderKind::Stored { source: source.clone(), range: range.clone() })
             }
-            Content::Decoded(stream) => stream.once().map(Box::new).map(Way::Decoded),
-            Content::Computed(computed) => Ok(Way::Computed { computed: computed.clone(), at: 0 }),
-            Content::Part { whole, range } => whole.reader().map(|whole| Way::Part {
+            Content::Decoded(stream) => stream.once().map(Box::new).map(ReaderKind::Decoded),
+            Content::Computed(computed) => Ok(ReaderKind::Computed { computed: computed.clone(), at: 0 }),
+            Content::Part { whole, range } => whole.reader().map(|whole| ReaderKind::Part {
                 whole: Box::new(whole),
                 skip: range.start,
                 left: range.end - range.start,
@@ -204,9 +204,9 @@ impl Content {
 
 /// What [`Content::reader`] gives. An [`Error`] of the container is inside the [`io::Error`], and what comes
 /// before damage is read before it.
-pub struct Reader(Way);
+pub struct Reader(ReaderKind);
 
-enum Way {
+enum ReaderKind {
     Inline(io::Cursor<Arc<[u8]>>),
     Stored {
         source: Arc<dyn Source>,
@@ -228,8 +228,8 @@ enum Way {
 impl io::Read for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Way::Inline(bytes) => bytes.read(buffer),
-            Way::Stored { source, range } => {
+            ReaderKind::Inline(bytes) => bytes.read(buffer),
+            ReaderKind::Stored { source, range } => {
                 let count = (range.end - range.start).min(buffer.len() as u64);
                 let into = buffer.get_mut(..count as usize).unwrap_or_default();
                 source.read_exact_at(into, range.start).map_err(io::Error::other)?;
@@ -237,11 +237,11 @@ impl io::Read for Reader {
                 range.start += count;
                 Ok(into.len())
             }
-            Way::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
-            Way::Computed { computed, at } => {
+            ReaderKind::Decoded(pass) => pass.read(buffer).map_err(io::Error::other),
+            ReaderKind::Computed { computed, at } => {
                 read_computed(&**computed, at, buffer).map_err(io::Error::other)
             }
-            Way::Part { whole, skip, left } => {
+            ReaderKind::Part { whole, skip, left } => {
                 drop_first(whole, skip)?;
                 read_part(whole, left, buffer)
             }
@@ -349,7 +349,7 @@ fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
 }
 
 /// As [`stored`] if that does not wait for a disk, or None.
-fn stored_at_once(source: &dyn Source, range: Range<u64>) -> Result<Option<Bytes>> {
+fn ready_stored(source: &dyn Source, range: Range<u64>) -> Result<Option<Bytes>> {
     if let Some(mapped) = source.map(range.clone()) {
         let is_cached = source.is_cached(&range);
         return if is_cached { source.check().map(|()| Some(Bytes::Mapped(mapped))) } else { Ok(None) };

@@ -170,7 +170,8 @@ impl FileSystem {
         Ok(Attributes { len: Some(len), ..known })
     }
 
-    /// Somebody asked for these attributes. Returns how often [`FileSystem::size_ahead`] is to be called in other threads.
+    /// Somebody asked for these attributes. Returns how often [`FileSystem::size_ahead`] is to be called in other
+    /// threads.
     pub fn asked(&self, attributes: &Attributes) -> usize {
         match decompose(attributes.inode) {
             Ok((node, FileKind::Data)) if attributes.kind == NodeKind::File => {
@@ -222,10 +223,10 @@ impl FileSystem {
     }
 
     /// As [`FileSystem::read`] if that neither decodes nor waits for the container, or None.
-    pub fn read_at_once(&self, inode: u64, offset: u64, size: usize) -> Result<Option<Bytes>> {
+    pub fn read_if_ready(&self, inode: u64, offset: u64, size: usize) -> Result<Option<Bytes>> {
         let (node, file) = decompose(inode)?;
-        let answer = match self.tree.content_at_once(node, file)? {
-            Some(content) => content.read_at_once(offset, size),
+        let answer = match self.tree.ready_content(node, file)? {
+            Some(content) => content.read_if_ready(offset, size),
             None => Ok(None),
         };
         self.noted(inode, answer)
@@ -240,7 +241,7 @@ impl FileSystem {
 
     /// Calls `listener` once when the file turns out to be damaged after some of it was served.
     pub fn on_damage(&self, inode: u64, listener: impl FnOnce() + Send + 'static) {
-        let content = decompose(inode).and_then(|(node, file)| self.tree.content_at_once(node, file));
+        let content = decompose(inode).and_then(|(node, file)| self.tree.ready_content(node, file));
         if let Ok(Some(content)) = content {
             content.on_damage(listener);
         }

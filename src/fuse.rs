@@ -1,9 +1,10 @@
 //! The thin adapter between FUSE and [`crate::fs`]: the only room that names fuser, errno or inode types.
 //!
-//! A request that can be answered at once is answered on the thread that received it; one that has to
-//! decode goes with its reply to the pool, so that a slow decode never freezes `ls`. What is in a container does not change while it is mounted, so the kernel may keep what
-//! it learns for a day; sizes that nobody knows yet are given as 0 with a lifetime of 0, and asked for again. In a
-//! mounted directory ([`Behaviour::changing`]) the kernel asks again after a while, and tells us what it opens.
+//! A request that can be answered at once is answered on the thread that received it; one that has to decode goes with
+//! its reply to the pool, so that a slow decode never freezes `ls`. What is in a container does not change while it is
+//! mounted, so the kernel may keep what it learns for a day; sizes that nobody knows yet are given as 0 with a lifetime
+//! of 0, and asked for again. In a mounted directory ([`Behaviour::changing`]) the kernel asks again after a while, and
+//! tells us what it opens.
 
 mod listed;
 mod passthrough;
@@ -257,7 +258,7 @@ impl Filesystem for Fuse {
             Ok(bytes) => reply.data(unsafe { bytes.for_the_kernel() }),
             Err(errno) => reply.error(errno),
         };
-        match self.shared.guard(inode.0, |fs| fs.read_at_once(inode.0, offset, size)) {
+        match self.shared.guard(inode.0, |fs| fs.read_if_ready(inode.0, offset, size)) {
             Ok(Some(bytes)) => answer(reply, Ok(bytes)),
             Err(errno) => answer(reply, Err(errno)),
             Ok(None) => {

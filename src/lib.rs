@@ -33,8 +33,8 @@
 //! Imports point downward in this table, and no format knows another one; `tests/house.rs` checks both. That is why the
 //! table is flat: its order is the whole rule. The feature `mount` adds the modules `open`, `mount`, `fuse` and `fs`.
 //!
-//! Two decisions that are not obvious: `Tree` is a trait with several implementations rather than one data structure, since
-//! ten million records are computed and never stored; and Arrow tables are read by our own code (see Cargo.toml).
+//! Two decisions that are not obvious: `Tree` is a trait with several implementations rather than one data structure,
+//! since ten million records are computed and never stored; and Arrow tables are read by our own code (see Cargo.toml).
 
 // What only a mount calls is not marked item by item.
 #![cfg_attr(not(feature = "mount"), allow(dead_code, unused_imports))]

@@ -117,7 +117,8 @@ fn is(metadata: &Node, key: &str, number: i32) -> bool {
     }
 }
 
-/// A text for a terminal, without characters that move the cursor, colour the terminal or turn the direction of writing.
+/// A text for a terminal, without characters that move the cursor, colour the terminal or turn the direction of
+/// writing.
 pub fn escaped(name: &str) -> Cow<'_, str> {
     let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !name.contains(odd) {

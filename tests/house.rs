@@ -1,5 +1,5 @@
-//! The layers of src/: imports point downward in the order of the table in `lib.rs`, and the names of libraries stay in the
-//! modules that wrap them.
+//! The layers of src/: imports point downward in the order of the table in `lib.rs`, and the names of libraries stay in
+//! the modules that wrap them.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -161,12 +161,12 @@ fn damage_knows_no_decoder() {
     assert!(!text.contains("super::"), "codec/damage.rs imports other files of its room");
 }
 
-/// Words that are more than the name of a format: `rab` is this project, .npy files are a view too and what `pack` takes
-/// arrays from, and ZIP files hold two other formats.
+/// Words that are more than the name of a format: `rab` is this project, .npy files are a view too and what `pack`
+/// takes arrays from, and ZIP files hold two other formats.
 const OTHER_WORDS: [&str; 4] = ["writer", "rab", "npy", "zip"];
 
-/// What only one format has is reached through the abilities that it returns. The commands may explain a format to users,
-/// and `pack` takes .npz files apart as it takes other files of numpy's.
+/// What only one format has is reached through the abilities that it returns. The commands may explain a format to
+/// users, and `pack` takes .npz files apart as it takes other files of numpy's.
 #[test]
 fn rooms_name_no_format() {
     let formats: Vec<String> = std::fs::read_dir(src().join("format"))

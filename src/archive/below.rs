@@ -11,8 +11,9 @@ use crate::{Error, Result};
 const MAX_DEPTH: usize = 2048;
 
 /// All of them, in the order of their names, those that symbolic links lead to as well. Other files are passed over.
-/// Reported to `failed` are directories that cannot be listed, files with a container's extension that cannot be read or
-/// are no containers, and links that lead out of `root`, unless the options permit following them. An error is that of `root` itself.
+/// Reported to `failed` are directories that cannot be listed, files with a container's extension that cannot be read
+/// or are no containers, and links that lead out of `root`, unless the options permit following them. An error is that
+/// of `root` itself.
 pub fn containers_below(
     root: &Path,
     options: &Options,

@@ -58,7 +58,10 @@ impl<'a> Dataset<'a> {
         self.description.decoded_len
     }
 
-    /// The length of the decoded bytes; decodes them if nothing else tells.
+    /// The length of the decoded bytes. Decodes them if it is not recorded.
+    ///
+    /// # Errors
+    /// If the dataset is damaged or cannot be read.
     pub fn decoded_len(&self) -> Result<u64> {
         match self.known_len() {
             Some(len) => Ok(len),
@@ -66,8 +69,10 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// Hands the decoded bytes to `each` from front to back, in pieces, until it breaks off. Of a damaged
-    /// dataset what comes before the damage is handed out, and then the error returned.
+    /// Hands the decoded bytes to `each` from front to back, in pieces, until it breaks off.
+    ///
+    /// # Errors
+    /// If the dataset is damaged or cannot be read, after the bytes before the damage were handed out.
     pub fn pieces(&self, each: Each<'_>) -> Result<()> {
         match &self.description.fault {
             None => self.content()?.pass(each),
@@ -78,9 +83,13 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// All decoded bytes from front to back, to be read once, whatever their number. What comes before damage is
-    /// read before the [`Error`], which is inside the [`std::io::Error`].
+    /// All decoded bytes from front to back, as a reader.
     ///
+    /// # Errors
+    /// If the dataset has no bytes that can be decoded. A damaged one fails while it is read, after the bytes
+    /// before the damage: the [`Error`] is inside the [`std::io::Error`].
+    ///
+    /// # Examples
     /// ```
     /// use std::io::Read;
     /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
@@ -94,7 +103,10 @@ impl<'a> Dataset<'a> {
         self.content()?.reader()
     }
 
-    /// As [`Dataset::pieces`], the bytes as they are stored.
+    /// As [`Dataset::pieces`], for the bytes as they are stored.
+    ///
+    /// # Errors
+    /// As [`Dataset::pieces`].
     pub fn stored_pieces(&self, each: Each<'_>) -> Result<()> {
         let range = self.description.stored.clone().unwrap_or(0..0);
         Content::Stored { source: self.file(), range }.pass(each)?;
@@ -125,7 +137,10 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// Fills `buf` with the decoded bytes from `offset`; nothing is decoded that is not needed for it.
+    /// Fills `buf` with the decoded bytes from `offset`. Decodes no more than that needs.
+    ///
+    /// # Errors
+    /// If the range is not within the decoded bytes, or they are damaged or cannot be read.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let content = self.content()?;
         let (len, end) = (content.len()?, offset.checked_add(buf.len() as u64));
@@ -139,6 +154,9 @@ impl<'a> Dataset<'a> {
     }
 
     /// All decoded bytes.
+    ///
+    /// # Errors
+    /// As [`Dataset::pieces`].
     pub fn bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut short = false;
@@ -154,6 +172,9 @@ impl<'a> Dataset<'a> {
     }
 
     /// All decoded bytes as text.
+    ///
+    /// # Errors
+    /// As [`Dataset::pieces`], and if they are not UTF-8.
     pub fn text(&self) -> Result<String> {
         String::from_utf8(self.bytes()?).map_err(|bad| {
             let at = bad.utf8_error().valid_up_to();
@@ -161,8 +182,12 @@ impl<'a> Dataset<'a> {
         })
     }
 
-    /// The value that an object's text says, which is YAML or JSON.
+    /// The value of an object, stored as YAML or JSON.
     ///
+    /// # Errors
+    /// If the dataset is not an object, or its text is neither YAML nor JSON.
+    ///
+    /// # Examples
     /// ```
     /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
     /// assert!(archive.dataset("an object")?.object()?.as_map().is_some());
@@ -192,7 +217,11 @@ impl<'a> Dataset<'a> {
         self.archive.abilities().nested?.items(self.number)
     }
 
-    /// The same with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as float64).
+    /// The same dataset with its values in their unit (Onda's signals: `fma(resolution, value, offset)` as
+    /// float64).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if its values have no unit.
     pub fn decoded(self) -> Result<Dataset<'a>> {
         let sampled = self.archive.abilities().sampled;
         let decoded = sampled.map_or(Ok(None), |sampled| sampled.decoded(self.number, &self.description))?;

@@ -55,8 +55,8 @@ impl Known {
     }
 }
 
-/// Results that are computed once. Concurrent requests for one wait for it, and for nothing else. What cannot be read may be
-/// another time.
+/// Results that are computed once. Concurrent requests for one wait for it, and for nothing else. What cannot be read
+/// may be another time.
 struct Once<K, T>(Mutex<LruCache<K, Arc<Asked<T>>>>);
 
 /// The result, once it is known; the thread that computes it holds the lock.

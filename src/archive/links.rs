@@ -5,7 +5,8 @@ use crate::tree::Link;
 /// Links on the way to one dataset, as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// The names that `name` leads to through links, from link to link: the first of them that is one is meant. Circles end.
+/// The names that `name` leads to through links, from link to link: the first of them that is one is meant. Circles
+/// end.
 pub fn followed<'l>(links: &'l [Link], name: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'l> {
     let next = move |name: &Vec<u8>| {
         links.iter().find_map(|link| {

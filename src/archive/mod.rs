@@ -1,5 +1,5 @@
-//! A container opened for reading, without a mount. Opening it reads only its index; data is read on demand, and no more of
-//! it than is needed.
+//! A container opened for reading, without a mount. Opening it reads only its index; data is read on demand, and no
+//! more of it than is needed.
 //!
 //! Formats are known only through the [`Container`] that they return.
 
@@ -91,13 +91,20 @@ fn context(source: &Arc<FileSource>, others: &[Arc<FileSource>], options: &Optio
 }
 
 impl Archive {
-    /// Opens a container of any format that is known, and reads its index. Of a directory, all files that make one
-    /// container (FFRecord's shards), by their names.
+    /// Opens a container of any known format, and reads its index. Of a directory, all files that make up one
+    /// container (FFRecord's shards), in the order of their names.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if the file cannot be opened or the directory holds no container, [`Error::NotAContainer`]
+    /// if it is not a container, [`Error::Damaged`] if its index is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         Archive::open_with(path, Options::default())
     }
 
-    /// As [`Archive::open`], with what the file does not tell by itself.
+    /// As [`Archive::open`], with options for what the file does not record itself.
+    ///
+    /// # Errors
+    /// As [`Archive::open`], and [`Error::Usage`] if the options do not suit the file.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Archive> {
         let path = path.as_ref();
         if !path.is_dir() {
@@ -129,7 +136,10 @@ impl Archive {
         self.note.as_deref()
     }
 
-    /// Opens several files as one container, in this order, if they are of a format that has such (FFRecord).
+    /// Opens several files as one container, in this order, if their format has such containers (FFRecord).
+    ///
+    /// # Errors
+    /// As [`Archive::open`], and [`Error::Usage`] if the files are not one container.
     pub fn open_files<P: AsRef<Path>>(paths: &[P], options: Options) -> Result<Archive> {
         let mut sources = paths.iter().map(|path| FileSource::open(path.as_ref()).map(Arc::new));
         let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
@@ -262,6 +272,9 @@ impl Archive {
     }
 
     /// A dataset by its name.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] with similar names, or an error in reading the dataset's description.
     pub fn dataset(&self, name: impl AsRef<[u8]>) -> Result<Dataset<'_>> {
         let name = name.as_ref();
         match self.find(name) {
@@ -271,6 +284,9 @@ impl Archive {
     }
 
     /// A dataset by its number in the container's order, from 0 on.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] if there is no such number, or an error in reading the dataset's description.
     pub fn dataset_at(&self, number: usize) -> Result<Dataset<'_>> {
         let known = u32::try_from(number).ok().filter(|_| number < self.len());
         let number = known.ok_or_else(|| self.no_dataset(number.to_string().as_bytes()))?;
@@ -289,8 +305,8 @@ impl Archive {
         self.datasets.brief(number)
     }
 
-    /// Is a dataset right beside the others, and by the format's rules, as [`Dataset::verify`] finds it? Its own bytes are
-    /// not looked at.
+    /// Is a dataset right beside the others, and by the format's rules, as [`Dataset::verify`] finds it? Its own bytes
+    /// are not looked at.
     pub(crate) fn fits(&self, number: usize) -> Result<()> {
         let Ok(known) = u32::try_from(number) else { return Ok(()) };
         if !self.is_first(number) {

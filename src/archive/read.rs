@@ -9,14 +9,18 @@ use crate::{Error, Result};
 /// Bytes of a piece of an array that is read front to back.
 const NEAR: u64 = 1 << 20;
 
-/// Bytes of a piece that is read across the stored order. The whole array is read, and maybe decoded, for each
-/// piece: at most eight times, as the time would otherwise grow with the square of the length, until a piece reaches the memory limit.
+/// Bytes of a piece that is read across the stored order. The whole array is read, and maybe decoded, for each piece:
+/// at most eight times, as the time would otherwise grow with the square of the length, until a piece reaches the
+/// memory limit.
 fn far(bytes: u64) -> u64 {
     (bytes / 8).clamp(64 << 20, 1 << 30)
 }
 
 impl Dataset<'_> {
-    /// The array's description; an error if the dataset is not an array.
+    /// The array's description.
+    ///
+    /// # Errors
+    /// If the dataset is not an array.
     pub fn array_description(&self) -> Result<&Array> {
         let other = || {
             let note = self.description().codec.get("note").and_then(Node::as_str);
@@ -28,6 +32,10 @@ impl Dataset<'_> {
 
     /// The whole array.
     ///
+    /// # Errors
+    /// If the dataset is not an array, does not fit into memory, is damaged or cannot be read.
+    ///
+    /// # Examples
     /// ```
     /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
     /// let rab::AnyArray::Float64(array) = archive.dataset("my second array")?.array()? else { panic!() };
@@ -40,6 +48,10 @@ impl Dataset<'_> {
 
     /// A part of the array, given as in numpy: `3, 10:20, ::2`.
     ///
+    /// # Errors
+    /// [`Error::Usage`] if the expression does not fit the shape; otherwise as [`Dataset::array`].
+    ///
+    /// # Examples
     /// ```
     /// let archive = rab::Archive::open("tests/data/rab/readme.rab")?;
     /// let part = archive.dataset("my second array")?.slice("-1, ::-2")?;
@@ -50,9 +62,12 @@ impl Dataset<'_> {
         self.part(&self.slab(expression)?)
     }
 
-    /// What an expression as numpy's means for this array. Of samples (Onda's) channels may be named and times be given, in
-    /// any order: `c3, 10s:12.5s`; a name that could be a number or a time is in quotes, `"3"`. Times have to begin where
-    /// there are samples, and are cut at their end.
+    /// Resolves an expression in numpy's syntax for this array. For samples (Onda's), channels may be named and
+    /// times given, in any order: `c3, 10s:12.5s`; a name that could be a number or a time is in quotes, `"3"`.
+    /// Times must begin within the samples, and are cut at their end.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the expression does not fit the array.
     pub fn slab(&self, expression: &str) -> Result<Slab> {
         let shape = &self.array_description()?.shape;
         let Meant { expression, notes } = self.meant(expression)?;
@@ -74,6 +89,9 @@ impl Dataset<'_> {
     }
 
     /// One element, as an array without axes.
+    ///
+    /// # Errors
+    /// As [`Dataset::array`], and if the position is outside of the shape.
     pub fn element(&self, position: &[u64]) -> Result<AnyArray> {
         self.part(&Slab::at(position))
     }
@@ -89,6 +107,9 @@ impl Dataset<'_> {
     }
 
     /// A part of the array.
+    ///
+    /// # Errors
+    /// As [`Dataset::array`].
     pub fn part(&self, slab: &Slab) -> Result<AnyArray> {
         self.part_as(self.array_description()?, slab)
     }

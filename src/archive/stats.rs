@@ -35,7 +35,10 @@ impl Dataset<'_> {
         self.description().array.as_ref().is_some_and(|array| can_be_summed(array.dtype))
     }
 
-    /// Reads the whole array once.
+    /// Computes statistics in one pass over the array.
+    ///
+    /// # Errors
+    /// If the dataset is not an array of numbers of up to 64 bits, is damaged or cannot be read.
     pub fn stats(&self) -> Result<Stats> {
         let array = self.description().array.as_ref();
         let array = array.filter(|array| can_be_summed(array.dtype));

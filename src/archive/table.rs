@@ -20,6 +20,10 @@ pub enum ColumnValues {
 impl Dataset<'_> {
     /// The columns of a dataframe with their names.
     ///
+    /// # Errors
+    /// If the dataset is not a dataframe, does not fit into memory, is damaged or cannot be read.
+    ///
+    /// # Examples
     /// ```
     /// let archive = rab::Archive::open("tests/data/rab/dataframe.rab")?;
     /// let columns = archive.dataset("table")?.columns()?;

@@ -30,8 +30,11 @@ pub enum Checked {
 }
 
 impl Dataset<'_> {
-    /// Reads all of it. Intact data that cannot be decoded is an [`Error::Unsupported`]. `passed` receives the number of
-    /// stored bytes read, now and then.
+    /// Reads all of it. `passed` receives the number of stored bytes read, now and then.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if it is damaged, [`Error::Unsupported`] if it may be intact but cannot be decoded,
+    /// [`Error::Read`] if its bytes cannot be read.
     pub fn verify(&self, passed: &dyn Fn(u64)) -> Result<Checked> {
         let verified = self.verify_data(passed).and_then(|checked| {
             self.validate().map_or(Ok(()), |validate| validate.check(self.number))?;
@@ -146,6 +149,9 @@ impl Dataset<'_> {
     }
 
     /// Compares the checksum of the stored bytes, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if it differs, [`Error::Read`] if the bytes cannot be read.
     pub fn verify_checksum(&self) -> Result<()> {
         match self.description().checksum.as_ref().is_some_and(is_known) {
             true => self.verify_stored(&|_| ()),

@@ -5,8 +5,8 @@ use super::{Slab, Term, is_index, terms};
 /// Names of columns that a message gives.
 const MAX_NAMED: usize = 20;
 
-/// The numbers of the columns, in the order in which they are named (all if none is), and the rows. A term in quotes is a
-/// column; of the others a number or a slice is of rows. What is a column's name as a whole needs no quotes for its
+/// The numbers of the columns, in the order in which they are named (all if none is), and the rows. A term in quotes is
+/// a column; of the others a number or a slice is of rows. What is a column's name as a whole needs no quotes for its
 /// commas.
 pub(crate) fn select(expression: &str, columns: &[&str], rows: u64) -> Result<(Vec<usize>, Slab), String> {
     let all_rows = Slab::whole(&[rows]);

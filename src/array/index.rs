@@ -180,8 +180,8 @@ pub fn indexed(name: &[u8]) -> Option<(&[u8], &str)> {
     std::str::from_utf8(index).ok().map(|index| (name, index))
 }
 
-/// The same for each bracket that may open an index with something in quotes, the last one first: brackets in there open and
-/// close nothing.
+/// The same for each bracket that may open an index with something in quotes, the last one first: brackets in there
+/// open and close nothing.
 pub fn quoted(name: &[u8]) -> impl Iterator<Item = (&[u8], &str)> {
     let inside = name.strip_suffix(b"]").unwrap_or_default();
     let brackets = (0..inside.len()).rev().filter(|at| inside.get(*at) == Some(&b'['));

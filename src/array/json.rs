@@ -236,7 +236,8 @@ impl Lists {
         }
     }
 
-    /// Has an array without elements, whose shape has a 0, more lists than are written? A claim that no byte stands behind.
+    /// Has an array without elements, whose shape has a 0, more lists than are written? A claim that no byte stands
+    /// behind.
     pub fn are_too_many(shape: &[u64]) -> bool {
         let outer = shape.iter().take_while(|size| **size > 0);
         outer.fold(1, |product: u64, size| product.saturating_mul(*size)) > MAX_EMPTY

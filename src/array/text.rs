@@ -11,8 +11,9 @@
 //! | float 32, 64 | 16, 24 | `-0.0000010000001`, `-2.2250738585072014e-308` |
 //! | complex of two floats that are w wide | 2 w + 1 | `0.5-2.0j` |
 //!
-//! Floats have a point or an exponent always, so that they are not taken for whole numbers; `nan`, `inf` and `-inf`
-//! are printed for the others. They read back through a double, too, as numpy reads all of them. Complex numbers are as Python and `numpy.loadtxt` read them.
+//! Floats have a point or an exponent always, so that they are not taken for whole numbers; `nan`, `inf` and `-inf` are
+//! printed for the others. They read back through a double, too, as numpy reads all of them. Complex numbers are as
+//! Python and `numpy.loadtxt` read them.
 
 use std::sync::OnceLock;
 
@@ -210,8 +211,8 @@ pub fn simplest(value: f64, width: Width) -> f64 {
     }
 }
 
-/// The number of 16 bits that is nearest to `value`: `guess` or one beside it. The crate's own conversion ignores the low bits
-/// of a double, and with them on which side of a tie it is.
+/// The number of 16 bits that is nearest to `value`: `guess` or one beside it. The crate's own conversion ignores the
+/// low bits of a double, and with them on which side of a tie it is.
 fn nearest(value: f64, guess: u16, number: impl Fn(u16) -> f64) -> f64 {
     if !number(guess).is_finite() {
         return number(guess);

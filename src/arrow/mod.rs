@@ -1,5 +1,5 @@
-//! Arrow IPC files (also called Feather) around bytes that are there already: columns become one record batch, and a stream
-//! becomes a file. Only the descriptions are generated, so programs map the container's own bytes.
+//! Arrow IPC files (also called Feather) around bytes that are there already: columns become one record batch, and a
+//! stream becomes a file. Only the descriptions are generated, so programs map the container's own bytes.
 //!
 //! ```text
 //! "ARROW1" 0 0 | schema | record batch: metadata, then the buffers | ff ff ff ff 0 0 0 0 | footer | length | "ARROW1"

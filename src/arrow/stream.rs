@@ -1,5 +1,5 @@
-//! Turns an Arrow stream into a file: the messages move back by the magic number in front, unchanged, and a footer with their
-//! positions is appended.
+//! Turns an Arrow stream into a file: the messages move back by the magic number in front, unchanged, and a footer with
+//! their positions is appended.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub struct Block {
     pub is_dictionary: bool,
 }
 
-/// `stream` without what comes behind its last message, `schema` the flatbuffer of its first one, `blocks` the others in
-/// the stream. None if that is no stream, or some length does not fit where Arrow has it.
+/// `stream` without what comes behind its last message, `schema` the flatbuffer of its first one, `blocks` the others
+/// in the stream. None if that is no stream, or some length does not fit where Arrow has it.
 pub fn file_of_stream(stream: Content, schema: &[u8], blocks: &[Block]) -> Option<Content> {
     let before = [MAGIC, &[0, 0]].concat();
     let len = stream.known_len()?;

@@ -38,7 +38,7 @@ pub trait Computed: Send + Sync {
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
     /// As [`Computed::read`] if that does not wait, or None.
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         let _ = range;
         Ok(None)
     }
@@ -62,7 +62,7 @@ macro_rules! from_kept_blocks {
             self.read_exact_at(buf, offset)
         }
 
-        fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
             let cached = self.read_cached((range.end - range.start) as usize, range.start)?;
             Ok(cached.map(Bytes::Owned))
         }
@@ -132,7 +132,7 @@ impl Computed for Bits {
         self.read_exact_at(buf, offset)
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         if self.is_cached(range.start, range.end - range.start) {
             self.read(range).map(Some)
         } else {
@@ -200,9 +200,11 @@ impl Computed for Joined {
         })
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         match self.whole(&range) {
-            Some((start, part)) => part.read_at_once(range.start - start, (range.end - range.start) as usize),
+            Some((start, part)) => {
+                part.read_if_ready(range.start - start, (range.end - range.start) as usize)
+            }
             None => Ok(None),
         }
     }
@@ -281,7 +283,7 @@ mod tests {
                 let want = &want[..size.min(want.len())];
                 let read = content.read(from as u64, size).unwrap();
                 assert_eq!(read.to_vec(), want, "{from} {size}");
-                if let Some(read) = content.read_at_once(from as u64, size).unwrap() {
+                if let Some(read) = content.read_if_ready(from as u64, size).unwrap() {
                     assert_eq!(read.to_vec(), want);
                 }
             }

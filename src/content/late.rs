@@ -39,9 +39,9 @@ impl<F: Fn() -> Result<Content> + Send + Sync> Computed for Late<F> {
         self.made()?.fill(buf, offset)
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         match self.made.get() {
-            Some(made) => made.read_at_once(range.start, (range.end - range.start) as usize),
+            Some(made) => made.read_if_ready(range.start, (range.end - range.start) as usize),
             None => Ok(None),
         }
     }

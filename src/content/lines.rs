@@ -35,8 +35,9 @@ pub trait Rows: Send + Sync {
         u64::MAX
     }
 
-    /// Rows that are passed over in no time; None: those of a block are not many bytes.
-    fn at_once(&self) -> Option<u64> {
+    /// The number of rows in a block, where rows can be skipped in constant time. None: those of a block are not many
+    /// bytes.
+    fn rows_per_block(&self) -> Option<u64> {
         None
     }
 
@@ -66,7 +67,7 @@ struct End {
 impl<R: Rows> Lines<R> {
     pub fn new(head: Vec<u8>, rows: R) -> Lines<R> {
         let row = rows.stored().saturating_add(rows.around());
-        let block = rows.at_once().unwrap_or(BLOCK / row.max(8)).max(1);
+        let block = rows.rows_per_block().unwrap_or(BLOCK / row.max(8)).max(1);
         Lines { head, rows, block, ends: OnceLock::new(), finding: Mutex::default() }
     }
 
@@ -109,7 +110,7 @@ impl<R: Rows> Lines<R> {
         }
         let (mut start, mut end) = (0, self.head.len() as u64);
         // How long a row is as text is known when one was written.
-        let mut size = if self.rows.at_once().is_some() { self.block } else { 1 };
+        let mut size = if self.rows.rows_per_block().is_some() { self.block } else { 1 };
         while start < count {
             let rows = start..start.saturating_add(size).min(count);
             start = rows.end;

@@ -45,7 +45,8 @@ pub struct Watch<'a> {
     pub noted: &'a dyn Fn(&str),
     /// A deviation from the description that is not damage.
     pub warned: &'a dyn Fn(&str),
-    /// A dataset is left out, or written as it is although damaged or refused; the others continue. May repeat an error.
+    /// A dataset is left out, or written as it is although damaged or refused; the others continue. May repeat an
+    /// error.
     pub failed: &'a dyn Fn(&Error),
     /// Set from outside when all is to end soon.
     pub stop: &'a AtomicBool,

@@ -1,8 +1,8 @@
 //! What is different in two containers, of whatever formats: names, types, shapes, metadata and values.
 //!
-//! Values are compared by what they mean. Byte order, C or F order, compression, the text of an object and the width
-//! of a dataframe's columns make no difference, nor does the order of the datasets; NaN equals NaN, NaT equals NaT, and -0.0 equals
-//! 0.0. No dataset is ever whole in memory but objects.
+//! Values are compared by what they mean. Byte order, C or F order, compression, the text of an object and the width of
+//! a dataframe's columns make no difference, nor does the order of the datasets; NaN equals NaN, NaT equals NaT, and
+//! -0.0 equals 0.0. No dataset is ever whole in memory but objects.
 
 mod array;
 mod bytes;

@@ -77,8 +77,8 @@ pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
     }
 }
 
-/// A number as every reader takes it for one: of the spellings of NaN polars knows no other, and infinity is larger than
-/// any float, as duckdb and sqlite know no word for it.
+/// A number as every reader takes it for one: of the spellings of NaN polars knows no other, and infinity is larger
+/// than any float, as duckdb and sqlite know no word for it.
 pub fn number(text: &[u8]) -> &[u8] {
     match text {
         b"nan" => b"NaN",
@@ -101,8 +101,8 @@ pub fn end(line: &mut [u8]) {
     }
 }
 
-/// A text as one cell: in quotes if it is empty, if it has a comma, a quote or the end of a line in it, or if spaces that
-/// belong to it could be left out.
+/// A text as one cell: in quotes if it is empty, if it has a comma, a quote or the end of a line in it, or if spaces
+/// that belong to it could be left out.
 fn cell(text: &[u8], line: &mut Vec<u8>) {
     let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     let at_edge = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');

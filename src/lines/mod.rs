@@ -1,6 +1,6 @@
 //! Rows of named cells as text: CSV and lines of JSON. One implementation for the tables of all formats; each gives
-//! what its cells are ([`Cells`]). Lengths are found by the first stat, and of what is read only the rows are written that
-//! have bytes of it.
+//! what its cells are ([`Cells`]). Lengths are found by the first stat, and of what is read only the rows are written
+//! that have bytes of it.
 
 mod base64;
 mod csv;
@@ -54,8 +54,8 @@ pub trait Cells: Send + Sync {
         u64::MAX
     }
 
-    /// Rows that are passed over in no time.
-    fn at_once(&self) -> Option<u64> {
+    /// The number of rows in a block, where rows can be skipped in constant time.
+    fn rows_per_block(&self) -> Option<u64> {
         None
     }
 
@@ -104,8 +104,8 @@ impl<C: Cells, F: Form> Rows for Written<C, F> {
         self.cells.most()
     }
 
-    fn at_once(&self) -> Option<u64> {
-        self.cells.at_once()
+    fn rows_per_block(&self) -> Option<u64> {
+        self.cells.rows_per_block()
     }
 
     fn write(&self, rows: Range<u64>, window: &mut Window<'_>) -> Result<()> {

@@ -47,8 +47,8 @@ impl<C: Cells> Cells for Part<C> {
         self.of.most()
     }
 
-    fn at_once(&self) -> Option<u64> {
-        self.of.at_once()
+    fn rows_per_block(&self) -> Option<u64> {
+        self.of.rows_per_block()
     }
 
     fn names(&self) -> Vec<&str> {

@@ -25,7 +25,7 @@ impl Cells for Table {
     fn stored(&self) -> u64 {
         1
     }
-    fn at_once(&self) -> Option<u64> {
+    fn rows_per_block(&self) -> Option<u64> {
         Some(3)
     }
     fn names(&self) -> Vec<&str> {

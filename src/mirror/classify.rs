@@ -75,8 +75,8 @@ impl Classifier {
         Ok(classified.filter(|classified| self.shows(dir, name, classified.what)))
     }
 
-    /// As [`Classifier::look_in`], of a regular file that was not looked at before: without a stat by its name. None also
-    /// where the fast path does not apply.
+    /// As [`Classifier::look_in`], of a regular file that was not looked at before: without a stat by its name. None
+    /// also where the fast path does not apply.
     pub fn look_into(&self, dir: &Node, fd: impl AsFd, name: &OsStr) -> Result<Option<Classified>> {
         let Ok(file) = open_to_look(fd, name) else { return Ok(None) };
         let Ok(stat) = fstat(&file) else { return Ok(None) };

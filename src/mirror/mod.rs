@@ -228,10 +228,10 @@ impl Tree for Mirror {
         }
     }
 
-    fn content_at_once(&self, id: NodeId, file: FileKind) -> Result<Option<Content>> {
+    fn ready_content(&self, id: NodeId, file: FileKind) -> Result<Option<Content>> {
         match self.in_container(id)? {
             Some((container, node)) => match self.opened.tree_if_open(&container) {
-                Some(tree) => tree.content_at_once(node, file),
+                Some(tree) => tree.ready_content(node, file),
                 None => Ok(None),
             },
             None => self.opened.file_if_open(&*self.outer(id)?),

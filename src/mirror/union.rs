@@ -1,8 +1,8 @@
-//! Several trees merged into one: of two files with the same name the later tree's is shown, directories with the same name
-//! are merged. Hidden files are logged when they are encountered.
+//! Several trees merged into one: of two files with the same name the later tree's is shown, directories with the same
+//! name are merged. Hidden files are logged when they are encountered.
 //!
-//! A node of a single tree keeps its number there, with the tree's number plus 1 above it. Directories of several trees are
-//! numbered here, for as long as the kernel remembers them.
+//! A node of a single tree keeps its number there, with the tree's number plus 1 above it. Directories of several trees
+//! are numbered here, for as long as the kernel remembers them.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

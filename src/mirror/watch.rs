@@ -71,8 +71,8 @@ impl Watch {
             | AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_ATTRIB
             | AddWatchFlags::IN_ONLYDIR;
-        // Not under the lock: a file system that does not answer holds up nobody elsewhere. Of two threads that add a directory at
-        // a time each gets the same descriptor.
+        // Not under the lock: a file system that does not answer holds up nobody elsewhere. Of two threads that add a
+        // directory at a time each gets the same descriptor.
         if let Ok(descriptor) = shared.inotify.add_watch(&dir.path(), flags) {
             let mut watched = shared.watched.lock();
             watched.nodes.insert(descriptor, dir.id);

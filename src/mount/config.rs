@@ -93,8 +93,8 @@ impl Default for Showing {
 pub struct Config {
     /// The containers and directories, absolute.
     pub sources: Vec<PathBuf>,
-    /// The mountpoint as it was typed, and as it is when the sources are opened. None: named after the source, or private
-    /// for a command.
+    /// The mountpoint as it was typed, and as it is when the sources are opened. None: named after the source, or
+    /// private for a command.
     pub mountpoint: Option<PathBuf>,
     /// mount(8) called: the mountpoint has to exist.
     pub by_mount: bool,

@@ -34,7 +34,7 @@ pub fn until_end(mut mounted: Mounted) -> ExitCode {
                 log::info!("{}: unmounting on {}", mounted.place.path.display(), signals::name(signal));
                 state = unmounted_on_signal(&mut mounted);
             }
-            Some(Event::Signal(_)) => return at_once(mounted, state),
+            Some(Event::Signal(_)) => return end_now(mounted, state),
             Some(Event::Ended(result)) => return ended(mounted, result),
             Some(Event::CommandEnded) => {}
         }
@@ -90,7 +90,7 @@ fn keep_serving(path: &str, refusal: Refusal) -> State {
     State::InUse
 }
 
-fn at_once(mut mounted: Mounted, state: State) -> ExitCode {
+fn end_now(mut mounted: Mounted, state: State) -> ExitCode {
     if state == State::Unmounted {
         return ExitCode::SUCCESS;
     }

@@ -1,5 +1,5 @@
-//! Events of a session as one stream: signals, its end, the end of the command. Signals are handled here and in `serve` and
-//! `command`, never in a signal handler.
+//! Events of a session as one stream: signals, its end, the end of the command. Signals are handled here and in `serve`
+//! and `command`, never in a signal handler.
 
 use crate::{Error, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

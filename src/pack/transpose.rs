@@ -32,8 +32,8 @@ pub fn turned(input: &mut dyn Read, array: &Array, scratch: &Path) -> io::Result
     with_boxes(input, array, scratch, box_len(len))
 }
 
-/// With boxes of one size for all arrays the stretches of large ones would be many and short: a terabyte has 80,000 boxes of
-/// 12 MiB, and 7 billion stretches of 150 bytes.
+/// With boxes of one size for all arrays the stretches of large ones would be many and short: a terabyte has 80,000
+/// boxes of 12 MiB, and 7 billion stretches of 150 bytes.
 fn box_len(len: u64) -> u64 {
     len.saturating_mul(STRETCH).isqrt().clamp(MAX_BOX, MAX_LARGE_BOX)
 }

@@ -60,8 +60,8 @@ pub struct Mapped {
 
 impl Mapped {
     /// # Safety
-    /// The bytes may only be given to a system call. Another process may truncate the file at any moment: the call fails
-    /// then, but looking into them here would end this process.
+    /// The bytes may only be given to a system call. Another process may truncate the file at any moment: the call
+    /// fails then, but looking into them here would end this process.
     pub unsafe fn for_the_kernel(&self) -> &[u8] {
         self.map.map.get(self.range.clone()).unwrap_or(&[])
     }

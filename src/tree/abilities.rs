@@ -35,7 +35,7 @@ pub trait Sidecars {
     fn sidecar(&self, dataset: u32, file_name: &[u8]) -> Result<Content>;
 
     /// As `sidecar` if nothing has to be read or built for it, or None.
-    fn sidecar_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+    fn ready_sidecar(&self, dataset: u32) -> Result<Option<Content>> {
         let _ = dataset;
         Ok(None)
     }
@@ -107,7 +107,8 @@ pub trait Validate {
     /// Datasets with equal identities share stored bytes: verifying one verifies all.
     fn identity(&self, dataset: u32) -> Option<Identity>;
 
-    /// Violations of the format's rules in its description, though it can be read. An error means that it was not checked.
+    /// Violations of the format's rules in its description, though it can be read. An error means that it was not
+    /// checked.
     fn violations(&self, dataset: u32) -> Result<Vec<String>>;
 
     /// A deviation from its description that need not be damage.
@@ -135,7 +136,8 @@ pub trait Nested {
     fn items(&self, dataset: u32) -> Option<Box<dyn Items>>;
 }
 
-/// Writes a container as its format is written today, where that is something else than its datasets one after the other.
+/// Writes a container as its format is written today, where that is something else than its datasets one after the
+/// other.
 pub trait Rewrite {
     /// The same as other formats can hold it, where that is something else than its datasets.
     fn plain(&self) -> Result<Option<Plain>> {
@@ -147,8 +149,8 @@ pub trait Rewrite {
         false
     }
 
-    /// What is written with these datasets as it is, wrong or refused too. Else the new one is made of what is read, and
-    /// what is not read (samples beside a table) is no part of it.
+    /// What is written with these datasets as it is, wrong or refused too. Else the new one is made of what is read,
+    /// and what is not read (samples beside a table) is no part of it.
     fn kept(&self, _numbers: &[usize]) -> Vec<usize> {
         Vec::new()
     }

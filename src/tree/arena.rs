@@ -1,5 +1,5 @@
-//! A packed, immutable tree of everything that a container lists. A node costs 16 bytes plus its name; the datasets' bytes
-//! stay with the format, behind [`Datasets`].
+//! A packed, immutable tree of everything that a container lists. A node costs 16 bytes plus its name; the datasets'
+//! bytes stay with the format, behind [`Datasets`].
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -278,11 +278,11 @@ impl Tree for Arena {
         }
     }
 
-    fn content_at_once(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
+    fn ready_content(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
         let (dataset, _) = self.dataset(node)?;
         match file {
-            FileKind::Data => self.datasets.content_at_once(dataset),
-            FileKind::Sidecar => self.sidecars()?.sidecar_at_once(dataset),
+            FileKind::Data => self.datasets.ready_content(dataset),
+            FileKind::Sidecar => self.sidecars()?.ready_sidecar(dataset),
         }
     }
 

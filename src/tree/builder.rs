@@ -187,7 +187,7 @@ mod tests {
             Ok(Content::Inline(dataset.to_string().into_bytes().into()))
         }
 
-        fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+        fn ready_content(&self, dataset: u32) -> Result<Option<Content>> {
             self.content(dataset).map(Some)
         }
 

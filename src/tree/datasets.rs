@@ -13,7 +13,7 @@ pub trait Datasets: Send + Sync {
     fn content(&self, dataset: u32) -> Result<Content>;
 
     /// As `content` if nothing has to be read or built for it, or None.
-    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>>;
+    fn ready_content(&self, dataset: u32) -> Result<Option<Content>>;
 
     /// Everything that the container says of it. [`crate::Error::NotFound`]: it says nothing.
     fn describe(&self, dataset: u32) -> Result<Description>;

@@ -97,7 +97,7 @@ impl Datasets for Files {
         self.file(number)?.content()
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         Ok(self.file(number)?.made.get().cloned())
     }
 

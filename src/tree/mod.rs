@@ -133,8 +133,8 @@ pub type Changed = Arc<dyn Fn(NodeId, Option<OsString>) + Send + Sync>;
 /// A node of another tree.
 pub type Inner = (Arc<dyn Tree>, NodeId);
 
-/// A tree that is made of others says by [`Tree::inner`] what it leaves to them, and has methods for the rest. Some are for
-/// trees in which nodes come and go or containers are opened when they are needed; static trees keep the defaults.
+/// A tree that is made of others says by [`Tree::inner`] what it leaves to them, and has methods for the rest. Some are
+/// for trees in which nodes come and go or containers are opened when they are needed; static trees keep the defaults.
 pub trait Tree: Send + Sync {
     /// The node of another tree that `node` is.
     fn inner(&self, node: NodeId) -> Result<Option<Inner>> {
@@ -166,8 +166,8 @@ pub trait Tree: Send + Sync {
     }
 
     /// As [`Tree::content`] if nothing has to be read or built for it, or None.
-    fn content_at_once(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
-        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.content_at_once(node, file))
+    fn ready_content(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
+        self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.ready_content(node, file))
     }
 
     /// One more than the highest node number.
@@ -233,8 +233,8 @@ pub trait Tree: Send + Sync {
         let _ = (node, lookups);
     }
 
-    /// Somebody opens the file: its bytes are to stay what they are until it is released. Returned is the source that is
-    /// this file, if it is one as it is.
+    /// Somebody opens the file: its bytes are to stay what they are until it is released. Returned is the source that
+    /// is this file, if it is one as it is.
     fn hold(&self, node: NodeId) -> Result<Option<Arc<dyn Source>>> {
         self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.hold(node))
     }
@@ -268,7 +268,8 @@ pub trait Tree: Send + Sync {
         self.inner(node)?.map_or(Ok(None), |(tree, node)| tree.rows(node, expression))
     }
 
-    /// The kinds of derived files, but for views of datasets, that the container at `dir` may have, or any container below.
+    /// The kinds of derived files, but for views of datasets, that the container at `dir` may have, or any container
+    /// below.
     fn derived_kinds(&self, dir: NodeId) -> Vec<&'static str> {
         let _ = dir;
         Vec::new()

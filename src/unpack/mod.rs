@@ -78,9 +78,10 @@ pub struct Choice {
     pub derived: Vec<Vec<u8>>,
 }
 
-/// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is
-/// not there. Datasets that cannot be read are reported to `watch`, and nothing is written for them but their
-/// sidecars; then those that are wrong beside others, or by the format's rules, or refused, and are written as they are; an error is returned if the rest could not be written.
+/// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is not there. Datasets
+/// that cannot be read are reported to `watch`, and nothing is written for them but their sidecars; then those that are
+/// wrong beside others, or by the format's rules, or refused, and are written as they are; an error is returned if the
+/// rest could not be written.
 pub fn unpack(
     archive: &Archive,
     choice: Option<&Choice>,
@@ -307,8 +308,8 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// As [`Unpacking::write`]. A panic, which has been reported, is the end: what waits for the file must learn that it
-    /// is missing.
+    /// As [`Unpacking::write`]. A panic, which has been reported, is the end: what waits for the file must learn that
+    /// it is missing.
     fn write_caught(&self, job: &Job) -> Result<bool> {
         catch_unwind(AssertUnwindSafe(|| self.write(job))).unwrap_or_else(|_| {
             let path = job.path.join(OsStr::from_bytes(&job.name));

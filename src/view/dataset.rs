@@ -107,8 +107,8 @@ impl Dataset {
         Ok(about.map(|about| Dataset::new(about, Arc::new(Made(held.clone())))))
     }
 
-    /// A part of its array, given as in numpy: `3, 10:20, ::2`, or rows and columns of its table: `10:20, x, "1"`. The error
-    /// says what is wrong with that.
+    /// A part of its array, given as in numpy: `3, 10:20, ::2`, or rows and columns of its table: `10:20, x, "1"`. The
+    /// error says what is wrong with that.
     pub fn part(&self, expression: &str) -> Result<Dataset, String> {
         if self.part.is_some() {
             return Err("it is already a part".into());

@@ -1,16 +1,16 @@
 //! Views: datasets in forms that other tools read, generated on demand. Views know no format and formats know no view:
 //! a [`Description`] is all that passes between them.
 //!
-//! A new view is a file here, its `mod` line and its line in [`VIEWS`]. It gives its kind's name, says which datasets it
-//! shows, and represents one of them ([`View::represent`]) as
+//! A new view is a file here, its `mod` line and its line in [`VIEWS`]. It gives its kind's name, says which datasets
+//! it shows, and represents one of them ([`View::represent`]) as
 //! - a file ([`Representation::File`]): any [`Content`]. Existing pieces are joined (`content::joined`), the rest is
 //!   `content::Computed` for each requested range. A length that is only found by the first stat has no `known_len`
 //!   before;
 //! - or a directory ([`Representation::Directory`]), such as a store whose chunks are files. [`View::store`] then maps names,
 //!   and lists the files that complete a directory of datasets.
 //!
-//! Every look-up creates a representation, so creating one must read no data. Parts of arrays (`NAME[2:10].npy`) are datasets
-//! themselves, and need no code in views. [`overlay`] places the views in a tree.
+//! Every look-up creates a representation, so creating one must read no data. Parts of arrays (`NAME[2:10].npy`) are
+//! datasets themselves, and need no code in views. [`overlay`] places the views in a tree.
 
 mod arrow;
 mod csv;
@@ -159,8 +159,8 @@ pub enum Representation {
 pub trait Folder: Send + Sync {
     fn find(&self, name: &[u8]) -> Result<Option<Content>>;
 
-    /// Calls `each` with the name of every file after `cursor` (0: from the start) and a cursor that continues after it,
-    /// until it returns false.
+    /// Calls `each` with the name of every file after `cursor` (0: from the start) and a cursor that continues after
+    /// it, until it returns false.
     fn list(&self, cursor: u64, each: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<()>;
 }
 

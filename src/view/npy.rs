@@ -14,7 +14,8 @@ use crate::content::{Content, joined};
 use crate::tree::{ColumnInfo, Description, Table};
 use crate::{Error, Result};
 
-/// Arrays of at least this many bytes begin on a page boundary, where they are as fast to map as the dataset's own file.
+/// Arrays of at least this many bytes begin on a page boundary, where they are as fast to map as the dataset's own
+/// file.
 const MANY: u64 = 1 << 20;
 const PAGE: usize = 4096;
 /// ... unless that makes the header longer than numpy opens by default: 10,000 bytes.

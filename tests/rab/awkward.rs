@@ -479,8 +479,8 @@ with zipfile.ZipFile(sys.argv[1] + "/columns.awkd", "w") as to:
     to.writestr(".json", json.dumps({"awkward0": "0.15.5", "schema": schema}))
 "#;
 
-/// An array with a name that is something else's is called by the paths of its files as a whole, and stays whole in other
-/// containers.
+/// An array with a name that is something else's is called by the paths of its files as a whole, and stays whole in
+/// other containers.
 #[test]
 fn an_array_is_under_one_name() {
     let dir = kit::scratch();

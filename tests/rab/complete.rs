@@ -92,6 +92,18 @@ fn names_of_datasets_in_bash() {
     assert_eq!(bash("rab cat names.rab 'star", "star"), ["star*?[x]"]);
 }
 
+/// Datasets of files that cannot be edited are not offered for it.
+#[test]
+fn names_to_edit() {
+    let npz = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/npz/small.npz");
+    let offered = |verb: &str, file: &str| bash(&format!("rab {verb} {file} "), "");
+    for verb in ["rm", "mv", "set"] {
+        assert!(offered(verb, "readme.rab").iter().any(|name| name.contains("my\\ first")), "{verb}");
+        assert_eq!(offered(verb, &npz.display().to_string()), [""], "{verb}");
+    }
+    assert!(!offered("cat", &npz.display().to_string()).contains(&String::new()));
+}
+
 #[test]
 fn of_many_names_their_folders() {
     let folders: Vec<String> = (0..20).map(|n| format!("sub{n:02}/")).collect();

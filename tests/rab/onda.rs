@@ -122,7 +122,8 @@ fn a_silent_decoder_does_not_hold_up_the_end() {
     assert!(!to("out.rab").exists());
 }
 
-/// A table of the first signal's row, as often as there are values, with these in some columns, or in columns behind the others.
+/// A table of the first signal's row, as often as there are values, with these in some columns, or in columns behind
+/// the others.
 fn of_rows(table: &Path, columns: &str) {
     let script = "
 import sys, pyarrow as pa

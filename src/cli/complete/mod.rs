@@ -22,7 +22,9 @@ use clap_complete::engine::{self, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, EnvCompleter, Shells};
 
 use line::Line;
-pub use names::{dataset_and_table_names, dataset_names, files_and_dataset_names, metadata_keys};
+pub use names::{
+    dataset_and_table_names, dataset_names, editable_dataset_names, files_and_dataset_names, metadata_keys,
+};
 
 /// Answers a shell and ends the process, if it is one that asks.
 pub fn answer<C: CommandFactory>() {
@@ -145,7 +147,8 @@ fn common<'v>(values: &[&'v [u8]]) -> &'v [u8] {
 /// What bash has in COMP_TYPE for the second TAB: the number of `?`.
 const LIST: &str = "63";
 
-/// Each value once, without those that a line cannot hold or a terminal would obey (of files; `names` has globs for datasets).
+/// Each value once, without those that a line cannot hold or a terminal would obey (of files; `names` has globs for
+/// datasets).
 fn insertable(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let mut seen = HashSet::new();
     found.retain(|candidate| {

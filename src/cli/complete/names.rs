@@ -11,7 +11,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 
 use super::before;
 use crate::tree::naming;
-use crate::{Archive, Node};
+use crate::{Archive, Editor, Node};
 
 /// More are not listed one by one.
 const MANY: usize = 500;
@@ -19,6 +19,16 @@ const MANY: usize = 500;
 /// For an argument that names a dataset: `#[arg(add = dataset_names())]`.
 pub fn dataset_names() -> ArgValueCompleter {
     ArgValueCompleter::new(of_datasets)
+}
+
+/// For an argument that names a dataset to be edited: only in files that can be.
+pub fn editable_dataset_names() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let archive = container(before()).filter(|archive| Editor::can_edit(archive.path()));
+        candidates(
+            archive.map_or_else(Vec::new, |archive| completions(archive.raw_names(), current.as_bytes())),
+        )
+    })
 }
 
 /// For an argument that names a dataset or another container.

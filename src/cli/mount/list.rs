@@ -40,8 +40,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "comment",
 ];
 
-/// Are these arguments, after the program's name, those of mount(8)? `SOURCE MOUNTPOINT -o LIST`: its helper for FUSE always
-/// passes these, and the list always begins with the first of these options and has one of each of the others.
+/// Are these arguments, after the program's name, those of mount(8)? `SOURCE MOUNTPOINT -o LIST`: its helper for FUSE
+/// always passes these, and the list always begins with the first of these options and has one of each of the others.
 pub fn is_from_mount(arguments: &[OsString]) -> bool {
     let [_, _, option, list] = arguments else { return false };
     let items = split(list.as_bytes());

@@ -52,7 +52,8 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// Extends the error for a dataset that cannot be printed as an array with what can print it: table views, or its bytes.
+/// Extends the error for a dataset that cannot be printed as an array with what can print it: table views, or its
+/// bytes.
 pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     let about = dataset.description();
     match (&about.table, &about.array, &error) {
@@ -85,7 +86,8 @@ pub fn derived_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Optio
     found.map_or(Ok(None), |number| archive.derived().datasets().rows(number, index))
 }
 
-/// The container's derived file of this name. It takes precedence over a dataset's view of the same name, as in a mount.
+/// The container's derived file of this name. It takes precedence over a dataset's view of the same name, as in a
+/// mount.
 pub fn derived(archive: &Archive, name: &OsStr, kind: &str) -> Result<Option<Content>> {
     let found = archive.derived().find(kind, file_view(kind)?.extension(), name.as_bytes());
     found.map(|number| archive.derived().datasets().content(number)).transpose()

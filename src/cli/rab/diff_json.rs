@@ -30,7 +30,8 @@ pub fn object(found: &Finding) -> Node {
     in_json(&fields.finish())
 }
 
-/// Values that JSON has no form for as objects with one key, as `rab get --json` has them, so that they are not the same as texts.
+/// Values that JSON has no form for as objects with one key, as `rab get --json` has them, so that they are not the
+/// same as texts.
 fn in_json(node: &Node) -> Node {
     let tagged = |tag: &str, text: &str| Node::map([(tag, Node::text(text))]);
     match node {

@@ -1,4 +1,5 @@
-//! `rab ls`: names, one a line, and then links as `name -> target`; with `-l` what they are; as JSON a list with one object a line.
+//! `rab ls`: names, one a line, and then links as `name -> target`; with `-l` what they are; as JSON a list with one
+//! object a line.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::Done;
-use crate::cli::complete::dataset_names;
+use crate::cli::complete::editable_dataset_names;
 use crate::tree::naming;
 use crate::{Archive, Editor, Error, Text};
 
@@ -25,7 +25,7 @@ pub struct Mv {
     file: PathBuf,
 
     /// The dataset's name; not a glob
-    #[arg(add = dataset_names())]
+    #[arg(add = editable_dataset_names())]
     old: OsString,
 
     /// Its new name

@@ -38,6 +38,14 @@ impl Progress {
         }
     }
 
+    /// Of the total, `planned` bytes turn out to be `actual` ones.
+    pub fn correct(&self, planned: u64, actual: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc_length(actual);
+            bar.dec_length(planned);
+        }
+    }
+
     /// Does something that prints.
     pub fn hidden<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::output::Done;
 use super::select;
-use crate::cli::complete::dataset_names;
+use crate::cli::complete::editable_dataset_names;
 use crate::{Archive, Editor};
 
 const HELP: &str = "\
@@ -26,7 +26,7 @@ pub struct Rm {
     file: PathBuf,
 
     /// A dataset's name, or a glob
-    #[arg(value_name = "NAME", required = true, add = dataset_names())]
+    #[arg(value_name = "NAME", required = true, add = editable_dataset_names())]
     names: Vec<OsString>,
 }
 

@@ -10,7 +10,7 @@ use clap::Args;
 use super::output::Done;
 use super::select;
 use super::typed::{kind, stored};
-use crate::cli::complete::{dataset_names, metadata_keys};
+use crate::cli::complete::{editable_dataset_names, metadata_keys};
 use crate::error::Place;
 use crate::tree::naming;
 use crate::{Archive, Editor, Error, Result, Value, yaml};
@@ -31,7 +31,7 @@ pub struct Set {
     file: PathBuf,
 
     /// A dataset's name, or a glob
-    #[arg(add = dataset_names())]
+    #[arg(add = editable_dataset_names())]
     name: OsString,
 
     /// Replace all metadata by the mapping in this YAML or JSON file (- is standard input)
@@ -110,8 +110,8 @@ impl Set {
         self.keys.iter().chain(&self.key_str)
     }
 
-    /// The metadata with all changes; `unset` records which keys to be removed were found, and `notes` gets the notes about
-    /// the others.
+    /// The metadata with all changes; `unset` records which keys to be removed were found, and `notes` gets the notes
+    /// about the others.
     fn changed(
         &self,
         metadata: Value,
@@ -181,8 +181,8 @@ fn set(
     Ok(note)
 }
 
-/// Where a key is, or is to be put: the mappings on the way, by their numbers in each other, and the key in the last one.
-/// A key of the whole name wins over one within a mapping.
+/// Where a key is, or is to be put: the mappings on the way, by their numbers in each other, and the key in the last
+/// one. A key of the whole name wins over one within a mapping.
 fn path<'k>(pairs: &[(Value, Value)], key: &'k str) -> (Vec<usize>, &'k str) {
     let (mut pairs, mut key, mut path) = (pairs, key, Vec::new());
     while !pairs.iter().any(|(other, _)| is(other, key)) {

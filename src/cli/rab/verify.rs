@@ -56,17 +56,19 @@ impl Verify {
             return Err(Error::Usage(problem.into()).into());
         }
         let chosen = Chosen::files(&self.files, &self.reading.options(), self.recursive)?;
+        // Of all files, so that the time left is that of all.
+        let progress = Progress::new(chosen.files.iter().map(|file| len(file)).sum());
         chosen.each(&mut |file| {
             let reported = Reported::default();
-            self.file(file, out, &reported)?;
+            self.file(file, &progress, out, &reported)?;
             reported.done()
         })
     }
 
     /// Says what is wrong with its datasets; an error is that of the whole file.
-    fn file(&self, file: &Path, out: &mut Output, reported: &Reported) -> Done {
-        let archive = self.reading.open(file)?;
-        let progress = Progress::new(archive.stored_len());
+    fn file(&self, file: &Path, progress: &Progress, out: &mut Output, reported: &Reported) -> Done {
+        let archive = self.reading.open(file).inspect_err(|_| progress.skip(len(file)))?;
+        progress.correct(len(file), archive.stored_len());
         let mut counts = Counts { all: archive.len(), ..Counts::default() };
         // Small, as a million of them may wait for the first.
         let verify = |number| -> Result<(Checked, Option<String>), Box<Error>> {
@@ -103,14 +105,18 @@ impl Verify {
             })?;
             Ok(())
         })?;
-        drop(progress);
         if counts.failed == 0 && !self.quiet {
             let shown = file.display().to_string();
-            writeln!(out, "{}: {}", escaped(&shown), escaped(&counts.summary()))?;
-            out.flush()?;
+            let line = format!("{}: {}", escaped(&shown), escaped(&counts.summary()));
+            progress.hidden(|| writeln!(out, "{line}").and_then(|()| out.flush()))?;
         }
         Ok(())
     }
+}
+
+/// The length of a file, or 0; of a directory's files nothing is known before it is opened.
+fn len(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 })
 }
 
 /// What was found of the datasets of a file.

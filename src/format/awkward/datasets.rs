@@ -173,7 +173,7 @@ impl Datasets for AwkwardDatasets {
         }
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         Ok(self.made.get(number as usize).and_then(OnceLock::get).cloned())
     }
 

@@ -78,8 +78,8 @@ impl Datasets for FFRecordDatasets {
         self.records.content(self.record(dataset)?)
     }
 
-    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
-        self.records.content_at_once(self.record(dataset)?)
+    fn ready_content(&self, dataset: u32) -> Result<Option<Content>> {
+        self.records.ready_content(self.record(dataset)?)
     }
 
     fn describe(&self, dataset: u32) -> Result<Description> {

@@ -135,14 +135,14 @@ impl Records {
     }
 
     /// [`Records::content`] if that needs neither to wait for a disk nor to read many bytes; else None.
-    pub fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    pub fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         let Some(verified) = &self.verified else { return self.content(number).map(Some) };
         if verified.is_right(number.into()) {
             return self.content(number).map(Some);
         }
         let found = self.find(number)?;
-        let at_once = found.len() <= SMALL && found.shard.source.is_cached(&found.record.range);
-        if at_once { self.content(number).map(Some) } else { Ok(None) }
+        let is_ready = found.len() <= SMALL && found.shard.source.is_cached(&found.record.range);
+        if is_ready { self.content(number).map(Some) } else { Ok(None) }
     }
 
     /// The bytes of a record, without verifying the CRC.

@@ -28,7 +28,7 @@ impl Cells for Rows {
         self.0.data_len() / self.count().max(1) + 12
     }
 
-    fn at_once(&self) -> Option<u64> {
+    fn rows_per_block(&self) -> Option<u64> {
         Some(AT_ONCE)
     }
 

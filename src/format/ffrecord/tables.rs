@@ -166,9 +166,9 @@ impl Computed for Offsets {
         })
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        let at_once = self.records.shards().all(|shard| shard.table.is_kept());
-        if at_once { self.read(range).map(Some) } else { Ok(None) }
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        let is_ready = self.records.shards().all(|shard| shard.table.is_kept());
+        if is_ready { self.read(range).map(Some) } else { Ok(None) }
     }
 }
 

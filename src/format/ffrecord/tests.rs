@@ -283,7 +283,7 @@ fn a_record_is_compared_once() {
     let before = memory.read.load(Ordering::Relaxed);
     assert_eq!(all(&records.content(0).unwrap()).unwrap(), [5; 1000]);
     assert_eq!(memory.read.load(Ordering::Relaxed) - before, 1000);
-    assert!(matches!(records.content_at_once(0).unwrap(), Some(Content::Stored { .. })));
+    assert!(matches!(records.ready_content(0).unwrap(), Some(Content::Stored { .. })));
     assert_eq!(memory.read.load(Ordering::Relaxed) - before, 1000);
 }
 

@@ -161,8 +161,8 @@ impl Tree for RecordTree {
         self.records.content(self.file(node, file)?)
     }
 
-    fn content_at_once(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
-        self.records.content_at_once(self.file(node, file)?)
+    fn ready_content(&self, node: NodeId, file: FileKind) -> Result<Option<Content>> {
+        self.records.ready_content(self.file(node, file)?)
     }
 
     fn nodes(&self) -> u64 {

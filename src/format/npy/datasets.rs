@@ -96,7 +96,7 @@ impl Datasets for NpyDatasets {
         Ok(Content::Broken { claimed: self.source.len() - self.header.len, error })
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         self.content(number).map(Some)
     }
 

@@ -154,7 +154,7 @@ impl Datasets for NpzDatasets {
         }
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         let Some(member) = self.recent.lock().get(&number).cloned() else { return Ok(None) };
         match &member.body {
             Ok(body) => self.elements(number, self.record(number)?, &member, body).map(Some),

@@ -106,7 +106,7 @@ impl Datasets for OndaDatasets {
         }
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         match self.set.data_if_known(number) {
             Some(data) => data.content_if_known(),
             None => Ok(None),

@@ -105,7 +105,7 @@ impl Datasets for RabDatasets {
         }
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         match self.records.data(number) {
             Ok(data) if data.compressed => Ok(self.streams.get(number).map(Content::Decoded)),
             Ok(data) => Ok(Some(Content::Stored { source: self.source.clone(), range: data.stored })),
@@ -150,14 +150,14 @@ impl Sidecars for RabDatasets {
     }
 
     fn sidecar(&self, number: u32, file_name: &[u8]) -> Result<Content> {
-        if let Some(built) = self.sidecar_at_once(number)? {
+        if let Some(built) = self.ready_sidecar(number)? {
             return Ok(built);
         }
         let built = self.build_sidecar(number, file_name)?;
         Ok(Content::Inline(self.engine.cache.insert(self.sidecars, number.into(), &built)))
     }
 
-    fn sidecar_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_sidecar(&self, number: u32) -> Result<Option<Content>> {
         self.source.check()?;
         Ok(self.engine.cache.get(self.sidecars, number.into()).map(Content::Inline))
     }

@@ -36,13 +36,15 @@ use header::Header;
 use layout::Layout;
 pub use write::{Add, Column, ColumnValue, Compression, Item, Writer};
 
+const NAME: &str = "RAB";
+
 pub struct Rab;
 
 const MAGIC: &[u8] = b"rab";
 
 impl Format for Rab {
     fn name(&self) -> &'static str {
-        "RAB"
+        NAME
     }
 
     fn detect(&self, candidate: &Candidate<'_>) -> bool {

@@ -213,7 +213,7 @@ impl Datasets for RawArrayDatasets {
         }
     }
 
-    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, dataset: u32) -> Result<Option<Content>> {
         self.content(dataset).map(Some)
     }
 

@@ -131,7 +131,7 @@ impl Datasets for SafetensorsDatasets {
         })
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         self.content(number).map(Some)
     }
 

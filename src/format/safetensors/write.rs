@@ -23,7 +23,8 @@ pub struct Writer {
     output: Output,
     names: HashSet<String>,
     tensors: Vec<Tensor>,
-    metadata: Vec<(String, String)>,
+    /// Texts.
+    metadata: Map<String, Value>,
 }
 
 /// A tensor whose data has been written.
@@ -47,7 +48,7 @@ struct Form {
 impl Writer {
     pub fn create(path: &Path, force: bool) -> Result<Writer> {
         let output = Output::create(path, force).map_err(|cause| Error::write(Place::file(path), cause))?;
-        let (names, tensors, metadata) = (HashSet::new(), Vec::new(), Vec::new());
+        let (names, tensors, metadata) = (HashSet::new(), Vec::new(), Map::new());
         Ok(Writer { path: path.to_owned(), output, names, tensors, metadata })
     }
 
@@ -72,8 +73,7 @@ impl Writer {
     fn header(&self, places: &[u64]) -> Vec<u8> {
         let mut pairs = Map::new();
         if !self.metadata.is_empty() {
-            let texts = self.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
-            pairs.insert(METADATA.into(), Value::Object(texts.collect()));
+            pairs.insert(METADATA.into(), Value::Object(self.metadata.clone()));
         }
         for (Tensor { name, form, len, .. }, at) in self.tensors.iter().zip(places) {
             let shape = form.shape.clone().unwrap_or_else(|| vec![*len]);
@@ -89,10 +89,10 @@ impl Writer {
         data.take(MAX_HEADER).read_to_end(&mut text)?;
         let mut notes = Vec::new();
         for (key, value) in parse_metadata(&text)? {
-            match self.metadata.iter().find(|(own, _)| *own == key) {
-                Some((_, own)) if *own == value => {}
+            match self.metadata.get(&key) {
+                Some(own) if own.as_str() == Some(&value) => {}
                 Some(_) => notes.push(format!("its key {key:?} is not kept: another file has another value")),
-                None => self.metadata.push((key, value)),
+                None => drop(self.metadata.insert(key, value.into())),
             }
         }
         Ok(notes)

@@ -103,8 +103,8 @@ impl ZipDatasets {
     }
 }
 
-/// Whether each member is the last of its name. Writers that change a member (Zarr's `ZipStore`, `zip -g`) add it again,
-/// and every reader takes the last one.
+/// Whether each member is the last of its name. Writers that change a member (Zarr's `ZipStore`, `zip -g`) add it
+/// again, and every reader takes the last one.
 fn current(names: &NameList) -> Vec<bool> {
     let mut later = HashSet::with_capacity(names.len());
     let mut current: Vec<bool> =
@@ -136,7 +136,7 @@ impl Datasets for ZipDatasets {
         }
     }
 
-    fn content_at_once(&self, number: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, number: u32) -> Result<Option<Content>> {
         match self.member(number)?.start.get() {
             Some(_) => self.content(number).map(Some),
             None => Ok(None),

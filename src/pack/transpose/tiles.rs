@@ -163,8 +163,8 @@ impl Tile {
         Some(())
     }
 
-    /// As [`Tile::copy`], of elements of any size, column by column: large ones gain nothing by several rows at once, and what
-    /// is written in parts costs more than what is read so.
+    /// As [`Tile::copy`], of elements of any size, column by column: large ones gain nothing by several rows at once,
+    /// and what is written in parts costs more than what is read so.
     #[inline(always)]
     fn copy_any(&self, from: &[u8], to: &mut [u8], size: usize) -> Option<()> {
         for (number, column) in self.columns.iter().enumerate() {

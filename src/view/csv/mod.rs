@@ -1,6 +1,6 @@
-//! `NAME.csv`: RFC 4180, with lines that end in `\n`. The first stat finds its length by writing it once, but for numbers of
-//! more than [`MAX_COUNTED`] cells: those are padded, so that their length follows from their types and any byte range is
-//! written alone (`padded`).
+//! `NAME.csv`: RFC 4180, with lines that end in `\n`. The first stat finds its length by writing it once, but for
+//! numbers of more than [`MAX_COUNTED`] cells: those are padded, so that their length follows from their types and any
+//! byte range is written alone (`padded`).
 
 mod array;
 mod padded;

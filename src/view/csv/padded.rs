@@ -1,7 +1,7 @@
-//! Rows of numbers whose length follows from their types: what a cell leaves of its width is padded so that readers take
-//! it for the same number. Floats get zeros after their last digit, other numbers spaces in front. NaN and truth values
-//! read as text next to a space, so other cells of their group take their padding. Whole numbers of the first rows have
-//! none either: polars chooses the type of a column by them, and a space would make it text.
+//! Rows of numbers whose length follows from their types: what a cell leaves of its width is padded so that readers
+//! take it for the same number. Floats get zeros after their last digit, other numbers spaces in front. NaN and truth
+//! values read as text next to a space, so other cells of their group take their padding. Whole numbers of the first
+//! rows have none either: polars chooses the type of a column by them, and a space would make it text.
 //!
 //! A group of three rows of a float and an integer, 11 and 4 bytes wide, takes 3 * (11 + 1 + 4 + 1) bytes:
 //!
@@ -33,8 +33,8 @@ pub trait Rows: Send + Sync {
     fn each(&self, rows: Range<u64>, cell: &mut impl FnMut(&[u8], Style, u8)) -> Result<()>;
 }
 
-/// `count` rows after a header, each `size` bytes long on average, of which the first `plain` have no spaces; None if that
-/// is longer than files can be.
+/// `count` rows after a header, each `size` bytes long on average, of which the first `plain` have no spaces; None if
+/// that is longer than files can be.
 pub fn content(
     mut parts: Vec<Content>,
     size: u64,
@@ -168,7 +168,8 @@ impl Group {
         *self = Group::default();
     }
 
-    /// Spreads the padding of cells that have none over those that can take it. Where there are none, all keep their own.
+    /// Spreads the padding of cells that have none over those that can take it. Where there are none, all keep their
+    /// own.
     fn share(&mut self) {
         let takes = |cell: &PaddedCell| cell.padding != Padding::Elsewhere;
         let takers = self.cells.iter().filter(|cell| takes(cell)).count();

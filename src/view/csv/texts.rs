@@ -1,5 +1,5 @@
-//! An array of texts or dates, of one or two axes: RFC 4180 as of tables with texts, under the header that arrays of numbers
-//! have.
+//! An array of texts or dates, of one or two axes: RFC 4180 as of tables with texts, under the header that arrays of
+//! numbers have.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -52,8 +52,8 @@ impl Overlay {
         self.look_up_rows(derived.node(), &Parent::Tree(dir), name)
     }
 
-    /// What is called so in `derived`, which stands for `dir`. Directories that datasets are in too are shown with what is
-    /// in both.
+    /// What is called so in `derived`, which stands for `dir`. Directories that datasets are in too are shown with what
+    /// is in both.
     pub(super) fn find_beside(
         &self,
         derived: Option<&Held>,

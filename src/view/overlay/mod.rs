@@ -1,11 +1,12 @@
-//! A tree with `.views` in its root and in the root of each container, found by name and not listed. Below are a directory
-//! for each kind of view, and in it the tree's directories again, with the datasets in the view's form. What the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
+//! A tree with `.views` in its root and in the root of each container, found by name and not listed. Below are a
+//! directory for each kind of view, and in it the tree's directories again, with the datasets in the view's form. What
+//! the tree itself has below a `.views` is passed through, and wins over a kind of the same name.
 //!
 //! With a view to show, the tree's own directories list datasets in its form.
 //!
 //! Nodes of the tree keep their numbers. Those of views have a range of their own (`nodes`), created by look-ups and
-//! dropped when the kernel forgets them. Representations are kept while they are open, and for a while after. Listings and
-//! look-ups here need descriptions from the tree, so no directory of a view is ready without blocking.
+//! dropped when the kernel forgets them. Representations are kept while they are open, and for a while after. Listings
+//! and look-ups here need descriptions from the tree, so no directory of a view is ready without blocking.
 
 mod derived;
 mod listing;
@@ -314,8 +315,8 @@ impl Overlay {
         Ok(self.keep(node, made))
     }
 
-    /// The files of a dataset shown as a directory. If they cannot be listed this is an error, never an empty directory: to a
-    /// program that has a store open, missing files are zeros.
+    /// The files of a dataset shown as a directory. If they cannot be listed this is an error, never an empty
+    /// directory: to a program that has a store open, missing files are zeros.
     fn folder(&self, node: &Node) -> Result<Arc<dyn Folder>> {
         match self.made(node) {
             Ok(Made::Directory(folder)) => Ok(folder),
@@ -329,7 +330,8 @@ impl Overlay {
         }
     }
 
-    /// Keeps a representation in its node while that is open, otherwise for a while. Of two created at once one is kept.
+    /// Keeps a representation in its node while that is open, otherwise for a while. Of two created at once one is
+    /// kept.
     fn keep(&self, node: &Node, made: Made) -> Made {
         let mut open = node.open();
         if open.times > 0 {

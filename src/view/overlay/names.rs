@@ -18,7 +18,8 @@ pub struct DirNames<'a> {
     pub view: &'static dyn View,
     /// Names that are not the tree's.
     pub taken: &'a [&'a str],
-    /// Whether what the view does not show is listed as it is, so that its name is taken; otherwise only directories are.
+    /// Whether what the view does not show is listed as it is, so that its name is taken; otherwise only directories
+    /// are.
     pub has_others: bool,
 }
 
@@ -147,8 +148,8 @@ fn found(view: &dyn View, held: Arc<Held>, dataset: &Dataset, index: Option<&str
     Match::Wrong(dataset.wrong(&problem))
 }
 
-/// What has this name beside a `.npy` file that a container has below its own `.views`: its array in another view, or one of
-/// a part of it.
+/// What has this name beside a `.npy` file that a container has below its own `.views`: its array in another view, or
+/// one of a part of it.
 pub fn find_made(
     tree: &Arc<dyn Tree>,
     dir: NodeId,
@@ -173,7 +174,8 @@ pub fn find_made(
     Ok(None)
 }
 
-/// Rows of a table that a container has as a file in a directory of its own: `NAME[INDEX].EXT` where there is `NAME.EXT`.
+/// Rows of a table that a container has as a file in a directory of its own: `NAME[INDEX].EXT` where there is
+/// `NAME.EXT`.
 pub fn find_rows(tree: &Arc<dyn Tree>, dir: NodeId, name: &[u8]) -> Result<Option<Match>> {
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return Ok(None) };
     let (stem, extension) = name.split_at(dot);
@@ -199,8 +201,8 @@ pub fn find_other(
     if *view.shown(&meant) == *name { Held::find(tree, dir, &meant) } else { Ok(None) }
 }
 
-/// Does the view show this dataset? Not if it is damaged. One that cannot be read now may be shown later: listed as it is
-/// in its place, it would be a file where programs know a directory.
+/// Does the view show this dataset? Not if it is damaged. One that cannot be read now may be shown later: listed as it
+/// is in its place, it would be a file where programs know a directory.
 pub fn shows(view: &dyn View, tree: &dyn Tree, node: NodeId) -> Result<bool> {
     match tree.brief(node) {
         Ok(about) => Ok(about.is_some_and(|about| view.shows(&about))),

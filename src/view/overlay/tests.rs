@@ -7,8 +7,8 @@ use super::*;
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::tree::{Abilities, Builder, Datasets, NameList, Sidecars};
 
-/// Datasets whose bytes are their numbers. Those with a dot in their file names are no arrays, `bad` makes no sense, and
-/// the bytes of `gone` and `torn` are not to be had.
+/// Datasets whose bytes are their numbers. Those with a dot in their file names are no arrays, `bad` makes no sense,
+/// and the bytes of `gone` and `torn` are not to be had.
 struct Numbers(Vec<String>);
 
 impl Datasets for Numbers {
@@ -28,7 +28,7 @@ impl Datasets for Numbers {
         }
     }
 
-    fn content_at_once(&self, dataset: u32) -> Result<Option<Content>> {
+    fn ready_content(&self, dataset: u32) -> Result<Option<Content>> {
         self.content(dataset).map(Some)
     }
 
@@ -333,7 +333,7 @@ fn what_is_open_is_made_once() {
     assert_eq!(made_by(&others), 100);
     tree.release(at(0));
     assert_eq!(made_by(&|| read(0)), 0, "it is open");
-    assert!(tree.content_at_once(at(0), FileKind::Data).unwrap().is_some() && tree.is_ready(at(0)));
+    assert!(tree.ready_content(at(0), FileKind::Data).unwrap().is_some() && tree.is_ready(at(0)));
     tree.release(at(0));
     assert_eq!(made_by(&|| read(0)), 0, "it was open lately");
     assert_eq!(made_by(&others), 100, "each is kept until 64 others are");

@@ -105,8 +105,8 @@ impl Tree for Overlay {
         }
     }
 
-    fn content_at_once(&self, id: NodeId, file: FileKind) -> Result<Option<Content>> {
-        let Some(node) = self.node(id)? else { return self.tree.content_at_once(id, file) };
+    fn ready_content(&self, id: NodeId, file: FileKind) -> Result<Option<Content>> {
+        let Some(node) = self.node(id)? else { return self.tree.ready_content(id, file) };
         match self.kept(&node) {
             Some(Made::File(content)) => Ok(Some(content)),
             _ => Ok(None),

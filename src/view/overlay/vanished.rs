@@ -1,6 +1,6 @@
-//! Answers for what is missing. To the kernel "no such file" and "not a directory" are the same news, and a program that
-//! has a store open takes both for zeros. So what is missing where a store was, or stands in its place, is an error; what a
-//! container that was never replaced does not have was never there, and is not.
+//! Answers for what is missing. To the kernel "no such file" and "not a directory" are the same news, and a program
+//! that has a store open takes both for zeros. So what is missing where a store was, or stands in its place, is an
+//! error; what a container that was never replaced does not have was never there, and is not.
 //!
 //! Stores are found in views that make them, and in containers that hold one as files: a zipped Zarr store.
 
@@ -41,8 +41,8 @@ impl Overlay {
         self.of_node(dir, found)
     }
 
-    /// Notes an entry that was found. It is an error if it hides a store: a file where a directory led to one, or anything
-    /// in the place of a part of one that was replaced.
+    /// Notes an entry that was found. It is an error if it hides a store: a file where a directory led to one, or
+    /// anything in the place of a part of one that was replaced.
     pub(super) fn there(
         &self,
         dir: NodeId,
@@ -104,8 +104,8 @@ impl Overlay {
         self.knows_below(view, &Directory::new(node.of.clone()), &mut path, MAX_DEPTH);
     }
 
-    /// Notes every array and group below a directory, whose path ends with a slash. What cannot be read is not listed in
-    /// the store's files either.
+    /// Notes every array and group below a directory, whose path ends with a slash. What cannot be read is not listed
+    /// in the store's files either.
     fn knows_below(&self, view: &dyn View, directory: &Directory, path: &mut Path, deep: usize) {
         let len = path.len();
         let _: Result<()> = directory.each(&mut |name, child| {

@@ -1,6 +1,6 @@
-//! `NAME.png`: something to look at, of at most [`MAX_PIXELS`] pixels in each direction. What is larger is sampled, not read
-//! whole (a compressed dataset is decoded up to the last sample). The pixels are stored without compression, so that
-//! the length is known before they are made.
+//! `NAME.png`: something to look at, of at most [`MAX_PIXELS`] pixels in each direction. What is larger is sampled, not
+//! read whole (a compressed dataset is decoded up to the last sample). The pixels are stored without compression, so
+//! that the length is known before they are made.
 //!
 //! - Two axes: rows and columns in greys, from black at the 1st to white at the 99th percentile of what is shown.
 //! - Three axes, the last one of 3 or 4, of bytes: colours as they are.

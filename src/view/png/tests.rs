@@ -166,7 +166,7 @@ impl crate::content::Computed for Damaged {
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Err(crate::Error::damaged(crate::error::Place::default(), "it is damaged"))
     }
-    fn read_at_once(&self, _: std::ops::Range<u64>) -> Result<Option<crate::content::Bytes>> {
+    fn read_if_ready(&self, _: std::ops::Range<u64>) -> Result<Option<crate::content::Bytes>> {
         Ok(None)
     }
 }

@@ -42,8 +42,8 @@ fn array(dataset: &Dataset, path: &str, all: &mut Map<String, Value>) -> Result<
     Ok(())
 }
 
-/// Damaged datasets are not listed, as in a directory; opening one by name gives the reason. A container that was replaced
-/// has no entries.
+/// Damaged datasets are not listed, as in a directory; opening one by name gives the reason. A container that was
+/// replaced has no entries.
 fn left_out(error: &Error) -> Result<()> {
     if let Error::Changed { .. } = error {
         return Err(error.clone());

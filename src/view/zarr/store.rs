@@ -1,8 +1,8 @@
 //! One array as a Zarr store has it: a directory of its description, its attributes and its chunks.
 //!
 //! An array whose bytes the container has as they are is cut into chunks that are ranges of them, and so is what has to
-//! be decoded or computed: each chunk then costs what reading that range costs. A compressed stream is a chunk by itself
-//! where the array is but one chunk, or where nobody is there to decode it ([`Store::as_stored`]).
+//! be decoded or computed: each chunk then costs what reading that range costs. A compressed stream is a chunk by
+//! itself where the array is but one chunk, or where nobody is there to decode it ([`Store::as_stored`]).
 
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
@@ -162,7 +162,8 @@ impl Folder for Store {
     }
 }
 
-/// A compressed stream whose last byte is served when all of it was decoded once: nobody has all of one that is damaged.
+/// A compressed stream whose last byte is served when all of it was decoded once: nobody has all of one that is
+/// damaged.
 struct Checked {
     stream: Content,
     decoded: Content,
@@ -208,7 +209,7 @@ impl Computed for Padding {
         Ok(())
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         self.read(range).map(Some)
     }
 }

@@ -1,5 +1,5 @@
-//! Flat and jagged arrays of an Awkward container, whatever they are called, come back through `rab unpack` and `rab pack`,
-//! and through a RAB file.
+//! Flat and jagged arrays of an Awkward container, whatever they are called, come back through `rab unpack` and `rab
+//! pack`, and through a RAB file.
 
 use super::{good, kit, rab};
 

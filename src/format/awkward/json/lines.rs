@@ -1,5 +1,5 @@
-//! All items of an array as JSON, bounded whatever length the array claims. JSON lines are generated once to learn their
-//! length, and again when read; the first pass keeps only the position of an item every so often.
+//! All items of an array as JSON, bounded whatever length the array claims. JSON lines are generated once to learn
+//! their length, and again when read; the first pass keeps only the position of an item every so often.
 
 use std::sync::Arc;
 

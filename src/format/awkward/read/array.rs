@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use super::super::SCHEMA;
-use super::super::views::path::Way;
+use super::super::views::path::ViewPath;
 use super::budget::Of;
 use super::document::{self, Document};
 use super::dtype::ElementKind;
@@ -42,7 +42,7 @@ pub struct Array {
     /// For sparse arrays: whether the whole index is sorted.
     pub ordered: Vec<OnceLock<Result<()>>>,
     /// The paths of parts that have their own.
-    pub places: Vec<Option<Way>>,
+    pub places: Vec<Option<ViewPath>>,
     /// Named by the paths of its files, because its name clashes with another?
     pub is_by_path: bool,
 }

@@ -22,12 +22,12 @@ use super::super::read::contiguous::Pick;
 use super::super::read::graph::{ArrayKind, Column, Edge, Ix, Lists, Rows};
 use super::computed::IndexKind;
 use super::index;
-use super::path::Way;
+use super::path::ViewPath;
 use crate::codec::zip::Fault;
 use crate::tree::{Link, naming};
 
 pub struct File {
-    pub way: Way,
+    pub way: ViewPath,
     pub array: usize,
     pub ix: Ix,
     pub what: FileContent,
@@ -49,7 +49,7 @@ pub struct Layout {
     pub files: Vec<File>,
     pub links: Vec<Link>,
     /// The directory of each part that has one.
-    pub directories: Vec<(Way, usize, Ix)>,
+    pub directories: Vec<(ViewPath, usize, Ix)>,
 }
 
 /// Lays out all arrays of a container, and sets the paths of their parts. An array whose paths exceed the budget is
@@ -60,7 +60,7 @@ pub fn layout(arrays: Vec<Array>) -> (Vec<Array>, Layout) {
     let is_root = matches!(&*arrays, [one] if one.name.is_empty());
     let mut layout = Layout::default();
     let place = |(number, array): (usize, Array)| {
-        let root = if is_root { Way::default() } else { named(&array.name, &names, &lengths) };
+        let root = if is_root { ViewPath::default() } else { named(&array.name, &names, &lengths) };
         let placing = Placing::new(&array, number, array.store().budget());
         match placing.placed(&root) {
             Ok(placed) => layout.add(array, placed),
@@ -100,13 +100,13 @@ pub fn plain(arrays: &[Arc<Array>]) -> Result<Layout, Fault> {
 type Names = HashSet<Box<str>>;
 
 /// A slash separates directories, unless its left side is an array itself.
-fn named(name: &str, names: &Names, lengths: &HashSet<usize>) -> Way {
+fn named(name: &str, names: &Names, lengths: &HashSet<usize>) -> ViewPath {
     let slashes = name.match_indices('/').map(|(at, _)| at).filter(|at| lengths.contains(at));
     let after: Vec<usize> =
         slashes.filter(|at| names.contains(name.get(..*at).unwrap_or_default())).collect();
     let components = naming::components(name.as_bytes(), &after);
     // Without a name, it is named by its file.
-    if name.is_empty() { Way::of(components) } else { Way::called(components, name) }
+    if name.is_empty() { ViewPath::of(components) } else { ViewPath::called(components, name) }
 }
 
 /// The whole text as a single file name, slashes included.
@@ -120,11 +120,11 @@ fn component(name: &str) -> Vec<u8> {
 struct Placed {
     files: Vec<File>,
     links: Vec<Link>,
-    directories: Vec<(Way, usize, Ix)>,
+    directories: Vec<(ViewPath, usize, Ix)>,
     /// For each part defined here: its directory, or its file.
-    places: HashMap<Ix, (Way, bool)>,
+    places: HashMap<Ix, (ViewPath, bool)>,
     /// References to parts: the edge, its origin, its path, and whether a file is expected there.
-    refs: Vec<(Edge, Ix, Way, bool)>,
+    refs: Vec<(Edge, Ix, ViewPath, bool)>,
 }
 
 impl Layout {
@@ -142,7 +142,7 @@ impl Layout {
 }
 
 /// The paths of columns. The second of two equal names gets a number.
-fn ways<'c>(columns: &'c [Column], dir: &Way) -> impl Iterator<Item = Way> + use<'c> {
+fn ways<'c>(columns: &'c [Column], dir: &ViewPath) -> impl Iterator<Item = ViewPath> + use<'c> {
     let dir = dir.below(*b"columns");
     let (mut taken, mut next) = (HashSet::new(), HashMap::new());
     columns.iter().map(move |column| {
@@ -179,7 +179,7 @@ impl<'a> Placing<'a> {
         Placing { array, number, budget, is_plain: false, placed: Placed::default(), taken: 0, fault: None }
     }
 
-    fn placed(mut self, root: &Way) -> Result<Placed, Fault> {
+    fn placed(mut self, root: &ViewPath) -> Result<Placed, Fault> {
         self.directory(self.array.graph.root, root);
         self.link();
         let Some(fault) = self.fault else { return Ok(self.placed) };
@@ -190,7 +190,7 @@ impl<'a> Placing<'a> {
 
 impl Placing<'_> {
     /// Charges the budget for a path; false if it is exhausted.
-    fn has_room(&mut self, way: &Way) -> bool {
+    fn has_room(&mut self, way: &ViewPath) -> bool {
         if self.fault.is_none() {
             match self.budget.take(Of::Names, way.len() as u64) {
                 Ok(()) => self.taken += way.len() as u64,
@@ -200,14 +200,14 @@ impl Placing<'_> {
         self.fault.is_none()
     }
 
-    fn file(&mut self, ix: Ix, way: Way, what: FileContent) {
+    fn file(&mut self, ix: Ix, way: ViewPath, what: FileContent) {
         if self.has_room(&way) {
             self.placed.files.push(File { way, array: self.number, ix, what });
         }
     }
 
     /// Places a part of `from` as a directory.
-    fn part(&mut self, from: Ix, edge: Edge, way: Way) {
+    fn part(&mut self, from: Ix, edge: Edge, way: ViewPath) {
         match edge.is_ref {
             true => self.placed.refs.push((edge, from, way, false)),
             false => self.directory(edge, &way),
@@ -215,7 +215,7 @@ impl Placing<'_> {
     }
 
     /// Places a part of `from` as a file if it is flat.
-    fn numbers(&mut self, from: Ix, edge: Edge, dir: &Way, name: &str) {
+    fn numbers(&mut self, from: Ix, edge: Edge, dir: &ViewPath, name: &str) {
         let way = dir.below(name.as_bytes());
         let is_flat = self.array.graph.node(edge).is_some_and(|node| node.flat().is_some());
         match (edge.is_ref, is_flat) {
@@ -229,7 +229,7 @@ impl Placing<'_> {
     }
 
     /// Recursion is bounded by the nesting of the schema.
-    fn directory(&mut self, edge: Edge, dir: &Way) {
+    fn directory(&mut self, edge: Edge, dir: &ViewPath) {
         let ix = edge.to;
         let Some(node) = self.array.graph.nodes.get(ix).filter(|_| self.has_room(dir)) else { return };
         self.placed.places.insert(ix, (dir.clone(), false));
@@ -303,7 +303,7 @@ impl Placing<'_> {
     }
 
     /// Places the contents of a part whose list items are picked.
-    fn picked(&mut self, ix: Ix, of: Option<Arc<Pick>>, dir: &Way) {
+    fn picked(&mut self, ix: Ix, of: Option<Arc<Pick>>, dir: &ViewPath) {
         let Some(node) = self.array.graph.nodes.get(ix) else { return };
         match (&node.kind, of) {
             (ArrayKind::Flat(_), Some(of)) => self.file(ix, dir.below(*b"data"), FileContent::Elements(of)),
@@ -329,7 +329,7 @@ impl Placing<'_> {
         }
     }
 
-    fn part_picked(&mut self, edge: Edge, of: Arc<Pick>, dir: Way) {
+    fn part_picked(&mut self, edge: Edge, of: Arc<Pick>, dir: ViewPath) {
         if self.has_room(&dir) {
             self.placed.directories.push((dir.clone(), self.number, edge.to));
             self.file(edge.to, dir.below(*b"meta.yaml"), FileContent::Meta);
@@ -337,14 +337,14 @@ impl Placing<'_> {
         }
     }
 
-    fn numbered(&mut self, ix: Ix, parts: impl Iterator<Item = Edge>, dir: &Way) {
+    fn numbered(&mut self, ix: Ix, parts: impl Iterator<Item = Edge>, dir: &ViewPath) {
         for (number, edge) in parts.enumerate() {
             self.part(ix, edge, dir.below(number.to_string().into_bytes()));
         }
     }
 
     /// Places the stored numbers of the lists, and those derived from them.
-    fn lists(&mut self, ix: Ix, lists: &Lists, dir: &Way) {
+    fn lists(&mut self, ix: Ix, lists: &Lists, dir: &ViewPath) {
         let follow: &[IndexKind] = match lists {
             Lists::Counts(counts) => {
                 self.numbers(ix, *counts, dir, "counts");
@@ -366,7 +366,7 @@ impl Placing<'_> {
         }
     }
 
-    fn columns(&mut self, ix: Ix, columns: &[Column], dir: &Way) {
+    fn columns(&mut self, ix: Ix, columns: &[Column], dir: &ViewPath) {
         for (column, way) in columns.iter().zip(ways(columns, dir)) {
             self.part(ix, column.edge, way);
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 /// A path from the root.
 #[derive(Clone, Debug, Default)]
-pub struct Way(Option<Arc<Step>>);
+pub struct ViewPath(Option<Arc<Step>>);
 
 #[derive(Debug)]
 struct Step {
-    above: Way,
+    above: ViewPath,
     /// The file name.
     name: Box<[u8]>,
     called: Called,
@@ -31,19 +31,19 @@ enum Called {
     Whole(Box<str>),
 }
 
-impl Way {
-    pub fn of(names: impl IntoIterator<Item = Vec<u8>>) -> Way {
-        names.into_iter().fold(Way::default(), |way, name| way.below(name))
+impl ViewPath {
+    pub fn of(names: impl IntoIterator<Item = Vec<u8>>) -> ViewPath {
+        names.into_iter().fold(ViewPath::default(), |way, name| way.below(name))
     }
 
-    pub fn below(&self, name: impl Into<Box<[u8]>>) -> Way {
+    pub fn below(&self, name: impl Into<Box<[u8]>>) -> ViewPath {
         let name = name.into();
         let len = self.len_with(name.len());
         self.step(name, Called::Plain, len)
     }
 
-    /// Like [`Way::below`], for a file name that differs from the dataset name.
-    pub fn below_called(&self, name: Vec<u8>, called: &str) -> Way {
+    /// Like [`ViewPath::below`], for a file name that differs from the dataset name.
+    pub fn below_called(&self, name: Vec<u8>, called: &str) -> ViewPath {
         if name == called.as_bytes() || called.len() > MAX_LEN {
             return self.below(name);
         }
@@ -52,8 +52,8 @@ impl Way {
     }
 
     /// A path of these file names, with a different dataset name.
-    pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> Way {
-        let way = Way::of(names);
+    pub fn called(names: impl IntoIterator<Item = Vec<u8>>, called: &str) -> ViewPath {
+        let way = ViewPath::of(names);
         match way.0.as_deref() {
             Some(step) if called.len() <= MAX_LEN && way.joined().as_ref() != called => {
                 let len = step.len.max(called.len());
@@ -63,9 +63,9 @@ impl Way {
         }
     }
 
-    fn step(&self, name: Box<[u8]>, called: Called, len: usize) -> Way {
+    fn step(&self, name: Box<[u8]>, called: Called, len: usize) -> ViewPath {
         let depth = self.0.as_ref().map_or(0, |step| step.depth) + 1;
-        Way(Some(Arc::new(Step { above: self.clone(), name, called, depth, len })))
+        ViewPath(Some(Arc::new(Step { above: self.clone(), name, called, depth, len })))
     }
 
     fn len_with(&self, more: usize) -> usize {
@@ -76,7 +76,7 @@ impl Way {
         self.0.is_none()
     }
 
-    /// The length in bytes of [`Way::joined`], or of the file names if they are longer.
+    /// The length in bytes of [`ViewPath::joined`], or of the file names if they are longer.
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |step| step.len)
     }
@@ -120,7 +120,7 @@ impl Way {
     }
 
     /// The relative link to `target` from the directory that holds this path.
-    pub fn to(&self, target: &Way) -> Vec<u8> {
+    pub fn to(&self, target: &ViewPath) -> Vec<u8> {
         let (from, to) = (self.names(), target.names());
         let common =
             from.iter().zip(&to).take_while(|(a, b)| a == b).count().min(from.len().saturating_sub(1));
@@ -135,8 +135,8 @@ impl Way {
 mod tests {
     use super::*;
 
-    fn way(text: &str) -> Way {
-        Way::of(text.split('/').map(|part| part.as_bytes().to_vec()))
+    fn way(text: &str) -> ViewPath {
+        ViewPath::of(text.split('/').map(|part| part.as_bytes().to_vec()))
     }
 
     #[test]
@@ -153,15 +153,15 @@ mod tests {
 
     #[test]
     fn escaped_paths_keep_their_names() {
-        let root = Way::called([b"p".to_vec(), b"%2E%2E%2Fq".to_vec()], "p/../q");
+        let root = ViewPath::called([b"p".to_vec(), b"%2E%2E%2Fq".to_vec()], "p/../q");
         let column = root.below(*b"columns").below_called(b"a%25".to_vec(), "a%").below(*b"data");
         assert_eq!(&*column.joined(), "p/../q/columns/a%/data");
         assert_eq!(&*column.escaped(), "p/%2E%2E%2Fq/columns/a%25/data");
         assert_eq!(column.len(), column.escaped().len());
-        assert_eq!(&*Way::called([b"x".to_vec(), b"y".to_vec()], "x/y").below(*b"z").joined(), "x/y/z");
+        assert_eq!(&*ViewPath::called([b"x".to_vec(), b"y".to_vec()], "x/y").below(*b"z").joined(), "x/y/z");
         let long = "n".repeat(MAX_LEN + 1);
         assert_eq!(&*root.below_called(b"n~1".to_vec(), &long).joined(), "p/../q/n~1");
-        assert_eq!(&*Way::called([b"n~1".to_vec()], &long).joined(), "n~1");
+        assert_eq!(&*ViewPath::called([b"n~1".to_vec()], &long).joined(), "n~1");
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
         for text in ["a", "a/bc/d", "x/columns/b"] {
             assert_eq!((way(text).len(), &*way(text).joined()), (text.len(), text));
         }
-        assert!(Way::default().is_root() && Way::default().joined().is_empty());
+        assert!(ViewPath::default().is_root() && ViewPath::default().joined().is_empty());
     }
 }

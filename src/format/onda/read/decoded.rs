@@ -134,7 +134,7 @@ impl Computed for RowView {
         self.with_place(self.bytes.fill(buf, offset))
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
-        self.with_place(self.bytes.read_at_once(range))
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+        self.with_place(self.bytes.read_if_ready(range))
     }
 }

@@ -131,11 +131,11 @@ impl Computed for Channel {
         aligned((size, size * self.count), buf, offset, &|out, first| self.values(out, first))
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         let size = u64::from(self.layout.element.size);
         let (first, last) = (range.start / size, range.end.div_ceil(size));
         let frame = self.layout.frame();
-        at_once(self, &self.samples, first * frame..last * frame, range)
+        if_ready(self, &self.samples, first * frame..last * frame, range)
     }
 }
 
@@ -166,9 +166,9 @@ impl Computed for Decoded {
         })
     }
 
-    fn read_at_once(&self, range: Range<u64>) -> Result<Option<Bytes>> {
+    fn read_if_ready(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         let size = u64::from(self.element.size);
-        at_once(self, &self.samples, range.start / 8 * size..range.end.div_ceil(8) * size, range)
+        if_ready(self, &self.samples, range.start / 8 * size..range.end.div_ceil(8) * size, range)
     }
 }
 
@@ -176,7 +176,7 @@ impl Computed for Decoded {
 const MAX_IMMEDIATE: u64 = 64 << 10;
 
 /// Computes a range if it is small and its samples are available without blocking.
-fn at_once(
+fn if_ready(
     computed: &dyn Computed,
     samples: &Content,
     needed: Range<u64>,

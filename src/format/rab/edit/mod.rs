@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::NAME;
 use super::header::{self, Header};
 use super::layout::Layout;
 use super::records::Records;
@@ -118,12 +119,22 @@ struct Seen {
 }
 
 impl Editor {
+    /// Whether this is a file of a format that can be edited.
+    pub(crate) fn can_edit(path: &Path) -> bool {
+        FileSource::open(path)
+            .and_then(|source| super::super::shown(&source))
+            .is_ok_and(|format| format.name() == NAME)
+    }
+
     /// Opens an existing file, and locks it so that only one editor at a time has it.
+    ///
+    /// # Errors
+    /// If it cannot be opened or locked, is not a RAB file, or its header is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Editor> {
         let path = path.as_ref();
         let source = FileSource::open(path)?;
         let format = super::super::shown(&source)?.name();
-        if format != "RAB" {
+        if format != NAME {
             let shown = path.display();
             return Err(Error::Usage(format!(
                 "{shown}: only RAB files can be edited, not {format}: convert it first (rab convert)"
@@ -159,6 +170,9 @@ impl Editor {
     }
 
     /// Replaces the dataset of this name, keeping its metadata unless new metadata is given.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] if there is none of this name.
     pub fn replace(&mut self, name: impl AsRef<[u8]>) -> Result<Add<'_>> {
         let name = name.as_ref();
         let place = self.find(name)?;
@@ -169,6 +183,9 @@ impl Editor {
     }
 
     /// Removes a dataset.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] if there is none of this name.
     pub fn remove(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         let place = self.find(name.as_ref())?;
         if let Some(slot) = self.slots.get_mut(place as usize) {
@@ -180,6 +197,9 @@ impl Editor {
     }
 
     /// Renames a dataset. The new name must be unused.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] if there is none of the old name, or an error if the new one is in use.
     pub fn rename(&mut self, from: impl AsRef<[u8]>, to: impl Into<Text>) -> Result<()> {
         let (from, to) = (from.as_ref(), to.into());
         let place = self.find(from)?;
@@ -195,6 +215,9 @@ impl Editor {
     }
 
     /// Replaces a dataset's metadata: a mapping, or null.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] if there is none of this name, or an error if the value is neither.
     pub fn set_metadata(&mut self, name: impl AsRef<[u8]>, metadata: Value) -> Result<()> {
         let place = self.find(name.as_ref())?;
         let node = write::metadata(&metadata).map_err(|problem| {
@@ -206,6 +229,9 @@ impl Editor {
     }
 
     /// A dataset's current metadata.
+    ///
+    /// # Errors
+    /// [`Error::NoDataset`] if there is none of this name.
     pub fn metadata(&mut self, name: impl AsRef<[u8]>) -> Result<Value> {
         let place = self.find(name.as_ref())?;
         Ok(Value::from(&*self.metadata_of(place)?))

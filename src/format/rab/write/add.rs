@@ -84,20 +84,33 @@ impl<'w> Add<'w> {
     }
 
     /// Stores all bytes of `input`.
+    ///
+    /// # Errors
+    /// If the name is in use, the metadata is not a mapping, or reading or writing fails. Nothing is added then.
     pub fn bytes(self, input: impl Read) -> Result<()> {
         self.store(kind("bytes"), input)
     }
 
+    /// Stores text.
+    ///
+    /// # Errors
+    /// As [`Add::bytes`].
     pub fn text(self, text: &str) -> Result<()> {
         self.store(kind("text"), text.as_bytes())
     }
 
-    /// Stores all of `input` as text; it must be UTF-8.
+    /// Stores all of `input` as text.
+    ///
+    /// # Errors
+    /// As [`Add::bytes`], and if it is not UTF-8.
     pub fn text_from(self, input: impl Read) -> Result<()> {
         self.store(kind("text"), Utf8::new(input))
     }
 
     /// Stores the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`Add::bytes`].
     pub fn file(self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let input = File::open(path).map_err(|cause| Error::open(path, cause))?;
@@ -110,6 +123,9 @@ impl<'w> Add<'w> {
     }
 
     /// Stores an array of any layout. One already in the stored layout is not copied.
+    ///
+    /// # Errors
+    /// As [`Add::bytes`], and if it has more than 64 axes.
     pub fn array<T: Item, D: Dimension>(self, view: ArrayView<'_, T, D>) -> Result<()> {
         let array = array::describe(&view, self.order, self.endian);
         let input = array::reader(view, self.order, self.endian);
@@ -118,6 +134,9 @@ impl<'w> Add<'w> {
 
     /// Stores the bytes of an array, which are already as `array` describes ([`Add::order`] and [`Add::endian`] are
     /// ignored).
+    ///
+    /// # Errors
+    /// As [`Add::array`], and if `input` has another number of bytes than the array.
     pub fn array_from(self, array: &Array, input: impl Read) -> Result<()> {
         check_axes(array.shape.len()).map_err(|problem| self.refused(problem))?;
         let element = array.dtype.element;
@@ -140,6 +159,9 @@ impl<'w> Add<'w> {
     }
 
     /// Stores a value as YAML.
+    ///
+    /// # Errors
+    /// As [`Add::bytes`], and if the value has no form in YAML.
     pub fn object(self, value: &Value) -> Result<()> {
         let node = value.node().map_err(|problem| self.refused(problem))?;
         let mut text = String::new();
@@ -161,6 +183,9 @@ impl<'w> Add<'w> {
     }
 
     /// Stores a table.
+    ///
+    /// # Errors
+    /// As [`Add::bytes`], and if columns have the same name or different numbers of rows.
     pub fn dataframe(self, columns: &[Column<'_>]) -> Result<()> {
         let mut codec = dataframe::describe(columns).map_err(|problem| self.refused(problem))?;
         codec.extend(kind("dataframe"));

@@ -80,6 +80,9 @@ pub fn metadata(value: &Value) -> Result<Node, String> {
 
 impl Writer {
     /// Begins a file at `path`, which may exist already. Several writers may share a path: the last to finish wins.
+    ///
+    /// # Errors
+    /// If no file can be written there.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
         Writer::with_limit(path.as_ref(), u32::MAX.into())
     }
@@ -117,6 +120,9 @@ impl Writer {
     }
 
     /// Puts the file in the target's place once all of it is on disk. Without this call, nothing is left.
+    ///
+    /// # Errors
+    /// If writing failed; the target is then as it was.
     pub fn finish(self) -> Result<()> {
         let Writer { path, output, header, .. } = self;
         let finish = || -> io::Result<()> {

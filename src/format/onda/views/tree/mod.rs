@@ -94,7 +94,7 @@ impl Tree for OndaTree {
         self.view_content(self.places.of(node).ok_or(Error::NotFound)?)
     }
 
-    fn content_at_once(&self, _: NodeId, _: FileKind) -> Result<Option<Content>> {
+    fn ready_content(&self, _: NodeId, _: FileKind) -> Result<Option<Content>> {
         Ok(None)
     }
 
