@@ -1,5 +1,5 @@
-//! What an array's bytes mean: element type, byte order, shape and layout (the bytes themselves are a
-//! [`crate::content::Content`]); and parts of arrays, as numpy names them, read into memory.
+//! Array descriptions: element type, byte order, shape and layout (the bytes themselves are a
+//! [`crate::content::Content`]). Also reads parts of arrays, selected by numpy's basic indexing, into memory.
 
 mod any;
 pub(crate) mod blocks;
@@ -39,8 +39,8 @@ pub use slab::tests::axis;
 pub(crate) use slab::{fill, run};
 pub(crate) use times::Times;
 
-/// What elements are. All but the last three are numpy's; to numpy those are bytes without a meaning (`|V2`), as are
-/// numbers of other sizes than numpy's.
+/// The kind of an array's elements. numpy has all but the last three; it treats those, and numbers of sizes it lacks,
+/// as raw bytes (`|V2`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Bool,
@@ -56,13 +56,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Real numbers with a floating point, of whatever width.
+    /// True for real floating-point numbers of any width.
     pub fn is_float(self) -> bool {
         matches!(self, Kind::Float | Kind::Bfloat | Kind::Float8(_))
     }
 }
 
-/// An element type: kind and size in bytes, for example complex of 16 bytes.
+/// An element type: kind and size in bytes. A complex128 is [`Kind::Complex`] with a size of 16.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Element {
     pub kind: Kind,
@@ -70,7 +70,7 @@ pub struct Element {
 }
 
 impl Element {
-    /// By numpy's name (`float32`, `bool`, ...); `None` for a name that no container here uses.
+    /// The type with this numpy name (`float32`, `bool`, ...); `None` for names that no supported container uses.
     pub fn from_name(name: &str) -> Option<Element> {
         let (kind, size) = match name {
             "bool" => (Kind::Bool, 1),
@@ -92,8 +92,7 @@ impl Element {
         Some(Element { kind, size })
     }
 
-    /// The first type, in the order in which RAB's Python writer tries them, that holds whole numbers from
-    /// `least` to `most`.
+    /// The first type that holds all integers from `least` to `most`, tried in the order of RAB's Python writer.
     pub fn narrowest(least: i128, most: i128) -> Option<Element> {
         let types = [
             (Kind::Uint, 1),
@@ -115,7 +114,7 @@ impl Element {
         types.into_iter().find(fits).map(|(kind, size)| Element { kind, size })
     }
 
-    /// How many bytes of it change places with the byte order: a complex number is two numbers.
+    /// Number of bytes that are reversed together when the byte order changes; a complex number is two such units.
     pub fn swapped(self) -> u32 {
         match self.kind {
             Kind::Complex => self.size / 2,
@@ -124,7 +123,7 @@ impl Element {
         }
     }
 
-    /// The name that [`Element::from_name`] knows it by.
+    /// The inverse of [`Element::from_name`].
     pub fn name(self) -> Option<&'static str> {
         Some(match (self.kind, self.size) {
             (Kind::Bool, 1) => "bool",
@@ -145,7 +144,7 @@ impl Element {
         })
     }
 
-    /// What the package ml_dtypes calls it, of types that numpy does not have.
+    /// The name in the Python package ml_dtypes, for types that numpy lacks.
     pub fn ml_name(self) -> Option<&'static str> {
         match self.kind {
             Kind::Bfloat => Some("bfloat16"),
@@ -162,7 +161,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// That of the machine.
+    /// The machine's byte order.
     pub const NATIVE: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 }
 
@@ -213,27 +212,27 @@ pub struct Array {
     pub dtype: Dtype,
     pub shape: Box<[u64]>,
     pub order: Order,
-    /// The fields of opaque elements, where they are known.
+    /// The fields of opaque elements, if known.
     pub record: Option<Arc<Record>>,
 }
 
 impl Array {
-    /// Of elements that are numbers, or not known.
+    /// An array of numbers, or of opaque elements without known fields.
     pub fn new(dtype: Dtype, shape: impl Into<Box<[u64]>>, order: Order) -> Array {
         Array { dtype, shape: shape.into(), order, record: None }
     }
 
-    /// The type as numpy understands it: `<f8`, `|V16`, `S12,<u4`.
+    /// The type as a numpy dtype string: `<f8`, `|V16`, `S12,<u4`.
     pub fn numpy_type(&self) -> String {
         self.record.as_ref().map_or_else(|| self.dtype.to_string(), |record| record.to_string())
     }
 
-    /// The type as .npy files have it: `'<f8'`, or a list of fields.
+    /// The value of `descr` in a .npy header: `'<f8'`, or a list of fields.
     pub fn descr(&self) -> String {
         self.record.as_ref().map_or_else(|| format!("'{}'", self.dtype), |record| record.descr())
     }
 
-    /// What a .npy file does not say of the elements, as a note for the user.
+    /// A note for the user if a .npy file does not preserve the element type.
     pub fn lost_in_npy(&self) -> Option<String> {
         let name = self.dtype.element.ml_name()?;
         Some(format!(
@@ -243,7 +242,7 @@ impl Array {
     }
 }
 
-/// As in numpy. Of RawArray, whose headers are as short as their arrays have axes, more are read.
+/// numpy's limit. RawArray headers with more axes can still be read: their length grows with the number of axes.
 pub const MAX_AXES: usize = 64;
 
 /// Refuses shapes with more than [`MAX_AXES`] axes.
@@ -254,7 +253,7 @@ pub fn check_axes(count: usize) -> Result<(), String> {
     }
 }
 
-/// The bytes that an array of this shape takes; `None` if they do not fit into 64 bits.
+/// The size of an array of this shape in bytes; `None` if it does not fit into 64 bits.
 pub fn byte_len(element: Element, shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);

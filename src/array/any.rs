@@ -1,5 +1,5 @@
-//! An array in memory, of any element type. It keeps the container's layout (C or F order); the byte order is
-//! the machine's.
+//! An array in memory with any element type. It keeps the container's layout (C or F order) and has the machine's byte
+//! order.
 
 use std::io;
 
@@ -15,16 +15,16 @@ use crate::{Error, Result};
 
 macro_rules! any_array {
     ($($variant:ident($type:ty) $kind:pat, $size:literal;)*) => {
-        /// An [`ndarray`] array of one of the element types that containers have.
+        /// An [`ndarray`] array with any element type that a container can have.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyArray {
             Bool(ArrayD<bool>),
             $($variant(ArrayD<$type>),)*
-            /// Elements that are no numbers.
+            /// Non-numeric elements.
             Opaque(Opaque),
         }
 
-        /// Does something with the array inside, whatever its type, or with opaque elements.
+        /// Evaluates one expression for a typed array, whatever its type, and another for opaque elements.
         macro_rules! with_array {
             ($any:expr, $inside:ident => $result:expr, $opaque:ident => $other:expr) => {
                 match $any {
@@ -36,7 +36,7 @@ macro_rules! any_array {
         }
 
         impl AnyArray {
-            /// A part of an array, out of its bytes.
+            /// Reads a part of an array.
             pub(crate) fn read(array: &Array, slab: &Slab, read: Read<'_>) -> Result<AnyArray> {
                 let Element { kind, size } = array.dtype.element;
                 match (kind, size) {
@@ -48,7 +48,7 @@ macro_rules! any_array {
                 }
             }
 
-            /// An array of one axis of these values; None if one of them is no value of this type.
+            /// A one-dimensional array; None if the type cannot represent one of the values.
             pub(crate) fn from_scalars(element: Element, values: &[Scalar]) -> Option<AnyArray> {
                 Some(match (element.kind, element.size) {
                     $(($kind, $size) => AnyArray::$variant(converted(values)?),)*
@@ -57,7 +57,7 @@ macro_rules! any_array {
                 })
             }
 
-            /// Two arrays of the same type, one after the other along an axis.
+            /// Concatenates two arrays of the same type along an axis.
             pub(crate) fn join(axis: usize, first: &AnyArray, second: &AnyArray) -> Result<AnyArray> {
                 match (first, second) {
                     (AnyArray::Bool(a), AnyArray::Bool(b)) => joined(axis, a, b).map(AnyArray::Bool),
@@ -108,17 +108,17 @@ impl AnyArray {
         self.len() == 0
     }
 
-    /// All elements, the last axis fastest; none of an array of opaque ones.
+    /// All elements in C order; empty for opaque elements.
     pub fn scalars(&self) -> Vec<Scalar> {
         with_array!(self, array => array.iter().map(|item| Scalar::from(*item)).collect(), _opaque => Vec::new())
     }
 
-    /// Does something with each element, the last axis fastest, until that fails; with none of opaque ones.
+    /// Calls `each` for every element in C order until it fails; does nothing for opaque elements.
     pub(crate) fn try_each(&self, each: &mut dyn FnMut(Scalar) -> io::Result<()>) -> io::Result<()> {
         with_array!(self, array => array.iter().try_for_each(|item| each(Scalar::from(*item))), _opaque => Ok(()))
     }
 
-    /// Their sizes as numbers (of complex ones the absolute values), the last axis fastest; none of opaque ones.
+    /// All elements in C order as f64 (complex numbers as their absolute values); empty for opaque elements.
     pub(crate) fn sizes(&self) -> Vec<f64> {
         let size = |item: Scalar| match item {
             Scalar::Bool(yes) => f64::from(u8::from(yes)),
@@ -130,7 +130,7 @@ impl AnyArray {
         with_array!(self, array => array.iter().map(|item| size(Scalar::from(*item))).collect(), _opaque => Vec::new())
     }
 
-    /// Writes all elements in this byte order, the last axis fastest.
+    /// Writes all elements in C order and in this byte order.
     pub fn write(&self, endian: Endian, to: &mut dyn io::Write) -> io::Result<()> {
         use AnyArray::{Complex32, Complex64, Complex128};
         let part = if let Complex32(_) | Complex64(_) | Complex128(_) = self { 2 } else { 1 };
@@ -159,7 +159,7 @@ fn part<T: bytemuck::Pod>(array: &Array, slab: &Slab, read: Read<'_>) -> Result<
     Ok(finished(found, slab))
 }
 
-/// Turns axes round that go backwards, and takes those away that are one position.
+/// Reverses axes with a negative step and removes those selected by a single number.
 pub(super) fn finished<T>(mut found: ArrayD<T>, slab: &Slab) -> ArrayD<T> {
     for (number, axis) in slab.axes.iter().enumerate().rev() {
         if axis.step < 0 {
@@ -185,7 +185,7 @@ pub(super) fn room<T: Zeroable + Clone>(len: u64) -> Result<Vec<T>> {
     Ok(items)
 }
 
-/// Turns the bytes of elements into those of the machine.
+/// Converts elements in place to the machine's byte order.
 pub(crate) fn to_native(dtype: Dtype, bytes: &mut [u8]) {
     let part = dtype.element.swapped() as usize;
     if dtype.endian != Endian::NATIVE && part > 1 {

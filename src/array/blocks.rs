@@ -1,7 +1,8 @@
-//! Arrays divided into blocks that can be read in long runs in either order.
+//! Divides arrays into blocks that can be read in long runs in both C and F order.
 
-/// The sizes of blocks of at most `most` elements, for a walk through an array in C order beside one in F order: long
-/// along the last axes, whose elements are neighbours in C order, up to `run` of them, and along the first ones.
+/// The shape of blocks of at most `most` elements for walking a C-order and an F-order array side by side: up to `run`
+/// elements along the last axes (contiguous in C order), then as many as fit along the first ones (contiguous in F
+/// order).
 pub fn sizes(shape: &[u64], run: u64, most: u64) -> Vec<u64> {
     let mut sizes = vec![1; shape.len()];
     let mut grow = |axes: &mut dyn Iterator<Item = usize>, until: u64| {
@@ -17,7 +18,7 @@ pub fn sizes(shape: &[u64], run: u64, most: u64) -> Vec<u64> {
     sizes
 }
 
-/// Moves `start` to that of the next block, the last axis fastest; false at the end.
+/// Moves `start` to the next block, the last axis fastest; returns false after the last block.
 pub fn advance(start: &mut [u64], sizes: &[u64], shape: &[u64]) -> bool {
     for ((at, size), whole) in start.iter_mut().zip(sizes).zip(shape).rev() {
         *at += size;

@@ -1,14 +1,14 @@
-//! Fixed-size texts, padded with NULs, as elements or table cells.
+//! Fixed-size, NUL-padded text in array elements and table cells.
 
 use super::Endian;
 
-/// A text without the NULs that fill it up.
+/// The text without its NUL padding.
 pub fn trimmed(cell: &[u8]) -> &[u8] {
     let end = cell.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     cell.get(..end).unwrap_or_default()
 }
 
-/// Characters of four bytes as UTF-8, padded with NULs; None if some are not valid.
+/// Converts UTF-32 in place to NUL-padded UTF-8; None if a character is invalid.
 pub fn to_utf8(cell: &mut [u8], endian: Endian) -> Option<()> {
     let (mut end, characters) = (0, cell.len() / 4);
     for at in 0..characters {

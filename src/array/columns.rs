@@ -2,12 +2,12 @@
 
 use super::{Slab, Term, is_index, terms};
 
-/// Names of columns that a message gives.
+/// Maximum number of column names listed in a message.
 const MAX_NAMED: usize = 20;
 
-/// The numbers of the columns, in the order in which they are named (all if none is), and the rows. A term in quotes is
-/// a column; of the others a number or a slice is of rows. What is a column's name as a whole needs no quotes for its
-/// commas.
+/// The selected columns by number, in the order named (all if none is named), and the selected rows. A quoted term is a
+/// column; an unquoted number or slice selects rows. If the whole expression is a column's name, its commas need no
+/// quotes.
 pub(crate) fn select(expression: &str, columns: &[&str], rows: u64) -> Result<(Vec<usize>, Slab), String> {
     let all_rows = Slab::whole(&[rows]);
     let whole = expression.trim();

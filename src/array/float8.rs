@@ -1,4 +1,4 @@
-//! Floating-point numbers of eight bits, by the names that ml_dtypes has for them. Each is exact as a float32.
+//! Eight-bit floating-point types, named as in ml_dtypes. Every value is exactly representable as a float32.
 //!
 //! | type | bits (sign, exponent, mantissa) | bias | infinity | NaN |
 //! |---|---|---|---|---|
@@ -13,7 +13,7 @@ use half::f16;
 
 use super::{Scalar, Width};
 
-/// Which of them.
+/// An eight-bit floating-point type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Float8 {
     E4m3fn,
@@ -34,7 +34,7 @@ impl Float8 {
         }
     }
 
-    /// The number that these bits are.
+    /// Decodes the bits.
     pub fn value(self, bits: u8) -> f32 {
         match (self, bits) {
             (Float8::E4m3fn, 0x7f | 0xff) | (Float8::E8m0fnu, 0xff) => f32::NAN,
@@ -47,7 +47,7 @@ impl Float8 {
         }
     }
 
-    /// The finite value that is nearest; of two the one with the even mantissa.
+    /// The nearest finite value; ties go to the even mantissa.
     pub fn nearest(self, value: f64) -> f64 {
         let distance = |bits: &u8| (f64::from(self.value(*bits)) - value).abs();
         let finite = (0..=u8::MAX).filter(|bits| self.value(*bits).is_finite());
@@ -64,13 +64,13 @@ fn finite(bits: u8, mantissa_bits: i32, bias: i32) -> f32 {
     if bits & 0x80 == 0 { size } else { -size }
 }
 
-/// Of an exponent from -127 to 127; the first is subnormal.
+/// `exponent` is from -127, whose power is subnormal, to 127.
 fn power_of_two(exponent: i32) -> f32 {
     let bits = if exponent == -127 { 1 << 22 } else { ((exponent + 127) as u32) << 23 };
     f32::from_bits(bits)
 }
 
-/// A type in memory that is one of these.
+/// An in-memory type with the bits of a [`Float8`].
 pub trait Eight: Pod {
     const OF: Float8;
 }
@@ -98,7 +98,7 @@ macro_rules! types {
             }
         }
 
-        /// Only of a value that the type has.
+        /// Succeeds only for values that the type represents exactly.
         impl TryFrom<Scalar> for $type {
             type Error = Scalar;
 
@@ -117,7 +117,7 @@ types!(E4m3fn E5m2 E8m0fnu E4m3fnuz E5m2fnuz);
 mod tests {
     use super::*;
 
-    /// As ml_dtypes has them.
+    /// Values as in ml_dtypes.
     #[test]
     fn values_at_the_edges() {
         for (of, bits, value) in [

@@ -1,7 +1,6 @@
-//! numpy's basic indexing: `3, 10:20, ::-2, ...` and an array's shape give a [`Slab`].
+//! numpy's basic indexing: parses expressions such as `3, 10:20, ::-2, ...` into a [`Slab`] of an array.
 
-/// A part of an array: for each axis where it begins, its step and how many positions it has. All of them are
-/// positions of the array.
+/// A part of an array: start, step and number of positions along each axis. All positions lie within the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slab {
     pub(crate) axes: Vec<Span>,
@@ -13,14 +12,14 @@ pub(crate) struct Span {
     /// Never 0.
     pub step: i64,
     pub count: u64,
-    /// Was given by one number: the result does not have this axis.
+    /// Selected by a single number, so the result does not have this axis.
     pub single: bool,
 }
 
 impl Span {
-    /// Keeps at most `count` of the positions, from the one with this number on, which there is.
+    /// Keeps at most `count` positions, beginning with number `from`, which must exist.
     fn narrow(&mut self, from: u64, count: u64) {
-        // A position of the array, like the first and the last one.
+        // Fits into u64: it lies between the first and the last position of the span.
         self.start = (i128::from(self.start) + i128::from(from) * i128::from(self.step)) as u64;
         self.count = (self.count - from).min(count);
     }
@@ -33,13 +32,17 @@ enum Item {
 }
 
 impl Slab {
-    /// All of an array.
+    /// The whole array.
     pub fn whole(shape: &[u64]) -> Slab {
         Slab { axes: shape.iter().map(|size| all(*size)).collect() }
     }
 
-    /// What numpy's `array[expression]` would be; the error says what is wrong with the expression.
+    /// Parses an index expression as numpy's `array[expression]` would, for an array of this shape.
     ///
+    /// # Errors
+    /// A message about what is wrong with the expression.
+    ///
+    /// # Examples
     /// ```
     /// let slab = rab::Slab::parse("3, 10:20, ..., ::-2", &[5, 100, 7, 8]).unwrap();
     /// assert_eq!(slab.shape(), [10, 7, 4]);
@@ -70,25 +73,25 @@ impl Slab {
         Ok(Slab { axes })
     }
 
-    /// Rows of a table with `count` rows; a number means that single row.
+    /// Parses rows of a table with `count` rows; a single number selects a table of one row.
     pub(crate) fn rows_or_row(expression: &str, count: u64) -> Result<Slab, String> {
         let mut rows = Slab::parse(expression, &[count])?;
         rows.axes.iter_mut().for_each(|row| row.single = false);
         Ok(rows)
     }
 
-    /// The position along its first axis that is the one of this number in the part.
+    /// The array's position, along its first axis, of position `number` of the part.
     pub(crate) fn position(&self, number: u64) -> u64 {
         let all = i128::from(number);
         self.axes.first().map_or(0, |axis| (i128::from(axis.start) + all * i128::from(axis.step)) as u64)
     }
 
-    /// The sizes of the part.
+    /// The shape of the part.
     pub fn shape(&self) -> Vec<u64> {
         self.axes.iter().filter(|axis| !axis.single).map(|axis| axis.count).collect()
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub fn len(&self) -> u64 {
         self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.count))
     }
@@ -97,7 +100,7 @@ impl Slab {
         self.axes.iter().any(|axis| axis.count == 0)
     }
 
-    /// Does it lie inside an array of this shape?
+    /// True if the part lies inside an array of this shape.
     pub(crate) fn fits(&self, shape: &[u64]) -> bool {
         let inside = |(axis, size): (&Span, &u64)| {
             let last = i128::from(axis.start) + i128::from(axis.step) * (i128::from(axis.count) - 1);
@@ -106,7 +109,7 @@ impl Slab {
         self.axes.len() == shape.len() && self.axes.iter().zip(shape).all(inside)
     }
 
-    /// The first and the last `count` positions along one axis of [`Slab::shape`], which has more.
+    /// The first and the last `count` positions along one axis of [`Slab::shape`]; the axis must be longer than that.
     pub(crate) fn edges(&self, axis: usize, count: u64) -> (Slab, Slab) {
         let (mut first, mut last) = (self.clone(), self.clone());
         if let Some(span) = first.axes.iter_mut().filter(|span| !span.single).nth(axis) {
@@ -118,8 +121,7 @@ impl Slab {
         (first, last)
     }
 
-    /// The same in parts of at most this many elements (at least one), whose elements in sequence are those of the
-    /// whole, the last axis fastest.
+    /// Splits into parts of at most `most` elements (at least one); concatenated in C order they give the whole.
     pub(crate) fn blocks(&self, most: u64) -> impl Iterator<Item = Slab> {
         let mut whole = 1u64;
         let fits = |axis: &&Span| {
@@ -127,7 +129,7 @@ impl Slab {
             whole = more.unwrap_or(whole);
             more.is_some()
         };
-        // Each part has the last axes whole, and of the axis before them as many positions as fit.
+        // Each part contains the last axes whole, and as many positions as fit of the axis before them.
         let last =
             if self.is_empty() { self.axes.len() } else { self.axes.iter().rev().take_while(fits).count() };
         let cut = self.axes.len() - last;
@@ -152,14 +154,14 @@ impl Slab {
         })
     }
 
-    /// A box: a start and a number of positions along each axis.
+    /// A contiguous block: a start and a number of positions along each axis.
     pub(crate) fn block(start: &[u64], counts: &[u64]) -> Slab {
         let span =
             |(start, count): (&u64, &u64)| Span { start: *start, step: 1, count: *count, single: false };
         Slab { axes: start.iter().zip(counts).map(span).collect() }
     }
 
-    /// One element.
+    /// A single element.
     pub(crate) fn at(position: &[u64]) -> Slab {
         Slab {
             axes: position.iter().map(|at| Span { start: *at, step: 1, count: 1, single: true }).collect(),
@@ -167,7 +169,7 @@ impl Slab {
     }
 }
 
-/// What stands before the brackets that a name ends in, and what in them: `NAME[INDEX]`.
+/// Splits `NAME[INDEX]` into name and index.
 pub fn indexed(name: &[u8]) -> Option<(&[u8], &str)> {
     let inside = name.strip_suffix(b"]")?;
     let mut depth = 1;
@@ -180,8 +182,8 @@ pub fn indexed(name: &[u8]) -> Option<(&[u8], &str)> {
     std::str::from_utf8(index).ok().map(|index| (name, index))
 }
 
-/// The same for each bracket that may open an index with something in quotes, the last one first: brackets in there
-/// open and close nothing.
+/// Every way to split `NAME[INDEX]` where the index contains quotes, the last bracket first. Unlike [`indexed`], it
+/// does not pair brackets, because those within quotes are text.
 pub fn quoted(name: &[u8]) -> impl Iterator<Item = (&[u8], &str)> {
     let inside = name.strip_suffix(b"]").unwrap_or_default();
     let brackets = (0..inside.len()).rev().filter(|at| inside.get(*at) == Some(&b'['));
@@ -189,15 +191,15 @@ pub fn quoted(name: &[u8]) -> impl Iterator<Item = (&[u8], &str)> {
     brackets.filter_map(split).filter(|(_, index)| index.contains(['"', '\'']))
 }
 
-/// A term of an index that may name something.
+/// A term of an index that may contain names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term<'a> {
-    /// It stood in quotes.
+    /// Was quoted.
     Name(&'a str),
     Bare(&'a str),
 }
 
-/// What stands between commas. Only a term that begins with a quote is in quotes: names have some too.
+/// Splits at commas. Only a term that begins with a quote is quoted, since names may contain quotes.
 pub fn terms(expression: &str) -> Result<Vec<Term<'_>>, String> {
     let (mut terms, mut rest) = (Vec::new(), expression);
     loop {
@@ -223,7 +225,7 @@ pub fn terms(expression: &str) -> Result<Vec<Term<'_>>, String> {
     }
 }
 
-/// Is this a number or a slice?
+/// True for a number or a slice.
 pub fn is_index(term: &str) -> bool {
     let is_part = |part: &str| part.is_empty() || part.parse::<i128>().is_ok();
     term == "..." || term.split(':').all(|part| is_part(part.trim()))
@@ -233,7 +235,7 @@ fn all(size: u64) -> Span {
     Span { start: 0, step: 1, count: size, single: false }
 }
 
-/// A tuple may have its parentheses.
+/// Parentheses around the whole index, as in a Python tuple, are optional.
 fn items(expression: &str) -> Result<Vec<Item>, String> {
     let expression = expression.trim();
     if expression.contains(['[', ']']) {
@@ -266,7 +268,7 @@ fn item(text: &str) -> Result<Item, String> {
     }
 }
 
-/// An end or a step of a slice: one beyond 64 bits is as good as the last that fits, as in Python.
+/// A bound or step of a slice, clamped to 64 bits as in Python.
 fn bound(text: &str) -> Result<i64, String> {
     match too_long(text) {
         Some(true) => Ok(-i64::MAX),
@@ -275,7 +277,7 @@ fn bound(text: &str) -> Result<i64, String> {
     }
 }
 
-/// Is it a whole number that does not fit into 64 bits, and a negative one?
+/// `Some(is_negative)` for an integer that does not fit into 64 bits.
 fn too_long(text: &str) -> Option<bool> {
     let (is_negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -318,7 +320,7 @@ fn span(item: &Item, size: u64) -> Result<Span, String> {
     let stride = i128::from(step).abs();
     let count = if reach > 0 { (reach + stride - 1) / stride } else { 0 };
     let start = if count > 0 { start } else { 0 };
-    // Both lie between 0 and the size.
+    // The casts are lossless: both lie between 0 and the size.
     Ok(Span { start: start as u64, step, count: count as u64, single: false })
 }
 
@@ -331,12 +333,12 @@ mod tests {
         (0..axis.count as i64).map(|at| axis.start as i64 + at * axis.step).collect()
     }
 
-    /// Python's slices, element by element.
+    /// Python's slicing, element by element.
     fn model(start: Option<i64>, stop: Option<i64>, step: i64, size: i64) -> Vec<i64> {
         let from_end = |at: i64| if at < 0 { at + size } else { at };
         let mut at = start.map_or(if step > 0 { 0 } else { size - 1 }, from_end);
         let stop = stop.map_or(if step > 0 { size } else { -1 }, |stop| from_end(stop).max(-1));
-        // Starts beyond the ends begin at the end.
+        // A start out of range is clamped.
         at = if step > 0 { at.max(0) } else { at.min(size - 1) };
         let mut found = Vec::new();
         while (0..size).contains(&at) && (if step > 0 { at < stop } else { at > stop }) {
@@ -362,7 +364,7 @@ mod tests {
         }
     }
 
-    /// The positions of all elements, the last axis fastest.
+    /// The positions of all elements in C order.
     fn elements(slab: &Slab) -> Vec<Vec<i64>> {
         slab.axes.iter().fold(vec![Vec::new()], |before, axis| {
             let along =
@@ -427,7 +429,7 @@ mod tests {
         assert_eq!((found(b"x[0]"), found(b"x['c'"), found(b"]")), (vec![], vec![], vec![]));
     }
 
-    /// np.arange(4)[:10**20] and so on.
+    /// As in `np.arange(4)[:10**20]`.
     #[test]
     fn ends_and_steps_beyond_64_bits_are_clipped() {
         let big = "1".repeat(60);

@@ -1,6 +1,6 @@
-//! Elements as JSON. Values without a JSON form become an object with one key: `__float__` (nan, inf, -inf),
-//! `__complex__` (real and imaginary part), `__bytes_hex__` (bytes that are not UTF-8, and invalid characters). Texts
-//! and dates become strings, records objects.
+//! Writes elements as JSON. Values without a JSON form become an object with one key: `__float__` (nan, inf, -inf),
+//! `__complex__` (real and imaginary part), `__bytes_hex__` (bytes that are not UTF-8, and invalid characters). Text
+//! and dates become strings; records become objects.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub fn scalar(number: Scalar, out: &mut Vec<u8>) {
     }
 }
 
-/// With the fewest digits that mean this number.
+/// Writes the fewest digits that read back as this number.
 pub fn float(value: f64, out: &mut Vec<u8>) {
     let name = match value {
         _ if value.is_nan() => "nan",
@@ -36,7 +36,7 @@ pub fn float(value: f64, out: &mut Vec<u8>) {
     out.extend(format!("{{\"__float__\":\"{name}\"}}").into_bytes());
 }
 
-/// Bytes in hexadecimal digits.
+/// Writes bytes in hexadecimal.
 pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"{\"__bytes_hex__\":\"");
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -44,7 +44,7 @@ pub fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"\"}");
 }
 
-/// A date or span of time, of eight bytes. Spans are numbers.
+/// An eight-byte date or time span. Spans are written as numbers.
 pub fn time(times: Times, item: &[u8], out: &mut Vec<u8>) {
     match times.text(item) {
         Some(text) if times.is_number(&text) => out.extend(text.into_bytes()),
@@ -57,18 +57,18 @@ pub fn string(text: &str, out: &mut Vec<u8>) {
     out.extend(serde_json::Value::from(text).to_string().into_bytes());
 }
 
-/// How elements are written that are no numbers.
+/// How to write non-numeric elements.
 enum Of {
     Cell(Cell),
     Times(Times),
     Bytes,
     Fields(Vec<Field>),
-    /// In lists inside each other, of this shape.
+    /// Nested lists of this shape.
     List(Vec<u64>, Box<Of>),
 }
 
 struct Field {
-    /// What stands before its value: a brace or a comma, its name and a colon.
+    /// The text before the value: a brace or comma, the name and a colon.
     key: Vec<u8>,
     part: Part,
     of: Of,
@@ -150,14 +150,14 @@ fn list(shape: &[u64], item: &[u8], of: &Of, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// One element that is no number; as bytes where its meaning is unknown.
+/// One non-numeric element; raw bytes if its meaning is unknown.
 pub fn item(item: &[u8], meaning: Option<&Meaning>) -> Vec<u8> {
     let mut out = Vec::new();
     meaning.map_or(Of::Bytes, |meaning| Of::meaning(meaning.clone())).write(item, &mut out);
     out
 }
 
-/// UTF-8 as a string, other bytes as such.
+/// UTF-8 as a string, anything else as bytes.
 pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => string(text, out),
@@ -165,7 +165,7 @@ pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Characters of four bytes as a string, or as bytes if one of them is not valid.
+/// UTF-32 as a string, or as bytes if a character is invalid.
 pub fn unicode(item: &[u8], endian: Endian, out: &mut Vec<u8>) {
     let mut bytes = item.to_vec();
     match to_utf8(&mut bytes, endian) {
@@ -174,20 +174,20 @@ pub fn unicode(item: &[u8], endian: Endian, out: &mut Vec<u8>) {
     }
 }
 
-/// Lists without an element at most.
+/// Maximum number of lists written for an array without elements.
 pub const MAX_EMPTY: u64 = 1 << 24;
 
-/// An array in lists inside each other, whose elements come in parts, the last axis fastest.
+/// Writes an array as nested lists; its elements arrive in parts, in C order.
 pub struct Lists {
     shape: Vec<u64>,
-    /// Where the next element is.
+    /// Position of the next element.
     at: Vec<u64>,
-    /// Of elements that are no numbers.
+    /// For non-numeric elements.
     of: Of,
 }
 
 impl Lists {
-    /// `record` is what elements consist of that are no numbers, where that is known.
+    /// `record` describes non-numeric elements, if they are known.
     pub fn new(shape: Vec<u64>, record: Option<&Record>) -> Lists {
         Lists { at: vec![0; shape.len()], shape, of: Of::record(record) }
     }
@@ -197,7 +197,7 @@ impl Lists {
         self.of.around()
     }
 
-    /// The next elements.
+    /// Writes the next elements.
     pub fn add(&mut self, array: &AnyArray, to: &mut dyn io::Write) -> io::Result<()> {
         let mut text = Vec::new();
         let mut add = |write: &dyn Fn(&Of, &mut Vec<u8>)| {
@@ -215,7 +215,7 @@ impl Lists {
         }
     }
 
-    /// What is before an element.
+    /// Writes the brackets and comma before an element.
     fn open(&self, text: &mut Vec<u8>) {
         let begin = self.at.iter().rev().take_while(|at| **at == 0).count();
         if begin < self.at.len() {
@@ -224,7 +224,7 @@ impl Lists {
         text.extend(std::iter::repeat_n(b'[', begin));
     }
 
-    /// What is behind it.
+    /// Writes the brackets after an element.
     fn close(&mut self, text: &mut Vec<u8>) {
         for (at, size) in self.at.iter_mut().zip(&self.shape).rev() {
             *at += 1;
@@ -236,14 +236,14 @@ impl Lists {
         }
     }
 
-    /// Has an array without elements, whose shape has a 0, more lists than are written? A claim that no byte stands
-    /// behind.
+    /// True if an array without elements (with a 0 in its shape) would need more than [`MAX_EMPTY`] lists. A header can
+    /// claim any number of them, as they take no bytes in the file.
     pub fn are_too_many(shape: &[u64]) -> bool {
         let outer = shape.iter().take_while(|size| **size > 0);
         outer.fold(1, |product: u64, size| product.saturating_mul(*size)) > MAX_EMPTY
     }
 
-    /// The lists of an array without elements.
+    /// Writes the lists of an array without elements.
     pub fn empty(shape: &[u64], to: &mut dyn io::Write) -> io::Result<()> {
         let Some((size, inner)) = shape.split_first() else { return Ok(()) };
         to.write_all(b"[")?;

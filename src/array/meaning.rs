@@ -1,21 +1,21 @@
-//! Decodes non-numeric elements down to their numbers and texts. The only place that interprets a [`Record`]: its
-//! fields, or numpy's own type string.
+//! Describes non-numeric elements down to their numbers and text. The only place that interprets a [`Record`], whether
+//! by its fields or by numpy's type string.
 
 use super::npy::{Literal, descr, parse_literal};
 use super::{Cell, Record, Times};
 
-/// Of numpy's arrays.
 use super::MAX_AXES;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meaning {
     Cell(Cell),
     Times(Times),
-    /// This many bytes of a numpy type that is not interpreted.
+    /// A numpy type that is not interpreted, and its size in bytes.
     Other(Box<str>, u64),
-    /// Without what fills the element up.
+    /// Without padding.
     Fields(Vec<Part>),
-    /// An array of this shape within the element, in C order. It has bytes: without, any shape could be claimed.
+    /// An array of this shape within the element, in C order. Its size in bytes is never 0, since a header could claim
+    /// any shape for that.
     List(Vec<u64>, Box<Meaning>),
 }
 
@@ -23,17 +23,17 @@ pub enum Meaning {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub name: String,
-    /// Another name that it has with numpy.
+    /// numpy's title, a second name.
     pub title: Option<String>,
-    /// Where it begins, in bytes.
+    /// Offset in the element, in bytes.
     pub offset: u64,
-    /// How many it takes.
+    /// Size in bytes.
     pub size: u64,
     pub of: Meaning,
 }
 
 impl Part {
-    /// Its bytes in those of the element.
+    /// The field's bytes within an element.
     pub fn of_item<'i>(&self, item: &'i [u8]) -> &'i [u8] {
         let (start, size) = (self.offset as usize, self.size as usize);
         item.get(start..).and_then(|rest| rest.get(..size)).unwrap_or_default()
@@ -57,14 +57,14 @@ impl Meaning {
         Meaning::fields(parts)
     }
 
-    /// What fills elements up has no name, and no meaning.
+    /// Leaves out padding, which is void and has no name.
     fn fields(parts: impl Iterator<Item = Part>) -> Meaning {
         let is_filling =
             |part: &Part| part.name.is_empty() && matches!(part.of, Meaning::Cell(Cell::Void(_)));
         Meaning::Fields(parts.filter(|part| !is_filling(part)).collect())
     }
 
-    /// Have both one meaning, but for byte orders and where the fields are?
+    /// Equality that ignores byte order and the offsets of fields.
     pub fn is_like(&self, other: &Meaning) -> bool {
         match (self, other) {
             (Meaning::Cell(a), Meaning::Cell(b)) => match (a, b) {
@@ -85,7 +85,7 @@ impl Meaning {
     }
 }
 
-/// The bytes of each of the elements of a list, of which there are `shape`.
+/// Splits a list of this shape into the bytes of its elements.
 pub fn elements<'i>(shape: &[u64], item: &'i [u8]) -> impl Iterator<Item = &'i [u8]> + use<'i> {
     let count: u64 = shape.iter().product();
     item.chunks_exact((item.len() / (count.max(1) as usize)).max(1))
@@ -105,7 +105,7 @@ fn foreign(text: &str) -> Result<Meaning, String> {
     }
 }
 
-/// A type as the header of a .npy file has it.
+/// Interprets a type as written in a .npy header.
 fn of_literal(literal: &Literal) -> Result<Meaning, String> {
     match literal {
         Literal::List(fields) => {
@@ -132,9 +132,9 @@ fn of_literal(literal: &Literal) -> Result<Meaning, String> {
     }
 }
 
-/// A field that begins there.
+/// A field at this offset.
 fn part(field: &Literal, offset: u64) -> Result<Part, String> {
-    // A structure of this field alone tells its size.
+    // The size of a structure with only this field.
     let size = descr(&Literal::List(vec![field.clone()]))?.size;
     let Literal::Tuple(items) = field else { return Err("it is not a tuple".into()) };
     let (name, of) = match items.as_slice() {

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Names of which no two are the same and none is empty: the empty one is `%`, as that of a dataset, and one that is
-/// taken gets `~2`, `~3`, ...
+/// Makes names unique and non-empty: an empty one becomes `%`, as for datasets, and a duplicate gets `~2`, `~3`, ...
 pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let (mut taken, mut numbers) = (HashSet::new(), HashMap::new());
     let distinct = |name: &'a str| {

@@ -1,5 +1,5 @@
-//! The header of numpy's .npy files: written as version 1, 2 where version 1 has no room, or 3 where it is not ASCII;
-//! read in every version.
+//! The header of numpy's .npy files. Reads versions 1 to 3; writes version 1, or 2 if the header is too long for it,
+//! or 3 if it is not ASCII.
 
 mod descr;
 mod literal;
@@ -15,17 +15,17 @@ pub use read::{FIXED, Header, MAGIC, OBJECTS, Problem};
 
 use super::{Array, Order};
 
-/// What comes before the elements of an array.
+/// The header for an array.
 pub fn described(array: &Array) -> Vec<u8> {
     header(&array.descr(), array.order, &array.shape)
 }
 
-/// What comes before elements of the type `descr`, which is written as Python does.
+/// A header for elements of the type `descr`, a Python literal.
 pub fn header(descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
     header_before(64, descr, order, shape)
 }
 
-/// As [`header`], of elements that begin at a multiple of `boundary` bytes; that is a multiple of 64.
+/// As [`header`], padded to a multiple of `boundary` bytes, itself a multiple of 64.
 pub fn header_before(boundary: usize, descr: &str, order: Order, shape: &[impl Display]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     let is_fortran = if order == Order::F { "True" } else { "False" };

@@ -1,9 +1,10 @@
-//! Describes an array to numpy users: a description for programs, and a line of code to paste.
+//! Describes an array for numpy: a YAML mapping for programs, and a line of code to paste.
 
 use super::npy::{Literal, descr, parse_literal};
 use super::{Array, Order};
 
-/// The array of such a description; None if its elements are not understood. The error says what is wrong with it.
+/// The array that such a mapping describes; None if its element type is not supported. The error says what is wrong
+/// with the type.
 pub fn array(dtype: &str, shape: &[u64], order: Order) -> Result<Option<Array>, String> {
     let literal = match dtype.starts_with('[') {
         true => parse_literal(dtype)?,
@@ -12,7 +13,7 @@ pub fn array(dtype: &str, shape: &[u64], order: Order) -> Result<Option<Array>, 
     Ok(descr(&literal)?.array(shape, order))
 }
 
-/// What is added for an array, before and after the name of its file.
+/// The text that describes an array, before and after the name of its file.
 pub struct Parts {
     before: String,
     after: String,
@@ -23,8 +24,8 @@ impl Parts {
         Parts::new(&array.numpy_type(), &array.shape, array.order, has_own)
     }
 
-    /// `dtype` is a type string, or for structures a list as Python writes it; `has_own` leaves out the mapping
-    /// `numpy`, where there is one of that name already.
+    /// `dtype` is a type string, or for structures a list in Python syntax; `has_own` leaves out the mapping `numpy`
+    /// because there is already a key of that name.
     pub fn new(dtype: &str, shape: &[u64], order: Order, has_own: bool) -> Parts {
         let sizes = shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let mapping = match has_own {
@@ -38,19 +39,19 @@ impl Parts {
         let quote = if dtype.starts_with('[') { "" } else { "\"" };
         let array = format!("dtype={quote}{dtype}{quote}, shape={tuple}, order=\"{order}\")");
         if shape.contains(&0) {
-            // A file without bytes cannot be mapped.
+            // An empty file cannot be mapped.
             let before = format!("{mapping}# np.empty({array}  # ");
             return Parts { before, after: " has no bytes to map\n".into() };
         }
         Parts { before: format!("{mapping}# np.memmap("), after: format!(", mode=\"r\", {array}\n") }
     }
 
-    /// All of it, for an array whose file is called `file_name`.
+    /// The whole text for an array in the file `file_name`.
     pub fn text(&self, file_name: &[u8]) -> String {
         [&self.before, python_literal(&String::from_utf8_lossy(file_name)).as_str(), &self.after].concat()
     }
 
-    /// The length without the name.
+    /// The length of the text without the file name.
     pub fn len(&self) -> usize {
         self.before.len() + self.after.len()
     }
@@ -84,12 +85,12 @@ pub fn python_literal(text: &str) -> String {
     out
 }
 
-/// A text as Python's `repr()` shows it.
+/// A string as Python's `repr()` shows it.
 pub fn python_repr(text: &str) -> String {
     python_repr_of(&text.chars().map(u32::from).collect::<Vec<_>>())
 }
 
-/// As [`python_repr`], of code points; those that are no characters are escaped.
+/// As [`python_repr`] for code points; invalid ones are escaped.
 pub fn python_repr_of(codes: &[u32]) -> String {
     let has = |quote: char| codes.contains(&quote.into());
     let quote = if has('\'') && !has('"') { '"' } else { '\'' };
@@ -110,7 +111,7 @@ pub fn python_repr_of(codes: &[u32]) -> String {
     text
 }
 
-/// Behind another character, where marks that combine with one have nothing odd about them.
+/// Tests the character after another one, because `escape_debug` escapes a combining mark that comes first.
 fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~') || (c > '~' && ['a', c].iter().collect::<String>().escape_debug().count() == 2)
 }

@@ -9,10 +9,10 @@ use super::slab::{self, Read};
 use super::{Array, Order, Record, Slab, any};
 use crate::{Error, Result};
 
-/// Opaque elements, the last axis fastest.
+/// An array of opaque elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opaque {
-    /// Where in `bytes` an element is, in units of its size.
+    /// The index of each element in `bytes`, in units of `size`.
     places: ArrayD<usize>,
     bytes: Vec<u8>,
     size: usize,
@@ -41,12 +41,12 @@ impl Opaque {
         self.places.shape()
     }
 
-    /// The fields of the elements, where they are known.
+    /// The fields of the elements, if known.
     pub fn record(&self) -> Option<&Record> {
         self.record.as_deref()
     }
 
-    /// The bytes of each element, the last axis fastest.
+    /// The bytes of each element, in C order.
     pub fn items(&self) -> impl Iterator<Item = &[u8]> {
         let item = |place: &usize| self.bytes.get(place * self.size..).and_then(|rest| rest.get(..self.size));
         self.places.iter().map(move |place| item(place).unwrap_or_default())
@@ -73,7 +73,7 @@ mod tests {
     fn array(order: Order) -> (Array, Vec<u8>) {
         let element = Element { kind: Kind::Opaque, size: 3 };
         let array = Array::new(Dtype { element, endian: Endian::Little }, [2, 4], order);
-        // Each element has its position in C order three times.
+        // Each element repeats its position in C order three times.
         let of_c = |at: u8| if order == Order::C { at } else { at % 2 * 4 + at / 2 };
         (array, (0..8).flat_map(|at| [of_c(at); 3]).collect())
     }

@@ -1,33 +1,33 @@
-//! Records: elements made of fields, as numpy's comma syntax says them: `S12,u4,8f8` is twelve bytes of text, a
-//! whole number and eight floating-point ones.
+//! Records: elements made of fields, in numpy's comma syntax: `S12,u4,8f8` is twelve bytes of text, an unsigned integer
+//! and eight floating-point numbers.
 
 use std::fmt;
 
 use super::numpy::python_literal;
 use super::{Dtype, Element, Endian, Kind};
 
-/// More bytes or fields have no elements.
+/// Limits on the size and the number of fields of an element.
 const MAX_BYTES: u64 = u32::MAX as u64;
 const MAX_FIELDS: usize = 1 << 12;
 
-/// What an opaque element consists of.
+/// The structure of an opaque element.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
     fields: Vec<Field>,
-    /// Is it one value, without a name?
+    /// A single unnamed value.
     is_plain: bool,
-    /// numpy's own text of a type that has no [`Cell`].
+    /// numpy's type string of a type that no [`Cell`] describes.
     text: Option<Box<str>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// `f0`, `f1`, ... as numpy names them.
+    /// `f0`, `f1`, ... by default, as in numpy.
     pub name: String,
     pub cell: Cell,
     /// The number of consecutive cells; None for a single one without a count.
     pub repeat: Option<u64>,
-    /// Where it begins in the element, in bytes.
+    /// Offset in the element, in bytes.
     pub offset: u64,
 }
 
@@ -35,15 +35,15 @@ pub struct Field {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cell {
     Number(Dtype),
-    /// Bytes, filled up with NULs.
+    /// NUL-padded bytes; the size in bytes.
     Text(u32),
-    /// Characters of four bytes, filled up with NULs.
+    /// NUL-padded UTF-32; the number of characters.
     Unicode(u32, Endian),
     Void(u32),
 }
 
 impl Cell {
-    /// In bytes.
+    /// Size in bytes.
     pub fn size(self) -> u64 {
         match self {
             Cell::Number(dtype) => dtype.element.size.into(),
@@ -66,14 +66,14 @@ impl fmt::Display for Cell {
 }
 
 impl Field {
-    /// In bytes.
+    /// Size in bytes, all repetitions together.
     pub fn size(&self) -> u64 {
         self.cell.size() * self.repeat.unwrap_or(1)
     }
 }
 
 impl Record {
-    /// What `text` says; where it tells no byte order, it is `endian`. The error says what is wrong with it.
+    /// Parses numpy's comma syntax; types without a byte order get `endian`. The error says what is wrong with it.
     pub fn parse(text: &str, endian: Endian) -> Result<Record, String> {
         let list = text.trim();
         let items = list.strip_suffix(',').unwrap_or(list);
@@ -93,7 +93,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Of fields with their names, one behind the other; None if there are too many of them, or they are too large.
+    /// A record of contiguous named fields; None if there are too many, or they are too large.
     pub fn of_fields(fields: impl IntoIterator<Item = (String, Cell, Option<u64>)>) -> Option<Record> {
         let mut record = Record { fields: Vec::new(), is_plain: false, text: None };
         let mut offset = 0u64;
@@ -106,20 +106,20 @@ impl Record {
         (record.fields.len() <= MAX_FIELDS).then_some(record)
     }
 
-    /// Of one value without a name.
+    /// A single unnamed value.
     pub fn plain(cell: Cell) -> Option<Record> {
         let record = Record::of_fields([("f0".into(), cell, None)])?;
         Some(Record { is_plain: true, ..record })
     }
 
-    /// Of bytes whose meaning only numpy's `text` tells (dates, fields within fields): as Python writes the type, a
-    /// list if it has fields. Without the text it is one value of bytes.
+    /// `size` bytes that only numpy's type string describes (dates, nested fields): `text` is in Python syntax, a list
+    /// if the type has fields. Code that ignores the text sees one void value.
     pub fn foreign(text: &str, size: u64) -> Option<Record> {
         let record = Record::plain(Cell::Void(u32::try_from(size).ok()?))?;
         Some(Record { text: Some(text.into()), ..record })
     }
 
-    /// numpy's own text, where nothing else tells what the bytes mean.
+    /// numpy's type string, if nothing else describes the bytes.
     pub fn foreign_type(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -128,22 +128,22 @@ impl Record {
         &self.fields
     }
 
-    /// In bytes.
+    /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.fields.iter().map(Field::size).sum()
     }
 
-    /// Is it one value, without a name?
+    /// True for a single unnamed value.
     pub fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// That one value.
+    /// The single unnamed value.
     pub(crate) fn cell(&self) -> Option<Cell> {
         self.fields.first().filter(|_| self.is_plain).map(|field| field.cell)
     }
 
-    /// The number that it is, if it is nothing else.
+    /// The type of a single unnamed number.
     pub fn number(&self) -> Option<Dtype> {
         match self.fields.as_slice() {
             [Field { cell: Cell::Number(dtype), .. }] if self.is_plain => Some(*dtype),
@@ -151,7 +151,7 @@ impl Record {
         }
     }
 
-    /// As .npy files have it.
+    /// The value of `descr` in a .npy header.
     pub fn descr(&self) -> String {
         if self.text.as_ref().is_some_and(|text| text.starts_with('[')) {
             return self.to_string();
@@ -167,7 +167,7 @@ impl Record {
     }
 }
 
-/// numpy's comma syntax, with byte orders; where that cannot say it, numpy's own text.
+/// numpy's comma syntax with byte orders, or numpy's type string if the syntax cannot express the type.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(text) = &self.text {
@@ -182,13 +182,13 @@ impl fmt::Display for Record {
     }
 }
 
-/// As Python shows a text; others than simple ones with all that is odd in them escaped.
+/// A Python string literal: in single quotes if it is simple, otherwise with special characters escaped.
 fn quoted(name: &str) -> String {
     let is_simple = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_simple { format!("'{name}'") } else { python_literal(name) }
 }
 
-/// `8f8`, `<u4`, `8<f8`, `S12`, `float32`, `?`.
+/// Parses `8f8`, `<u4`, `8<f8`, `S12`, `float32`, `?`.
 fn cell(text: &str, default: Endian) -> Result<(Cell, Option<u64>), String> {
     let unknown = || {
         format!(
@@ -214,7 +214,7 @@ fn cell(text: &str, default: Endian) -> Result<(Cell, Option<u64>), String> {
         (.., Some(size)) => Cell::Void(size),
         _ => {
             let element = number(name).ok_or_else(unknown)?;
-            // One byte has no order.
+            // A single byte has no byte order.
             let endian = if element.size == 1 { Endian::Little } else { endian };
             Cell::Number(Dtype { element, endian })
         }

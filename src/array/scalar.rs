@@ -1,24 +1,24 @@
-//! One array element, for callers that do not depend on its type.
+//! A single numeric element, for callers that do not depend on its type.
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::{Dtype, Element, Endian, Float8, Kind};
 
-/// An element. Floating-point numbers are widened without loss; the width says how many of their digits mean
-/// something.
+/// A numeric element. Floating-point numbers are widened without loss; the width says how many of their digits are
+/// significant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     Bool(bool),
     Int(i128),
-    /// A whole number that [`Scalar::Int`] has no room for.
+    /// An integer too large for [`Scalar::Int`].
     Big(u128),
     Float(f64, Width),
     Complex(f64, f64, Width),
 }
 
 impl Scalar {
-    /// An element out of its bytes, of which there are as many as its type takes; None if it is opaque.
+    /// Decodes an element; `item` must have the size of its type. None if the type is opaque.
     pub(crate) fn from_bytes(item: &[u8], dtype: Dtype) -> Option<Scalar> {
         let Dtype { element: Element { kind, size }, endian } = dtype;
         let width = |bytes| match bytes {
@@ -41,7 +41,7 @@ impl Scalar {
         })
     }
 
-    /// The real and the imaginary part, as near as they can be had.
+    /// The real and the imaginary part, rounded to f64.
     pub(crate) fn parts(self) -> (f64, f64) {
         match self {
             Scalar::Bool(yes) => (f64::from(u8::from(yes)), 0.0),
@@ -53,11 +53,11 @@ impl Scalar {
     }
 }
 
-/// The bits of a floating-point number, or of the part of a complex one.
+/// The width of a floating-point number, or of each part of a complex number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     W8(Float8),
-    /// 16 with the exponent of 32.
+    /// 16 bits with the exponent range of 32.
     Bfloat,
     W16,
     W32,
@@ -207,7 +207,7 @@ impl From<Complex<f64>> for Scalar {
     }
 }
 
-/// The bytes of one value with the least significant first, filled up with zeros.
+/// The bytes of one value in little-endian order, padded with zeros.
 fn little<const N: usize>(item: &[u8], endian: Endian) -> [u8; N] {
     let mut bytes = [0; N];
     match endian {
@@ -217,7 +217,7 @@ fn little<const N: usize>(item: &[u8], endian: Endian) -> [u8; N] {
     bytes
 }
 
-/// A whole number out of its bytes, which are no 16 of an unsigned one.
+/// Decodes an integer of any type but the 16-byte unsigned one.
 pub(crate) fn int(item: &[u8], dtype: Dtype) -> i128 {
     if dtype.element.size == 16 {
         return i128::from_le_bytes(little(item, dtype.endian));
@@ -230,7 +230,7 @@ pub(crate) fn int(item: &[u8], dtype: Dtype) -> i128 {
     (((bits << unused) as i64) >> unused).into()
 }
 
-/// A floating-point number that numpy has no type for, out of its bytes.
+/// Decodes a floating-point number of a type that numpy lacks.
 pub(crate) fn narrow(item: &[u8], dtype: Dtype) -> f32 {
     match dtype.element.kind {
         Kind::Float8(of) => item.first().map_or(0.0, |bits| of.value(*bits)),
@@ -238,7 +238,7 @@ pub(crate) fn narrow(item: &[u8], dtype: Dtype) -> f32 {
     }
 }
 
-/// A floating-point number out of its bytes.
+/// Decodes a floating-point number.
 pub(crate) fn float(item: &[u8], endian: Endian) -> f64 {
     match item.len() {
         2 => f16::from_le_bytes(little(item, endian)).to_f64(),

@@ -5,15 +5,15 @@
 use super::{Array, Order, Slab};
 use crate::Result;
 
-/// Bytes between two elements that are rather read than left out.
+/// Gaps of up to this many bytes between elements are read rather than skipped.
 const GAP: u64 = 4 << 10;
-/// So much is read at once.
+/// Bytes read at once.
 const WINDOW: u64 = 256 << 10;
 
 /// Fills a buffer from an offset of the array's bytes.
 pub type Read<'a> = &'a mut dyn FnMut(&mut [u8], u64) -> Result<()>;
 
-/// Fills `out`, which has room for just the elements of `slab`, which fits the array.
+/// Reads the elements of `slab` into `out`, which must have exactly their size; `slab` must fit the array.
 pub fn fill(array: &Array, slab: &Slab, out: &mut [u8], read: Read<'_>) -> Result<()> {
     if out.is_empty() {
         return Ok(());
@@ -34,8 +34,7 @@ pub fn fill(array: &Array, slab: &Slab, out: &mut [u8], read: Read<'_>) -> Resul
     Ok(())
 }
 
-/// Where the elements of `slab`, which has some, begin in the array's bytes, if they lie there one after the other in
-/// their own order.
+/// The offset of the elements of `slab` in bytes, if they are contiguous and in order. `slab` must not be empty.
 pub fn run(array: &Array, slab: &Slab) -> Option<u64> {
     let plan = Plan::new(array, slab);
     let is_forward = slab.axes.iter().all(|axis| axis.step > 0 || axis.count == 1);
@@ -49,7 +48,7 @@ struct Steps {
     count: u64,
 }
 
-/// Runs of bytes; those of the inner axes lie close together, in clusters.
+/// The runs of bytes to read. Those of the inner axes form clusters of runs that are close together.
 struct Plan {
     start: u64,
     run: u64,
@@ -60,7 +59,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// All numbers are below the array's length in bytes, which fits into 64 bits.
+    /// Cannot overflow: all numbers are below the array's length in bytes, which fits into 64 bits.
     fn new(array: &Array, slab: &Slab) -> Plan {
         let size = u64::from(array.dtype.element.size);
         let mut plan = Plan { start: 0, run: size, extent: 0, outer: Vec::new(), inner: Vec::new() };
@@ -102,7 +101,7 @@ impl Plan {
     }
 }
 
-/// All combinations of positions, the last axis fastest.
+/// Iterates over the offsets of all combinations of positions, the last axis fastest.
 struct Odometer<'a> {
     axes: &'a [Steps],
     at: Vec<u64>,
@@ -132,14 +131,14 @@ impl<'a> Odometer<'a> {
     }
 }
 
-/// What was read last.
+/// The bytes read last.
 struct Window {
     bytes: Vec<u8>,
     start: u64,
 }
 
 impl Window {
-    /// Fills `out` from `offset`; up to `end` the bytes are wanted soon.
+    /// Fills `out` from `offset`, reading ahead up to `end`, the end of the cluster.
     fn copy(&mut self, out: &mut [u8], offset: u64, end: u64, read: Read<'_>) -> Result<()> {
         let len = out.len() as u64;
         if len >= WINDOW || offset + len >= end && !self.holds(offset, len) {
@@ -194,7 +193,7 @@ pub mod tests {
         Array::new(dtype, shape, order)
     }
 
-    /// What was read, and how many bytes and calls it took.
+    /// The elements read, and how many bytes and calls that took.
     fn read(array: &Array, slab: &Slab, bytes: &[u8]) -> (Vec<u8>, usize, usize) {
         let mut out = vec![0; (slab.len() * u64::from(array.dtype.element.size)) as usize];
         let (mut sum, mut calls) = (0, 0);
@@ -207,7 +206,7 @@ pub mod tests {
         (out, sum, calls)
     }
 
-    /// A size, and an index of it.
+    /// The size of an axis, and an index of it.
     pub fn axis() -> impl Strategy<Value = (u64, String)> {
         let bound = || prop::option::of(-9i64..9);
         let slice = (bound(), bound(), prop::sample::select(vec![-3i64, -2, -1, 1, 1, 1, 2, 3]));
@@ -250,7 +249,7 @@ pub mod tests {
         assert_eq!(cost("3, 4"), (2400, 1));
         assert_eq!(cost("3:5"), (2 * 50 * 2400, 1));
         assert_eq!(cost(":, 7, 0"), (40 * 4, 40));
-        // Close together: one window, of which the last element is the end.
+        // Close together: a single window that ends with the last element.
         assert_eq!(cost("3, 4, ::2"), (599 * 4, 1));
         assert_eq!(cost("3, 4:1:-1, 100:110"), (2 * 2400 + 40, 1));
         let (sum, calls) = cost(":, :, ::3");

@@ -1,19 +1,19 @@
-//! Numbers as text: the shortest that reads back as the same value, and never wider than a width that is known from
-//! the type alone.
+//! Numbers as text: the shortest that reads back as the same value, within a maximum width that depends only on the
+//! type.
 //!
 //! | type | widest | for example |
 //! |---|---|---|
 //! | bool | 1 | `1` |
 //! | int 8, 16, 32, 64, 128 | 4, 6, 11, 20, 40 | `-128` |
 //! | uint 8, 16, 32, 64, 128 | 3, 5, 10, 20, 39 | `255` |
-//! | float 8 | that of its 256 numbers | `-0.002` |
+//! | float 8 | widest of its 256 numbers | `-0.002` |
 //! | float 16, bfloat 16 | 11, 16 | `-0.00012195`, `-1000000000000.0` |
 //! | float 32, 64 | 16, 24 | `-0.0000010000001`, `-2.2250738585072014e-308` |
-//! | complex of two floats that are w wide | 2 w + 1 | `0.5-2.0j` |
+//! | complex of two floats of width w | 2 w + 1 | `0.5-2.0j` |
 //!
-//! Floats have a point or an exponent always, so that they are not taken for whole numbers; `nan`, `inf` and `-inf` are
-//! printed for the others. They read back through a double, too, as numpy reads all of them. Complex numbers are as
-//! Python and `numpy.loadtxt` read them.
+//! Floats always have a point or an exponent, so that they are not taken for integers, or are `nan`, `inf` or `-inf`.
+//! They also survive parsing as a double first, which is how numpy parses all floats. Complex numbers have the form
+//! that Python and `numpy.loadtxt` read.
 
 use std::sync::OnceLock;
 
@@ -23,21 +23,21 @@ use half::{bf16, f16};
 use super::float8::{E4m3fn, E4m3fnuz, E5m2, E5m2fnuz, E8m0fnu, Eight};
 use super::{Element, Float8, Kind, Width};
 
-/// Hands out the text of each element.
+/// Calls back with the text of each element.
 type Each = fn(&[u8], &mut dyn FnMut(&[u8]));
 
-/// How the elements of a type are written.
+/// Formats the elements of a type.
 #[derive(Clone, Copy)]
 pub struct Texts {
-    /// Bytes of the widest.
+    /// Maximum length of a text, in bytes.
     pub width: usize,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub size: usize,
     each: Each,
 }
 
 impl Texts {
-    /// None for a type whose elements are no numbers.
+    /// None for non-numeric types.
     pub fn of(element: Element) -> Option<Texts> {
         let size = element.size as usize;
         let (width, each): (usize, Each) = match (element.kind, size) {
@@ -65,12 +65,12 @@ impl Texts {
         Some(Texts { width, size, each })
     }
 
-    /// Bytes that say yes or no, as Python has it.
+    /// Bytes as booleans in Python's spelling, `False` and `True`.
     pub fn of_truth() -> Texts {
         Texts { width: 5, size: 1, each: |items, each| bools(items, [b"False", b"True"], each) }
     }
 
-    /// Hands out the text of each of these elements, whose byte order is the machine's.
+    /// Calls `each` with the text of every element; `items` is in the machine's byte order.
     pub fn each(&self, items: &[u8], each: &mut dyn FnMut(&[u8])) {
         (self.each)(items, each);
     }
@@ -101,7 +101,7 @@ fn floats<T: Float>(items: &[u8], each: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// The numbers with few digits of a type of 8 bits.
+/// The simplest numbers (see [`simplest`]) of an 8-bit type.
 struct Eights {
     values: Vec<f32>,
     widest: usize,
@@ -113,7 +113,7 @@ fn eight(of: Float8) -> &'static Eights {
         let simplest = |bits| simplest(of.value(bits).into(), Width::W8(of)) as f32;
         let values: Vec<f32> = (0..=u8::MAX).map(simplest).collect();
         let len = |value: &f32| value.text(&mut zmij::Buffer::new()).len();
-        // In CSV infinity is a number that is larger than any float.
+        // Room for infinity in CSV, which is written as a number larger than any float.
         let widest = values.iter().map(len).fold("-1.0e+999".len(), usize::max);
         Eights { values, widest }
     })
@@ -173,7 +173,7 @@ macro_rules! floats {
 floats! {
     f64(value, room) room.format_finite(value)
     f32(value, room) match value.to_bits() {
-        // Of all numbers the only ones whose shortest digits, rounded to a double first, are their neighbours.
+        // The only f32 values whose shortest digits, parsed as a double and then rounded, give a neighbour.
         0x15ae_43fd => "7.0385307e-26",
         0x95ae_43fd => "-7.0385307e-26",
         _ => room.format_finite(value),
@@ -190,13 +190,13 @@ floats! {
     }
 }
 
-/// The number with few digits for each that has 16 bits: they are found once.
+/// The simplest number for these 16 bits; the table of all is computed once.
 fn short(all: &OnceLock<Vec<f32>>, bits: u16, simplest: fn(u16) -> f64) -> f32 {
     let all = all.get_or_init(|| (0..=u16::MAX).map(|bits| simplest(bits) as f32).collect());
     all.get(usize::from(bits)).copied().unwrap_or(f32::NAN)
 }
 
-/// The number whose shortest digits are those that tell `value` from its neighbours of this width.
+/// The f64 whose shortest digits are the fewest that distinguish `value` from its neighbours of this width.
 pub fn simplest(value: f64, width: Width) -> f64 {
     match width {
         Width::W64 => value,
@@ -211,8 +211,8 @@ pub fn simplest(value: f64, width: Width) -> f64 {
     }
 }
 
-/// The number of 16 bits that is nearest to `value`: `guess` or one beside it. The crate's own conversion ignores the
-/// low bits of a double, and with them on which side of a tie it is.
+/// The 16-bit number nearest to `value`: `guess` or one of its neighbours. The crate's own conversion ignores the low
+/// bits of a double, and so rounds values close to a tie the wrong way.
 fn nearest(value: f64, guess: u16, number: impl Fn(u16) -> f64) -> f64 {
     if !number(guess).is_finite() {
         return number(guess);
@@ -227,7 +227,7 @@ fn nearest(value: f64, guess: u16, number: impl Fn(u16) -> f64) -> f64 {
     nearest.map_or(value, |(number, _)| number)
 }
 
-/// The number with the fewest digits, at most `digits`, that becomes `value` when it is `stored`.
+/// The number with the fewest digits, at most `digits`, that `stored` rounds to `value`.
 fn nearby(value: f64, digits: usize, stored: impl Fn(f64) -> f64) -> f64 {
     let short = (0..digits).filter_map(|behind| format!("{value:.behind$e}").parse().ok());
     short.into_iter().find(|near| stored(*near) == value).unwrap_or(value)
@@ -286,7 +286,7 @@ mod tests {
         check(&found, |bits| bf16::from_bits(bits).to_f64());
     }
 
-    /// Each text is nearer to its own number than to those beside it; halfway the even one is read.
+    /// Each text must be nearer to its own number than to its neighbours; ties go to the even one.
     fn check(texts: &[String], number: fn(u16) -> f64) {
         for (bits, text) in (0..=u16::MAX).zip(texts) {
             let (value, read) = (number(bits), text.parse::<f64>().unwrap());
@@ -323,7 +323,7 @@ mod tests {
         let values = [0.1f32, 1.0, -0.0, 1e16, 3.4028235e38, f32::NAN, f32::NEG_INFINITY, f32::INFINITY];
         let want = ["0.1", "1.0", "-0.0", "1e+16", "3.4028235e+38", "nan", "-inf", "inf"];
         assert_eq!(texts("float32", of(&values)), want);
-        // The widest ones, found by trying all of them.
+        // The widest values, found by exhaustive search.
         assert_eq!(widest(&texts("float32", of(&[-1.0000001e-6f32]))), F32);
         assert_eq!(widest(&texts("float64", of(&[-f64::MIN_POSITIVE]))), F64);
     }

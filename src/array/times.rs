@@ -4,7 +4,7 @@
 
 use super::{Dtype, Element, Endian, Kind, Record};
 
-/// Each with its parts of a second, or seconds.
+/// numpy's units, with their length in seconds or digits of a second.
 const UNITS: [(&str, Unit); 13] = [
     ("Y", Unit::Years),
     ("M", Unit::Months),
@@ -33,28 +33,28 @@ enum Unit {
     Parts(u32),
 }
 
-/// What elements of eight bytes mean.
+/// A date or time span type, whose elements have eight bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Times {
     endian: Endian,
     unit: Unit,
-    /// Of how many units an element counts.
+    /// Units per step: 25 in `m8[25s]`.
     step: i128,
     is_span: bool,
-    /// What numpy calls the unit.
+    /// numpy's name of the unit.
     name: &'static str,
 }
 
 impl Times {
-    /// The number that is no time; it equals itself only.
+    /// The value of NaT (not a time). Unlike in numpy, it equals itself.
     pub const NAT: i64 = i64::MIN;
 
-    /// None if the elements are something else, or have no unit.
+    /// None for other elements, or without a unit.
     pub fn of(record: &Record) -> Option<Times> {
         Times::named(record.foreign_type()?)
     }
 
-    /// By numpy's name of the type, with its byte order: `<M8[ms]`.
+    /// Parses numpy's type string with its byte order: `<M8[ms]`.
     pub fn named(text: &str) -> Option<Times> {
         let (endian, text) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
             (Some(rest), _) => (Endian::Little, rest),
@@ -74,22 +74,22 @@ impl Times {
         Some(Times { endian, unit: *unit, step: step.into(), is_span, name })
     }
 
-    /// Have both one meaning, but for the byte order?
+    /// Equality that ignores byte order.
     pub fn is_like(&self, other: &Times) -> bool {
         Times { endian: other.endian, ..*self } == *other
     }
 
-    /// The numbers that the elements are.
+    /// The type of the underlying integers.
     pub fn dtype(&self) -> Dtype {
         Dtype { element: Element { kind: Kind::Int, size: 8 }, endian: self.endian }
     }
 
-    /// Is this text of an element a number?
+    /// True if `text`, an element as text, is a number.
     pub fn is_number(&self, text: &str) -> bool {
         self.is_span && text != NONE
     }
 
-    /// An element of eight bytes as text.
+    /// Formats an element; None if it does not have eight bytes.
     pub fn text(&self, item: &[u8]) -> Option<String> {
         let item = item.try_into().ok()?;
         Some(self.text_of(match self.endian {
@@ -98,7 +98,7 @@ impl Times {
         }))
     }
 
-    /// As numpy calls the type: `<M8[ms]`, `>m8[25s]`.
+    /// numpy's type string: `<M8[ms]`, `>m8[25s]`.
     pub fn numpy(&self) -> String {
         let order = if self.endian == Endian::Big { '>' } else { '<' };
         let kind = if self.is_span { "m8" } else { "M8" };
@@ -106,7 +106,7 @@ impl Times {
         format!("{order}{kind}[{step}{}]", self.name)
     }
 
-    /// A number as text.
+    /// Formats an element given as an integer.
     pub fn text_of(&self, value: i64) -> String {
         match value {
             Times::NAT => NONE.into(),
@@ -115,7 +115,7 @@ impl Times {
         }
     }
 
-    /// The unit of a number of steps, and its count in one step.
+    /// The unit, and the number of units per step.
     pub fn unit(&self) -> (&'static str, u64) {
         (self.name, self.step as u64)
     }
@@ -146,17 +146,17 @@ fn date(unit: Unit, value: i128) -> String {
     }
 }
 
-/// Days of 400 years, and from 0000-03-01 to 1970-01-01.
+/// Days in 400 years, and from 0000-03-01 to 1970-01-01.
 const ERA: i128 = 146_097;
 const TO_1970: i128 = 719_468;
 
-/// A day that is counted from 1970-01-01, as text.
+/// Formats a day, counted from 1970-01-01.
 pub fn day(days: i128) -> String {
     let (year, month, day) = civil(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The number of such a day; None if it does not exist: 1900-02-29.
+/// The day counted from 1970-01-01; None if it does not exist, such as 1900-02-29.
 pub fn day_of(year: i64, month: u8, day: u8) -> Option<i128> {
     let (year, month, day) = (i128::from(year), i128::from(month), i128::from(day));
     // As in `civil`.
@@ -167,8 +167,8 @@ pub fn day_of(year: i64, month: u8, day: u8) -> Option<i128> {
     (civil(days) == (year, month, day)).then_some(days)
 }
 
-/// Year, month and day of a day that is counted from 1970-01-01, by the Gregorian calendar at all times. Years are
-/// counted from March on here, so that a leap day is the last one of its year.
+/// Year, month and day of a day counted from 1970-01-01, in the proleptic Gregorian calendar. Years begin in March
+/// here, so that a leap day is the last day of its year.
 fn civil(days: i128) -> (i128, i128, i128) {
     let days = days + TO_1970;
     let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
@@ -190,7 +190,7 @@ mod tests {
         times.text(&bytes).unwrap()
     }
 
-    /// What numpy says of them.
+    /// Expected values from numpy.
     #[test]
     fn dates_are_as_numpy_writes_them() {
         for (of, value, want) in [

@@ -4,18 +4,18 @@ use super::super::numpy::python_literal;
 use super::super::{Array, Cell, Dtype, Element, Endian, Kind, Order, Record};
 use super::literal::Literal;
 
-/// An element type as a header names it.
+/// An element type of a .npy header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descr {
-    /// As Python writes it: a type string without quotes, or a list of tuples.
+    /// In Python syntax: a type string without quotes, or a list of tuples.
     pub text: String,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub size: u64,
-    /// For numbers that an [`crate::AnyArray`] can hold.
+    /// Set for numbers that a [`crate::AnyArray`] can hold.
     pub dtype: Option<Dtype>,
-    /// For texts, bytes, and fields of such and of numbers; others are one piece.
+    /// Set for text, bytes, and structures of these and numbers; other types are not taken apart.
     pub record: Option<Record>,
-    /// Its elements are Python objects, which are stored as a pickle.
+    /// The elements contain Python objects, which are stored as a pickle.
     pub has_objects: bool,
 }
 
@@ -24,12 +24,12 @@ impl Descr {
         Descr { text, size, dtype: None, record: None, has_objects: false }
     }
 
-    /// What it is as one value.
+    /// The type as a single value, if it is one.
     fn cell(&self) -> Option<Cell> {
         self.dtype.map(Cell::Number).or_else(|| self.record.as_ref()?.cell())
     }
 
-    /// An array of such elements; None for objects, and for what is no type but within fields.
+    /// An array with this element type; None for objects, and for types that are valid only within fields.
     pub fn array(&self, shape: &[u64], order: Order) -> Option<Array> {
         if let Some(dtype) = self.dtype {
             return Some(Array::new(dtype, shape, order));
@@ -38,7 +38,7 @@ impl Descr {
             return None;
         }
         let record = self.record.clone().or_else(|| Record::foreign(&self.text, self.size));
-        // Of elements without bytes any number could be claimed.
+        // A header could claim any number of elements without bytes.
         let record = record.filter(|record| record.size() > 0)?;
         let element = Element { kind: Kind::Opaque, size: u32::try_from(record.size()).ok()? };
         let array = Array::new(Dtype { element, endian: Endian::Little }, shape, order);
@@ -46,12 +46,12 @@ impl Descr {
     }
 }
 
-/// The error is what is wrong with it.
+/// Interprets a type; the error says what is wrong with it.
 pub fn descr(literal: &Literal) -> Result<Descr, String> {
     match literal {
         Literal::Str(text) => simple(text),
         Literal::List(fields) => structure(fields),
-        // A type with a shape of its own, only within fields.
+        // A subarray type (a type with a shape), valid only within fields.
         Literal::Tuple(pair) => match pair.as_slice() {
             [of, sizes] => {
                 let inner = descr(of)?;
@@ -91,7 +91,7 @@ fn simple(text: &str) -> Result<Descr, String> {
         ('u', 1 | 2 | 4 | 8) => (count, Some(Kind::Uint)),
         ('f', 2 | 4 | 8) => (count, Some(Kind::Float)),
         ('c', 8 | 16) => (count, Some(Kind::Complex)),
-        // Extended precision of various machines.
+        // Extended precision, whose size depends on the machine.
         ('f', 10 | 12 | 16) | ('c', 20 | 24 | 32) => (count, None),
         ('U', _) => (count.checked_mul(4).ok_or_else(unknown)?, None),
         ('S' | 'a' | 'V', _) => (count, None),
@@ -132,16 +132,16 @@ fn structure(fields: &[Literal]) -> Result<Descr, String> {
     Ok(whole)
 }
 
-/// What is known of a field.
+/// A parsed field.
 struct Parts {
     text: String,
     size: u64,
     has_objects: bool,
-    /// Its name, its value, and how many of these there are, if it is as simple as that.
+    /// Name, cell and repeat count, unless the field is nested, titled or has several axes.
     simple: Option<(String, Cell, Option<u64>)>,
 }
 
-/// Name (or title and name), type, and maybe a shape.
+/// Parses a tuple of name (or title and name), type and optional shape.
 fn field(field: &Literal) -> Result<Parts, String> {
     let Literal::Tuple(parts) = field else { return Err("it is not a tuple".into()) };
     let (name, of, sizes) = match parts.as_slice() {
@@ -167,7 +167,7 @@ fn field(field: &Literal) -> Result<Parts, String> {
     Ok(Parts { text, size, has_objects: inner.has_objects, simple })
 }
 
-/// The size of a shape that has one.
+/// The size of a one-dimensional shape.
 fn only_size(shape: &Literal) -> Option<u64> {
     match shape {
         Literal::Tuple(sizes) => match sizes.as_slice() {

@@ -1,7 +1,7 @@
-//! Python literals, as far as the headers of .npy files have them: texts, whole numbers, booleans, tuples, lists and
-//! mappings. Nothing is ever run. Errors say what was found and at which byte.
+//! Parses the Python literals that occur in .npy headers: strings, integers, booleans, None, tuples, lists and dicts.
+//! Nothing is evaluated. Errors say what was found and at which byte.
 
-/// The deepest nesting of a type within types.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub enum Literal {
     Dict(Vec<(Literal, Literal)>),
 }
 
-/// The one literal that `text` is.
+/// Parses `text`, which must be a single literal.
 pub fn parse(text: &str) -> Result<Literal, String> {
     let mut parser = Parser { text, at: 0 };
     let found = parser.value(0)?;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
     }
 
-    /// Passes over `wanted` if that comes next.
+    /// Skips whitespace, and `wanted` if it comes next; true if it does.
     fn take(&mut self, wanted: &str) -> bool {
         self.skip_space();
         let is_there = self.rest().starts_with(wanted);
@@ -66,7 +66,7 @@ impl Parser<'_> {
         }
         match self.rest().chars().next() {
             Some('\'' | '"') => self.text().map(Literal::Str),
-            // Python 2 may have written so.
+            // Python 2 wrote such prefixes.
             Some('u' | 'b') if self.rest().get(1..2).is_some_and(|next| next == "'" || next == "\"") => {
                 self.at += 1;
                 self.text().map(Literal::Str)
@@ -85,7 +85,7 @@ impl Parser<'_> {
         let (number, _) = rest.split_at(rest.len() - digits.len());
         let value = number.parse().map_err(|_| self.unexpected())?;
         self.at += number.len();
-        // A long integer of Python 2.
+        // Python 2's suffix of long integers.
         self.at += usize::from(self.rest().starts_with('L'));
         Ok(Literal::Int(value))
     }
@@ -126,7 +126,7 @@ impl Parser<'_> {
         Err("it ends early".into())
     }
 
-    /// Values between brackets, and whether a comma came after the last.
+    /// The values between brackets, and whether a comma follows the last (true for none).
     fn items(&mut self, open: &str, close: &str, depth: usize) -> Result<(Vec<Literal>, bool), String> {
         let (mut items, mut has_comma) = (Vec::new(), true);
         if !self.take(open) {

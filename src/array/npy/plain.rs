@@ -1,4 +1,4 @@
-//! Reads a whole .npy file sequentially, for callers that want only its array.
+//! Reads the header of a .npy file from a stream, for callers that want only its array.
 
 use std::io::{self, Read};
 
@@ -9,12 +9,12 @@ use super::read::{FIXED, Header, MAGIC, Problem};
 #[derive(Debug)]
 pub enum Refused {
     Input(io::Error),
-    /// Not an array that a container can hold: what it is, and what to do.
+    /// Not an array that a container can hold; says what it is and what to do instead.
     Unsuitable(String),
     Damaged(String),
 }
 
-/// Reads the header: the array, and where its elements begin.
+/// Reads the header; returns the array and the offset of its elements in bytes.
 pub fn parse(input: &mut dyn Read) -> Result<(Array, u64), Refused> {
     let (mut first, mut wanted) = (Vec::new(), FIXED);
     let header = loop {
@@ -42,7 +42,7 @@ pub fn parse(input: &mut dyn Read) -> Result<(Array, u64), Refused> {
     Ok((array.ok_or_else(|| Refused::Unsuitable(instead(&header)))?, header.len))
 }
 
-/// What it is, and what to do.
+/// Says what an unsuitable array is, and what to do instead.
 fn instead(header: &Header) -> String {
     let descr = header.descr.text.as_str();
     match header.descr.has_objects {

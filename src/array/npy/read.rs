@@ -13,18 +13,18 @@ use super::literal::{self, Literal};
 use crate::yaml::Node;
 
 pub const MAGIC: &[u8] = b"\x93NUMPY";
-/// So much is needed to tell how long the header is.
+/// Number of bytes needed to know the header's length.
 pub const FIXED: usize = 12;
-/// Why nothing is read of objects.
+/// Why arrays of objects are not read.
 pub const OBJECTS: &str = "it holds Python objects (a pickle), which are not read here: np.load(..., \
     allow_pickle=True) reads them, and runs whatever code they bring";
-/// The longest text of a header that is read.
+/// Maximum length of the header's text, in bytes.
 const MAX_LEN: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     pub version: [u8; 2],
-    /// Where the elements begin.
+    /// Length of the whole header, which is the offset of the elements, in bytes.
     pub len: u64,
     pub descr: Descr,
     pub order: Order,
@@ -40,7 +40,7 @@ pub enum Problem {
 }
 
 impl Header {
-    /// Out of the first bytes of a file.
+    /// Parses a header from the first bytes of a file.
     pub fn parse(bytes: &[u8]) -> Result<Header, Problem> {
         let Some((fixed, _)) = bytes.split_first_chunk::<FIXED>() else { return Err(Problem::Short(FIXED)) };
         let [.., major, minor, a, b, c, d] = *fixed;
@@ -70,7 +70,7 @@ impl Header {
         Ok(Header { version: [major, minor], len: (start + len) as u64, descr, order, shape })
     }
 
-    /// The bytes of all elements; None if they do not fit into 64 bits.
+    /// Size of all elements in bytes; None if it does not fit into 64 bits.
     pub fn byte_len(&self) -> Option<u64> {
         if self.shape.contains(&0) {
             return Some(0);
@@ -80,19 +80,19 @@ impl Header {
 }
 
 impl Header {
-    /// The array, where its elements can be in one.
+    /// The array, if its element type is supported.
     pub fn array(&self) -> Option<Array> {
         self.descr.array(&self.shape, self.order)
     }
 
-    /// What its elements are called.
+    /// The name of the element type.
     pub fn kind(&self) -> &str {
         let name = self.array().and_then(|array| array.dtype.element.name());
         let is_structure = self.descr.text.starts_with('[');
         name.unwrap_or(if is_structure { "structure" } else { &self.descr.text })
     }
 
-    /// Do all elements take `have` bytes? The error says why not.
+    /// Checks that the elements take exactly `have` bytes; the error says why not.
     pub fn fits(&self, have: u64) -> Result<(), String> {
         match self.byte_len() {
             Some(need) if need == have => Ok(()),
@@ -101,7 +101,7 @@ impl Header {
         }
     }
 
-    /// What sidecars say of it beside type and shape.
+    /// The sidecar's NPY-specific fields.
     pub fn node(&self) -> Node {
         let Header { version: [major, minor], len, descr, .. } = self;
         Node::map([
