@@ -27,13 +27,13 @@ use crate::{Error, Result};
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the only dataset is called; None: as it was.
+    /// New name for the only dataset; None keeps its name.
     pub name: Option<Text>,
-    /// For all datasets; None: those that are compressed already.
+    /// Compression of all datasets; None compresses those that already are.
     pub compression: Option<Compression>,
-    /// Threads that compress.
+    /// Number of compressing threads.
     pub jobs: usize,
-    /// Replace a file that is there already.
+    /// Replace an existing file.
     pub force: bool,
 }
 
@@ -41,18 +41,19 @@ pub struct Options {
 pub struct Watch<'a> {
     /// This many more stored bytes have been processed.
     pub passed: &'a dyn Fn(u64),
-    /// What the new format cannot hold, as a sentence.
+    /// A note on something that the new format cannot hold.
     pub noted: &'a dyn Fn(&str),
-    /// A deviation from the description that is not damage.
+    /// A deviation from the header that is not damage.
     pub warned: &'a dyn Fn(&str),
-    /// A dataset is left out, or written as it is although damaged or refused; the others continue. May repeat an
+    /// A dataset is left out, or written unchanged although damaged or refused; the others continue. May repeat an
     /// error.
     pub failed: &'a dyn Fn(&Error),
-    /// Set from outside when all is to end soon.
+    /// Set by the caller to stop early.
     pub stop: &'a AtomicBool,
 }
 
-/// The datasets of an archive as the format that the extension of `out` names can hold them.
+/// Prepares an archive for the output format, which the extension of `out` determines: another format gets plain
+/// datasets, without those that only the input's format has.
 pub fn as_held_by(archive: Archive, out: &Path) -> Result<Archive> {
     match writer::format_of(out) == Some(archive.format()) {
         true => Ok(archive),
@@ -60,7 +61,7 @@ pub fn as_held_by(archive: Archive, out: &Path) -> Result<Archive> {
     }
 }
 
-/// Writes datasets of an archive to `out`, in the format that its extension names.
+/// Writes datasets of an archive to `out`, in the format that its extension determines.
 pub fn convert(
     archive: &Archive,
     numbers: &[usize],
@@ -80,7 +81,7 @@ pub fn convert(
         go_on(watch)?;
         let dataset = archive.dataset_at(*number)?;
         let described = dataset.description();
-        // Or damage would get a checksum of its own, and be right from then on.
+        // Otherwise damaged data would get a matching checksum, and pass as intact from then on.
         dataset.can_be_copied()?;
         let reader = match dataset.reader() {
             Err(error @ (Error::Read { .. } | Error::Unsupported { .. })) => {
@@ -139,7 +140,7 @@ pub fn convert(
     new.finish()
 }
 
-/// Tells what of these datasets is wrong or refused, and written as it is.
+/// Reports datasets that are wrong or refused but were written unchanged.
 fn wrong(archive: &Archive, numbers: &[usize], watch: &Watch<'_>) -> Result<()> {
     for number in numbers {
         match archive.fits(*number) {
@@ -153,7 +154,7 @@ fn wrong(archive: &Archive, numbers: &[usize], watch: &Watch<'_>) -> Result<()> 
     Ok(())
 }
 
-/// Writes a container as its format is written today, or only some of its datasets.
+/// Rewrites a container, or only some of its datasets, in the current version of its format.
 fn rewrite(
     archive: &Archive,
     rewriter: &dyn Rewrite,
@@ -184,7 +185,7 @@ fn rewrite(
     Ok(())
 }
 
-/// Fails once all is to end.
+/// Fails once the caller asks to stop.
 fn go_on(watch: &Watch<'_>) -> Result<()> {
     match watch.stop.load(Ordering::Relaxed) {
         true => Err(Error::Other("interrupted".into())),
@@ -207,7 +208,7 @@ fn create(archive: &Archive, out: &Path, options: &Options) -> Result<Box<dyn Ne
     writer::create(out, &WriteOptions { jobs: options.jobs, force: options.force })
 }
 
-/// Fails if something is at `out` that must stay.
+/// Fails if `out` must not be replaced.
 fn may_create(archive: &Archive, out: &Path, options: &Options) -> Result<()> {
     let refused = |problem: &str| format!("{}: {problem}", out.display());
     if let Ok(there) = fs::metadata(out) {
@@ -223,12 +224,12 @@ fn may_create(archive: &Archive, out: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The array with its elements in the order that the new format has, if it has one.
+/// The array with its elements in the order that the new format requires, if any.
 fn in_order(array: &Array, order: Option<Order>) -> Array {
     Array { order: order.unwrap_or(array.order), ..array.clone() }
 }
 
-/// Adds an array whose elements come in another order than they are `stored` in.
+/// Adds an array whose elements must be reordered; `stored` describes the original.
 fn add_turned(
     new: &mut dyn NewContainer,
     dataset: &NewDataset<'_>,
@@ -252,7 +253,7 @@ fn add_turned(
     Ok(())
 }
 
-/// Nothing is added of what should be text and is not UTF-8; then returns where.
+/// Adds a dataset. For text that is not UTF-8, adds nothing and returns the offset of the first invalid byte.
 fn add(
     new: &mut dyn NewContainer,
     dataset: &NewDataset<'_>,
@@ -270,7 +271,7 @@ fn add(
         }
         _ => new.add(dataset, &mut content),
     };
-    // What is wrong with the input comes first: it is why writing failed.
+    // An error in the input takes precedence: it is why writing failed.
     if let Some(error) = content.failed.take() {
         return Err(error);
     }
@@ -282,7 +283,7 @@ fn add(
     Ok(None)
 }
 
-/// The bytes of a dataset on their way. Keeps the error that ends them.
+/// Reads a dataset, counting its bytes. Keeps the error that ends reading.
 struct Input<'a> {
     reader: Reader,
     meter: Meter<'a>,

@@ -12,9 +12,9 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub struct Containers {
     pub containers: Vec<Container>,
-    /// The keys of directories that lead to them, outermost first; the directory itself is the empty one.
+    /// The keys of the directories that contain them, outermost first; the root is the empty key.
     pub groups: BTreeSet<String>,
-    /// Of the containers.
+    /// The keys of the containers.
     keys: BTreeSet<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct Container {
     pub key: String,
 }
 
-/// All of them, in the order of their names. Errors in looking at files go to `left_out`.
+/// All containers below `root`, sorted by name. Errors in examining files go to `left_out`.
 pub fn below(root: &Path, formats: &Options, left_out: &mut dyn FnMut(&Error)) -> Result<Containers> {
     let mut found = Containers::default();
     found.groups.insert(String::new());
@@ -45,8 +45,8 @@ fn key_of(path: &Path) -> String {
 }
 
 impl Containers {
-    /// Is this the key of something that was found, or below a container's? Names that are not the same may have one
-    /// key, as a backslash is `%5C` in it.
+    /// True if something already has this key, or a container has a key above it. Different names can have the same
+    /// key, because keys are escaped: a backslash becomes `%5C`.
     fn has(&self, key: &str) -> bool {
         self.groups.contains(key)
             || self.keys.contains(key)

@@ -24,22 +24,24 @@ use crate::{Error, Result, yaml};
 use containers::Container;
 use urls::Urls;
 
-/// Memory for decoded data.
+/// Size of the cache for decoded data, in bytes.
 const CACHE: u64 = 32 << 20;
 
-/// What the user says.
+/// What to reference, and how.
 pub struct Request<'a> {
     /// A container, or a directory of them.
     pub source: &'a Path,
-    /// Further files of the container.
+    /// Additional files of the container.
     pub and: &'a [PathBuf],
     pub formats: &'a Options,
-    /// Where readers will find it, if not at its path.
+    /// The URL where readers will find the source, if not at its path.
     pub url: Option<&'a str>,
 }
 
 /// Writes all references to `out` and returns the number of arrays; `left_out` receives the reasons for missing ones.
-/// An [`Error`] that ends it is inside the [`io::Error`].
+///
+/// # Errors
+/// Failed writes; any other [`Error`] is wrapped in the [`io::Error`].
 pub fn write(
     request: &Request<'_>,
     out: &mut dyn Write,
@@ -71,7 +73,7 @@ pub fn write(
     }
 }
 
-/// The files of a container, and its root.
+/// The files of a container, and its root directory.
 type Opened = (Vec<Arc<dyn Source>>, Directory);
 
 fn opened(path: &Path, and: &[PathBuf], formats: &Options) -> Result<Opened> {
@@ -85,8 +87,8 @@ fn opened(path: &Path, and: &[PathBuf], formats: &Options) -> Result<Opened> {
     Ok(([vec![source], others].concat(), root))
 }
 
-/// All that is in the container at `path`; its keys begin with `key`. An error is the end of all: an array without its
-/// chunks would be one without data.
+/// Writes the container at `path` as a group whose keys begin with `key`. Any error aborts the whole output, because an
+/// array with missing chunks would be read as if it had no data.
 fn group(
     (sources, root): &Opened,
     path: &Path,
@@ -118,12 +120,12 @@ fn group(
     if let Some(note) = references.others.note() {
         (references.left_out)(&Error::Other(note));
     }
-    // Of a container that was replaced or written to meanwhile they would be wrong.
+    // The references would be wrong if the container was replaced or modified meanwhile.
     sources.iter().try_for_each(|source| source.check())?;
     writer.consolidated()
 }
 
-/// Directories are groups as far as they lead to containers.
+/// Writes a directory; its subdirectories become groups if they contain containers.
 fn directory(request: &Request<'_>, writer: &mut Writer<'_>, left_out: &mut dyn FnMut(&Error)) -> Result<()> {
     let found = containers::below(request.source, request.formats, left_out)?;
     writer.begin()?;
@@ -140,10 +142,10 @@ fn directory(request: &Request<'_>, writer: &mut Writer<'_>, left_out: &mut dyn 
     writer.consolidated()
 }
 
-/// All descriptions of a store in one, as it grows: without it programs would have to list what there is, which not
-/// all of them can in what is referred to.
+/// The consolidated metadata of a store, as it is collected. Without it, readers would have to list the store, which
+/// not all of them can do for references.
 struct Consolidated {
-    /// What the keys of the store begin with here.
+    /// The prefix of the store's keys in the output.
     prefix: String,
     text: String,
 }
@@ -166,16 +168,16 @@ struct Writer<'a> {
     has_begun: bool,
     count: u64,
     arrays: u64,
-    /// The last source and its address, as JSON.
+    /// The source last referenced, and its URL as JSON.
     last: Option<(Arc<dyn Source>, String)>,
-    /// Of the stores that are being written, the innermost last.
+    /// Metadata of the stores that are being written, the innermost last.
     descriptions: Vec<Consolidated>,
-    /// Why nothing more can be written.
+    /// The error that prevents further writing.
     failed: Option<io::Error>,
 }
 
 impl Writer<'_> {
-    /// Nothing is written before there is something to read from.
+    /// Writes the beginning once a source has been opened; before that, nothing is written.
     fn begin(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.has_begun, true) {
             Ok(())
@@ -200,7 +202,7 @@ impl Writer<'_> {
         self.entry(key, &value)
     }
 
-    /// The innermost store has all its descriptions.
+    /// Finishes the innermost store: writes its consolidated metadata.
     fn consolidated(&mut self) -> Result<()> {
         let Some(Consolidated { prefix, text }) = self.descriptions.pop() else { return Ok(()) };
         let all = format!("{{\"metadata\":{{{text}}},\"zarr_consolidated_format\":1}}");

@@ -1,4 +1,4 @@
-//! The URLs under which external readers find the containers' files.
+//! The URLs at which external readers find the containers' files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 #[derive(Clone)]
 pub struct Urls<'a> {
-    /// The container or the directory.
+    /// The container or directory.
     source: &'a Path,
     is_directory: bool,
     url: Option<&'a str>,
@@ -18,7 +18,7 @@ impl<'a> Urls<'a> {
         Urls { source, is_directory, url }
     }
 
-    /// The address of a file: of the source itself, in it, or beside it.
+    /// The URL of a file: the source itself, or a file in or next to it.
     pub fn of(&self, file: &Path) -> Result<String> {
         let Some(url) = self.url else { return absolute(file) };
         if file == self.source {
@@ -38,14 +38,14 @@ impl<'a> Urls<'a> {
                  Unicode"
             ))
         })?;
-        // Of addresses only those of the web are percent-encoded.
+        // Only web URLs are percent-encoded.
         let is_web = url.starts_with("http://") || url.starts_with("https://");
         let below = if is_web { encoded(&below) } else { below };
         Ok(if base.is_empty() { below } else { format!("{base}/{below}") })
     }
 }
 
-/// The path of `file` in `folder`, as they are called, or else where they really are.
+/// The path of `file` relative to `folder`, first by their names, then with symbolic links resolved.
 fn below(file: &Path, folder: &Path) -> Option<String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let within = |whole: fn(&Path) -> io::Result<PathBuf>| {

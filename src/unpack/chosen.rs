@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::Result;
 use crate::tree::{Arena, Entry, FileKind, Inner, NodeId, NodeKind, ROOT, Tree};
 
-/// Only listings leave out what is not wanted: what is called how depends on all of them.
+/// Leaves out the other datasets in listings only; the names of files depend on all datasets.
 pub struct Chosen {
     tree: Arc<Arena>,
-    /// By node.
+    /// Indexed by node.
     wanted: Vec<bool>,
 }
 
 impl Chosen {
-    /// Those with these numbers.
+    /// Selects the datasets with these numbers.
     pub fn new(tree: Arena, numbers: &[usize]) -> Chosen {
         let mut chosen = vec![false; tree.datasets() as usize];
         numbers.iter().for_each(|number| chosen[*number] = true);
@@ -30,7 +30,7 @@ impl Chosen {
         Chosen { tree: Arc::new(tree), wanted }
     }
 
-    /// And the directories that lead to these paths, as far as they are there.
+    /// Also selects the directories on these paths, as far as they exist.
     pub fn with_ways_to(mut self, paths: &[Vec<u8>]) -> Result<Chosen> {
         for path in paths {
             let mut at = ROOT;

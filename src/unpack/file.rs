@@ -1,5 +1,5 @@
 //! Creates a file atomically: unnamed while it is written where the file system supports that, otherwise under a
-//! temporary name. It gets its name once complete; dropped earlier, it leaves nothing behind.
+//! temporary name. It gets its name once complete; if dropped earlier, it leaves nothing behind.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -18,7 +18,7 @@ use crate::content::Content;
 use crate::source::Source;
 use crate::{Error, Result};
 
-/// The kernel copies so much at once, and what is decoded is written so.
+/// Bytes that the kernel copies per call, and bytes of decoded data per write.
 const COPIED: u64 = 8 << 20;
 const PIECE: usize = 256 << 10;
 
@@ -31,7 +31,7 @@ pub enum Failure {
 pub struct NewFile {
     dir: Arc<OwnedFd>,
     file: File,
-    /// The name that it has meanwhile.
+    /// The temporary name, if it has one.
     temporary: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl NewFile {
         Ok(NewFile { dir: dir.clone(), file: fd.into(), temporary: Some(name) })
     }
 
-    /// Writes all bytes. `step` receives the number of bytes written, and may end it.
+    /// Writes all bytes. `step` receives the number of bytes just written; an error from it ends writing.
     pub fn fill(&self, content: &Content, step: &mut dyn FnMut(u64) -> Result<()>) -> Result<(), Failure> {
         let mut content = content.clone();
         if let Content::Stored { source, range } = &mut content {
@@ -73,8 +73,8 @@ impl NewFile {
         }
     }
 
-    /// Has the kernel copy, and share blocks where it can. Leaves in `range` what it did not: reading and writing
-    /// that will say why.
+    /// Lets the kernel copy, which may share blocks. `range` keeps what was not copied; reading and writing that yields
+    /// the error, if any.
     fn copy(
         &self,
         source: &dyn Source,
@@ -97,10 +97,10 @@ impl NewFile {
         Ok(())
     }
 
-    /// Gives it its name, in place of another file only with `force`.
+    /// Gives the file its name, replacing an existing file only with `force`.
     pub fn finish(mut self, name: &[u8], modified: SystemTime, force: bool) -> io::Result<()> {
         self.file.set_modified(modified)?;
-        // Network file systems tell what could not be written when a file is closed.
+        // Network file systems report failed writes when a file is closed.
         nix::unistd::close(OwnedFd::from(self.file.try_clone()?))?;
         match &self.temporary {
             None => self.link(name, force),
@@ -151,16 +151,16 @@ impl Drop for NewFile {
     }
 }
 
-/// What the umask leaves of it.
+/// The mode before the umask is applied.
 const MODE: Mode = Mode::from_raw_mode(0o666);
 
-/// A file without a name gets one by way of /proc.
+/// An unnamed file is linked through /proc, which may not be mounted.
 fn can_be_named_later() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| std::path::Path::new("/proc/self/fd").is_dir())
 }
 
-/// One that nobody has.
+/// A name that no other file has.
 fn temporary_name() -> String {
     format!(".rab-{:016x}.tmp", RandomState::new().hash_one(std::process::id()))
 }

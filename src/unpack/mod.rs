@@ -39,18 +39,18 @@ use crate::tree::{Builder, FileKind, Files, Held, Tree, WithViews, naming};
 use crate::view::{self, Overlay, View};
 use crate::{Error, Result};
 
-/// Files that wait for a thread; each may keep a directory open.
+/// Maximum number of files waiting for a thread; each may keep a directory open.
 const WAITING: usize = 64;
 
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Datasets that this view shows are written in its form.
+    /// Write the datasets that this view can show as it shows them.
     pub view: Option<&'static dyn View>,
-    /// Replace files that are there already.
+    /// Replace existing files.
     pub force: bool,
-    /// Write sidecars too.
+    /// Also write sidecars.
     pub meta: bool,
-    /// Threads that copy and decode.
+    /// Number of threads that copy and decode.
     pub jobs: usize,
 }
 
@@ -60,28 +60,31 @@ pub struct Watch<'a> {
     pub passed: &'a (dyn Fn(u64) + Sync),
     /// A dataset cannot be read, or is damaged; the others continue. May repeat an error.
     pub failed: &'a (dyn Fn(&Error) + Sync),
-    /// Another dataset with an error that was already reported; its exit code may be worse.
+    /// Another file fails with an error that was already reported; its exit code may be worse.
     pub failed_again: &'a (dyn Fn(&Error) + Sync),
-    /// A deviation from the description that is not damage.
+    /// A deviation from the header that is not damage.
     pub warned: &'a (dyn Fn(&str) + Sync),
-    /// Set from outside when all is to end soon.
+    /// Set by the caller to stop early.
     pub stop: &'a AtomicBool,
 }
 
-/// Not all of a container.
+/// A selection from a container.
 #[derive(Default)]
 pub struct Choice {
     /// The numbers of datasets.
     pub datasets: Vec<usize>,
-    /// Files of the view that the container derives, beside those of datasets: by their names without the
-    /// extension, see [`crate::tree::Derived::of_view`].
+    /// Derived files of the view, beside those of datasets, by name without extension; see
+    /// [`crate::tree::Derived::of_view`].
     pub derived: Vec<Vec<u8>>,
 }
 
-/// Writes the files of what is chosen, or of all, into the directory `to`, which is made if it is not there. Datasets
-/// that cannot be read are reported to `watch`, and nothing is written for them but their sidecars; then those that are
-/// wrong beside others, or by the format's rules, or refused, and are written as they are; an error is returned if the
-/// rest could not be written.
+/// Writes the files of the selection, or of the whole container, into the directory `to`, which is created if needed.
+///
+/// Datasets that cannot be read are reported to `watch`, and only their sidecars are written. Datasets that contradict
+/// others, break the format's rules or are refused are written unchanged, and reported at the end.
+///
+/// # Errors
+/// Any other reason why files could not be written.
 pub fn unpack(
     archive: &Archive,
     choice: Option<&Choice>,
@@ -121,7 +124,7 @@ pub fn unpack(
     }
 }
 
-/// What the container derives of itself of a view: all of it, or what is chosen.
+/// The container's derived files of a view: all, or the selected ones.
 fn derived(archive: &Archive, view: &dyn View, choice: Option<&Choice>) -> Result<Option<Chosen>> {
     let derived = archive.derived();
     if derived.is_empty() {
@@ -135,7 +138,7 @@ fn derived(archive: &Archive, view: &dyn View, choice: Option<&Choice>) -> Resul
     Ok(Some(Chosen::new(derived.tree()?, &numbers)))
 }
 
-/// The tree with the files that tell of the whole container.
+/// Adds the files that describe the whole container.
 fn with_files(tree: Arc<dyn Tree>, archive: &Archive, options: Options) -> Result<Arc<dyn Tree>> {
     if !options.meta || archive.container_files().is_empty() {
         return Ok(tree);
@@ -150,24 +153,24 @@ struct Unpacking<'a> {
     options: Options,
     watch: &'a Watch<'a>,
     modified: SystemTime,
-    /// All stores that were written.
+    /// True while all stores written so far are complete.
     are_whole: AtomicBool,
 }
 
-/// A file to be written.
+/// A file to write.
 struct Job {
     dir: Arc<OwnedFd>,
-    /// Of the directory, for messages.
+    /// The directory's path, for messages.
     path: Arc<Path>,
     name: Vec<u8>,
     held: Held,
     file: FileKind,
-    /// What it is a part of.
+    /// The store that the file is part of.
     store: Option<Arc<Store>>,
 }
 
 impl Unpacking<'_> {
-    /// Looks whether anything stands in the way, before anything is written.
+    /// Checks that nothing is in the way, before anything is written.
     fn check(&self) -> Result<()> {
         self.walk.each(false, &mut |WalkedFile { dir, path, name, .. }| {
             self.go_on()?;
@@ -221,7 +224,7 @@ impl Unpacking<'_> {
                     log::warn!("a thread cannot be started, so fewer are used: {cause}");
                 }
             }
-            // Once all threads are gone nobody waits for a job.
+            // Once all threads have ended, sending must fail rather than wait for a receiver.
             drop(jobs);
             let walked = self.walk.each(true, &mut |found| {
                 let Some(job) = self.meet(found, &mut stores)? else { return Ok(()) };
@@ -231,7 +234,7 @@ impl Unpacking<'_> {
             let last = stores.current.take().map(|(_, store)| store);
             let walked = self.finish(last, Ok(walked.is_ok())).and(walked);
             if let Err(error) = walked {
-                // What a thread has met comes first.
+                // An error of a thread takes precedence.
                 drop(give);
                 if !over.load(Ordering::Relaxed) {
                     keep(error);
@@ -242,7 +245,7 @@ impl Unpacking<'_> {
         stores.last.map_or(Ok(()), |last| self.announce(&last, self.are_whole.load(Ordering::Relaxed)))
     }
 
-    /// Reports errors and doubts of datasets that are written as they are.
+    /// Reports errors and doubts about datasets that are written unchanged.
     fn check_all(&self, mut numbers: impl Iterator<Item = usize>) -> Result<()> {
         numbers.try_for_each(|number| {
             self.go_on()?;
@@ -254,7 +257,7 @@ impl Unpacking<'_> {
         })
     }
 
-    /// What is to be done now for a file that the walk has met.
+    /// Handles a file found by the walk; returns a job if a thread should write it.
     fn meet(&self, found: WalkedFile<'_>, stores: &mut Stores) -> Result<Option<Job>> {
         self.go_on()?;
         let WalkedFile { dir, path, name, parent, held, file, is_link } = found;
@@ -273,7 +276,7 @@ impl Unpacking<'_> {
         if !self.options.view.is_some_and(|view| view.announces(name)) {
             return Ok(Some(job));
         }
-        // One that is there is of an older store, which this one replaces.
+        // An existing one belongs to an older store, which this one replaces.
         match self.options.force.then(|| unlinkat(dir, name, AtFlags::empty())) {
             None | Some(Ok(()) | Err(Errno::NOENT)) => {}
             Some(Err(cause)) => return Err(failed(path, name, cause.into())),
@@ -283,7 +286,7 @@ impl Unpacking<'_> {
         self.finish(before, Ok(true)).map(|()| None)
     }
 
-    /// A file of a store is there, or not; behind the last one comes what announces the store.
+    /// Records whether a file of a store was written; after the last one, announces the store.
     fn finish(&self, store: Option<Arc<Store>>, is_there: Result<bool>) -> Result<()> {
         if let Some(store) = store {
             if !matches!(is_there, Ok(true)) {
@@ -296,7 +299,7 @@ impl Unpacking<'_> {
         is_there.map(drop)
     }
 
-    /// Writes what announces a store, or all of them, if that is whole.
+    /// Writes the file that announces a store, or all stores, if they are complete.
     fn announce(&self, job: &Job, is_whole: bool) -> Result<()> {
         if is_whole && self.write(job)? {
             return Ok(());
@@ -308,8 +311,8 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// As [`Unpacking::write`]. A panic, which has been reported, is the end: what waits for the file must learn that
-    /// it is missing.
+    /// As [`Unpacking::write`], but turns a panic, which has already been reported, into an error: the store must learn
+    /// that the file is missing.
     fn write_caught(&self, job: &Job) -> Result<bool> {
         catch_unwind(AssertUnwindSafe(|| self.write(job))).unwrap_or_else(|_| {
             let path = job.path.join(OsStr::from_bytes(&job.name));
@@ -317,7 +320,7 @@ impl Unpacking<'_> {
         })
     }
 
-    /// Writes a file, or tells why its dataset cannot be read. Is it there?
+    /// Writes a file, or reports why its dataset cannot be read. True if the file was written.
     fn write(&self, job: &Job) -> Result<bool> {
         let content = self.walk.tree.content(job.held.node(), job.file);
         match content.map_err(Failure::Read).and_then(|content| self.fill(job, &content)) {
@@ -327,7 +330,7 @@ impl Unpacking<'_> {
         }
     }
 
-    /// What a dataset lacks ends nothing.
+    /// Reports an error that concerns only its own dataset, so that the others continue; returns any other error.
     fn unreadable(&self, error: Error, of: Option<&Store>) -> Result<()> {
         let is_its_own = match &error {
             Error::Damaged { .. } | Error::Read { .. } | Error::Unsupported { .. } => true,
@@ -344,7 +347,7 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// Makes a symbolic link; it is never followed here.
+    /// Creates a symbolic link, which is never followed here.
     fn link(&self, dir: &OwnedFd, path: &Path, name: &[u8], held: &Held) -> Result<()> {
         let target = self.walk.tree.link(held.node())?;
         let made = match symlinkat(&*target, dir, name) {
@@ -359,7 +362,7 @@ impl Unpacking<'_> {
     fn fill(&self, job: &Job, content: &Content) -> Result<(), Failure> {
         let new = NewFile::create(&job.dir).map_err(Failure::Write)?;
         let size = self.walk.tree.size(job.held.node(), FileKind::Data).map_err(Failure::Read)?;
-        // Sidecars count for nothing.
+        // Sidecars do not count as progress.
         let stored = if matches!(content, Content::Inline(_)) { 0 } else { size.stored };
         let mut meter = Meter::new(stored, content.known_len(), self.watch.passed);
         new.fill(content, &mut |bytes| {
@@ -377,7 +380,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// The error that a file cannot be written.
+/// The error for a file that cannot be written.
 fn failed(dir: &Path, name: &[u8], cause: io::Error) -> Error {
     Error::write(Place::file(&dir.join(OsStr::from_bytes(name))), cause)
 }

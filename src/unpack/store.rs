@@ -8,19 +8,19 @@ use super::Job;
 use crate::tree::NodeId;
 
 pub struct Store {
-    /// Writes what announces it.
+    /// Writes the file that announces the store.
     pub last: Job,
     is_whole: AtomicBool,
     is_reported: AtomicBool,
 }
 
 impl Store {
-    /// Something of it is not there.
+    /// Records that part of the store is missing.
     pub fn lacks_something(&self) {
         self.is_whole.store(false, Ordering::Relaxed);
     }
 
-    /// Whether its error should be reported. Once is enough: each chunk of a damaged array has the same.
+    /// True for the first error, the only one to report: every chunk of a damaged array has the same one.
     pub fn is_news(&self) -> bool {
         !self.is_reported.swap(true, Ordering::Relaxed)
     }
@@ -30,24 +30,24 @@ impl Store {
     }
 }
 
-/// What a walk has met of stores. Files of one come together, what announces it first.
+/// The stores found by a walk. It visits the files of a store together, beginning with the one that announces it.
 #[derive(Default)]
 pub struct Stores {
-    /// The one that the walk is in, and the node of its directory.
+    /// The store that the walk is in, and the node of its directory.
     pub current: Option<(NodeId, Arc<Store>)>,
-    /// Writes what announces all of them.
+    /// Writes the file that announces all stores.
     pub last: Option<Job>,
 }
 
 impl Stores {
-    /// From now on files in the directory `dir` are a store's.
+    /// Begins the store in the directory `dir`; returns the store before it.
     pub fn begin(&mut self, dir: NodeId, last: Job) -> Option<Arc<Store>> {
         let store =
             Arc::new(Store { last, is_whole: AtomicBool::new(true), is_reported: AtomicBool::default() });
         self.current.replace((dir, store)).map(|(_, before)| before)
     }
 
-    /// The store that a directory is.
+    /// The store in a directory.
     pub fn at(&self, dir: NodeId) -> Option<Arc<Store>> {
         self.current.as_ref().filter(|(at, _)| *at == dir).map(|(_, store)| store.clone())
     }

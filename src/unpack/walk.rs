@@ -1,5 +1,5 @@
-//! Walks directories by descriptors. Each system call gets a single path component, so a symbolic link is detected and
-//! refused where it is, and no path is too long.
+//! Walks directories by descriptor. Each system call gets a single path component, so symbolic links are detected and
+//! refused wherever they are, and no path is too long.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,50 +15,49 @@ use crate::error::Place;
 use crate::tree::{Entry, FileKind, Held, NodeId, NodeKind, ROOT, Tree};
 use crate::{Error, Result};
 
-/// Number of innermost directories kept open; of those further out, every such one is.
+/// Number of innermost directories kept open; of the outer ones, every `OPEN`-th is.
 const OPEN: usize = 32;
 /// Maximum number of directories of a path that messages show.
 const SHOWN: usize = 16;
 
-/// What is to be written.
+/// What to write, and where.
 pub struct Walk<'a> {
     pub tree: Arc<dyn Tree>,
     pub to: &'a Path,
-    /// Sidecars too.
+    /// Include sidecars.
     pub meta: bool,
 }
 
-/// A file or link of the tree, and the directory where it belongs.
+/// A file or link of the tree, and the directory it belongs in.
 pub struct WalkedFile<'f> {
     pub dir: &'f Arc<OwnedFd>,
-    /// Of the directory, for messages.
+    /// The directory's path, for messages.
     pub path: &'f Arc<Path>,
     pub name: &'f [u8],
     /// The directory's node.
     pub parent: NodeId,
-    /// Or why its kind is unknown.
+    /// The node, or why it cannot be looked up.
     pub held: Result<Held>,
     pub file: FileKind,
     pub is_link: bool,
 }
 
-/// A directory on the way from the root to where the walk is.
+/// A directory on the path from the root to the current position.
 struct Step {
     held: Held,
     name: Vec<u8>,
     path: Arc<Path>,
-    /// None while it is not needed: opened again from the nearest one further out.
+    /// None while closed; reopened from the nearest open directory above.
     fd: Option<Arc<OwnedFd>>,
-    /// Directories in it that are still to be visited, the last one first.
+    /// Subdirectories still to be visited, the next one last.
     left: Vec<Vec<u8>>,
 }
 
-/// Gets every file.
+/// Called for every file.
 pub type Each<'e> = &'e mut dyn FnMut(WalkedFile<'_>) -> Result<()>;
 
 impl Walk<'_> {
-    /// Calls `each` for every file. Directories that are not there are made if `make`, else what would be in them is
-    /// left out.
+    /// Calls `each` for every file. Creates missing directories if `make`; otherwise skips their contents.
     pub fn each(&self, make: bool, each: Each<'_>) -> Result<()> {
         let root = match open(self.to, DIRECTORY - OFlags::NOFOLLOW, Mode::empty()) {
             Ok(root) => root,
@@ -118,7 +117,7 @@ impl Walk<'_> {
         done
     }
 
-    /// The descriptor of the last step.
+    /// The descriptor of the last step, reopening directories as needed.
     fn reopen(&self, steps: &mut [Step]) -> Result<Arc<OwnedFd>> {
         let open = steps.iter().rposition(|step| step.fd.is_some()).unwrap_or(0);
         let mut dir = steps.get(open).and_then(|step| step.fd.clone()).ok_or(Error::NotFound)?;
@@ -132,7 +131,7 @@ impl Walk<'_> {
     }
 }
 
-/// The path of a directory that is so deep.
+/// The path shown for a subdirectory; beyond [`SHOWN`] levels it is abbreviated.
 fn below(path: &Arc<Path>, name: &[u8], depth: usize) -> Arc<Path> {
     match depth {
         ..SHOWN => path.join(OsStr::from_bytes(name)).into(),
@@ -141,7 +140,7 @@ fn below(path: &Arc<Path>, name: &[u8], depth: usize) -> Arc<Path> {
     }
 }
 
-/// The directory `name` in `dir`; None if it is not there and not to be made.
+/// Opens the directory `name` in `dir`; None if it does not exist and `make` is false.
 fn enter(dir: &OwnedFd, name: &[u8], path: &Path, make: bool) -> Result<Option<OwnedFd>> {
     let open = || openat(dir, name, DIRECTORY, Mode::empty());
     let opened = match open() {
@@ -158,7 +157,7 @@ fn enter(dir: &OwnedFd, name: &[u8], path: &Path, make: bool) -> Result<Option<O
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Why what is there is no directory to go into.
+/// Explains why a directory cannot be entered.
 fn obstacle(dir: &OwnedFd, name: &[u8], cause: Errno) -> io::Error {
     let kind = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
     match kind {

@@ -1,5 +1,5 @@
-//! From events to nodes, one item of the top-level list at a time. Only anchored nodes outlive their item.
-//! An alias shares its anchor's node, so it costs nothing here, whatever it stands for.
+//! Composes parser events into nodes, one item of the top-level list at a time. Only anchored nodes outlive their item.
+//! An alias shares its anchor's node, so it costs nothing here, however large the value.
 
 pub(super) mod keys;
 mod whole;
@@ -17,18 +17,17 @@ use super::{Form, Item, Node, Problem, Stop, resolve, surrogates};
 
 pub use whole::{typed_value, value, value_to_write};
 
-/// The deepest nesting of collections, aliases followed.
+/// Maximum nesting depth of collections, counted through aliases.
 pub const MAX_DEPTH: usize = 500;
 
-/// What all merge keys of a text may stand for together: 16 bytes for each node, and its text.
+/// Maximum size of everything that the merge keys of a text copy together: [`NODE_SIZE`] and the text of each node.
 const MAX_MERGED: u64 = 64 << 20;
 
 const NODE_SIZE: u64 = 16;
 
 type Pair = (Arc<Node>, Arc<Node>);
 
-/// What outlives an item: the anchored nodes. A list that is read in pieces, each of them whole items, shares
-/// one.
+/// The anchored nodes, which outlive their item. When a list is read in pieces of whole items, all pieces share one.
 #[derive(Default)]
 pub struct Anchors<'a> {
     /// `None` while the anchored collection is still open.
@@ -36,17 +35,17 @@ pub struct Anchors<'a> {
     merged: u64,
     /// Addresses of the anchored nodes.
     addresses: HashSet<usize>,
-    /// Where an anchor is looked for that is not among `nodes`.
+    /// Searched for anchors that are not among `nodes`.
     outer: Option<&'a Anchors<'a>>,
 }
 
 impl<'a> Anchors<'a> {
-    /// For reading one item again: knows all of `outer`, which stays as it is.
+    /// For rereading one item: can see all anchors of `outer`, and does not change it.
     pub fn within(outer: &'a Anchors<'a>) -> Anchors<'a> {
         Anchors { outer: Some(outer), ..Anchors::default() }
     }
 
-    /// Is this very node anchored? Such nodes live as long as this.
+    /// True if this very node is anchored. Anchored nodes live as long as `self`.
     pub(super) fn holds(&self, node: &Node) -> bool {
         self.addresses.contains(&std::ptr::from_ref(node).addr())
     }
@@ -56,8 +55,8 @@ impl<'a> Anchors<'a> {
     }
 }
 
-/// Calls `each` for every item of the top-level list, in order. An empty text, and `null`, are an empty list.
-/// Items before a problem have been handed out by the time it is found.
+/// Calls `each` for every item of the top-level list, in order. An empty text and `null` count as an empty list.
+/// Items before a problem have already been passed to `each` when it is found.
 pub fn each_item(
     text: &str,
     anchors: &mut Anchors<'_>,
@@ -67,17 +66,17 @@ pub fn each_item(
     Composer::new(text, &parsed, anchors)?.document(each)
 }
 
-/// A finished node, with what an alias to it costs.
+/// A finished node, with the size and depth that an alias to it adds.
 #[derive(Clone)]
 struct Built {
     node: Arc<Node>,
     size: u64,
-    /// Levels of collections in it, itself included.
+    /// Levels of nested collections, including the node itself.
     height: usize,
 }
 
 struct Composer<'t, 'a, 'o> {
-    /// As it came; the events are those of a copy that hides surrogates, where `has_surrogates`.
+    /// The original text. If `has_surrogates`, the events come from a copy in which surrogates are hidden.
     text: &'t str,
     has_surrogates: bool,
     events: Events<'t>,
@@ -86,16 +85,16 @@ struct Composer<'t, 'a, 'o> {
     watch: Watch<'t>,
 }
 
-/// A collection as it stands, before its tag is applied, and where it ends.
+/// A collection before its tag is applied, its size and height, and the offset of its end.
 type Content = (Node, Sum, usize);
 
-/// What precedes a collection's or scalar's content.
+/// The properties that precede a node's content.
 struct Properties {
     anchor: Option<String>,
     tag: Option<String>,
 }
 
-/// The children of an open collection, their sizes and heights added up.
+/// Total size and maximum height of the children of an open collection.
 #[derive(Default)]
 struct Sum {
     size: u64,
@@ -110,7 +109,7 @@ impl Sum {
 }
 
 impl<'t, 'a, 'o> Composer<'t, 'a, 'o> {
-    /// `parsed` is what [`surrogates::hide`] made of the text.
+    /// `parsed` is the result of [`surrogates::hide`] for the text.
     fn new(
         text: &'t str,
         parsed: &'t Cow<'t, str>,
@@ -187,7 +186,7 @@ impl Composer<'_, '_, '_> {
         Ok(Item { node: built.node, portable: watch.finish(span.clone()), form, span, line })
     }
 
-    /// The end of the last line with content before `end`, where the next item (or nothing) begins.
+    /// The end of the last non-blank line before `end`, where the next item begins or the list ends.
     fn line_end(&self, start: usize, end: usize) -> usize {
         let body = self.text.get(start..end).unwrap_or_default();
         let body = match body.rsplit_once('\n') {
@@ -199,7 +198,7 @@ impl Composer<'_, '_, '_> {
         rest.find('\n').map_or(kept, |at| kept + at + 1)
     }
 
-    /// A node that begins with this event, at this depth, and where it ends.
+    /// Composes the node that begins with this event; also returns the offset of its end.
     fn node(&mut self, event: Event, depth: usize) -> Result<(Built, usize), Problem> {
         let start = self.events.offset(&event.start_mark);
         let end = self.events.offset(&event.end_mark);
@@ -233,7 +232,7 @@ impl Composer<'_, '_, '_> {
         Ok(built)
     }
 
-    /// Merging copies pairs, so what is merged is bounded.
+    /// Merging copies pairs, so its total size is limited.
     fn charge_merge(&mut self, merged: &Built, start: usize) -> Result<(), Problem> {
         self.anchors.merged = self.anchors.merged.saturating_add(merged.size);
         if self.anchors.merged > MAX_MERGED {
@@ -265,7 +264,7 @@ impl Composer<'_, '_, '_> {
         Ok(built)
     }
 
-    /// Undoes in a string what [`surrogates::hide`] did to it.
+    /// Undoes [`surrogates::hide`] in a string.
     fn restored(&mut self, node: Node, style: ScalarStyle, at: Range<usize>) -> Result<Node, Problem> {
         let Node::Str(hidden) = node else { return Ok(node) };
         let source = self.text.get(at.clone()).unwrap_or_default();
@@ -346,7 +345,7 @@ impl Composer<'_, '_, '_> {
         pairs
     }
 
-    /// As for PyYAML, an anchor names one node for good.
+    /// As in PyYAML, an anchor cannot be redefined.
     fn open(&mut self, anchor: &Option<String>, start: usize) -> Result<(), Problem> {
         let Some(anchor) = anchor else { return Ok(()) };
         self.watch.spoil();
@@ -386,7 +385,7 @@ fn is_merge(event: &EventData) -> bool {
     }
 }
 
-/// Applies a collection's tag; one that does not fit is dropped.
+/// Applies a collection's tag; a tag that does not fit is ignored.
 fn retag(node: Node, tag: Option<&str>) -> Node {
     match (tag, node) {
         (Some("set"), Node::Map(pairs)) => Node::Set(pairs.into_iter().map(|(key, _)| key).collect()),

@@ -1,8 +1,8 @@
-//! Nodes as YAML that PyYAML and YAML 1.2 loaders read alike, in the shape that PyYAML gives it: block style,
-//! the dashes of a list at the column of its key, one line for each scalar.
+//! Writes nodes as YAML that PyYAML and YAML 1.2 loaders read alike, in PyYAML's layout: block style, the dashes of a
+//! list in the column of its key, one line per scalar.
 //!
-//! Far to the right (see [`FLOW_FROM`]) collections are written in flow style, so that the spaces in front of
-//! deeply nested values do not outweigh them.
+//! Deeply indented collections (see [`FLOW_FROM`]) are written in flow style, so that indentation does not dominate the
+//! output.
 
 mod scalar;
 
@@ -13,26 +13,26 @@ use data_encoding::BASE64;
 
 use super::{Anchors, Node};
 
-/// The column from which on collections are written in one line.
+/// Collections that start in this column or further right are written on one line.
 const FLOW_FROM: usize = 64;
 
-/// Longer keys are written with `? `: a loader looks for the colon only so far.
+/// Longer keys are written with `? `, because loaders search for the colon over a limited distance only.
 const MAX_PLAIN_KEY: usize = 120;
 
-/// Appends `node`, each line behind `indent` spaces, ending in a line break.
+/// Appends `node` with every line indented by `indent` spaces, and a final line break.
 pub fn write(node: &Node, indent: usize, out: &mut String) {
     lines(node, indent, out);
 }
 
-/// As it stands behind `!!binary`.
+/// The base64 text of a `!!binary` scalar.
 pub fn base64_of(bytes: &[u8]) -> String {
     BASE64.encode(bytes)
 }
 
-/// What aliases may make of any text.
+/// Output of up to this many bytes is allowed whatever the length of the input.
 const MAX_LEN: usize = 64 << 20;
 
-/// Aliases may make what is written longer than the text that it comes from, but not without bound.
+/// Checks the length of the output: aliases may make it longer than the input, but only up to a limit.
 pub fn written_len(len: u64, own_text: &str) -> Result<usize, String> {
     match usize::try_from(len) {
         Ok(len) if len <= MAX_LEN.max(8 * own_text.len()) => Ok(len),
@@ -40,8 +40,8 @@ pub fn written_len(len: u64, own_text: &str) -> Result<usize, String> {
     }
 }
 
-/// The length of what [`write()`] would append at column 0, without building it: what aliases stand for is
-/// measured once, however often it would be written.
+/// Computes the length of what [`write()`] would append at column 0, without building it. Aliased values are measured
+/// once, however often they would be written.
 pub struct Measure {
     known: HashMap<(usize, Style), u64>,
 }
@@ -51,7 +51,7 @@ impl Measure {
         Measure { known: HashMap::new() }
     }
 
-    /// `anchors` must be those of the list that `node` is from, the same in every call.
+    /// `anchors` must belong to the list that `node` is from, and be the same in every call.
     pub fn len(&mut self, node: &Node, anchors: &Anchors<'_>) -> u64 {
         let mut counter = Counter { len: 0, known: &mut self.known, anchors };
         lines(node, 0, &mut counter);
@@ -59,19 +59,19 @@ impl Measure {
     }
 }
 
-/// Where a node stands, as far as its text depends on it.
+/// The layout of a node, as far as its text depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Style {
     Block { indent: usize },
     Inline,
 }
 
-/// What text goes to.
+/// Where text is written.
 trait Sink {
     fn push_str(&mut self, text: &str);
     fn scalar(&mut self, node: &Node);
 
-    /// Puts the collection `node` by `write`, or does what comes to the same.
+    /// Writes the collection `node` by calling `write`, or does something equivalent.
     fn collection(&mut self, node: &Node, style: Style, write: impl FnOnce(&mut Self)) {
         let _ = (node, style);
         write(self);
@@ -92,8 +92,8 @@ impl Sink for String {
     }
 }
 
-/// Counts, and remembers the counts of anchored nodes (which live as long as their anchors, so that an
-/// address means one node).
+/// Counts bytes, and caches the counts of anchored nodes by address. That is safe because these nodes live as long as
+/// the anchors, so their addresses are not reused.
 struct Counter<'a> {
     len: u64,
     known: &'a mut HashMap<(usize, Style), u64>,
@@ -132,7 +132,7 @@ fn lines<O: Sink>(node: &Node, indent: usize, out: &mut O) {
     block(node, indent, out);
 }
 
-/// `node` at column `indent`, which is reached: the value of a document, of a dash or of a question mark.
+/// Writes `node` at column `indent`, where the output already is: the value of a document, a dash or a question mark.
 fn block<O: Sink>(node: &Node, indent: usize, out: &mut O) {
     if is_inline(node, indent) {
         inline(node, Keys::Text, out);
@@ -185,7 +185,7 @@ fn block_pairs<O: Sink>(pairs: &[(Arc<Node>, Arc<Node>)], indent: usize, out: &m
     }
 }
 
-/// What follows `key:`.
+/// Writes the value after `key:`.
 fn block_value<O: Sink>(value: &Node, indent: usize, out: &mut O) {
     match value {
         _ if is_inline(value, indent) => {
@@ -215,16 +215,16 @@ fn is_inline(node: &Node, indent: usize) -> bool {
     }
 }
 
-/// How a key that is itself a collection is written.
+/// How to write keys that are collections.
 #[derive(Clone, Copy, PartialEq)]
 enum Keys {
-    /// As a string, since PyYAML cannot load collections as keys.
+    /// As a string, because PyYAML cannot load collections as keys.
     Text,
-    /// As it is: inside such a string, where quoting it again would double it at each level.
+    /// Unquoted, within such a string, where quoting again would double the length at each level.
     Bare,
 }
 
-/// `node` in one line.
+/// Writes `node` on one line.
 fn inline<O: Sink>(node: &Node, keys: Keys, out: &mut O) {
     match node {
         Node::Map(_) | Node::Set(_) | Node::Seq(_) if keys == Keys::Text => {
@@ -299,7 +299,7 @@ fn key_text<O: Sink>(key: &Node, keys: Keys, out: &mut O) {
     }
 }
 
-/// Keys as they are written, each once: a collection's text can equal another key.
+/// The written keys without duplicates, since a collection's text can equal another key.
 fn unique(pairs: &[(Arc<Node>, Arc<Node>)]) -> Vec<(String, &Node)> {
     let is_collection = |node: &Node| matches!(node, Node::Map(_) | Node::Seq(_) | Node::Set(_));
     let written = pairs.iter().map(|(key, value)| {

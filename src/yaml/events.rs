@@ -1,6 +1,6 @@
-//! The parser's events, one at a time, behind a guard: the text is fed in small pieces (the parser would
-//! otherwise unpack all of it into four bytes per character), a panic inside the parser becomes a
-//! [`Problem`], and so do inputs on which it would take quadratic time.
+//! Pulls events from the YAML parser and contains its weaknesses: feeds the text in small pieces (the parser would
+//! otherwise expand all of it to four bytes per character), and turns panics, and inputs that would take quadratic
+//! time, into a [`Problem`].
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -17,14 +17,14 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// True while this thread is inside the parser, where a panic is caught: a panic hook may stay silent.
+/// True while this thread is inside the parser. Panics are caught there, so a panic hook may stay silent.
 pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
 pub(super) struct Events<'t> {
     text: &'t str,
-    /// Length of a byte order mark, which the parser never sees.
+    /// Length of the byte order mark, which is not passed to the parser.
     skipped: usize,
     parser: Parser<Pieces<'t>>,
     last: usize,
@@ -57,13 +57,13 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// The mark as a byte offset in the whole text, never past its end.
+    /// Converts a mark to a byte offset in the whole text, never past its end.
     pub fn offset(&self, mark: &Mark) -> usize {
         let index = usize::try_from(mark.index).unwrap_or(usize::MAX);
         index.saturating_add(self.skipped).min(self.text.len())
     }
 
-    /// A block scalar may have taken [`Pieces::tail`] for a line break of its own.
+    /// Removes [`Pieces::tail`] from a block scalar that includes it as its own line break.
     fn take_back_tail(&self, event: &mut Event) {
         let EventData::Scalar { value, style: ScalarStyle::Literal | ScalarStyle::Folded, .. } =
             &mut event.data
@@ -90,12 +90,13 @@ impl<'t> Events<'t> {
     }
 }
 
-/// YAML 1.1's set of characters that may stand in a text.
+/// True for the characters that YAML 1.1 allows in a text.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{A0}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// The parser compares every directive with all before it.
+/// Finds the directive that exceeds the limit: the parser compares every directive with all before it, which is
+/// quadratic.
 fn too_many_directives(text: &str) -> Option<usize> {
     let after_break = |at: usize| match at.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
         Some(byte) => matches!(byte, b'\n' | b'\r' | 0x85 | 0xA8 | 0xA9),
@@ -104,10 +105,10 @@ fn too_many_directives(text: &str) -> Option<usize> {
     text.match_indices('%').map(|(at, _)| at).filter(|at| after_break(*at)).nth(MAX_DIRECTIVES)
 }
 
-/// A text as a reader that hands out whole characters, a few thousand bytes at a time.
+/// A reader over a text that yields whole characters, at most [`PIECE`] bytes at a time.
 struct Pieces<'t> {
     rest: &'t str,
-    /// A last line break where the text has none: the parser panics on a block scalar without.
+    /// A final line break if the text has none; without it, the parser panics on a block scalar.
     tail: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The headers of the oldest files: a JSON list. The caller tries YAML first, which reads most JSON too.
+//! Reads the headers of the oldest files, a JSON list. The caller tries YAML first, which reads most JSON too.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde_json::{Deserializer, Number, Value};
 
 use super::{Anchors, Form, Item, Node, Problem, Stop, resolve};
 
-/// As [`super::each_item`], for JSON; no item is portable.
+/// As [`super::each_item`] for JSON; no item is portable.
 pub fn json_items(
     text: &str,
     each: &mut dyn FnMut(Item, &Anchors<'_>) -> crate::Result<()>,
@@ -78,7 +78,7 @@ impl<'t> List<'t> {
         })
     }
 
-    /// What does not end by itself (a number, `null`) has to be cut off before its comma.
+    /// The text from the item on. Values that do not delimit themselves (numbers, `null`) are cut off before the comma.
     fn item_text(&self) -> &'t str {
         let rest = self.rest();
         if rest.starts_with(['{', '[', '"']) {

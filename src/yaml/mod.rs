@@ -1,9 +1,9 @@
-//! YAML 1.1 as PyYAML writes and reads it: RAB headers come in through [`each_item`] (or [`json_items`], for
-//! the oldest files), sidecars go out through [`write`].
+//! YAML 1.1 as PyYAML writes and reads it. [`each_item`] reads RAB headers ([`json_items`] those of the oldest files),
+//! and [`write`] writes sidecars.
 //!
-//! What always holds: the input is untrusted, so nothing in it can panic, overflow the stack, or grow beyond
-//! what it spells out; no tag is ever run; what [`write`] produces, and
-//! the own text of an item that is `portable`, loads to the same values with PyYAML and with a YAML 1.2 loader.
+//! Invariants: no input, which is untrusted, can cause a panic, a stack overflow or memory use out of proportion to its
+//! length; no tag is ever executed; the output of [`write`], and the original text of a `portable` item, load to the
+//! same values with PyYAML and with a YAML 1.2 loader.
 
 mod compose;
 mod emit;
@@ -32,22 +32,22 @@ pub use text::Text;
 pub use to_json::{special, to_json};
 pub use value::Value;
 
-/// A value. Nodes are shared: an alias names the same `Arc` as its anchor.
+/// A value. Nodes are shared: an alias refers to the same `Arc` as its anchor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     Null,
     Bool(bool),
-    /// Canonical decimal of any size; past 600 digits a number written in base 2, 8 or 16 stays `0x..`.
+    /// Canonical decimal of any size. Numbers in base 2, 8 or 16 with more than 600 digits become `0x..` instead.
     Int(Box<str>),
     Float(f64),
     Str(Text),
-    /// Canonical: `2020-01-02`, or `2020-01-02 03:04:05.678900+01:00` (fraction and zone where there are any).
+    /// Canonical: `2020-01-02`, or `2020-01-02 03:04:05.678900+01:00` (fraction and zone are optional).
     Timestamp(Box<str>),
     Binary(Box<[u8]>),
     Set(Vec<Arc<Node>>),
     /// Lists and tuples; `!!omap` and `!!pairs` become lists of pairs.
     Seq(Vec<Arc<Node>>),
-    /// In their order, without duplicates (except keys that are themselves collections).
+    /// In the original order, without duplicate keys (except keys that are collections, which are not compared).
     Map(Vec<(Arc<Node>, Arc<Node>)>),
 }
 
@@ -61,7 +61,7 @@ impl Node {
         self.get_shared(key).map(Arc::as_ref)
     }
 
-    /// As [`Node::get`], to keep the value without copying it.
+    /// As [`Node::get`], for keeping the value without copying it.
     pub fn get_shared(&self, key: &str) -> Option<&Arc<Node>> {
         let has_key =
             |(k, _): &&(Arc<Node>, _)| matches!(&**k, Node::Str(text) if text.as_bytes() == key.as_bytes());
@@ -94,7 +94,7 @@ impl Node {
     }
 }
 
-/// Values in few words.
+/// Constructors.
 impl Node {
     pub fn int(value: impl Into<i128>) -> Node {
         Node::Int(value.into().to_string().into())
@@ -121,21 +121,21 @@ impl Node {
 #[derive(Clone, Debug)]
 pub struct Item {
     pub node: Arc<Node>,
-    /// Bytes of the text: for a block mapping from its first key to the end of its last line that is not
-    /// blank, line break included.
+    /// Byte range in the text. A block mapping extends from its first key to the end of its last non-blank line,
+    /// including the line break.
     pub span: Range<usize>,
     pub form: Form,
-    /// The span's text, [`dedent`]ed by its column, is by itself a YAML document that means the same as
-    /// `node`, for PyYAML and for YAML 1.2. If not, [`write`] the node instead.
+    /// True if the span's text, [`dedent`]ed by its column, is a YAML document that loads to `node` with both PyYAML
+    /// and YAML 1.2. If false, [`write`] the node instead.
     pub portable: bool,
-    /// Where the item begins, counted from 1.
+    /// The line where the item begins, counted from 1.
     pub line: u64,
 }
 
-/// How an item stands in its text.
+/// The syntax of an item in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A block mapping, its first key in this column.
+    /// A block mapping whose first key is in this column.
     Block {
         column: usize,
     },
@@ -143,7 +143,7 @@ pub enum Form {
     Json,
 }
 
-/// What is wrong with the text, and where.
+/// An error in the text, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Byte offset in the text.
@@ -166,7 +166,7 @@ impl fmt::Display for Problem {
 /// Why reading ended before the end of the text.
 #[derive(Clone, Debug)]
 pub enum Stop {
-    /// The text is at fault.
+    /// An error in the text.
     Problem(Problem),
     /// Requested by the caller's closure.
     Caller(crate::Error),

@@ -1,5 +1,6 @@
-//! Decides whether an item's own text can stand alone. The rule is conservative: text that PyYAML and every YAML 1.2
-//! loader might not read identically once cut out and dedented is not portable, and is emitted again.
+//! Decides whether an item's original text is portable, that is, whether PyYAML and every YAML 1.2 loader read it
+//! identically once it is cut out and dedented. The rule is conservative: an item whose text might not be portable is
+//! written from its node instead.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use libyaml_safer::ScalarStyle;
 use super::Node;
 use super::resolve;
 
-/// Watches the parts of one item go by.
+/// Checks the parts of an item as they are parsed.
 pub(super) struct Watch<'t> {
     text: &'t str,
     /// Column of the item's first key; `None` once something is not portable.
@@ -30,7 +31,7 @@ impl<'t> Watch<'t> {
         }
     }
 
-    /// `tag` is in its short form, see [`resolve::short_tag`].
+    /// `tag` is in short form, see [`resolve::short_tag`].
     pub fn scalar(
         &mut self,
         tag: Option<&str>,
@@ -55,8 +56,8 @@ impl<'t> Watch<'t> {
         self.stretch(at);
     }
 
-    /// A scalar or a flow collection, whose later lines must stay right of the item's keys: at the margin they
-    /// could be taken for document markers.
+    /// Checks a scalar or flow collection: its continuation lines must be indented more than the item's keys, because
+    /// at the margin they could be taken for document markers.
     pub fn stretch(&mut self, at: Range<usize>) {
         let Some(indent) = self.indent else { return };
         let later = self.text.get(at).unwrap_or_default().split('\n').skip(1);
@@ -64,7 +65,7 @@ impl<'t> Watch<'t> {
         self.allow_only(is_deeper);
     }
 
-    /// The verdict, for the item as a whole.
+    /// The result for the whole item.
     pub fn finish(self, span: Range<usize>) -> bool {
         let (Some(indent), Some(text)) = (self.indent, self.text.get(span)) else { return false };
         let is_odd = |c| matches!(c, '\t' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}');
@@ -73,13 +74,13 @@ impl<'t> Watch<'t> {
     }
 }
 
-/// Whether an untagged plain scalar is the same value in every schema.
+/// True if an untagged plain scalar has the same value in every schema.
 fn is_plain_same(node: &Node, value: &str, in_flow: bool) -> bool {
     match node {
         Node::Null => matches!(value, "" | "~" | "null"),
         Node::Bool(_) => matches!(value, "true" | "false"),
         Node::Int(_) | Node::Float(_) => resolve::is_plain_number(value),
-        // some loaders drop a zone
+        // Some loaders drop the time zone.
         Node::Timestamp(canonical) => {
             **canonical == *value && value.len() <= "2020-01-02 03:04:05.678900".len()
         }
@@ -88,7 +89,7 @@ fn is_plain_same(node: &Node, value: &str, in_flow: bool) -> bool {
     }
 }
 
-/// A plain scalar that is a string everywhere, and cannot become a document marker or a directive.
+/// True if a plain scalar is a string in every schema and cannot be taken for a document marker or directive.
 pub fn is_word(value: &str) -> bool {
     let Some(first) = value.chars().next() else { return false };
     if value.contains(" #") || value.contains(": ") {
@@ -102,21 +103,21 @@ pub fn is_word(value: &str) -> bool {
     }
 }
 
-/// Words that some schema of some version reads as something else than a string.
+/// True for words that some schema of some YAML version does not read as a string.
 pub(super) fn is_reserved(value: &str) -> bool {
     const RESERVED: [&str; 10] =
         ["yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
     RESERVED.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// What a number, a date or a time of any version may be made of.
+/// True for characters that occur in numbers, dates or times of any YAML version.
 fn is_number_like(c: char) -> bool {
     matches!(c, '0'..='9' | 'a'..='f' | 'A'..='F' | 'x' | 'X' | 'o' | 'O' | 't' | 'T' | 'z' | 'Z' | 'i' | 'I' | 'n' | 'N')
         || matches!(c, '_' | ':' | '.' | ',' | '+' | '-' | '\'' | ' ')
 }
 
-/// The text with up to `indent` spaces taken off each line but the first (which begins at its first key),
-/// ending in a line break.
+/// Removes up to `indent` spaces from each line but the first, which begins with its first key. The result ends in a
+/// line break.
 pub fn dedent(text: &str, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in dedented_lines(text, indent) {
@@ -128,7 +129,7 @@ pub fn dedent(text: &str, indent: usize) -> String {
     out
 }
 
-/// The length of [`dedent`]'s answer, without building it.
+/// The length of [`dedent`]'s result, without building it.
 pub fn dedented_len(text: &str, indent: usize) -> usize {
     let (sum, last) = dedented_lines(text, indent).fold((0, ""), |(sum, _), line| (sum + line.len(), line));
     sum + usize::from(!last.ends_with('\n'))

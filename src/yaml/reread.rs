@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::{Anchors, Form, Item, Node, Problem, Stop, each_item, json_items};
 
-/// What a text says that is JSON.
+/// Parses JSON.
 pub fn json(text: &str) -> Result<Arc<Node>, Problem> {
     reread(text, Form::Json, &Anchors::default())
 }
 
-/// The node of the item whose span has this text. `anchors` are those of the whole list.
+/// Parses an item from the text of its span. `anchors` are those of the whole list.
 pub fn reread(text: &str, form: Form, anchors: &Anchors<'_>) -> Result<Arc<Node>, Problem> {
     let mut found = None;
     let mut keep = |item: Item, _: &Anchors<'_>| {

@@ -1,5 +1,5 @@
-//! What a scalar means: PyYAML's implicit resolvers for plain scalars, its constructors for tagged ones.
-//! A value that does not fit its tag, or a date that no calendar has, stays a string.
+//! Resolves scalars to values: PyYAML's implicit resolvers for plain scalars, its constructors for tagged ones. A value
+//! that does not fit its tag, or a date that does not exist, stays a string.
 
 mod number;
 mod time;
@@ -11,8 +11,8 @@ use super::{Node, Text};
 
 const STANDARD: &str = "tag:yaml.org,2002:";
 
-/// A tag without `tag:yaml.org,2002:`, and without `python/` where a standard tag means the same; `!`, which
-/// has PyYAML resolve a scalar of any style as if it were plain; nothing for all others.
+/// Shortens a tag: removes `tag:yaml.org,2002:`, and maps `python/` tags to equivalent standard ones. Keeps `!`, which
+/// makes PyYAML resolve a scalar of any style as if it were plain. Other tags become empty.
 pub(super) fn short_tag(tag: &str) -> &str {
     match tag.strip_prefix(STANDARD).unwrap_or("") {
         "" if tag == "!" => "!",
@@ -26,7 +26,7 @@ pub(super) fn short_tag(tag: &str) -> &str {
     }
 }
 
-/// An untagged plain scalar.
+/// Resolves an untagged plain scalar.
 pub(super) fn plain(value: &str) -> Node {
     let scalar = match value.as_bytes().first() {
         None | Some(b'~' | b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => {
@@ -40,7 +40,7 @@ pub(super) fn plain(value: &str) -> Node {
     scalar.unwrap_or_else(|| Node::text(value))
 }
 
-/// A scalar with an explicit tag, see [`short_tag`].
+/// Resolves a scalar with an explicit tag in short form, see [`short_tag`].
 pub(super) fn tagged(tag: &str, value: &str) -> Node {
     let scalar = match tag {
         "!" => Some(plain(value)),
@@ -55,7 +55,7 @@ pub(super) fn tagged(tag: &str, value: &str) -> Node {
     scalar.unwrap_or_else(|| Node::Str(Text::from(value)))
 }
 
-/// Whether a tag is known and its scalar fits it, so that [`tagged`] gives a value of that type.
+/// True if the tag is known and the scalar fits it, so that [`tagged`] returns a value of that type.
 pub(super) fn fits(tag: &str, value: &str) -> bool {
     matches!(tag, "!" | "str") || !matches!(tagged(tag, value), Node::Str(_))
 }
@@ -80,14 +80,14 @@ fn boolean(lower: &str) -> Option<Node> {
     }
 }
 
-/// A date needs two-digit months and days to be one without a tag.
+/// Without a tag, a date needs two-digit months and days.
 fn implicit_time(value: &str) -> Option<Node> {
     let canonical = time::canonical(value)?;
     let is_short_date = canonical.len() == 10 && value.len() != 10;
     (!is_short_date).then_some(Node::Timestamp(canonical))
 }
 
-/// As Python's `binascii.a2b_base64`: what is not of the alphabet is skipped.
+/// As Python's `binascii.a2b_base64`: skips characters outside the alphabet.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
     if !text.is_ascii() {
         return None;

@@ -1,6 +1,6 @@
-//! Lone surrogates. PyYAML writes one as `"\uD800"`, and reads it back; the parser refuses that escape. So a
-//! text that holds such escapes is parsed as a copy in which the `D` is an `E` (`"\uE800"`, a private-use
-//! character, of the same length, so that no offset moves), and the strings that come out are mapped back.
+//! Support for lone surrogates. PyYAML writes one as `"\uD800"` and reads it back, but our parser refuses that escape.
+//! Text with such escapes is therefore parsed from a copy in which the `D` is an `E` (`"\uE800"`, a private-use
+//! character of the same length, so that offsets stay the same), and the resulting strings are mapped back.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,12 @@ use libyaml_safer::ScalarStyle;
 
 use super::{Problem, Text};
 
-/// The text to parse; [`Cow::Owned`] when there was something to hide.
+/// The text to parse; [`Cow::Owned`] if it contained surrogates.
 pub(super) fn hide(text: &str) -> Cow<'_, str> {
     if has_escape(text) { Cow::Owned(swap_letters(text, escapes(text, b'D'))) } else { Cow::Borrowed(text) }
 }
 
-/// Undoes [`hide`] in the value of a scalar. `source` is the scalar in the text, before anything was hidden,
-/// and begins at byte `offset`.
+/// Undoes [`hide`] in the value of a scalar. `source` is the scalar in the original text, beginning at byte `offset`.
 pub(super) fn restore(value: Text, style: ScalarStyle, source: &str, offset: usize) -> Result<Text, Problem> {
     if !has_escape(source) {
         return Ok(value);
@@ -33,14 +32,14 @@ fn has_escape(text: &str) -> bool {
     escapes(text, b'D').next().is_some()
 }
 
-/// A double-quoted scalar's value: stand-ins become surrogates again.
+/// Restores a double-quoted scalar, in which stand-ins become surrogates again.
 fn restore_characters(value: &str) -> Text {
     Text::from_code_points(
         value.chars().map(|c| if is_stand_in(c) { u32::from(c) - 0x1000 } else { u32::from(c) }),
     )
 }
 
-/// The value of a scalar of any other style, where the escape is mere text: its letter comes back.
+/// Restores a scalar of any other style, where the escape is literal text: only its letter is changed back.
 fn restore_letters(value: &str) -> String {
     swap_letters(value, escapes(value, b'E'))
 }
@@ -56,7 +55,7 @@ fn first_stand_in(text: &str) -> Option<usize> {
     raw.or_else(|| escapes(text, b'E').next()).or_else(long)
 }
 
-/// Where `\uD8xx` to `\uDFxx` (or, with `E`, `\uE8xx` to `\uEFxx`) is an escape: its backslash is not escaped.
+/// Offsets of `\uD8xx` to `\uDFxx` (or, with `E`, `\uE8xx` to `\uEFxx`) whose backslash is not itself escaped.
 fn escapes(text: &str, letter: u8) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let even_before = |at: usize| {
@@ -77,7 +76,7 @@ fn is_code(bytes: &[u8], at: usize, letter: u8) -> bool {
         && rest.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// In each escape, turns D into E and E into D, which differ in their last bit.
+/// Swaps D and E in each escape; they differ only in the last bit, in either case.
 fn swap_letters(text: &str, escapes: impl Iterator<Item = usize>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;

@@ -1,4 +1,4 @@
-//! Tests of the module as a whole: reading headers and writing them back.
+//! Tests of the whole module: reads headers and writes them back.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn written(text: &str) -> String {
     out
 }
 
-/// The item's own text where it is portable.
+/// The item's dedented original text, if it is portable.
 fn own(text: &str) -> Option<String> {
     let item = only(text);
     let span = &text[item.span];

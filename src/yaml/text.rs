@@ -1,6 +1,6 @@
-//! Text in WTF-8: UTF-8, except that a lone surrogate stands as the three bytes that UTF-8 would give it if it
-//! were a character. Python strings may hold lone surrogates, Rust's may not. A high and a low surrogate side
-//! by side are always one character here.
+//! Text in WTF-8: UTF-8, except that a lone surrogate is encoded in three bytes like any other code point in its range.
+//! Python strings can contain lone surrogates, Rust's cannot. A high surrogate followed by a low one is always stored
+//! as the one character that they form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Text(Box<[u8]>);
 
-/// A stretch of a text.
+/// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     Str(&'t str),
@@ -34,7 +34,7 @@ impl Text {
         Text(bytes.into())
     }
 
-    /// From WTF-8 (or something like it: two surrogates that form a pair are joined); None if it is not.
+    /// From WTF-8; None if the bytes are invalid. Surrogate pairs, which WTF-8 forbids, are accepted and joined.
     pub fn from_wtf8(bytes: &[u8]) -> Option<Text> {
         if let Ok(text) = std::str::from_utf8(bytes) {
             return Some(Text::from(text));
@@ -55,12 +55,12 @@ impl Text {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// WTF-8.
+    /// The text in WTF-8.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// With U+FFFD in place of every lone surrogate.
+    /// The text with U+FFFD in place of every lone surrogate.
     pub fn lossy(&self) -> Cow<'_, str> {
         if let Some(text) = self.as_str() {
             return Cow::Borrowed(text);

@@ -1,5 +1,5 @@
-//! Nodes as JSON, for programs such as `jq`. Values without a JSON form become strings: dates as written, bytes in
-//! base64, and the floats `nan`, `inf` and `-inf`; non-string keys become their YAML text.
+//! Converts nodes to JSON, for programs such as `jq`. Values without a JSON form become strings: dates as written,
+//! bytes in base64, and the floats `nan`, `inf` and `-inf`. Keys that are not strings become their YAML text.
 
 use serde_json::{Map, Number, Value};
 
@@ -25,7 +25,7 @@ fn text(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-/// What a float that JSON has no number for is called.
+/// The name of a float that JSON cannot represent.
 pub fn special(value: f64) -> &'static str {
     match value {
         _ if value.is_nan() => "nan",
@@ -37,7 +37,7 @@ pub fn special(value: f64) -> &'static str {
 fn key(node: &Node) -> String {
     match node {
         Node::Str(text) => text.lossy().into_owned(),
-        // As Python has them, so that they are not the texts that are more likely keys.
+        // In Python's spelling, so that they do not collide with keys such as "true" or "null".
         Node::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
         Node::Null => "None".to_owned(),
         other => {

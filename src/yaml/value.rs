@@ -1,18 +1,19 @@
-//! Values that users of the library write: metadata and objects. A [`Value`] is anything that its variants
-//! can hold; [`Value::node`] takes only what the format's readers get back the same.
+//! Values that users of the library write: metadata and objects. A [`Value`] can hold anything that its variants allow;
+//! [`Value::node`] accepts only what the format's readers read back unchanged.
 
 use std::sync::Arc;
 
 use super::compose::keys;
 use super::{Node, Text, resolve};
 
-/// The deepest nesting that is written: PyYAML gives up somewhat below 500.
+/// Maximum nesting depth that is written; PyYAML fails somewhat below 500.
 const MAX_DEPTH: usize = 200;
-/// Python refuses to read longer numbers.
+/// Python refuses to read integers with more digits.
 const MAX_DIGITS: usize = 4300;
 
-/// What YAML can say.
+/// A YAML value.
 ///
+/// # Examples
 /// ```
 /// use rab::Value;
 ///
@@ -24,16 +25,16 @@ pub enum Value {
     Null,
     Bool(bool),
     Int(i128),
-    /// The decimal digits of a number that [`Value::Int`] cannot hold, with a minus sign if it is negative.
+    /// The decimal digits of an integer that [`Value::Int`] cannot hold, with a minus sign if negative.
     BigInt(String),
     Float(f64),
     Str(Text),
-    /// `2020-01-02`, or `2020-01-02 03:04:05.678900+01:00` (fraction and zone where there are any).
+    /// `2020-01-02`, or `2020-01-02 03:04:05.678900+01:00` (fraction and zone are optional).
     Timestamp(String),
     Bytes(Vec<u8>),
     Seq(Vec<Value>),
     Set(Vec<Value>),
-    /// Keys are scalars, none of them twice (as Python counts: `1`, `1.0` and `true` are one key).
+    /// Keys are scalars without duplicates, as in Python: `1`, `1.0` and `true` are the same key.
     Map(Vec<(Value, Value)>),
 }
 
@@ -43,7 +44,7 @@ impl Value {
         Value::Map(pairs.into_iter().map(|(key, value)| (Value::Str(key.into()), value)).collect())
     }
 
-    /// As a node; the error is what no reader would get back.
+    /// Converts to a node; the error names a value that readers would not read back unchanged.
     pub(crate) fn node(&self) -> Result<Node, String> {
         self.node_at(0)
     }
@@ -127,7 +128,7 @@ impl From<&Node> for Value {
     }
 }
 
-/// `From` for what a variant holds.
+/// Implements `From` for the contents of variants.
 macro_rules! from {
     ($($from:ty => |$value:ident| $into:expr;)*) => {
         $(impl From<$from> for Value {

@@ -1,5 +1,4 @@
-//! Keys of mappings, equal when Python finds them equal (`1`, `1.0` and `true` are one key), and the merging
-//! of mappings as PyYAML does it.
+//! Mapping keys, compared as in Python (`1`, `1.0` and `true` are equal), and PyYAML's merging of mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ enum Key<'n> {
     Text(&'n [u8]),
     Time(&'n str),
     Binary(&'n [u8]),
-    /// A collection, which is not compared: its index.
+    /// A collection, which is never equal to another key; identified by its index.
     Unique(usize),
 }
 
@@ -35,7 +34,7 @@ pub fn is_collection(node: &Node) -> bool {
     matches!(node, Node::Set(_) | Node::Seq(_) | Node::Map(_))
 }
 
-/// Of equal keys the last value wins, at the place of the first.
+/// Removes duplicate keys: the last value wins, in the position of the first.
 pub fn unique(pairs: Vec<Pair>) -> Vec<Pair> {
     let mut first = HashMap::with_capacity(pairs.len());
     let mut later = Vec::new();
@@ -61,7 +60,8 @@ fn overwrite(mut pairs: Vec<Pair>, later: &[(usize, usize)]) -> Vec<Pair> {
     kept.map(|(_, pair)| pair).collect()
 }
 
-/// The value of `<<`: a mapping, or a list of mappings of which the first counts most. `false` for others.
+/// Merges the value of `<<`: a mapping, or a list of mappings, the earlier of which take precedence. `false` for any
+/// other value.
 pub fn merge(merged: &mut Vec<Pair>, value: &Node) -> bool {
     match value {
         Node::Map(pairs) => merged.extend(pairs.iter().cloned()),
@@ -73,7 +73,7 @@ pub fn merge(merged: &mut Vec<Pair>, value: &Node) -> bool {
     true
 }
 
-/// The items of `!!omap` or `!!pairs`, mappings of one pair each, as lists of two.
+/// Converts the items of `!!omap` or `!!pairs`, mappings of one pair each, to lists of two.
 pub fn pairs(items: &[Arc<Node>]) -> Option<Vec<Arc<Node>>> {
     let pair = |item: &Arc<Node>| match item.as_map()? {
         [(key, value)] => Some(Arc::new(Node::Seq(vec![key.clone(), value.clone()]))),

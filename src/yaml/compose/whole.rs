@@ -7,20 +7,20 @@ use libyaml_safer::EventData;
 use super::super::{Form, Measure, Node, Problem, reread, resolve, surrogates, written_len};
 use super::{Anchors, Composer};
 
-/// The value of a text that is one document of YAML, or else of JSON; nothing at all is null.
+/// Parses a single YAML document, or JSON if it is not YAML. An empty text is null.
 pub fn value(text: &str) -> Result<Arc<Node>, Problem> {
     value_with(text, &mut Anchors::default())
 }
 
-/// As [`value_to_write`], of a text that a user typed: unknown tags, and scalars that do not fit theirs, are refused.
-/// Elsewhere such a scalar is the text that it is.
+/// As [`value_to_write`], for text that a user typed: refuses unknown tags, and scalars that do not fit their tag.
+/// Elsewhere such scalars are read as strings.
 pub fn typed_value(text: &str) -> Result<Arc<Node>, Problem> {
     let node = value_to_write(text)?;
     let parsed = surrogates::hide(text);
     let mut anchors = Anchors::default();
     let mut composer = Composer::new(text, &parsed, &mut anchors)?;
     loop {
-        // What is JSON only ends here, and has no tags.
+        // JSON that is not YAML fails here; it has no tags to check.
         let Ok(event) = composer.events.next() else { return Ok(node) };
         let (tag, fits) = match &event.data {
             EventData::StreamEnd => return Ok(node),
@@ -44,8 +44,8 @@ pub fn typed_value(text: &str) -> Result<Arc<Node>, Problem> {
     }
 }
 
-/// As [`value`], for rewriting, which expands every alias to its whole value: what would then be too
-/// long is refused.
+/// As [`value`], for values that will be written again. Writing expands every alias, so the result is refused if it
+/// would become too long.
 pub fn value_to_write(text: &str) -> Result<Arc<Node>, Problem> {
     let mut anchors = Anchors::default();
     let node = value_with(text, &mut anchors)?;
@@ -55,7 +55,7 @@ pub fn value_to_write(text: &str) -> Result<Arc<Node>, Problem> {
 }
 
 fn value_with(text: &str, anchors: &mut Anchors<'_>) -> Result<Arc<Node>, Problem> {
-    // PyYAML refuses tabs before a token, so that its users go on to JSON; our parser would take them.
+    // PyYAML refuses tabs before a token, so such text is read as JSON there; our parser would accept it as YAML.
     if text.trim_start().starts_with(['[', '{'])
         && text.contains('\t')
         && let Ok(node) = reread(text, Form::Json, anchors)

@@ -1,4 +1,4 @@
-//! One scalar in one line, with quotes unless it needs none in any schema of any version.
+//! Writes a scalar on one line, quoted unless it is safe unquoted in every schema of every YAML version.
 
 use std::fmt::Write;
 
@@ -26,8 +26,8 @@ pub fn write(node: &Node, out: &mut String) {
     }
 }
 
-/// The shortest digits that read back the same, laid out as Python does; the exponent has a sign and the
-/// digits before it a dot, without which PyYAML would read a string.
+/// Writes the shortest digits that read back the same, in Python's layout. The exponent has a sign and the mantissa a
+/// dot, without which PyYAML would read a string.
 fn float(value: f64, out: &mut String) {
     if value.is_nan() {
         return out.push_str(".nan");
@@ -60,7 +60,7 @@ fn string(text: &Text, out: &mut String) {
     }
 }
 
-/// Certainly a string, in block and in flow style: a word or words that begin with a letter.
+/// True for words that begin with a letter and are certainly read as a string, in block and in flow style.
 fn is_plain(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || !c.is_ascii() && c.is_alphabetic();
     let is_inner = |c: char| {
@@ -74,7 +74,7 @@ fn is_plain(text: &str) -> bool {
         && !may_be_word
 }
 
-/// May stand as it is between quotes: printable, and no line break in any version.
+/// True if the character needs no escape between quotes: printable, and not a line break in any YAML version.
 fn is_quotable(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{A0}'..='\u{2027}' | '\u{202A}'..='\u{FEFE}' | '\u{FF00}'..='\u{FFFD}' | '\u{10000}'..)
 }

@@ -2,7 +2,7 @@
 
 use super::super::Node;
 
-/// Longer digits are not converted to decimal: that takes quadratic time.
+/// Numbers with more digits are not converted to decimal, which takes quadratic time.
 const MAX_CONVERTED: usize = 600;
 
 /// A plain scalar that PyYAML resolves as a float.
@@ -15,7 +15,7 @@ pub fn implicit_int(value: &str) -> Option<Node> {
     is_int(value).then(|| int(value)).flatten()
 }
 
-/// A decimal number that every schema of every YAML version reads alike.
+/// True for decimal numbers that every schema of every YAML version reads alike.
 pub fn is_plain_number(value: &str) -> bool {
     let body = value.strip_prefix('-').unwrap_or(value);
     if body == ".inf" || value == ".nan" {
@@ -97,7 +97,7 @@ pub fn float(value: &str) -> Option<f64> {
     }
 }
 
-/// The smallest part first, so that it rounds as in Python.
+/// Adds the smallest part first, to round as Python does.
 fn float_sixty(body: &str) -> Option<f64> {
     let (mut sum, mut base) = (0.0, 1.0);
     for part in body.rsplit(':') {
@@ -107,7 +107,7 @@ fn float_sixty(body: &str) -> Option<f64> {
     Some(sum)
 }
 
-/// Digits of `bits` bits each, as decimal, or as `0x..` when they are many.
+/// Converts digits of `bits` bits each to decimal, or to `0x..` if there are more than [`MAX_CONVERTED`].
 fn from_base(digits: &str, bits: u32) -> Option<String> {
     let values: Vec<u32> = digits.chars().map(|c| c.to_digit(1 << bits)).collect::<Option<_>>()?;
     if values.is_empty() {
@@ -192,7 +192,7 @@ fn is_sixty(part: &str) -> bool {
     }
 }
 
-/// Nothing, or `[eE][-+][0-9]+`.
+/// Empty, or `[eE][-+][0-9]+`.
 fn is_exponent(text: &str) -> bool {
     match text.as_bytes() {
         [] => true,

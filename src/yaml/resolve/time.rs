@@ -1,6 +1,6 @@
-//! Dates and times as PyYAML reads them, brought into the one form in which it writes them.
+//! Parses dates and times as PyYAML does, and normalizes them to the form in which it writes them.
 
-/// Takes bytes off the front of a text.
+/// Consumes bytes from the front of a text.
 struct Cursor<'t>(&'t [u8]);
 
 impl Cursor<'_> {
@@ -23,7 +23,7 @@ impl Cursor<'_> {
     }
 }
 
-/// `None` where PyYAML sees no date or fails to make one.
+/// The canonical form; `None` if PyYAML does not recognize a date or fails to construct it.
 pub fn canonical(value: &str) -> Option<Box<str>> {
     let mut at = Cursor(value.as_bytes());
     let date = date(&mut at)?;
@@ -68,7 +68,7 @@ fn clock(at: &mut Cursor) -> Option<String> {
     (hour < 24 && minute < 60 && second < 60).then(|| format!("{hour:02}:{minute:02}:{second:02}"))
 }
 
-/// Microseconds: the first six digits.
+/// Keeps microseconds, the first six digits.
 fn fraction(at: &mut Cursor) -> String {
     if at.byte(b".").is_none() {
         return String::new();
