@@ -1,11 +1,12 @@
-//! Module overview. A container is a tree of datasets, and a dataset is bytes at an offset plus a description. A format
-//! turns a container into that tree; the modules above know only the tree, those below only bytes.
+//! Reads and writes containers of scientific data as trees of datasets. A dataset is bytes at an offset plus a
+//! description. A format turns a container into such a tree; the modules above it know only the tree, those below only
+//! bytes.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | [`cli`] | the command line: the verbs of `rab`, and the options of `rab-mount` resolved into one `mount::Config` |
-//! | `bench` | what benches/ may call |
-//! | `open` | from a path to a file system that can be mounted |
+//! | `bench` | internals that benches/ may call |
+//! | `open` | turns a path into a file system that can be mounted |
 //! | `mount` | the life of a mount: daemon, signals, unmounting, exit codes |
 //! | `fuse` | the FUSE adapter: requests to `fs`, errors to errno |
 //! | `fs` | inodes, attributes, listings, reads |
@@ -13,30 +14,32 @@
 //! | `diff` | compares two containers |
 //! | `convert` | writes a container in another format |
 //! | `pack` | turns files and directories into the datasets of a new container |
-//! | `refs` | where the arrays of containers are, for programs that read Zarr |
-//! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values, arrays |
+//! | `refs` | references to the arrays of containers, for programs that read Zarr |
+//! | [`Archive`] (`archive`) | a container opened for reading: datasets by name, as bytes, text, values or arrays |
 //! | `mirror` | directories of containers and other files as one tree |
-//! | `view` | other representations of datasets (npy, CSV, ...), and the tree that has them below `.views` |
+//! | `view` | other representations of datasets (npy, CSV, ...), and the tree that shows them below `.views` |
 //! | `report` | dataset reports: for `rab info`, `rab ls --json` and the view `info` |
 //! | `format` | trait `Format`, optional abilities, detection, and one folder for each format |
 //! | `tree` | trait `Tree`, its packed arena, and how dataset names become file names |
 //! | `lines` | rows of named cells as text: CSV and JSON lines |
-//! | `arrow` | Arrow IPC files around bytes that exist already |
+//! | `arrow` | Arrow IPC files around existing bytes |
 //! | `content` | the bytes of a file: stored, decoded or computed |
 //! | `array` | element types, byte order, shape; parts of arrays in memory |
 //! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
-//! | `pool` | threads, started as they are needed |
-//! | `source` | where bytes come from, and whether they are still the same |
+//! | `pool` | threads, started as needed |
+//! | `source` | files as sources of bytes, and detection of changes |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the error type that every module uses |
 //!
-//! Imports point downward in this table, and no format knows another one; `tests/house.rs` checks both. That is why the
-//! table is flat: its order is the whole rule. The feature `mount` adds the modules `open`, `mount`, `fuse` and `fs`.
+//! Modules import only modules further down in this table, and no format depends on another; `tests/house.rs` checks
+//! both. The table is flat because its order is the whole rule. The feature `mount` adds `open`, `mount`, `fuse`, `fs`
+//! and `mirror`.
 //!
 //! Two decisions that are not obvious: `Tree` is a trait with several implementations rather than one data structure,
-//! since ten million records are computed and never stored; and Arrow tables are read by our own code (see Cargo.toml).
+//! because ten million records are computed and never stored; and Arrow tables are read by our own code (see
+//! Cargo.toml).
 
-// What only a mount calls is not marked item by item.
+// Items that only a mount uses are not marked one by one.
 #![cfg_attr(not(feature = "mount"), allow(dead_code, unused_imports))]
 
 mod archive;

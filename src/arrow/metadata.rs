@@ -13,14 +13,14 @@ use super::{Block, Column, Of};
 
 type Builder<'a> = FlatBufferBuilder<'a>;
 
-/// The message that comes first.
+/// The schema message, which comes first.
 pub fn schema(columns: &[Column]) -> Vec<u8> {
     let mut to = Builder::new();
     let schema = schema_in(&mut to, columns);
     finish(to, MessageHeader::Schema, schema.as_union_value(), 0)
 }
 
-/// The message before the buffers, which are at `places` and take `len` bytes.
+/// The record batch message before the buffers, which are at `places` and take `len` bytes.
 pub fn batch(rows: u64, columns: &[Column], places: &[(u64, u64)], len: u64) -> Option<Vec<u8>> {
     let mut to = Builder::new();
     let rows = i64::try_from(rows).ok()?;
@@ -45,7 +45,7 @@ pub fn batch(rows: u64, columns: &[Column], places: &[(u64, u64)], len: u64) -> 
     Some(finish(to, MessageHeader::RecordBatch, batch.as_union_value(), i64::try_from(len).ok()?))
 }
 
-/// What the file ends with: the schema again, and where the batch is.
+/// The footer: the schema again, and the position of the batch.
 pub fn footer(columns: &[Column], batch: &Block) -> Option<Vec<u8>> {
     let mut to = Builder::new();
     let schema = schema_in(&mut to, columns);

@@ -1,10 +1,10 @@
-//! Arrow IPC files (also called Feather) around bytes that are there already: columns become one record batch, and a
-//! stream becomes a file. Only the descriptions are generated, so programs map the container's own bytes.
+//! Arrow IPC files (also called Feather) around existing bytes: columns become one record batch, and a stream becomes a
+//! file. Only the metadata is generated, so programs map the container's own bytes.
 //!
 //! ```text
 //! "ARROW1" 0 0 | schema | record batch: metadata, then the buffers | ff ff ff ff 0 0 0 0 | footer | length | "ARROW1"
 //! ```
-//! Every buffer begins at a multiple of 64 bytes.
+//! Every buffer is aligned to 64 bytes.
 
 mod metadata;
 mod stream;
@@ -15,12 +15,12 @@ use crate::content::{Content, joined};
 
 pub use stream::{Block, file_of_stream};
 
-/// Where buffers begin.
+/// Alignment of buffers, in bytes.
 pub const ALIGNMENT: u64 = 64;
 const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// What the cells of a column are.
+/// The type of a column's cells.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Of {
     Int {
@@ -33,20 +33,20 @@ pub enum Of {
     Pair(i32),
     Bool,
     Text,
-    /// This many bytes, little-endian if they are a number.
+    /// This many bytes; little-endian if they are a number.
     Bytes(i32),
-    /// Any number of bytes: where each begins and the last ends, as int64, and the bytes.
+    /// Any number of bytes: int64 offsets of each start and the last end, then the bytes.
     Binary,
 }
 
 pub struct Column {
     pub name: String,
     pub of: Of,
-    /// As Arrow has them, of known lengths; the first says which cells are there and is empty, as all are.
+    /// As in Arrow, with known lengths; the first, the validity bitmap, is empty because no cell is null.
     pub buffers: Vec<Content>,
 }
 
-/// A file of one batch; None if some length does not fit where Arrow has it.
+/// A file with one record batch; None if a length exceeds what Arrow can store.
 pub fn file(rows: u64, columns: Vec<Column>) -> Option<Content> {
     let (places, len) = places(&columns)?;
     let schema = message(&metadata::schema(&columns), 0)?;
@@ -66,7 +66,7 @@ pub fn file(rows: u64, columns: Vec<Column>) -> Option<Content> {
     Some(joined(parts))
 }
 
-/// Where each buffer begins, and its length; and the length of all of them with their padding.
+/// The start and length of each buffer, and the total length with padding.
 fn places(columns: &[Column]) -> Option<(Vec<(u64, u64)>, u64)> {
     let (mut places, mut end) = (Vec::new(), 0u64);
     for content in columns.iter().flat_map(|column| &column.buffers) {
@@ -77,7 +77,7 @@ fn places(columns: &[Column]) -> Option<(Vec<(u64, u64)>, u64)> {
     Some((places, end))
 }
 
-/// Metadata at a place of the file, with padding up to where its body begins.
+/// A message with this metadata at offset `at` of the file, padded to the alignment of its body.
 fn message(metadata: &[u8], at: u64) -> Option<Vec<u8>> {
     let end = (at + 8 + metadata.len() as u64).next_multiple_of(ALIGNMENT);
     let len = i32::try_from(end - at - 8).ok()?;
@@ -86,7 +86,7 @@ fn message(metadata: &[u8], at: u64) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// What comes behind the last batch.
+/// The end of the file, after the last batch.
 fn end(footer: &[u8]) -> Option<Vec<u8>> {
     let len = i32::try_from(footer.len()).ok()?.to_le_bytes();
     Some([&CONTINUATION[..], &[0; 4], footer, &len, MAGIC].concat())

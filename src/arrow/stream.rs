@@ -1,5 +1,5 @@
-//! Turns an Arrow stream into a file: the messages move back by the magic number in front, unchanged, and a footer with
-//! their positions is appended.
+//! Turns an Arrow stream into a file: the messages are moved by the length of the magic number, unchanged, and a footer
+//! with their positions is appended.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use flatbuffers::{FlatBufferBuilder, WIPOffset};
 use super::{MAGIC, end};
 use crate::content::{Content, joined};
 
-/// A batch or a dictionary, as a footer says where it is: its length and metadata, then the body.
+/// The position of a batch or dictionary, as in a footer: offset, length of the metadata (with its prefix), length of
+/// the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub at: u64,
@@ -18,8 +19,8 @@ pub struct Block {
     pub is_dictionary: bool,
 }
 
-/// `stream` without what comes behind its last message, `schema` the flatbuffer of its first one, `blocks` the others
-/// in the stream. None if that is no stream, or some length does not fit where Arrow has it.
+/// `stream` must end after its last message; `schema` is the flatbuffer of its first message, `blocks` are the
+/// positions of the others. None if that is not a stream, or a length exceeds what Arrow can store.
 pub fn file_of_stream(stream: Content, schema: &[u8], blocks: &[Block]) -> Option<Content> {
     let before = [MAGIC, &[0, 0]].concat();
     let len = stream.known_len()?;
@@ -30,8 +31,7 @@ pub fn file_of_stream(stream: Content, schema: &[u8], blocks: &[Block]) -> Optio
     Some(joined(vec![inline(before), stream, inline(padding), inline(after)]))
 }
 
-/// A flatbuffer says where things are counted from where it says so: the message of the schema is there as it is, and
-/// the footer points into it.
+/// Flatbuffer offsets are relative, so the schema's message is copied unchanged, and the footer points into it.
 fn footer(message: &[u8], blocks: &[Block]) -> Option<Vec<u8>> {
     let schema = arrow_ipc::root_as_message(message).ok()?.header_as_schema()?._tab.loc();
     let words = message.chunks(8).map(|bytes| {
@@ -41,7 +41,7 @@ fn footer(message: &[u8], blocks: &[Block]) -> Option<Vec<u8>> {
     });
     let mut to = FlatBufferBuilder::new();
     let copy = to.create_vector(&words.collect::<Vec<_>>());
-    // Places are counted from the end, and four bytes with the number of words come first.
+    // The builder counts offsets from the end; the vector begins with four bytes for its length.
     let schema = copy.value().checked_sub(u32::try_from(4 + schema).ok()?)?;
     let mut list = |is_dictionary| {
         let blocks = blocks.iter().filter(|block| block.is_dictionary == is_dictionary);

@@ -30,7 +30,7 @@ fn a_stream_becomes_a_file_with_the_same_schema() {
     let block = want.recordBatches().unwrap().get(0);
     let (at, metadata, body) =
         (block.offset() as u64, block.metaDataLength() as u64, block.bodyLength() as u64);
-    // The stream is what the file has between its beginning and the footer.
+    // The stream is the part of the file between the magic number and the footer.
     let stream = &whole[8..(at + metadata + body) as usize];
     let len = i32::from_le_bytes(stream[4..8].try_into().unwrap()) as usize;
     let schema = &stream[8..8 + len];
@@ -56,7 +56,7 @@ fn what_does_not_fit_is_no_file() {
     let huge = |len| Column { name: "x".into(), of: Of::Binary, buffers: vec![part(len)] };
     assert!(file(1, vec![huge(u64::MAX)]).is_none());
     assert!(file(1, vec![huge(i64::MAX as u64)]).is_none());
-    // With what is around it.
+    // Too large only together with header and footer.
     assert!(file(1, vec![huge(i64::MAX as u64 - 127)]).is_none());
     assert!(file(u64::MAX, vec![column()]).is_none());
 }

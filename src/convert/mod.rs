@@ -43,7 +43,7 @@ pub struct Watch<'a> {
     pub passed: &'a dyn Fn(u64),
     /// A note on something that the new format cannot hold.
     pub noted: &'a dyn Fn(&str),
-    /// A deviation from the header that is not damage.
+    /// A deviation from a dataset's description that is not damage.
     pub warned: &'a dyn Fn(&str),
     /// A dataset is left out, or written unchanged although damaged or refused; the others continue. May repeat an
     /// error.
@@ -52,8 +52,8 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Prepares an archive for the output format, which the extension of `out` determines: another format gets plain
-/// datasets, without those that only the input's format has.
+/// Prepares an archive for the format that the extension of `out` determines: unless that is its own, it is reduced to
+/// datasets that other formats can hold.
 pub fn as_held_by(archive: Archive, out: &Path) -> Result<Archive> {
     match writer::format_of(out) == Some(archive.format()) {
         true => Ok(archive),

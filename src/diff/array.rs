@@ -1,5 +1,5 @@
-//! Compares arrays of equal element type and shape. Arrays of the same order are read sequentially; one in C and one
-//! in F order are compared in blocks that both can read in long runs.
+//! Compares arrays of equal element type and shape. Arrays with the same element order are read sequentially; C and F
+//! order are compared in blocks that both can read in long runs.
 
 use std::ops::ControlFlow;
 
@@ -9,19 +9,19 @@ use super::{Both, Difference, Emit, Flow};
 use crate::array::{Array, Dtype, Endian, Order, Slab, Times, blocks};
 use crate::{Error, Result};
 
-/// Bytes of a block, and elements of its runs.
+/// Size of a block in bytes, and length of its runs in elements.
 const BLOCK: u64 = 4 << 20;
 const RUN: u64 = 512;
 
-/// What is compared.
+/// How to compare elements.
 pub enum Elements {
-    /// Maybe of times.
+    /// Numbers, or dates or time spans.
     Numbers(Option<Times>),
     Items([Items; 2]),
 }
 
 impl Both<'_> {
-    /// Arrays whose elements have known fields.
+    /// Compares arrays of non-numeric elements with known structure.
     pub fn of_items(&self, a: &Array, b: &Array, emit: Emit<'_>) -> Flow {
         if let Some((a, b, times)) = times(a, b) {
             return self.arrays(&a, &b, Elements::Numbers(Some(times)), emit);
@@ -107,13 +107,13 @@ impl Elements {
     }
 }
 
-/// Are the elements of both in one order?
+/// True if both arrays have their elements in the same order.
 fn is_one_order(a: &Array, b: &Array) -> bool {
     a.order == b.order || a.shape.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// Two arrays of dates, or of spans, of one unit as the numbers that they are, whatever their byte orders and layouts,
-/// and what these mean.
+/// Converts two arrays of dates, or of time spans, with the same unit to arrays of integers, whatever their byte order
+/// and layout; also returns the type.
 fn times(a: &Array, b: &Array) -> Option<(Array, Array, Times)> {
     let [of_a, of_b] = [a, b].map(|array| Times::of(array.record.as_deref()?));
     let (of_a, of_b) = (of_a?, of_b?);

@@ -1,4 +1,4 @@
-//! Compares datasets as byte streams, holding one piece of each in memory.
+//! Compares datasets as byte streams, with one piece of each in memory.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -8,15 +8,15 @@ use crate::content::Reader;
 use crate::{Error, Result};
 
 const PIECE: usize = 256 << 10;
-/// Bytes of the largest elements that are compared one by one.
+/// Maximum size in bytes of an element that can be compared.
 const MAX_ELEMENT_LEN: usize = 64 << 20;
 
-/// Gets where the pieces begin, and the pieces.
+/// Receives the offset of two pieces, and the pieces.
 type EachPiece<'a> = &'a mut dyn FnMut(u64, &mut [u8], &mut [u8]) -> ControlFlow<()>;
 
 impl Both<'_> {
-    /// Hands pieces of both to `each` that begin at the same byte and are of whole elements of `size` bytes; each is
-    /// full but for the last one.
+    /// Passes pieces of both datasets to `each` that begin at the same offset and consist of whole elements of `size`
+    /// bytes. All but the last have the same length.
     pub fn side_by_side(&self, size: usize, each: EachPiece<'_>) -> Flow {
         self.check_width(size)?;
         let piece = (PIECE / size.max(1)).max(1) * size.max(1);
@@ -39,7 +39,7 @@ impl Both<'_> {
         }
     }
 
-    /// Maximum size of an element, which has to fit into memory.
+    /// Fails if elements are larger than [`MAX_ELEMENT_LEN`], since they must fit into memory.
     pub fn check_width(&self, size: usize) -> Result<()> {
         let name = self.a.description().printed_name();
         let problem = || {
@@ -51,7 +51,7 @@ impl Both<'_> {
         if size > MAX_ELEMENT_LEN { Err(Error::Other(problem())) } else { Ok(()) }
     }
 
-    /// Tells the first byte that differs, and the lengths if they do.
+    /// Reports the first byte that differs, and the lengths if they differ.
     pub fn bytes(&self, emit: Emit<'_>) -> Flow {
         let (mut first, mut lens) = (None, (0, 0));
         let _ = self.side_by_side(1, &mut |at, a, b| {
@@ -74,7 +74,7 @@ impl Both<'_> {
     }
 }
 
-/// What comes next, as much as there is room for.
+/// Reads until the buffer is full or the data ends.
 fn fill<'b>(reader: &mut Reader, buffer: &'b mut [u8]) -> Result<&'b mut [u8]> {
     let mut have = 0;
     while let Some(rest) = buffer.get_mut(have..).filter(|rest| !rest.is_empty()) {

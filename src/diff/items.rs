@@ -1,4 +1,4 @@
-//! Compares non-numeric elements by meaning: texts, dates, and structures field by field.
+//! Compares non-numeric elements by value: text, dates, and structures field by field.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{DiffCell, Options};
 use crate::array::meaning::elements;
 use crate::array::{self, Array, Meaning, Record, Scalar};
 
-/// What the elements of an array are.
+/// The type of an array's non-numeric elements.
 pub struct Items {
     record: Arc<Record>,
     meaning: Arc<Meaning>,
@@ -15,7 +15,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// None if unknown.
+    /// None if the type is unknown.
     pub fn of(array: &Array) -> Option<Items> {
         let record = array.record.clone()?;
         Some(Items { meaning: Meaning::of(&record).into(), record, size: array.dtype.element.size as usize })
@@ -36,7 +36,8 @@ impl Items {
 }
 
 impl Tally {
-    /// Compares elements of two byte strings of the same number of them. `rank` tells that of the n-th one.
+    /// Compares the elements in two byte strings, both with the same number of elements. `rank` returns the rank of the
+    /// n-th one.
     pub fn items(
         &mut self,
         [of_a, of_b]: &[Items; 2],
@@ -59,10 +60,11 @@ impl Tally {
     }
 }
 
-/// A meaning and the bytes that have it.
+/// The bytes of an element, and their meaning.
 type Item<'i> = (&'i Meaning, &'i [u8]);
 
-/// The largest distance of their numbers, if there are some; None if nothing differs. Both are alike.
+/// None if two elements of equivalent types are equal; otherwise the largest distance of their numbers, [`UNTOLD`] if
+/// there is none.
 fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<Scalar> {
     let bytes = |x: &[u8], y: &[u8]| (x != y).then_some(UNTOLD);
     match (a, b) {
@@ -83,7 +85,7 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<Scalar> {
         ((Meaning::Times(of_x), x), (Meaning::Times(of_y), y)) => {
             match (Scalar::from_bytes(x, of_x.dtype()), Scalar::from_bytes(y, of_y.dtype())) {
                 (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(UNTOLD),
-                // No distance: the unit may be that of one field only.
+                // No distance, because its unit would apply to this field only.
                 (Some(x), Some(y)) => {
                     let options = Options { atol: options.atol / of_x.unit().1 as f64, ..options };
                     apart(x, y, options).map(|_| UNTOLD)

@@ -1,8 +1,8 @@
-//! What is different in two containers, of whatever formats: names, types, shapes, metadata and values.
+//! Compares two containers of any formats: names, types, shapes, metadata and values.
 //!
-//! Values are compared by what they mean. Byte order, C or F order, compression, the text of an object and the width of
-//! a dataframe's columns make no difference, nor does the order of the datasets; NaN equals NaN, NaT equals NaT, and
-//! -0.0 equals 0.0. No dataset is ever whole in memory but objects.
+//! Values are compared by meaning. Byte order, C or F order, compression, the text of an object, the width of a
+//! dataframe's columns and the order of the datasets make no difference; NaN equals NaN, NaT equals NaT, and -0.0
+//! equals 0.0. Only objects are ever held in memory as a whole.
 
 mod array;
 mod bytes;
@@ -25,11 +25,11 @@ use array::Elements;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Numbers may be apart by so much, as a part of the second one, ...
+    /// Relative tolerance: numbers a and b are equal if |a - b| <= atol + rtol * |b|.
     pub rtol: f64,
-    /// ... plus so much.
+    /// Absolute tolerance, for dates and time spans in their unit.
     pub atol: f64,
-    /// Compare metadata too.
+    /// Also compare metadata.
     pub meta: bool,
 }
 
@@ -44,16 +44,16 @@ pub enum Side {
 pub enum Finding {
     Only(Side, String),
     Different(String, Difference),
-    /// A dataset that both have.
+    /// A dataset in both containers that could not be compared.
     Failed(String, Error),
 }
 
-/// How two datasets of a name differ. What there are two of is that of the first and of the second container.
+/// How two datasets with the same name differ. Pairs of values belong to the first and the second container.
 #[derive(Debug, PartialEq)]
 pub enum Difference {
     Type(String, String),
     Shape(Vec<u64>, Vec<u64>),
-    /// At this key of the metadata; None where it is not there.
+    /// At this key of the metadata; None where it is missing.
     Metadata(String, Option<Arc<Node>>, Option<Arc<Node>>),
     /// At this key of an object.
     Object(String, Option<Arc<Node>>, Option<Arc<Node>>),
@@ -61,7 +61,7 @@ pub enum Difference {
     /// At this byte.
     Byte(u64, u8, u8),
     Length(u64, u64),
-    /// In a dataframe's column of this name.
+    /// In the column with this name of a dataframe.
     Column(String, ColumnDifference),
 }
 
@@ -72,31 +72,31 @@ pub enum ColumnDifference {
     Values(Values),
 }
 
-/// Elements that differ.
+/// A summary of the elements that differ.
 #[derive(Debug, PartialEq)]
 pub struct Values {
     pub differing: u64,
     pub compared: u64,
-    /// The position of the first one; in F order if both containers have the array so.
+    /// The position of the first one; first in F order if that is the order in both containers.
     pub first: Vec<u64>,
     pub cells: (DiffCell, DiffCell),
-    /// The largest absolute difference of numbers; of whole ones exactly.
+    /// The largest absolute difference of numbers; exact for integers.
     pub largest: Option<Scalar>,
-    /// The unit of that, of times; else empty.
+    /// The unit of `largest` for dates and time spans; otherwise empty.
     pub unit: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiffCell {
     Number(Scalar),
-    /// A date, a span of time, or none: `NaT`.
+    /// A date, a time span, or `NaT`.
     Time(String),
     Text(String),
-    /// The bytes of an element that is not a number, and their meaning, where known.
+    /// The bytes of a non-numeric element, and their meaning if known.
     Item(Vec<u8>, Option<Arc<Meaning>>),
 }
 
-/// Two containers and what of them is compared.
+/// Two containers, and the datasets to compare.
 pub struct Pair<'a> {
     pub archives: [&'a Archive; 2],
     /// The numbers of the datasets.
@@ -106,15 +106,16 @@ pub struct Pair<'a> {
 /// Receives a finding, and decides whether to continue.
 pub type Each<'a> = &'a mut dyn FnMut(Finding) -> ControlFlow<()>;
 
-/// How far it is, in stored bytes of both containers.
+/// Progress callbacks, in stored bytes of both containers.
 pub struct Watch<'a> {
-    /// This many more bytes were read.
+    /// This many more bytes have been read.
     pub passed: &'a dyn Fn(u64),
-    /// This many bytes need not be read.
+    /// This many bytes will not be read.
     pub skipped: &'a dyn Fn(u64),
 }
 
-/// Tells every difference to `each`, and how far it is to `watch`: together all stored bytes of what is compared.
+/// Reports every difference to `each`, and progress to `watch`; bytes passed and skipped add up to the stored length of
+/// all selected datasets.
 pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>) -> ControlFlow<()> {
     let [first, second] = pair.archives;
     let [chosen, others] = &pair.chosen;
@@ -157,7 +158,7 @@ pub fn diff(pair: &Pair<'_>, options: Options, watch: &Watch<'_>, each: Each<'_>
     ControlFlow::Continue(())
 }
 
-/// The stems of both files, if it is only from these that their datasets have their names (`.npy`, `.ra`).
+/// The stems of both files, if both formats name datasets after their file (`.npy`, `.ra`).
 fn named_after_files(archives: [&Archive; 2]) -> Option<[&[u8]; 2]> {
     let is_named = |archive: &&Archive| {
         format::named(archive.format()).is_ok_and(|format| format.marks().named_after_file)
@@ -166,7 +167,7 @@ fn named_after_files(archives: [&Archive; 2]) -> Option<[&[u8]; 2]> {
     all.then(|| archives.map(|archive| archive.path().file_stem().unwrap_or_default().as_encoded_bytes()))
 }
 
-/// A name without the stem of its file, if it has it.
+/// A name without the stem of its file, if it begins with that.
 fn without<'n>(stem: Option<&[u8]>, name: Cow<'n, [u8]>) -> Cow<'n, [u8]> {
     match stem.and_then(|stem| name.strip_prefix(stem)) {
         Some(rest) => rest.to_owned().into(),
@@ -174,7 +175,7 @@ fn without<'n>(stem: Option<&[u8]>, name: Cow<'n, [u8]>) -> Cow<'n, [u8]> {
     }
 }
 
-/// Two datasets of one name.
+/// Two datasets with the same name.
 struct Both<'a> {
     a: &'a Dataset<'a>,
     b: &'a Dataset<'a>,
@@ -183,7 +184,7 @@ struct Both<'a> {
 }
 
 type Emit<'a> = &'a mut dyn FnMut(Difference) -> ControlFlow<()>;
-/// An error is that of a dataset.
+/// An error concerns a dataset.
 type Flow = Result<ControlFlow<()>>;
 
 impl Both<'_> {

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use crate::yaml::Node;
 
-/// The longest text of an object that is read as a value.
+/// Maximum length in bytes of an object's text that is parsed for comparison.
 pub const MAX_LEN: u64 = 64 << 20;
-/// Aliases may make more of them than there are in the text.
+/// Maximum number of nodes compared; aliases can multiply the nodes in the text.
 const MAX_NODES: u64 = 20_000_000;
 
-/// Gets the key, and what is there in either.
+/// Receives the key, and its value on both sides.
 pub type Each<'a> = &'a mut dyn FnMut(String, Option<Arc<Node>>, Option<Arc<Node>>) -> ControlFlow<()>;
 
-/// Tells all differences; None if there is too much to compare.
+/// Reports all differences; None if there is too much to compare.
 pub fn compare(a: &Arc<Node>, b: &Arc<Node>, each: Each<'_>) -> Option<ControlFlow<()>> {
     compare_most(a, b, MAX_NODES, each)
 }
@@ -57,7 +57,7 @@ impl Comparing<'_> {
         b: &[(Arc<Node>, Arc<Node>)],
         path: &str,
     ) -> ControlFlow<()> {
-        // What is printed of a key tells its type too.
+        // The debug text of a key also distinguishes its type.
         let mut others: HashMap<String, &Arc<Node>> =
             b.iter().map(|(key, value)| (format!("{key:?}"), value)).collect();
         for (key, value) in a {
@@ -98,7 +98,7 @@ fn is_same(a: &Node, b: &Node) -> bool {
     match (a, b) {
         (Node::Float(x), Node::Float(y)) => x == y || x.is_nan() && y.is_nan(),
         (Node::Int(digits), Node::Float(number)) | (Node::Float(number), Node::Int(digits)) => {
-            // Only whole numbers that a float holds exactly.
+            // Only integers that a float represents exactly.
             digits.parse::<i64>().is_ok_and(|whole| whole.unsigned_abs() < 1 << 53 && whole as f64 == *number)
         }
         _ => a == b,

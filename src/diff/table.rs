@@ -9,16 +9,16 @@ use crate::array::{Dtype, Endian, trimmed};
 use crate::tree::{ColumnInfo, Table};
 use crate::{Error, Result};
 
-/// Bytes of a column that are read at once.
+/// Bytes of a column that are read at once, and the limit for very wide cells.
 const PIECE: u64 = 256 << 10;
 const MAX_PIECE: u64 = 8 << 20;
 
-/// A column, and where its cells begin.
+/// A column, and the offset of its cells.
 type Placed<'t> = (&'t ColumnInfo, u64);
 
 impl Both<'_> {
     pub fn tables(&self, a: &Table, b: &Table, emit: Emit<'_>) -> Flow {
-        // Also what makes no sense in a description comes out here.
+        // Opening also reports invalid descriptions.
         self.a.reader()?;
         self.b.reader()?;
         if a.rows != b.rows {
@@ -110,7 +110,7 @@ fn placed(table: &Table) -> Vec<Placed<'_>> {
     let (mut offset, mut placed) = (0u64, Vec::with_capacity(table.columns.len()));
     for column in &table.columns {
         placed.push((column, offset));
-        // All of them together fit into 64 bits, or the description has a fault.
+        // Saturates only for invalid descriptions; valid tables fit into 64 bits.
         offset = offset.saturating_add(table.rows.saturating_mul(column.width));
     }
     placed
@@ -132,7 +132,7 @@ fn read(
     if to.is_empty() { Ok(()) } else { dataset.read_at(to, start + row * column.width) }
 }
 
-/// Cells of text, without the NUL bytes that they are filled up with.
+/// Compares cells of text without their NUL padding.
 fn texts(tally: &mut Tally, (a, wide): (&[u8], u64), (b, other): (&[u8], u64), row: u64, count: u64) {
     for number in 0..count {
         let (x, y) = (cell(a, wide, number), cell(b, other, number));

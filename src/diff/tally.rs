@@ -3,15 +3,15 @@
 use super::{DiffCell, Options, Values};
 use crate::array::{Dtype, Scalar, Times, Width};
 
-/// What was found so far.
+/// The differences found so far.
 #[derive(Default)]
 pub struct Tally {
     pub compared: u64,
     differing: u64,
-    /// With its rank; the lowest one counts.
+    /// The differing pair with the lowest rank, and that rank.
     first: Option<(u64, DiffCell, DiffCell)>,
     largest: Option<Scalar>,
-    /// What the numbers mean, if they are times.
+    /// The type of the numbers, if they are dates or time spans.
     times: Option<Times>,
 }
 
@@ -20,7 +20,8 @@ impl Tally {
         Tally { times, ..Tally::default() }
     }
 
-    /// Compares elements of two byte strings of the same number of them. `rank` tells that of the n-th one.
+    /// Compares the elements in two byte strings, both with the same number of elements. `rank` returns the rank of the
+    /// n-th one.
     pub fn elements(
         &mut self,
         (a, of_a): (&[u8], Dtype),
@@ -33,7 +34,7 @@ impl Tally {
             turn(b, of_b);
         }
         let of_b = if is_same { of_a } else { of_b };
-        // What may be between two is in the unit of times, and their numbers are steps.
+        // The tolerance is in the unit of dates and spans, but their numbers count steps.
         let options = Options { atol: options.atol / self.unit().1 as f64, ..options };
         let (size, other) = (of_a.element.size as usize, of_b.element.size as usize);
         if size == 0 || other == 0 {
@@ -62,19 +63,19 @@ impl Tally {
         }
     }
 
-    /// Notes how far two cells are apart.
+    /// Records the distance of two cells.
     pub fn far(&mut self, apart: Scalar) {
         if !is_untold(apart) {
             self.largest = Some(self.largest.map_or(apart, |most| further(most, apart)));
         }
     }
 
-    /// That of the largest difference, and how many of it a step has.
+    /// The unit of the largest difference, and the number of units per step.
     fn unit(&self) -> (&'static str, u64) {
         self.times.map_or(("", 1), |times| times.unit())
     }
 
-    /// Notes two cells that differ.
+    /// Records two cells that differ.
     pub fn differs(&mut self, rank: u64, cells: impl FnOnce() -> (DiffCell, DiffCell)) {
         self.differing += 1;
         if self.first.as_ref().is_none_or(|(lowest, ..)| rank < *lowest) {
@@ -83,7 +84,7 @@ impl Tally {
         }
     }
 
-    /// The result, if anything differs; `position` turns a rank into a position.
+    /// The result, if anything differs; `position` converts a rank to a position.
     pub fn finish(self, position: impl FnOnce(u64) -> Vec<u64>) -> Option<Values> {
         let (unit, step) = self.unit();
         let (rank, a, b) = self.first?;
@@ -105,7 +106,7 @@ fn is_untold(distance: Scalar) -> bool {
     matches!(distance, Scalar::Float(number, _) if number.is_nan())
 }
 
-/// The larger one of two distances.
+/// The larger of two distances.
 pub fn further(a: Scalar, b: Scalar) -> Scalar {
     let is_second = match (whole(a), whole(b)) {
         (Some(a), Some(b)) => b > a,
@@ -118,7 +119,7 @@ fn whole(distance: Scalar) -> Option<u128> {
     distance.try_into().ok()
 }
 
-/// A distance in units, with `per_step` units to a step.
+/// Converts a distance in steps to units, with `step` units per step.
 fn times(distance: Scalar, step: u64) -> Scalar {
     match whole(distance).and_then(|whole| whole.checked_mul(step.into())) {
         Some(whole) => whole.into(),
@@ -135,18 +136,18 @@ fn cell(value: Scalar, times: Option<Times>) -> DiffCell {
     }
 }
 
-/// Is one of them no time? It is near to nothing.
+/// True if one of them is NaT, to which tolerances do not apply.
 pub fn is_nat(a: Scalar, b: Scalar) -> bool {
     [a, b].contains(&Scalar::Int(Times::NAT.into()))
 }
 
-/// Turns the byte order of all elements round.
+/// Reverses the byte order of all elements.
 fn turn(bytes: &mut [u8], dtype: Dtype) {
     let word = dtype.element.swapped().max(1) as usize;
     bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse);
 }
 
-/// How far two values are apart; None if they are the same, or near enough.
+/// The distance of two values; None if they are equal within the tolerances.
 pub fn apart(a: Scalar, b: Scalar, options: Options) -> Option<Scalar> {
     let between = |big: u128, int: i128| match u128::try_from(int) {
         Ok(int) => big.abs_diff(int),
@@ -205,7 +206,7 @@ mod tests {
         assert!(!same(float(f64::NAN), float(1.0), exact) && !same(float(1.0), float(1.0 + 1e-15), exact));
         let near = Options { rtol: 1e-3, atol: 0.0, meta: false };
         assert!(same(float(1000.5), float(1000.0), near) && !same(float(1002.0), float(1000.0), near));
-        // The second one counts, as in numpy.
+        // The tolerance is relative to the second value, as in numpy.
         assert!(!same(float(0.0), float(f64::INFINITY), near));
         assert!(same(float(f64::INFINITY), float(f64::INFINITY), exact));
         let complex = |re, im| Scalar::Complex(re, im, W64);

@@ -1,18 +1,18 @@
-//! Any range of a content as base64, which has four characters for three bytes.
+//! Encodes any range of a content as base64, in which three bytes become four characters.
 
 use crate::content::Content;
 use crate::yaml::base64_of;
 use crate::{Error, Result};
 
-/// Bytes that are read at once: whole groups.
+/// Bytes read at once: whole groups of three.
 const PIECE: u64 = 3 << 16;
 
-/// The number of characters for `len` bytes.
+/// The number of characters for this many bytes.
 pub fn len(bytes: u64) -> u64 {
     bytes.div_ceil(3).saturating_mul(4)
 }
 
-/// The characters from number `from` on, of a content of `bytes` bytes.
+/// Fills `room` with the characters from number `from` on; the content has `bytes` bytes.
 pub fn fill(room: &mut [u8], from: u64, bytes: u64, content: &Content) -> Result<()> {
     if let Content::Broken { error, .. } = content {
         return Err(error.clone());

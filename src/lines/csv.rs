@@ -1,5 +1,5 @@
-//! Rows as RFC 4180 CSV with `\n` line ends. Text is written as its raw bytes, whatever the encoding; an empty string
-//! is `""` and a missing value an empty cell. Lists and maps are JSON in one cell.
+//! Writes rows as RFC 4180 CSV with `\n` line ends. Text is written as its raw bytes, whatever the encoding; an empty
+//! string is `""` and a missing value an empty cell. Lists and maps are JSON in one cell.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn no_text(cells: &dyn Cells, column: usize, row: u64) -> Error {
     Error::Unsupported { place: cells.place(), problem }
 }
 
-/// A value as one cell. Bytes, and texts in other encodings, are written by their readers.
+/// Writes a value as one cell. Leaves bytes and UTF-32 text, which callers write themselves, empty.
 pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
     match value {
         Cell::Null => {}
@@ -77,8 +77,8 @@ pub fn value(value: &Cell<'_>, line: &mut Vec<u8>) {
     }
 }
 
-/// A number as every reader takes it for one: of the spellings of NaN polars knows no other, and infinity is larger
-/// than any float, as duckdb and sqlite know no word for it.
+/// A number in a spelling that every reader parses as one: polars knows NaN only as `NaN`, and infinity is a number
+/// larger than any float because duckdb and sqlite have no word for it.
 pub fn number(text: &[u8]) -> &[u8] {
     match text {
         b"nan" => b"NaN",
@@ -88,21 +88,21 @@ pub fn number(text: &[u8]) -> &[u8] {
     }
 }
 
-/// A text with a comma after it.
+/// Writes a text and a comma.
 pub fn field(text: &[u8], line: &mut Vec<u8>) {
     cell(text, line);
     line.push(b',');
 }
 
-/// The last comma ends the line.
+/// Replaces the last comma with a line end.
 pub fn end(line: &mut [u8]) {
     if let Some(end) = line.last_mut() {
         *end = b'\n';
     }
 }
 
-/// A text as one cell: in quotes if it is empty, if it has a comma, a quote or the end of a line in it, or if spaces
-/// that belong to it could be left out.
+/// Writes a text as one cell: quoted if it is empty, contains a comma, quote or line end, or begins or ends with a
+/// space, which readers might strip.
 fn cell(text: &[u8], line: &mut Vec<u8>) {
     let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     let at_edge = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');

@@ -1,5 +1,5 @@
-//! Each row as an object of JSON on a line of its own. JSON has no NaN and no infinities: they are null, as pandas and
-//! polars write them. Invalid texts are bytes, as [`json`] writes them.
+//! Writes each row as a JSON object on a line of its own. NaN and infinities, which JSON lacks, become null, as in
+//! pandas and polars. Invalid text is written as bytes, see [`json`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use crate::array::names::distinct;
 use crate::content::{Content, Lines};
 use crate::{Error, Result};
 
-/// A small table with long names would become a text without end.
+/// Maximum total length in bytes of the column names, which are repeated in every row: with long names, a small table
+/// would become an enormous text.
 const MAX_KEYS: usize = 256 << 10;
 
 pub fn jsonl(cells: impl Cells + 'static) -> Result<Content> {
@@ -32,7 +33,7 @@ pub fn jsonl(cells: impl Cells + 'static) -> Result<Content> {
 }
 
 struct Objects {
-    /// Of each column what stands before its value.
+    /// The text before each column's value.
     keys: Vec<Vec<u8>>,
 }
 

@@ -1,6 +1,6 @@
-//! Rows of named cells as text: CSV and lines of JSON. One implementation for the tables of all formats; each gives
-//! what its cells are ([`Cells`]). Lengths are found by the first stat, and of what is read only the rows are written
-//! that have bytes of it.
+//! Writes rows of named cells as text: CSV and JSON lines. One implementation serves the tables of all formats, each of
+//! which provides its cells ([`Cells`]). The length of the text is computed at the first stat; a read generates only
+//! the rows that overlap it.
 
 mod base64;
 mod csv;
@@ -20,22 +20,22 @@ pub use csv::{csv, end, field, number, value};
 pub use json::jsonl;
 pub use part::Part;
 
-/// So much text is made before it is handed on.
+/// Text is flushed once it has this many bytes.
 const HANDED_ON: usize = 1 << 20;
 
 /// One value of a row.
 pub enum Cell<'a> {
     Null,
     Truth(bool),
-    /// As Python writes it: `-1`, `0.5`, `nan`, `-inf`.
+    /// In Python's spelling: `-1`, `0.5`, `nan`, `-inf`.
     Number(&'a [u8]),
-    /// Should be UTF-8, and may be any bytes.
+    /// Should be UTF-8, but may be any bytes.
     Text(&'a [u8]),
-    /// Characters of four bytes, filled up with NULs.
+    /// NUL-padded UTF-32.
     Unicode(&'a [u8], Endian),
     /// Lists and maps, as JSON.
     Nested(&'a [u8]),
-    /// This many bytes, as text in base64.
+    /// This many bytes, to be written in base64.
     Bytes(u64, &'a dyn Fn() -> Result<Content>),
 }
 
@@ -43,41 +43,41 @@ pub enum Cell<'a> {
 pub trait Cells: Send + Sync {
     fn count(&self) -> u64;
 
-    /// Where it is, for messages.
+    /// The table's place, for messages.
     fn place(&self) -> Place;
 
-    /// Bytes that a row has where it comes from, on average.
+    /// Average stored size of a row, in bytes.
     fn stored(&self) -> u64;
 
-    /// Bytes that all of it may be as text.
+    /// Maximum length of the whole text, in bytes.
     fn most(&self) -> u64 {
         u64::MAX
     }
 
-    /// The number of rows in a block, where rows can be skipped in constant time.
+    /// Rows per block, if rows can be skipped in constant time.
     fn rows_per_block(&self) -> Option<u64> {
         None
     }
 
-    /// Of all columns; they need not be distinct, nor be there.
+    /// The names of all columns, which may be empty or repeated.
     fn names(&self) -> Vec<&str>;
 
-    /// Hands out all cells of some rows, row by row, each with the number of its column.
+    /// Calls `cell` for all cells of some rows, row by row, with the number of the column.
     fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()>;
 }
 
-/// How the rows of a table are written.
+/// The text format of rows.
 trait Form: Send + Sync {
     fn columns(&self) -> usize;
 
     /// As [`Rows::around`].
     fn around(&self) -> u64;
 
-    /// As [`Rows::write`], of the rows of `cells`.
+    /// As [`Rows::write`], for rows of `cells`.
     fn write(&self, cells: &dyn Cells, rows: Range<u64>, text: &mut Text<'_, '_>) -> Result<()>;
 }
 
-/// A table in a form.
+/// A table written in a format.
 struct Written<C, F> {
     cells: C,
     form: F,
@@ -116,7 +116,7 @@ impl<C: Cells, F: Form> Rows for Written<C, F> {
     }
 }
 
-/// Text on its way into a window: small pieces are gathered.
+/// Buffers small pieces of text on their way to a window.
 struct Text<'t, 'w> {
     made: Vec<u8>,
     window: &'t mut Window<'w>,
@@ -132,7 +132,7 @@ impl<'t, 'w> Text<'t, 'w> {
         self.made.clear();
     }
 
-    /// A row is at its end.
+    /// Marks the end of a row.
     fn end_row(&mut self) {
         if self.made.len() >= HANDED_ON {
             self.hand_on();

@@ -1,4 +1,4 @@
-//! Some rows and columns of a table.
+//! Selected rows and columns of a table.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::error::Place;
 
 pub struct Part<C> {
     of: C,
-    /// Numbers of columns, in the order in which they are written.
+    /// The columns by number, in the order in which they are written.
     columns: Vec<usize>,
     rows: Slab,
 }
 
 impl<C: Cells> Part<C> {
-    /// What an index means: `10:20, x, y`. The error says what is wrong with it.
+    /// Applies an index such as `10:20, x, y`. The error says what is wrong with it.
     pub fn new(of: C, expression: &str) -> Result<Part<C>, String> {
         let (columns, rows) = select(expression, &of.names(), of.count())?;
         Ok(Part { of, columns, rows })
@@ -56,7 +56,7 @@ impl<C: Cells> Cells for Part<C> {
         self.columns.iter().filter_map(|column| names.get(*column).copied()).collect()
     }
 
-    /// Cells come in the table's order: columns in another one are read run by run.
+    /// The table yields cells in its own column order, so columns selected in another order are read in several passes.
     fn each(&self, rows: Range<u64>, cell: &mut dyn FnMut(usize, Cell<'_>) -> Result<()>) -> Result<()> {
         for row in rows.map(|number| self.rows.position(number)) {
             let mut written = 0;

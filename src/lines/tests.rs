@@ -1,9 +1,9 @@
-//! Rows of cells of every kind, as text, whole and in ranges.
+//! Tests rows with cells of every kind, read as a whole and in ranges.
 
 use super::*;
 use crate::Error;
 
-/// Each row has one cell of each kind; its bytes are as many as its number says.
+/// Each row has one cell of each kind; row n has n * n bytes.
 struct Table {
     count: u64,
     damaged: Option<u64>,

@@ -1,10 +1,10 @@
-//! CSV as a dataframe, in two passes: the first finds out the types of the columns as pandas does, the second
-//! puts the cells into columns, in a file without name where they do not fit into memory.
+//! Reads CSV as a dataframe in two passes: the first infers the types of the columns as pandas does, the second
+//! collects the cells column by column, in an unnamed file if they do not fit into memory.
 //!
 //! | | |
 //! |---|---|
-//! | `lines` | the file line by line |
-//! | `types` | the types of columns |
+//! | `lines` | reads the file line by line |
+//! | `types` | infers the types of columns |
 
 mod lines;
 mod types;
@@ -21,12 +21,12 @@ use crate::error::Place;
 use crate::tree::{ColumnInfo, Table};
 use crate::{Error, Result};
 
-/// Bytes of the table that stay in memory.
+/// Maximum size of a table kept in memory, in bytes.
 const IN_MEMORY: usize = 8 << 20;
-/// Bytes that are put into columns at a time.
+/// Bytes of rows collected before they are written into columns.
 const PIECE: u64 = 4 << 20;
 
-/// The columns of a CSV file, whose first line has their names.
+/// Infers the columns of a CSV file, whose first line contains their names.
 pub fn infer(path: &Path) -> Result<Table> {
     let mut lines = Lines::open(path)?;
     let names = lines.names()?;
@@ -54,7 +54,7 @@ pub fn infer(path: &Path) -> Result<Table> {
     }
 }
 
-/// The bytes of the table, column after column.
+/// The bytes of the table, column by column.
 pub fn bytes(path: &Path, table: &Table, scratch: &Path) -> Result<impl Read + use<>> {
     let mut lines = Lines::open(path)?;
     lines.names()?;
@@ -84,12 +84,12 @@ pub fn bytes(path: &Path, table: &Table, scratch: &Path) -> Result<impl Read + u
 struct Store<'a> {
     file: SpooledTempFile,
     table: &'a Table,
-    /// Rows.
+    /// Number of rows written.
     done: u64,
 }
 
 impl Store<'_> {
-    /// The next cells of each column.
+    /// Writes the next cells of each column.
     fn put(&mut self, columns: &mut [Vec<u8>], rows: u64) -> io::Result<()> {
         let mut begin = 0;
         for (bytes, column) in columns.iter_mut().zip(&self.table.columns) {
@@ -103,7 +103,7 @@ impl Store<'_> {
     }
 }
 
-/// Appends a cell; None if it is not what the column was found to be.
+/// Appends a cell; None if it does not fit the inferred type of its column.
 fn encode(cell: &str, column: &ColumnInfo, out: &mut Vec<u8>) -> Option<()> {
     let width = usize::try_from(column.width).ok()?;
     match column.element.map(|element| element.kind) {

@@ -1,4 +1,4 @@
-//! Where a dataset's bytes come from.
+//! The sources of datasets' bytes.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -18,12 +18,12 @@ pub enum Input {
         origin: Origin,
         from: u64,
     },
-    /// What was made of a file.
+    /// Text converted from a file.
     Made {
         origin: Origin,
         text: String,
     },
-    /// The bytes from `from` on of a member of a .npz file.
+    /// The bytes of a .npz member from `from` on.
     Member {
         origin: Origin,
         number: usize,
@@ -37,7 +37,7 @@ pub enum Input {
     },
 }
 
-/// A file as it was when all was planned.
+/// The identity of a file when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub path: PathBuf,
@@ -49,7 +49,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of a file that can be opened.
+    /// Records the identity of a file, which must be readable.
     pub fn open(path: &Path) -> Result<Origin> {
         let meta = File::open(path).and_then(|file| file.metadata());
         meta.map(|meta| Origin::new(path, &meta)).map_err(|cause| Error::open(path, cause))
@@ -60,7 +60,7 @@ impl Origin {
         Origin { path: path.to_owned(), dev: meta.dev(), ino: meta.ino(), len: meta.len(), mtime }
     }
 
-    /// Fails if it is not what it was.
+    /// Fails if the file has changed.
     pub fn check(&self) -> Result<()> {
         match Origin::open(&self.path) {
             Ok(now) if now == *self => Ok(()),
@@ -83,7 +83,7 @@ impl Input {
         }
     }
 
-    /// The error of bytes that cannot be read.
+    /// The error for bytes that cannot be read.
     pub fn unread(&self, cause: io::Error) -> Error {
         match self {
             Input::Member { origin, name, .. } if cause.raw_os_error().is_none() => {
@@ -97,7 +97,7 @@ impl Input {
         }
     }
 
-    /// Bytes to be read, as far as they are known.
+    /// Number of bytes to be read, as far as known.
     pub fn len(&self) -> u64 {
         match self {
             Input::Stdin => 0,
@@ -109,7 +109,7 @@ impl Input {
     }
 }
 
-/// As errors name it.
+/// The name used in errors.
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,16 +1,16 @@
-//! Packing: files and directories become the datasets of a container. First everything is planned, and what
-//! cannot be packed is found out; only then is anything written.
+//! Packs files and directories as the datasets of a container. Everything is planned first, which finds what cannot be
+//! packed; only then is anything written.
 //!
-//! | from the outside in | |
+//! | module | purpose |
 //! |---|---|
-//! | `plan` | the datasets that the arguments become, in their order, no name twice |
-//! | `rules` | what becomes of one file, by its extension and the options |
-//! | `sidecar` | files that a mount's sidecars describe |
-//! | `walk` | the files of a directory |
-//! | `write` | the plan carried out |
-//! | `input`, `opened` | where a dataset's bytes come from |
-//! | `npz`, `dataframe` | archives of arrays; tables of text |
-//! | `transpose` | arrays in the other order, larger than memory |
+//! | `plan` | turns the arguments into datasets, in order and with unique names |
+//! | `rules` | turns one file into datasets, by its extension and the options |
+//! | `sidecar` | finds files that a mount's sidecars describe |
+//! | `walk` | lists the files of a directory |
+//! | `write` | executes the plan |
+//! | `input`, `opened` | the sources of datasets' bytes |
+//! | `npz`, `dataframe` | archives of arrays; CSV tables |
+//! | `transpose` | converts arrays between C and F order, even if they are larger than memory |
 
 mod dataframe;
 mod input;
@@ -32,20 +32,20 @@ use crate::array::Order;
 use crate::format::Compression;
 use crate::yaml::{Node, Text};
 
-/// How files become datasets.
+/// How to turn files into datasets.
 pub struct Options {
     /// The name of the only input.
     pub name: Option<Text>,
-    /// Files that are nothing else are texts.
+    /// Store files that are nothing else as text.
     pub text: bool,
-    /// `.yaml`, `.yml` and `.json` are objects.
+    /// Store `.yaml`, `.yml` and `.json` files as objects.
     pub objects: bool,
-    /// `.csv` are dataframes.
+    /// Store `.csv` files as dataframes.
     pub dataframes: bool,
-    /// For every dataset; by default only for those whose sidecar says that they were compressed.
+    /// Compression of every dataset; by default only those that were compressed according to their sidecars.
     pub compression: Option<Compression>,
-    /// For every array; by default the order it has.
+    /// Order of every array's elements; by default each keeps its own.
     pub order: Option<Order>,
-    /// Of datasets without sidecar: a mapping, or null.
+    /// Metadata of datasets without a sidecar: a mapping, or null.
     pub metadata: Arc<Node>,
 }

@@ -1,4 +1,5 @@
-//! .npz files: ZIP archives of .npy files. Members are read sequentially, and each checksum is verified at its end.
+//! Reads .npz files, which are ZIP archives of .npy files. Members are read sequentially, and each checksum is verified
+//! at the end.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::source::{FileSource, Source};
 use crate::yaml::Text;
 use crate::{Error, Result};
 
-/// Each member is read once.
+/// No cache, because each member is read only once.
 const CACHE: u64 = 0;
 
 /// An opened archive.
@@ -30,7 +31,7 @@ pub struct Npz {
 
 impl Npz {
     pub fn open(origin: &Origin) -> Result<Npz> {
-        // Whether it stays the same is looked at when it is packed.
+        // Packing checks later whether the file has changed.
         let source = FileSource::open_live(&origin.path)?;
         let mut names = Vec::new();
         let directory = zip::read(&source, &mut |name| names.push(name.to_owned()));
@@ -75,7 +76,7 @@ impl Npz {
     }
 }
 
-/// Its bytes, which must have the checksum in the directory.
+/// The bytes of a member; reading fails at the end if they do not match the checksum in the directory.
 struct Member {
     reader: Reader,
     crc: u32,
@@ -95,7 +96,7 @@ impl Read for Member {
     }
 }
 
-/// A problem of the data, to be reported with the member's name.
+/// Strips the place from a problem in the data, which is reported with the member's name instead.
 fn plain(cause: io::Error) -> io::Error {
     match Error::inside(&cause) {
         Some(Error::Damaged { problem, .. }) => io::Error::other(problem.clone()),
@@ -113,7 +114,7 @@ fn failed(path: &Path, error: Error) -> Error {
     }
 }
 
-/// One for each member, called `NAME/MEMBER`.
+/// One dataset per member, called `NAME/MEMBER`.
 pub fn datasets(origin: Origin, name: &Text, options: &Options) -> Result<Vec<Planned>> {
     let npz = Npz::open(&origin)?;
     let numbered = npz.members.iter().enumerate();

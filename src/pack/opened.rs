@@ -1,5 +1,4 @@
-//! Open inputs: an archive stays open for its next member; input that can be read only once is kept if it may be
-//! needed again.
+//! Opens inputs. An archive stays open for its next member; standard input is kept if it may be needed again.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -17,11 +16,11 @@ use crate::format::writer::input::set_aside;
 use crate::source::interruptible::{self, Interruptible};
 use crate::{Error, Result};
 
-/// As much as a pipe holds.
+/// The capacity of a pipe, in bytes.
 const BUFFER: usize = 64 << 10;
 
 pub struct Opened<'s> {
-    /// Where files without name may be.
+    /// Directory for unnamed temporary files.
     scratch: &'s Path,
     npz: Option<Npz>,
     stdin: Option<SpooledTempFile>,
@@ -36,7 +35,7 @@ impl<'s> Opened<'s> {
         self.scratch
     }
 
-    /// It may be read twice: standard input is read now, into memory or a file.
+    /// Makes an input readable twice: standard input is read now, into memory or a temporary file.
     pub fn keep(&mut self, input: &Input, step: Step<'_>) -> Result<()> {
         if !matches!(input, Input::Stdin) {
             return Ok(());
@@ -51,7 +50,7 @@ impl<'s> Opened<'s> {
         Ok(())
     }
 
-    /// The bytes of an input, from the first on.
+    /// Opens an input at its beginning.
     pub fn open<'a>(&'a mut self, input: &'a Input, step: Step<'a>) -> Result<Box<dyn Read + 'a>> {
         match input {
             Input::Stdin => match &mut self.stdin {
@@ -84,7 +83,7 @@ impl<'s> Opened<'s> {
     }
 }
 
-/// Standard input; an error of `step` ends a read that waits.
+/// Standard input; an error from `step` interrupts a blocked read.
 fn stdin(step: Step<'_>) -> Result<Box<dyn Read + '_>> {
     let stdin = interruptible::stdin().map_err(|cause| Input::Stdin.unread(cause))?;
     Ok(Box::new(BufReader::with_capacity(BUFFER, Interruptible::new(stdin, move || step(0)))))

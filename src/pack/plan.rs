@@ -1,5 +1,5 @@
-//! The plan: which datasets the arguments become. Everything that can be known without reading all data is
-//! checked here: names that clash, inputs that cannot be opened, arrays that are no arrays.
+//! Plans which datasets the arguments become. Everything that can be known without reading all data is checked here:
+//! conflicting names, inputs that cannot be opened, invalid arrays.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,48 +19,48 @@ use crate::tree::naming;
 use crate::yaml::{Node, Text};
 use crate::{Error, Result};
 
-/// What stands for standard input among the arguments.
+/// The argument that means standard input.
 const STDIN: &str = "-";
 
 pub struct Plan {
     pub datasets: Vec<Planned>,
-    /// What is left out, and what is not what it seems: sentences for the user.
+    /// Notes for the user about files that are left out or treated unexpectedly.
     pub notes: Vec<String>,
 }
 
-/// A dataset that is to be written.
+/// A dataset to be written.
 #[derive(Debug)]
 pub struct Planned {
     pub name: Text,
-    /// As it will be.
+    /// The type of the new dataset.
     pub what: Described,
     pub metadata: Arc<Node>,
     pub compression: Option<Compression>,
-    /// The description that it had in a container.
+    /// The description that the dataset had in its container.
     pub origin: Option<Arc<Node>>,
     /// The format's own fields in its sidecar, beside the metadata.
     pub facts: Option<Arc<Node>>,
-    /// The sidecar that says so.
+    /// The sidecar that describes it.
     pub sidecar: Option<PathBuf>,
     pub input: Input,
-    /// The array as the input has it, if its elements are to come in the other order.
+    /// The array as in the input, if its elements must be reordered.
     pub turned: Option<Array>,
 }
 
 impl Plan {
     /// Bytes that will be read.
     pub fn len(&self) -> u64 {
-        // What archives claim of their members adds up to anything.
+        // Archives can claim any lengths for their members, so the sum may overflow.
         self.datasets.iter().map(|dataset| dataset.input.len()).fold(0, u64::saturating_add)
     }
 
-    /// Notes which arrays are not kept in F order by a format that has none.
+    /// Notes which arrays lose their F order because the format does not support it.
     pub fn note_orders(&mut self) {
         let turned = self.datasets.iter().filter(|dataset| dataset.turned.is_some());
         self.notes.extend(turned.map(|dataset| format!("{}: {}", dataset.input, lost::F_ORDER)));
     }
 
-    /// The input that is the file `target` itself.
+    /// The input that is the same file as `target`.
     pub fn reads(&self, target: &Path) -> Option<&Path> {
         let meta = fs::metadata(target).ok()?;
         let is_target = |origin: &&Origin| (origin.dev, origin.ino) == (meta.dev(), meta.ino());
@@ -69,8 +69,8 @@ impl Plan {
     }
 }
 
-/// The datasets that `paths` become: those of plain files, and of each directory, in the order in which the
-/// first of them is named.
+/// Plans the datasets for `paths`. Plain files form one group and each directory another; groups come in the order of
+/// their first argument.
 pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Plan> {
     let mut plan = Plan { datasets: Vec::new(), notes: Vec::new() };
     for group in groups(paths, options, &mut plan.notes)? {
@@ -83,7 +83,7 @@ pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Plan> {
     Ok(plan)
 }
 
-/// What is looked at together.
+/// Inputs that are examined together, for sidecars.
 enum Group {
     Stdin,
     Files(Vec<InputFile>),
@@ -144,7 +144,7 @@ fn stdin(options: &Options) -> Planned {
 }
 
 impl Plan {
-    /// What sidecars describe, in the order that it had; then the others, in theirs.
+    /// Adds the files with sidecars in their original order, then the others in the given order.
     fn add(&mut self, files: &[InputFile], options: &Options) -> Result<()> {
         let roles = sidecar::roles(files, &mut self.notes)?;
         let mut described: Vec<(&InputFile, &Sidecar)> = Vec::new();

@@ -1,5 +1,5 @@
-//! What becomes of a file without sidecar. What is taken apart (`.npy`, `.npz`, and where it is asked for `.csv`,
-//! `.yaml`, `.json`) gives a dataset without the extension; what stays the bytes that it is keeps its name.
+//! Turns a file without a sidecar into datasets. Files that are parsed (`.npy`, `.npz` and, on request, `.csv`,
+//! `.yaml`, `.json`) lose their extension in the dataset's name; files stored as plain bytes keep it.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -44,12 +44,12 @@ pub fn datasets(file: &InputFile, options: &Options) -> Result<Vec<Planned>> {
     }
 }
 
-/// What a file is about which nothing is known.
+/// The type of a file that is not recognized.
 pub fn other(options: &Options) -> Described {
     if options.text { Described::Text } else { Described::Bytes }
 }
 
-/// A dataset that is described nowhere else.
+/// A dataset without a sidecar.
 pub fn planned(name: Text, what: Described, input: Input, options: &Options) -> Planned {
     Planned {
         name,
@@ -86,7 +86,7 @@ fn array(origin: Origin) -> Result<(Described, Input)> {
     Ok((what, Input::File { origin, from }))
 }
 
-/// Of a file, or of a member of one.
+/// The error for a file, or a member of one, that is not a usable array.
 pub fn unsuitable(path: &Path, member: Option<&str>, refused: Refused) -> Error {
     let within = |problem: String| match member {
         Some(member) => format!("member {member:?} {problem}"),
@@ -99,7 +99,7 @@ pub fn unsuitable(path: &Path, member: Option<&str>, refused: Refused) -> Error 
     }
 }
 
-/// An array has exactly the elements that it should have.
+/// Fails unless an array has exactly as many bytes as its header requires.
 pub fn check_len(path: &Path, member: Option<&str>, what: &Described, have: u64) -> Result<()> {
     let need = what.byte_len().unwrap_or(have);
     let problem = if have < need {
@@ -115,8 +115,8 @@ pub fn check_len(path: &Path, member: Option<&str>, what: &Described, have: u64)
     Err(unsuitable(path, member, Refused::Damaged(problem)))
 }
 
-/// Is it YAML or JSON? JSON is rewritten as YAML, whose readers take `1e-05` and escapes of surrogates for something
-/// else.
+/// Checks an object. JSON is returned rewritten as YAML, because YAML readers understand `1e-05` and escaped surrogates
+/// differently; None for YAML, which stays as it is.
 fn object(path: &Path, is_json: bool) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(|cause| Error::open(path, cause))?;

@@ -18,17 +18,17 @@ use crate::{Error, Result};
 
 const CODEC: &str = "codecMeta";
 const NUMPY: &str = "numpy";
-/// Longer files are not sidecars.
+/// Maximum length of a sidecar in bytes.
 const MAX_LEN: u64 = 64 << 20;
 
 /// The role of a file among the others.
 #[derive(Debug)]
 pub enum Role {
-    /// A file by itself.
+    /// A file without a sidecar.
     Plain,
-    /// A dataset's file with its sidecar.
+    /// A dataset's file, with its sidecar.
     Described(Sidecar),
-    /// The sidecar of another file, or of a container as a whole.
+    /// The sidecar of another file, or of a whole container.
     Sidecar,
 }
 
@@ -39,25 +39,25 @@ pub struct Sidecar {
     pub name: Text,
     pub metadata: Arc<Node>,
     pub data_type: DataType,
-    /// Its row in the table that described it, or its place among the datasets.
+    /// The dataset's row in the table that described it, or its number among the datasets.
     pub row: Option<i128>,
-    /// The fields of its format.
+    /// The format-specific fields.
     pub facts: Option<Arc<Node>>,
 }
 
 /// How a sidecar describes its file's bytes.
 #[derive(Debug)]
 pub enum DataType {
-    /// As the header of a RAB file does.
+    /// As in the header of a RAB file.
     Codec(Arc<Node>),
-    /// As numpy describes an array.
+    /// As a numpy array.
     Numpy(Arc<Node>),
     Bytes,
 }
 
 impl Sidecar {
-    /// The sort key of datasets: the offset of their bytes (those without bytes first), or their table
-    /// and their row or number in it.
+    /// Sort key that restores the original order: the offset of the bytes (datasets without bytes first), or the table
+    /// and the row or number in it.
     pub fn place(&self) -> (i128, i128, String, i128) {
         if let DataType::Codec(codec) = &self.data_type {
             let number = |key| codec.get(key).and_then(Node::as_i128).unwrap_or(i128::MAX);
@@ -70,7 +70,7 @@ impl Sidecar {
     }
 }
 
-/// The role of each file. Files that look like sidecars but are not are named in `notes`.
+/// Determines the role of each file. Files that look like sidecars but are not are mentioned in `notes`.
 pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> {
     let numbers: HashMap<&[u8], usize> =
         files.iter().enumerate().map(|(number, file)| (file.relative.as_slice(), number)).collect();
@@ -123,7 +123,7 @@ pub fn roles(files: &[InputFile], notes: &mut Vec<String>) -> Result<Vec<Role>> 
     Ok(roles)
 }
 
-/// The file that a file of this name can be the sidecar of: `x.meta.yaml` or `x.meta.yaml~2`.
+/// The name of the file that a file of this name may describe: `x` for `x.meta.yaml` or `x.meta.yaml~2`.
 fn described_by(name: &[u8]) -> Option<&[u8]> {
     let plain = || {
         let tilde = name.iter().rposition(|byte| *byte == b'~')?;
@@ -149,7 +149,7 @@ fn read(number: usize, own: &InputFile, other: &InputFile) -> Result<Candidate> 
         Some(Ok(node)) => node,
     };
     let (Some(name), Some(data_type)) = (name(&node), data_type(&node)) else { return Ok(Candidate::Other) };
-    // A name that cannot have become this file's name would be lost.
+    // If the dataset's name cannot have led to this file's name, packing would lose the file's name.
     if name.as_bytes() != &*other.relative && !naming::can_become(name.as_bytes(), &other.relative) {
         let shown = naming::printed(&other.relative);
         let why = format!(
@@ -170,7 +170,7 @@ fn is_sidecar(file: &InputFile) -> Result<bool> {
     Ok(name(&node).is_some() && data_type(&node).is_some())
 }
 
-/// Whether it describes a whole container, whose files are in the directory `described`.
+/// True if the file describes a whole container, whose files are in the directory `described`.
 fn is_of_container(file: &InputFile, described: &[u8], files: &[InputFile]) -> Result<bool> {
     let is_within =
         |other: &InputFile| other.relative.strip_prefix(described).is_some_and(|rest| rest.starts_with(b"/"));
@@ -184,7 +184,7 @@ fn is_of_container(file: &InputFile, described: &[u8], files: &[InputFile]) -> R
     Ok(node.is_some_and(|node| summaries.any(|(own, keys)| own.as_bytes() == name && has_all(&node, keys))))
 }
 
-/// The content of a file that may be a sidecar.
+/// The parsed content of a file, if it may be a sidecar.
 fn parsed(file: &InputFile) -> Result<Option<Result<Arc<Node>, yaml::Problem>>> {
     let text = text(file)?.filter(|text| keys().any(|key| text.contains(key)));
     Ok(text.map(|text| yaml::value_to_write(&text)))
@@ -193,13 +193,13 @@ fn parsed(file: &InputFile) -> Result<Option<Result<Arc<Node>, yaml::Problem>>> 
 fn name(node: &Node) -> Option<Text> {
     match node.get("name")? {
         Node::Str(text) => Some(text.clone()),
-        // It lost its quotes.
+        // A name of digits that lost its quotes.
         Node::Int(digits) => Some(Text::from(&**digits)),
         _ => None,
     }
 }
 
-/// The array that the mapping `numpy` of a sidecar describes; None if no container holds such elements.
+/// The array described by the mapping `numpy` of a sidecar; None if no container supports its element type.
 pub fn array(described: &Node) -> Result<Option<Array>, String> {
     let item = |key| described.get(key).ok_or_else(|| format!("it has no {key}"));
     let dtype = item("dtype")?.as_str().ok_or("its dtype is not a string")?;
@@ -236,7 +236,7 @@ fn data_type(node: &Node) -> Option<DataType> {
     described.or_else(|| facts().any(|key| mapping(key).is_some()).then_some(DataType::Bytes))
 }
 
-/// None if it is not text or too long.
+/// Reads a file; None if it is too long or not text.
 fn text(file: &InputFile) -> Result<Option<String>> {
     let len = fs::metadata(&file.path).map_err(|cause| Error::open(&file.path, cause))?.len();
     if len > MAX_LEN {

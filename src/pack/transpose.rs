@@ -1,6 +1,6 @@
-//! An array's elements in the other order. What does not fit into memory is read once from front to back, in
-//! boxes that are turned one by one and put into a file; the result is then made of boxes of its own, of each of
-//! which every box of the file has a single stretch. Memory is that of a box, or of an element where that is larger.
+//! Converts arrays between C and F order. An array that does not fit into memory is read once, sequentially, in boxes
+//! that are transposed one by one and written to a temporary file. The result is then assembled box by box; each box of
+//! the file contributes a single contiguous stretch to each of them. Memory use is one box, or one element if larger.
 
 mod tiles;
 
@@ -12,34 +12,34 @@ use std::path::Path;
 use self::tiles::reversed;
 use crate::array::{Array, Order, byte_len};
 
-/// Bytes of a box: of small arrays, and of those of some terabytes.
+/// Size of a box in bytes, for small arrays and for arrays of several terabytes.
 const MAX_BOX: u64 = 12 << 20;
 const MAX_LARGE_BOX: u64 = 256 << 20;
 
-/// Bytes of the stretch that two boxes have in common, about, where the array is large.
+/// Approximate length in bytes, for large arrays, of the stretch that two boxes have in common.
 const STRETCH: u64 = 16 << 10;
 
-/// The array as it is, if it has to be turned: with one axis, or without bytes, both orders are the same.
+/// Returns the array if it must be converted. With a single axis, or without bytes, both orders are the same.
 pub fn needed(array: &Array, order: Order) -> Option<Array> {
     let axes = array.shape.iter().filter(|size| **size != 1).count();
     let has_bytes = array.dtype.element.size > 0 && !array.shape.contains(&0);
     (array.order != order && axes > 1 && has_bytes).then(|| array.clone())
 }
 
-/// The elements of `array`, which `input` has as it says, in the other order.
+/// Reads the elements of `array` from `input` and returns them in the other order.
 pub fn turned(input: &mut dyn Read, array: &Array, scratch: &Path) -> io::Result<Box<dyn Read>> {
     let len = byte_len(array.dtype.element, &array.shape).unwrap_or(u64::MAX);
     with_boxes(input, array, scratch, box_len(len))
 }
 
-/// With boxes of one size for all arrays the stretches of large ones would be many and short: a terabyte has 80,000
-/// boxes of 12 MiB, and 7 billion stretches of 150 bytes.
+/// Boxes grow with the array, because otherwise large arrays would consist of many short stretches: a terabyte in boxes
+/// of 12 MiB has 80,000 boxes and 7 billion stretches of 150 bytes.
 fn box_len(len: u64) -> u64 {
     len.saturating_mul(STRETCH).isqrt().clamp(MAX_BOX, MAX_LARGE_BOX)
 }
 
 fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) -> io::Result<Box<dyn Read>> {
-    // The elements of an array in F order are those of the transposed array in C order.
+    // An array in F order has the same bytes as the transposed array in C order.
     let mut shape = array.shape.to_vec();
     if array.order == Order::F {
         shape.reverse();
@@ -53,7 +53,7 @@ fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) ->
         return Ok(Box::new(Cursor::new(reversed(&bytes, &whole.size, size)?)));
     }
     let mut file = tempfile::tempfile_in(scratch)?;
-    // One by one: there may be less to read than a shape claims.
+    // One by one, since the input may be shorter than the shape claims.
     let mut boxes: Vec<Part> = Vec::new();
     for one in self::boxes(&shape, most / size) {
         let bytes = read(input, one.count() * size)?;
@@ -70,7 +70,7 @@ fn with_boxes(input: &mut dyn Read, array: &Array, scratch: &Path, most: u64) ->
     Ok(Box::new(Turned { file, boxes, size, results, ready: Cursor::default() }))
 }
 
-/// The next `len` bytes. Memory grows with what is there: a header may claim elements of any size.
+/// Reads the next `len` bytes. Memory grows with the bytes actually read, since a header may claim any size.
 fn read(input: &mut dyn Read, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(len.min(MAX_BOX) as usize);
     match input.take(len).read_to_end(&mut bytes)? as u64 == len {
@@ -109,17 +109,17 @@ impl Part {
         Some(both)
     }
 
-    /// Where the index `at` is in the box's elements, the first axis running fastest.
+    /// The position of the index `at` among the box's elements, the first axis fastest.
     fn position(&self, at: &[u64]) -> u64 {
         let axes = at.iter().zip(&self.start).zip(&self.size).rev();
         axes.fold(0, |sum, ((at, start), size)| sum * size + (at - start))
     }
 }
 
-/// All of an array, in boxes of at most `most` elements that are contiguous in C order.
+/// Divides an array into boxes of at most `most` elements that are contiguous in C order.
 fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> + use<> {
     let shape = shape.to_vec();
-    // Axes from `split` + 1 on are whole in a box; along `split` it has this many indexes.
+    // A box contains the axes after `split` whole, and `step` indexes along `split`.
     let (mut split, mut inner) = (shape.len() - 1, 1u64);
     while split > 0 && shape.get(split).is_some_and(|size| size.saturating_mul(inner) <= most) {
         inner *= shape.get(split).copied().unwrap_or(1);
@@ -135,7 +135,7 @@ fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> + use<> {
         *size.get_mut(split)? = step.min(along - start.get(split)?);
         let mut after = start.clone();
         *after.get_mut(split)? += step;
-        // Carry, as in a number.
+        // Carry, as in addition.
         for axis in (0..=split).rev() {
             if after.get(axis)? < shape.get(axis)? {
                 next = Some(after);
@@ -150,10 +150,10 @@ fn boxes(shape: &[u64], most: u64) -> impl Iterator<Item = Part> + use<> {
     })
 }
 
-/// Boxes of the result, one after the other.
+/// Reads the result box by box.
 struct Turned<I> {
     file: File,
-    /// The boxes of the file, one after the other, the first axis running fastest in each.
+    /// The boxes of the file, in order; the first axis is fastest in each.
     boxes: Vec<Part>,
     size: u64,
     results: I,
@@ -177,7 +177,7 @@ impl<I: Iterator<Item = Part>> Turned<I> {
     }
 }
 
-/// Puts the elements of `part` where they belong in `whole`, in runs along the first axis.
+/// Copies the elements of `part` to their positions in `whole`, in runs along the first axis.
 fn scatter(bytes: &[u8], part: &Part, whole: &Part, size: u64, out: &mut [u8]) -> Option<()> {
     let run = (part.size.first()? * size) as usize;
     let mut at = part.start.clone();
@@ -248,7 +248,7 @@ mod tests {
             [&[5, 7], &[2, 3, 4], &[1, 9, 1, 5], &[40, 3], &[3, 40], &[2, 2, 2, 2, 3], &[0, 4], &[11, 1, 13]];
         for shape in shapes {
             for size in [1, 2, 3, 4, 5, 8, 12, 16, 17, 20, 32, 33, 48, 130] {
-                // Some of these boxes have no room for one element.
+                // Some of these boxes are smaller than an element.
                 for most in [16, 48, 100, 1000, 1 << 20] {
                     check(shape, size, Order::C, most);
                     check(shape, size, Order::F, most);
@@ -280,7 +280,7 @@ mod tests {
     fn stretches_of_large_arrays_are_long() {
         for len in (20..43).map(|bits| 1u64 << bits) {
             let boxes = len.div_ceil(box_len(len));
-            // Shorter by no more than rounding.
+            // Rounding may make it slightly shorter.
             assert!(boxes == 1 || box_len(len) / boxes >= STRETCH - 100, "{len}");
         }
         assert_eq!((box_len(0), box_len(8 << 30), box_len(u64::MAX)), (MAX_BOX, MAX_BOX, MAX_LARGE_BOX));
@@ -308,7 +308,7 @@ mod tests {
         for (len, most) in [(19, 100), (21, 100), (19, 8), (21, 8)] {
             assert!(with_boxes(&mut vec![1; len].as_slice(), &array, Path::new("."), most).is_err());
         }
-        // As a member of an archive claims it.
+        // As claimed by a member of an archive.
         let array = Array { shape: [1 << 31, 1 << 32].into(), ..array };
         let message = |array: &Array| {
             turned(&mut vec![1; 100].as_slice(), array, Path::new(".")).err().unwrap().to_string()

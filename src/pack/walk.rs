@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// A file, and how it is called from where the walk began: bytes, with slashes between the components.
+/// A file, with its path relative to the start of the walk: bytes, with slashes between the components.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InputFile {
     pub relative: Vec<u8>,
     pub path: PathBuf,
 }
 
-/// All files in `root`, in byte order of their names. What is left out is named in `notes`.
+/// All files below `root`, in byte order of their relative paths. Skipped entries are mentioned in `notes`.
 pub fn walk(root: &Path, notes: &mut Vec<String>) -> Result<Vec<InputFile>> {
     let real_root = fs::canonicalize(root).map_err(|cause| Error::open(root, cause))?;
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ fn joined(directory: &[u8], name: &[u8]) -> Vec<u8> {
     if directory.is_empty() { name.to_owned() } else { [directory, b"/", name].concat() }
 }
 
-/// Does a symbolic link lead to a regular file inside?
+/// Checks that a symbolic link leads to a regular file inside the directory; the error says why not.
 fn followed(link: &Path, root: &Path) -> Result<(), &'static str> {
     let target = fs::canonicalize(link).map_err(|_| "is a symbolic link that leads nowhere")?;
     let meta = fs::metadata(&target).map_err(|_| "is a symbolic link that leads nowhere")?;

@@ -12,17 +12,17 @@ use crate::format::writer::input::Utf8;
 use crate::format::writer::{NewContainer, NewContent, NewDataset};
 use crate::{Error, Result};
 
-/// Gets the numbers of bytes that were read, 0 while an input has none yet, and may end it.
+/// Receives the number of bytes just read, 0 while waiting for input; an error from it ends packing.
 pub type Step<'a> = &'a dyn Fn(u64) -> Result<()>;
 
-/// Writes all datasets. What does not fit into memory is put in order in files without name in `scratch`.
-/// `step` receives the number of bytes read, and may end it. Returns notes about what the container cannot hold.
+/// Writes all datasets, and returns notes about what the container cannot hold. Data that must be reordered and does
+/// not fit into memory goes to unnamed files in `scratch`.
 pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<'_>) -> Result<Vec<String>> {
     let mut opened = Opened::new(scratch);
     let mut notes = Vec::new();
     for dataset in &plan.datasets {
         let added = add(dataset, to, &mut opened, step);
-        // If the input changed, that is what went wrong.
+        // If the input changed meanwhile, that explains any error.
         dataset.input.origin().map_or(Ok(()), |origin| origin.check())?;
         let added = added.map_err(|error| described_by(dataset, error))?;
         notes.extend(added.into_iter().map(|note| format!("{}: {note}", dataset.input)));
@@ -30,7 +30,7 @@ pub fn write(plan: &Plan, to: &mut dyn NewContainer, scratch: &Path, step: Step<
     Ok(notes)
 }
 
-/// What the container refuses may be wrong in the sidecar.
+/// Names the sidecar in errors of the container, which it may have caused.
 fn described_by(dataset: &Planned, error: Error) -> Error {
     match (&dataset.sidecar, error) {
         (Some(sidecar), Error::Write { place, cause }) if cause.raw_os_error().is_none() => {
@@ -41,7 +41,7 @@ fn described_by(dataset: &Planned, error: Error) -> Error {
     }
 }
 
-/// Text that is not UTF-8 is added as bytes.
+/// Adds a dataset; text that is not UTF-8 is added as bytes.
 fn add(
     dataset: &Planned,
     to: &mut dyn NewContainer,
@@ -67,9 +67,9 @@ fn add(
 }
 
 enum Added {
-    /// With what the container cannot hold.
+    /// Notes about what the container cannot hold.
     All(Vec<String>),
-    /// Nothing, as the text is invalid from this byte on.
+    /// Nothing was added: the text is invalid at this byte.
     NotUtf8(u64),
 }
 
@@ -118,7 +118,7 @@ fn described(dataset: &Planned) -> NewDataset<'_> {
     }
 }
 
-/// Remembers its error, which is not the container's, and counts.
+/// Reports progress, and keeps errors of the input apart from those of the container.
 pub struct Watched<'a> {
     pub input: Box<dyn Read + 'a>,
     pub failure: &'a RefCell<Option<io::Error>>,

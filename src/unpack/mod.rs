@@ -62,7 +62,7 @@ pub struct Watch<'a> {
     pub failed: &'a (dyn Fn(&Error) + Sync),
     /// Another file fails with an error that was already reported; its exit code may be worse.
     pub failed_again: &'a (dyn Fn(&Error) + Sync),
-    /// A deviation from the header that is not damage.
+    /// A deviation from a dataset's description that is not damage.
     pub warned: &'a (dyn Fn(&str) + Sync),
     /// Set by the caller to stop early.
     pub stop: &'a AtomicBool,

@@ -11,14 +11,15 @@ use csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// A longer line is the sign of a quote that is never closed.
+/// Maximum length of a line in bytes. A longer one suggests a quote that is never closed.
 const MAX_LEN: u64 = 16 << 20;
-/// A CSV file line by line.
+
+/// Reads a CSV file line by line.
 pub struct Lines<'a> {
     path: &'a Path,
     reader: Reader<Bounded>,
     pub record: ByteRecord,
-    /// The last record in which a cell has line breaks.
+    /// The last record with line breaks in a cell.
     broken: Option<Position>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// False at the end.
+    /// Reads the next record; false at the end.
     pub fn next(&mut self) -> Result<bool> {
         self.reader.get_ref().since.set(0);
         let is_there =
@@ -58,8 +59,8 @@ impl<'a> Lines<'a> {
         Ok(is_there)
     }
 
-    /// The parser takes the end of the file for the end of a quoted cell, and with it all lines that came after the
-    /// quote. Then one quote has no other.
+    /// Fails if a quote is never closed. The parser silently ends a quoted cell at the end of the file, which swallows
+    /// all lines after the quote; an odd number of quotes gives that away.
     pub fn is_closed(&self) -> Result<()> {
         let Some(position) = &self.broken else { return Ok(()) };
         let file = File::open(self.path).map_err(|cause| Error::open(self.path, cause))?;
@@ -100,7 +101,7 @@ fn failed(path: &Path, problem: csv::Error) -> Error {
     }
 }
 
-/// The line of a record, which the reader counts without the empty lines before it.
+/// The line number of a record. The reader's own does not count empty lines directly before it.
 fn line(path: &Path, record: &Position) -> u64 {
     let mut bytes = Vec::new();
     let file = File::open(path).and_then(|mut file| file.seek(SeekFrom::Start(record.byte())).map(|_| file));
@@ -109,10 +110,10 @@ fn line(path: &Path, record: &Position) -> u64 {
     record.line() + empty.filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Fails if a line is too long.
+/// Fails when a line is too long.
 struct Bounded {
     file: File,
-    /// Bytes read since the last line.
+    /// Bytes read since the end of the last line.
     since: Cell<u64>,
 }
 

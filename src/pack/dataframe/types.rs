@@ -1,19 +1,19 @@
-//! The types of columns, found as pandas finds them.
+//! Infers the types of columns as pandas does.
 //!
-//! A column is `bool` if all its cells are `true`, `True`, `TRUE` or the like; `int64` (else `uint64`) if they are
-//! whole numbers; `float64` if they are numbers, empty, or one of pandas' words for a missing value, which become
-//! NaN, and no whole number among them would be rounded; else text, as it stands.
+//! A column is `bool` if all its cells are `true`, `True`, `TRUE` or their opposites; `int64` (or else `uint64`) if
+//! they are integers; `float64` if they are numbers, empty, or one of pandas' words for missing values (both become
+//! NaN), and no integer among them would be rounded; and otherwise text, unchanged.
 
 use crate::array::{Element, Kind};
 use crate::tree::ColumnInfo;
 
-/// What pandas takes for a missing value, besides an empty cell.
+/// The words that pandas reads as missing values, besides an empty cell.
 const MISSING: &[&str] = &[
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
     "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ];
 
-/// What a cell alone would be.
+/// The type that a cell would have by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Meaning {
     Empty,
@@ -21,7 +21,7 @@ pub enum Meaning {
     Missing,
     Truth(bool),
     Whole(i128),
-    /// A whole number that no type holds.
+    /// An integer that fits no type.
     Huge,
     Number(f64),
     Text,
@@ -43,13 +43,13 @@ impl Meaning {
         if MISSING.contains(&cell) {
             return Meaning::Missing;
         }
-        // Other spellings of NaN, such as the name Nan, are texts for pandas.
+        // pandas reads other spellings of NaN, such as the name Nan, as text.
         let number = bare.parse().ok().filter(|number: &f64| !number.is_nan());
         number.map_or(Meaning::Text, Meaning::Number)
     }
 }
 
-/// What a column has.
+/// What occurs in a column.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     empty: bool,
@@ -58,11 +58,11 @@ pub struct Seen {
     whole: bool,
     fraction: bool,
     text: bool,
-    /// A whole number that a float64 would round.
+    /// An integer that float64 would round.
     rounded: bool,
     least: i128,
     most: i128,
-    /// Of the longest cell, in bytes.
+    /// Length of the longest cell, in bytes.
     width: u64,
 }
 
@@ -97,7 +97,7 @@ impl Seen {
         ColumnInfo { name, element, big_endian: false, width, original: original.into() }
     }
 
-    /// None: text. Whole numbers and truths are stored as narrow as can be.
+    /// None for text. Integers and booleans get the narrowest type.
     fn element(&self) -> Option<Element> {
         let numbers = self.whole || self.fraction;
         let gaps = self.empty || self.missing;
@@ -119,7 +119,7 @@ impl Seen {
 mod tests {
     use super::*;
 
-    /// The types that a column of these cells has in the file and for its readers.
+    /// The types of a column of these cells, as stored and as readers see it.
     fn types(cells: &[&str]) -> (String, String) {
         let mut seen = Seen::default();
         cells.iter().for_each(|cell| seen.add(cell));

@@ -1,16 +1,16 @@
-//! The transposition of an array in memory, in tiles that fit into the processor's cache.
+//! Transposes an array in memory, in tiles that fit into the processor's cache.
 //!
-//! A tile is transposed like a matrix: its axes before `split` make its rows, the others its columns. The elements of a
-//! row are neighbours in the input, those of a column in the output; where each begins is in a table.
+//! A tile is transposed like a matrix: its axes before `split` index the rows, the others the columns. The elements of
+//! a row are contiguous in the input, those of a column in the output; tables contain the start of each.
 
 use std::io;
 
 use crate::array::blocks;
 
-/// Bytes of a tile, at most: as many are read as written, and both fit into a first-level cache.
+/// Maximum size of a tile in bytes. As much is read as written, and both fit into a first-level cache.
 const TILE: usize = 12 << 10;
 
-/// The elements, of `size` bytes each, of an array of this shape in C order, with the first axis fastest.
+/// Reorders an array of this shape, with elements of `size` bytes, from C order to F order.
 pub fn reversed(bytes: &[u8], shape: &[u64], size: u64) -> io::Result<Vec<u8>> {
     let mut out = vec![0; bytes.len()];
     let size = size as usize;
@@ -38,7 +38,7 @@ fn elements<const N: usize>(shape: &[u64], axes: &[Axis], from: &[u8], to: &mut 
     tiles(shape, axes, N, &mut |tile| tile.copy(from, to))
 }
 
-/// A length, and how many elements apart the indexes of an axis are before and after.
+/// The length of an axis, and its strides in elements before and after.
 #[derive(Clone, Copy)]
 struct Axis {
     len: usize,
@@ -78,10 +78,10 @@ fn tiles(shape: &[u64], axes: &[Axis], size: usize, copy: &mut dyn FnMut(&Tile) 
     }
 }
 
-/// Where the rows of tiles of these sizes are neighbours in the input and the columns in the output, and neither is
-/// short if that can be.
+/// Chooses the axis at which to divide tiles of these sizes, so that rows are contiguous in the input and columns in
+/// the output, and the shorter of the two is as long as possible.
 fn split(sizes: &[u64], shape: &[u64]) -> Option<usize> {
-    // From the inside: whole axes, then one that need not be whole, then those with a single index.
+    // Contiguous means, from the inside: whole axes, then one that may be partial, then axes with a single index.
     let are_neighbours = |axes: &mut dyn Iterator<Item = (&u64, &u64)>| {
         axes.skip_while(|(size, whole)| size == whole).skip(1).all(|(size, _)| *size == 1)
     };
@@ -94,20 +94,20 @@ fn split(sizes: &[u64], shape: &[u64]) -> Option<usize> {
     (0..=sizes.len()).filter(|split| both(*split).is_some()).max_by_key(|split| both(*split))
 }
 
-/// Positions count elements.
+/// A tile. All positions are in elements.
 #[derive(Default)]
 struct Tile {
     lens: Vec<usize>,
-    /// Where it begins in the input and in the output.
+    /// Its start in the input and in the output.
     from: usize,
     to: usize,
-    /// Where each row begins in the input, and each column in the output, counted from there.
+    /// The start of each row in the input and of each column in the output, relative to these.
     rows: Vec<usize>,
     columns: Vec<usize>,
 }
 
 impl Tile {
-    /// Moves it to `start`. Most tiles have the same tables.
+    /// Moves the tile to `start`. Most tiles have the same tables, which are kept.
     fn place(&mut self, axes: &[Axis], start: &[u64], sizes: &[u64], split: usize) -> Option<()> {
         (self.from, self.to) = (0, 0);
         let mut lens = Vec::with_capacity(axes.len());
@@ -136,8 +136,7 @@ impl Tile {
         self.copy_groups::<N, 1>(from, to, &mut row)
     }
 
-    /// Copies rows from number `row` on, R at once, as long as there are R: that many elements of a column are
-    /// written together.
+    /// Copies rows from number `row` on, R at a time while there are R, to write R elements of a column at once.
     fn copy_groups<const N: usize, const R: usize>(
         &self,
         from: &[[u8; N]],
@@ -163,8 +162,8 @@ impl Tile {
         Some(())
     }
 
-    /// As [`Tile::copy`], of elements of any size, column by column: large ones gain nothing by several rows at once,
-    /// and what is written in parts costs more than what is read so.
+    /// As [`Tile::copy`] for elements of any size, column by column: large elements gain nothing from several rows at
+    /// once, and scattered writes cost more than scattered reads.
     #[inline(always)]
     fn copy_any(&self, from: &[u8], to: &mut [u8], size: usize) -> Option<()> {
         for (number, column) in self.columns.iter().enumerate() {
@@ -178,7 +177,7 @@ impl Tile {
     }
 }
 
-/// The positions of all indexes of axes of these lengths and distances, the first axis running fastest.
+/// The positions of all indexes for axes of these lengths and strides, the first axis fastest.
 fn positions(axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
     axes.fold(vec![0], |inner, (len, distance)| {
         (0..len).flat_map(|index| inner.iter().map(move |at| at + index * distance)).collect()
