@@ -1,4 +1,4 @@
-//! The command line: `rab` has the verbs of the command rab, `mount` the command rab-mount. clap is known nowhere else.
+//! The command line: `rab` implements the command rab, `mount` the command rab-mount. Only this module uses clap.
 
 mod complete;
 #[cfg(feature = "mount")]
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub use mount::rab_mount;
 pub use rab::rab;
 
-/// --help and --version come this way too, with code 0 and to stdout.
+/// Also prints --help and --version, to stdout and with exit code 0.
 fn print_clap_error(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))

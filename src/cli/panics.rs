@@ -1,4 +1,4 @@
-//! A panic is always a bug. It becomes one line to report and exit code 1, and is never silent.
+//! Reports panics, which are always bugs: one line asks the user to report it, and the exit code is 1.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
 use std::process::ExitCode;
@@ -11,10 +11,10 @@ use crate::yaml;
 
 static SEEN: AtomicBool = AtomicBool::new(false);
 
-/// Runs `program`, which unwinds from a panic, so that temporary files are removed.
+/// Runs the program and unwinds from a panic, so that temporary files are removed.
 pub fn reported(program: &'static str, run: impl FnOnce() -> ExitCode) -> ExitCode {
     set_hook(Box::new(move |panic| {
-        // The YAML parser's panics are caught, and become errors of what it parses.
+        // Panics of the YAML parser are caught and become parse errors.
         if !yaml::is_guarded() {
             report(program, panic);
         }
@@ -22,12 +22,13 @@ pub fn reported(program: &'static str, run: impl FnOnce() -> ExitCode) -> ExitCo
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(ExitCode::FAILURE)
 }
 
-/// Has any thread panicked? Its result may be missing even where nobody waited for it.
+/// True if any thread has panicked. Its result may be missing even if nothing waited for it.
 pub fn were_seen() -> bool {
     SEEN.load(Ordering::Relaxed)
 }
 
-/// A mount logs every panic, as its requests go on; elsewhere what follows from the first one says nothing new.
+/// A mount logs every panic, because it goes on serving requests; elsewhere only the first is printed, since later ones
+/// are usually its consequences.
 fn report(program: &str, panic: &PanicHookInfo<'_>) {
     let line = line(program, panic);
     let is_first = !SEEN.swap(true, Ordering::Relaxed);

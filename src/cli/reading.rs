@@ -1,4 +1,4 @@
-//! The options that choose how containers are read, shared by the verbs and by mounts.
+//! The options for reading containers, shared by the verbs and by mounts.
 
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ fn formats() -> Vec<CompletionCandidate> {
     format::names().map(CompletionCandidate::new).collect()
 }
 
-/// A format's name and a command.
+/// Parses FORMAT=COMMAND.
 pub fn decoder(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((format, command)) if !format.is_empty() && !command.trim().is_empty() => {
@@ -101,7 +101,7 @@ impl Reading {
         Ok(archive)
     }
 
-    /// Unset options take their values from there.
+    /// Fills in unset options from `other`.
     pub fn or(self, other: Reading) -> Reading {
         Reading {
             format: self.format.or(other.format),

@@ -1,8 +1,8 @@
-//! Option values as text: sizes and permission bits. Long options and `-o` read them by the same functions.
+//! Parses option values such as sizes and permission bits, for long options and for `-o`.
 
 use crate::Compression;
 
-/// `512`, `64K`, `512M`, `2G`, `1T`: bytes, suffixes in powers of 1024.
+/// Parses a size in bytes: `512`, `64K`, `512M`, `2G`, `1T`, with suffixes in powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -17,7 +17,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "too large".to_owned())
 }
 
-/// Permission bits, octal as in umask(1).
+/// Parses permission bits in octal, as in umask(1).
 pub fn umask(text: &str) -> Result<u32, String> {
     match u32::from_str_radix(text, 8) {
         Ok(bits) if bits <= 0o777 && !text.starts_with('+') => Ok(bits),
@@ -25,7 +25,7 @@ pub fn umask(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Threads that receive requests, decode or compress.
+/// Parses a number of threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=256) => Ok(count),
@@ -38,7 +38,7 @@ pub fn jobs_or_all(jobs: Option<usize>) -> usize {
     jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// A level of compression; `0` and `none` are no compression.
+/// Parses a compression level; `0` and `none` mean no compression.
 pub fn compression(text: &str) -> Result<Compression, String> {
     match text.parse() {
         _ if text == "none" => Ok(Compression::None),
@@ -48,7 +48,7 @@ pub fn compression(text: &str) -> Result<Compression, String> {
     }
 }
 
-/// How far numbers may be apart.
+/// Parses a tolerance for comparing numbers.
 pub fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number >= 0.0 && f64::is_finite(number) => Ok(number),
@@ -56,10 +56,10 @@ pub fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A numeric user or group id.
+/// Parses a numeric user or group ID.
 pub fn id(text: &str) -> Result<u32, String> {
     match text.parse() {
-        // The kernel keeps the highest one for "no id".
+        // The kernel reserves the highest number for "no ID".
         Ok(u32::MAX) | Err(_) => Err("a user or group is given by its number (see id(1))".into()),
         Ok(id) => Ok(id),
     }

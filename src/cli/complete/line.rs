@@ -6,11 +6,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// The words before the cursor.
 pub struct Line {
-    /// The last one is that at the cursor, maybe empty.
+    /// The last one is the word at the cursor, which may be empty.
     pub words: Vec<OsString>,
-    /// The quote in which the last word is still open.
+    /// The quote that is still open in the last word.
     pub open: Option<u8>,
-    /// Does the last word begin with `~/` outside quotes? That is not expanded in the last word.
+    /// True if the last word begins with an unquoted `~/`, which is not expanded there.
     pub from_home: bool,
 }
 
@@ -33,23 +33,23 @@ pub fn read(line: &[u8], home: Option<&OsStr>) -> Line {
     }
 }
 
-/// What a word means, maybe with its quotes still open.
+/// Removes the quotes of a word, which may still be open.
 pub fn unquoted(raw: &[u8]) -> Vec<u8> {
     word(raw).0
 }
 
-/// A text so that bash takes it for itself and expands nothing in it, behind an `open` quote or without one.
+/// Quotes a text so that bash expands nothing in it, within an `open` quote or outside quotes.
 pub fn quoted(text: &[u8], open: Option<u8>) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(text.len());
     for (at, byte) in text.iter().enumerate() {
         let is_last = at + 1 == text.len();
         match (open, byte) {
-            // readline adds no closing quote to what ends in such a quote, so these are closed already.
+            // readline adds no closing quote to text that ends in such a quote, so it is closed here.
             (Some(b'\''), b'\'') if is_last => quoted.extend(br"'\'"),
             (Some(b'"'), b'"') if is_last => quoted.extend(br#""\""#),
             (Some(b'"'), b'!') if is_last => quoted.extend(br#""\!"""#),
             (Some(b'\''), b'\'') => quoted.extend(br"'\''"),
-            // Between double quotes a backslash would stay in front of it.
+            // Within double quotes, bash would keep a backslash before it.
             (Some(b'"'), b'!') => quoted.extend(br#""\!""#),
             (Some(b'"'), b'"' | b'\\' | b'$' | b'`') => quoted.extend([b'\\', *byte]),
             (None, byte) if !is_plain(*byte) => quoted.extend([b'\\', *byte]),
@@ -63,7 +63,7 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"/._-+,:=@%".contains(&byte)
 }
 
-/// The word at the beginning, what is behind it unless it ends the line, and a quote that is still open there.
+/// Splits off the first word: returns it, the text after it unless the line ends there, and a quote that is still open.
 fn word(line: &[u8]) -> (Vec<u8>, Option<&[u8]>, Option<u8>) {
     let (mut word, mut quote) = (Vec::new(), None);
     let mut rest = line;

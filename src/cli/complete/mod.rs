@@ -1,10 +1,9 @@
-//! Completion in shells. `COMPLETE=bash rab` prints what a shell has to source; that asks the program again,
-//! with COMPLETE set, what may stand at the cursor. clap knows verbs, options and paths, `names` the names of datasets.
+//! Shell completion. `COMPLETE=bash rab` prints a script for the shell to source, which then calls the program with
+//! COMPLETE set to complete the word at the cursor. clap completes verbs, options and paths, `names` dataset names.
 //!
-//! The scripts are ours and not clap_complete's, whose bash one neither quotes what it inserts nor understands
-//! what is quoted. bash and fish hand over the line as it was typed, and `line` takes it apart; zsh the words.
-//! zsh and fish quote what they insert; for bash it is quoted here. Names come from files that nobody has checked:
-//! no shell may ever expand one.
+//! The scripts are our own because clap_complete's bash script neither quotes what it inserts nor understands quotes.
+//! bash and fish pass the line as typed, which `line` splits; zsh passes words. zsh and fish quote what they insert;
+//! for bash it is quoted here. Names come from untrusted files, so no shell must ever expand one.
 
 mod line;
 mod names;
@@ -26,11 +25,11 @@ pub use names::{
     dataset_and_table_names, dataset_names, editable_dataset_names, files_and_dataset_names, metadata_keys,
 };
 
-/// Answers a shell and ends the process, if it is one that asks.
+/// Answers a shell's request for completions, if this is one, and exits.
 pub fn answer<C: CommandFactory>() {
     let shells = [shell("bash"), shell("zsh"), shell("fish")];
     let shells: Vec<&dyn EnvCompleter> = shells.iter().map(|shell| shell as &dyn EnvCompleter).collect();
-    // With another COMPLETE, which means nothing to us, the error says which shells are known.
+    // If COMPLETE names another shell, the error lists those that are supported.
     CompleteEnv::with_factory(C::command).shells(Shells(&shells)).complete();
 }
 
@@ -107,7 +106,7 @@ fn write_with_help(found: &[CompletionCandidate], out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// `arguments` are the line, the word that readline replaces, and the kind of completion.
+/// `arguments` are the line, the word that readline will replace, and the type of completion.
 fn write_for_bash(
     line: &Line,
     current: &OsStr,
@@ -116,7 +115,7 @@ fn write_for_bash(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let kept = arguments.get(1).map_or(0, |raw| before_part(current.as_bytes(), raw.as_bytes()));
-    // A list is shown and not inserted, unless it has one item only.
+    // A list is displayed rather than inserted, unless it has a single item.
     let is_shown = arguments.get(2).is_some_and(|kind| kind == LIST) && found.len() > 1;
     let values = found.iter().map(|found| found.get_value().as_bytes().get(kept..).unwrap_or_default());
     let values: Vec<&[u8]> = values.collect();
@@ -128,7 +127,7 @@ fn write_for_bash(
     let written: Vec<&[u8]> =
         if is_shown { values.clone() } else { insertable.iter().map(Vec::as_slice).collect() };
     let whole = quoted(common(&values));
-    // readline inserts what all begin with, and that must not be half of a quoted character.
+    // readline inserts the common prefix, which must not end within an escape sequence.
     let is_half = !is_shown && whole.len() < common(&written).len() && common(&written).starts_with(&whole);
     for value in written.iter().copied().chain(is_half.then_some(&*whole)) {
         out.write_all(value)?;
@@ -137,18 +136,18 @@ fn write_for_bash(
     Ok(())
 }
 
-/// What all of them begin with.
+/// The longest common prefix.
 fn common<'v>(values: &[&'v [u8]]) -> &'v [u8] {
     let Some((first, others)) = values.split_first() else { return &[] };
     let len = |other: &&[u8]| first.iter().zip(*other).take_while(|(a, b)| a == b).count();
     first.get(..others.iter().map(len).min().unwrap_or(first.len())).unwrap_or_default()
 }
 
-/// What bash has in COMP_TYPE for the second TAB: the number of `?`.
+/// bash's COMP_TYPE for the second TAB: the character code of `?`.
 const LIST: &str = "63";
 
-/// Each value once, without those that a line cannot hold or a terminal would obey (of files; `names` has globs for
-/// datasets).
+/// Removes duplicates, and file names with characters that do not fit on a line or control the terminal. (For datasets,
+/// `names` offers globs instead.)
 fn insertable(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let mut seen = HashSet::new();
     found.retain(|candidate| {
@@ -158,15 +157,15 @@ fn insertable(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     found
 }
 
-/// The words before that at the cursor.
+/// The words before the one at the cursor.
 pub fn before() -> &'static [OsString] {
     BEFORE.get().map_or(&[], Vec::as_slice)
 }
 
-/// In bash a word also ends at a colon, and readline replaces only the part behind it, which is `raw`: how much
-/// is before it.
+/// In bash a word also ends at a colon, and readline replaces only the part after it, `raw`. Returns the length of the
+/// part before.
 fn before_part(word: &[u8], raw: &[u8]) -> usize {
-    // Behind an open quote it is as it stands, elsewhere with its backslashes.
+    // Within an open quote `raw` is literal, elsewhere it contains backslashes.
     let part = if word.ends_with(raw) { raw.len() } else { line::unquoted(raw).len() };
     word.len().saturating_sub(part)
 }
@@ -179,7 +178,7 @@ fn home() -> Option<OsString> {
     env::var_os("HOME")
 }
 
-/// Options are offered behind a dash, or where nothing else can stand.
+/// Offers options only after a dash, or if there is nothing else to offer.
 fn without_options(current: &OsStr, mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let is_option = |candidate: &CompletionCandidate| candidate.get_value().as_bytes().starts_with(b"-");
     if !current.as_bytes().starts_with(b"-") && !found.iter().all(is_option) {

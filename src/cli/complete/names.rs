@@ -1,5 +1,5 @@
-//! Completes dataset names from the container named earlier on the line. If there are too many to list, offers
-//! their common beginnings.
+//! Completes dataset names from the container named earlier on the line. If there are too many to list, offers common
+//! prefixes.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use super::before;
 use crate::tree::naming;
 use crate::{Archive, Editor, Node};
 
-/// More are not listed one by one.
+/// Maximum number of names offered one by one.
 const MANY: usize = 500;
 
 /// For an argument that names a dataset: `#[arg(add = dataset_names())]`.
@@ -21,7 +21,7 @@ pub fn dataset_names() -> ArgValueCompleter {
     ArgValueCompleter::new(of_datasets)
 }
 
-/// For an argument that names a dataset to be edited: only in files that can be.
+/// For an argument that names a dataset to edit: offers names only from files that can be edited.
 pub fn editable_dataset_names() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let archive = container(before()).filter(|archive| Editor::can_edit(archive.path()));
@@ -56,7 +56,7 @@ fn of_datasets(current: &OsStr) -> Vec<CompletionCandidate> {
     candidates(names.unwrap_or_default())
 }
 
-/// For an argument that names a key in a dataset's metadata, those of a mapping within it with dots between them.
+/// For an argument that names a key of a dataset's metadata; keys of nested mappings are joined with dots.
 pub fn metadata_keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let mut keys = Vec::new();
@@ -84,14 +84,14 @@ fn candidates(found: Vec<Vec<u8>>) -> Vec<CompletionCandidate> {
     found.into_iter().map(|name| CompletionCandidate::new(OsString::from_vec(name))).collect()
 }
 
-/// The first file or directory behind the verb. One that cannot be opened has no names.
+/// Opens the first file or directory after the verb; None if that fails.
 fn container(words: &[OsString]) -> Option<Archive> {
     let path = words.iter().skip(1).map(Path::new).find(|path| path.exists())?;
     Archive::open(path).ok()
 }
 
-/// The names that begin so, in the container's order; of too many, how they go on: up to the next slash, else the
-/// next character.
+/// The names with this prefix, in the container's order. If there are too many, prefixes of them: up to the next slash,
+/// or else the next character.
 fn completions<N: AsRef<[u8]>>(names: impl Iterator<Item = N>, start: &[u8]) -> Vec<Vec<u8>> {
     let found =
         names.map(|name| typed(name.as_ref())).filter(|name| !name.is_empty() && name.starts_with(start));
@@ -112,7 +112,7 @@ fn completions<N: AsRef<[u8]>>(names: impl Iterator<Item = N>, start: &[u8]) -> 
     next.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// How a name can be typed: what a line cannot hold is percent-encoded.
+/// A name as it can be typed: characters that do not fit on a line are percent-encoded.
 fn typed(name: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(name) {
         Ok(text) if text.contains(char::is_control) => naming::escaped(name, 0).into_bytes(),
@@ -124,7 +124,7 @@ fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Where the character that begins at or holds byte `at` ends.
+/// The end of the character that contains byte `at`.
 fn character_end(name: &[u8], at: usize) -> usize {
     let behind = name.iter().enumerate().skip(at + 1);
     behind.clone().find(|(_, byte)| **byte & 0xC0 != 0x80).map_or(name.len(), |(end, _)| end)

@@ -1,4 +1,4 @@
-//! What shells offer for the arguments of `rab-mount`.
+//! Shell completion for the arguments of `rab-mount`.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use super::options::Settings;
 use crate::cli::complete::before;
 use crate::mount;
 
-/// Containers and mountpoints; behind `-u` what is mounted. clap asks here for the words behind `--` too.
+/// Containers and mountpoints; after `-u`, the mounts. clap also calls this for the words after `--`.
 pub fn paths() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         if before().iter().any(|word| word == "--") {
@@ -31,7 +31,8 @@ fn is_unmount(word: &OsStr) -> bool {
     flags == b"-unmount" || flags.contains(&b'u') && flags.iter().all(|flag| b"fuv".contains(flag))
 }
 
-/// As they are reached from the current directory, or by their absolute paths.
+/// The user's mountpoints, spelled like the word typed so far: relative to the current directory (with or without
+/// `./`), or absolute.
 fn mountpoints(current: &OsStr) -> Vec<CompletionCandidate> {
     let here = env::current_dir().unwrap_or_default();
     let ways = |mountpoint: PathBuf| {
@@ -49,7 +50,7 @@ pub fn command() -> ArgValueCompleter {
     ArgValueCompleter::new(command_words)
 }
 
-/// Programs for the word behind `--`, files for those after it.
+/// Programs for the first word after `--`, files for the others.
 fn command_words(current: &OsStr) -> Vec<CompletionCandidate> {
     let is_program = before().last().is_some_and(|word| word == "--");
     match is_program && !current.as_bytes().contains(&b'/') {
@@ -71,7 +72,7 @@ fn programs(current: &OsStr) -> Vec<CompletionCandidate> {
     found.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The settings behind the last comma; those that take a value end in `=`.
+/// Completes the setting after the last comma; names of settings with a value end in `=`.
 pub fn mount_options() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let Some(current) = current.to_str() else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The `-o` list as mount(8) and fstab pass it: `key,key=value,...`. In keys `-` and `_` are equivalent; `\` escapes
-//! `,` and `\`. If a key is repeated, its last value counts.
+//! Parses the `-o` list as mount(8) and fstab pass it: `key,key=value,...`. In keys `-` and `_` are equivalent; `\`
+//! escapes `,` and `\`. If a key is repeated, its last value counts.
 
 use super::options::{Options, Settings};
 use crate::cli::values;
@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Known to mount(8) or to the kernel, and without effect on a mount that is always ro, nosuid and nodev.
+/// Options of mount(8) or the kernel that have no effect, because a mount is always ro, nosuid and nodev.
 const WITHOUT_EFFECT: &[&str] = &[
     "ro",
     "rw",
@@ -40,8 +40,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "comment",
 ];
 
-/// Are these arguments, after the program's name, those of mount(8)? `SOURCE MOUNTPOINT -o LIST`: its helper for FUSE
-/// always passes these, and the list always begins with the first of these options and has one of each of the others.
+/// True if the arguments come from mount(8), whose FUSE helper always passes `SOURCE MOUNTPOINT -o LIST`. Its list
+/// always begins with `rw` or `ro`, and has one option of each of the other pairs.
 pub fn is_from_mount(arguments: &[OsString]) -> bool {
     let [_, _, option, list] = arguments else { return false };
     let items = split(list.as_bytes());
@@ -51,7 +51,7 @@ pub fn is_from_mount(arguments: &[OsString]) -> bool {
     option == "-o" && begins && says([b"dev", b"nodev"]) && says([b"suid", b"nosuid"])
 }
 
-/// Reads one list into `options`: settings into `from_list`, `foreground` where the long option goes.
+/// Applies one list: settings go to `from_list`, `foreground` to the same field as the long option.
 pub fn apply(list: &OsStr, options: &mut Options, from_list: &mut Settings) -> Result<()> {
     for item in split(list.as_bytes()) {
         let (key, value) = match item.iter().position(|&b| b == b'=') {
@@ -134,7 +134,7 @@ pub fn parsed<T>(key: &str, value: Option<OsString>, parse: impl Fn(&str) -> Res
     parse(text).map_err(|why| Error::Usage(format!("-o {key}={text}: {why}")))
 }
 
-/// The items between unescaped commas, unescaped; empty ones are left out.
+/// Splits at unescaped commas and unescapes the items; leaves out empty ones.
 fn split(list: &[u8]) -> Vec<Vec<u8>> {
     let mut items = vec![Vec::new()];
     let mut bytes = list.iter().copied().peekable();

@@ -1,5 +1,5 @@
-//! The command `rab-mount`, which is `rab mount` too: clap's structs (`options`), the list after `-o` (`list`), and
-//! their merging into one `mount::Config` (`resolve`). Nothing is mounted here.
+//! The command `rab-mount`, also available as `rab mount`: clap's structs (`options`), the list after `-o` (`list`),
+//! and merging both into one `mount::Config` (`resolve`). Mounting itself happens elsewhere.
 
 mod complete;
 mod list;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 pub use options::Options;
 
-/// The whole of `rab-mount`.
+/// Runs `rab-mount`.
 pub fn rab_mount() -> ExitCode {
     super::panics::reported("rab-mount", || {
         super::complete::answer::<Options>();

@@ -1,5 +1,5 @@
-//! The command line as clap parses it. These texts are `--help`; the manual page describes the same options.
-//! `resolve` turns them into a `Config`.
+//! The command line as clap parses it; `resolve` turns it into a `Config`. The doc comments of options are the text of
+//! `--help`; the manual page describes the same options.
 
 use super::complete;
 use super::showing::ShowingOptions;

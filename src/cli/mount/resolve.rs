@@ -1,5 +1,5 @@
-//! From the command line to one `Config`: merges `-o` with the long options (which win), tells sources from
-//! the mountpoint, and refuses combinations that make no sense. Whatever fails here is wrong usage.
+//! Turns the command line into one `Config`: merges `-o` with the long options (which take precedence), separates
+//! sources from the mountpoint, and refuses invalid combinations. All errors here are usage errors.
 
 use super::list;
 use super::options::{Options, Settings};
@@ -86,7 +86,7 @@ fn with_settings(s: Settings) -> Result<Config> {
     let index_dir =
         if s.no_index { None } else { Some(index_directory(s.index_dir, |name| std::env::var_os(name))?) };
     let allow_root = s.allow_root || (s.auto_unmount && !s.allow_other);
-    // allow_root is the kernel's allow_other; what keeps other users out are the modes.
+    // allow_root uses the kernel's allow_other; the file modes keep other users out.
     let owner_only = if allow_root { 0o077 } else { 0 };
     Ok(Config {
         cache_size: s.cache_size.unwrap_or(DEFAULT_CACHE).max(MIN_CACHE),
@@ -113,7 +113,7 @@ fn with_settings(s: Settings) -> Result<Config> {
     })
 }
 
-/// Before `--` all are sources; else the last of several is the mountpoint.
+/// With a command after `--` all paths are sources; otherwise the last of several is the mountpoint.
 fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
     if command || paths.len() < 2 {
         return Ok((paths, None));
@@ -128,11 +128,11 @@ fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, 
     Ok((paths, mountpoint))
 }
 
-/// Where the index is kept: as given, else in the user's cache directory. As the XDG specification wants it, a
-/// variable that holds no absolute path does not count.
+/// The directory of the index: as given, or else in the user's cache directory. As the XDG specification requires,
+/// variables that are not absolute paths are ignored.
 fn index_directory(given: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     if let Some(path) = given {
-        // A link to where there is room is what the user means; only the default place has to be what it seems.
+        // A user may deliberately link to a larger disk, so a given path is resolved; the default must not be a link.
         return path.canonicalize().or_else(|_| absolute(&path));
     }
     let directory = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -140,8 +140,8 @@ fn index_directory(given: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsS
     Ok(cache.unwrap_or_else(|| "/var/cache".into()).join("rab-mount"))
 }
 
-/// The daemon leaves the current directory, so no path may depend on it. The file keeps its own name, even if
-/// that is a symbolic link's.
+/// Makes a path absolute, because the daemon changes its working directory. Resolves links in the directory, but keeps
+/// the file's own name even if that is a symbolic link.
 fn absolute(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path).map_err(|cause| Error::open(path, cause))?;
     let directory = absolute.parent().and_then(|parent| parent.canonicalize().ok());

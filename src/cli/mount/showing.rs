@@ -76,7 +76,7 @@ pub struct ShowingOptions {
 }
 
 impl ShowingOptions {
-    /// Takes an item of the list after `-o`; None if its name is not one of these.
+    /// Applies an item of the `-o` list; None if it is not one of these options.
     pub fn apply(&mut self, key: &str, name: &str, value: Option<OsString>) -> Option<Result<()>> {
         let flag = match name {
             "union" => Some(&mut self.union),
@@ -107,7 +107,7 @@ impl ShowingOptions {
         })
     }
 
-    /// These options, with the missing ones from `list`.
+    /// Fills in unset options from `list`.
     pub fn or(self, list: ShowingOptions) -> ShowingOptions {
         ShowingOptions {
             reading: self.reading.or(list.reading),

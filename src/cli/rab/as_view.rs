@@ -27,7 +27,7 @@ fn file_view(kind: &str) -> Result<&'static dyn View> {
     }
 }
 
-/// The representation of a dataset, or of the part selected by an index.
+/// A dataset, or the part selected by an index, in a view.
 pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result<Content> {
     let (view, whole) = (file_view(kind)?, dataset.seen());
     let place = dataset.place();
@@ -52,8 +52,7 @@ pub fn content(dataset: &Dataset<'_>, index: Option<&str>, kind: &str) -> Result
     }
 }
 
-/// Extends the error for a dataset that cannot be printed as an array with what can print it: table views, or its
-/// bytes.
+/// Extends the error for a dataset that cannot be printed as an array with alternatives: table views, or its bytes.
 pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     let about = dataset.description();
     match (&about.table, &about.array, &error) {
@@ -76,7 +75,7 @@ pub fn instead(dataset: &Dataset<'_>, error: Error) -> Error {
     }
 }
 
-/// Like [`derived`], for selected rows of a table or items of an array: `records[2:5]`.
+/// As [`derived`], for selected rows of a table or items of an array: `records[2:5]`.
 pub fn derived_rows(archive: &Archive, what: &OsStr, kind: &str) -> Result<Option<Content>> {
     let Some((name, index)) = array::indexed(what.as_bytes()) else { return Ok(None) };
     if archive.has(what.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Bytes that a terminal cannot show: the user is asked before they are printed there.
+//! Asks the user before binary data is printed on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,20 +6,20 @@ use super::output::{Declined, Output};
 use crate::report::escaped;
 use crate::{Error, Result};
 
-/// Standard output for bytes that may be binary. On a terminal the user is asked before the first of them.
+/// Standard output for data that may be binary. On a terminal, asks before the first binary bytes.
 pub struct Guarded<'o> {
     out: &'o mut Output,
     name: String,
-    /// Bytes in all, if that is known.
+    /// Total number of bytes, if known.
     len: Option<u64>,
-    /// Nothing is left to ask.
+    /// No question is needed any more.
     is_open: bool,
-    /// The first bytes of a character that goes on in the next piece.
+    /// The first bytes of a character that continues in the next piece.
     begun: Vec<u8>,
 }
 
 impl<'o> Guarded<'o> {
-    /// With `force` nobody is asked.
+    /// With `force`, never asks.
     pub fn new(out: &'o mut Output, name: &str, len: Option<u64>, force: bool) -> Guarded<'o> {
         let is_open = force || !out.is_terminal();
         Guarded { out, name: name.to_owned(), len, is_open, begun: Vec::new() }
@@ -45,8 +45,8 @@ impl Write for Guarded<'_> {
     }
 }
 
-/// Would a terminal show something else than text? Control characters can do more to it than look odd. `begun` is what
-/// the piece before ended in of a character.
+/// True for bytes that are not plain text. Control characters count as binary because they can control a terminal.
+/// `begun` holds the incomplete character at the end of the last piece.
 fn is_binary(bytes: &[u8], begun: &mut Vec<u8>) -> bool {
     let joined = [begun, bytes].concat();
     begun.clear();
@@ -62,7 +62,7 @@ fn is_binary(bytes: &[u8], begun: &mut Vec<u8>) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}'))
 }
 
-/// Asks whether to print binary bytes, of which there are `len` if that is known. Without a user to ask it is an error.
+/// Asks whether to print binary data, of `len` bytes if known. Fails if there is no user to ask.
 fn may_be_printed(name: &str, len: Option<u64>) -> Result<bool> {
     let size = len.map_or(String::new(), |len| format!(" ({len} bytes)"));
     let what = format!("{} is binary{size}", escaped(name));
@@ -71,7 +71,7 @@ fn may_be_printed(name: &str, len: Option<u64>) -> Result<bool> {
     }
     let _ = io::stderr().write_all(format!("{what}: print it anyway? [y/N] ").as_bytes());
     let mut answer = String::new();
-    // Of an end without an answer nothing is printed.
+    // No answer, at the end of input, means no.
     let _ = io::stdin().read_line(&mut answer);
     Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))
 }

@@ -117,7 +117,7 @@ impl Cat {
         }
     }
 
-    /// Prints what `read` hands out, `name` and length being those of all of it.
+    /// Prints the requested part of the bytes that `read` yields; name and length are those of the whole.
     fn print(
         &self,
         (name, len): (&str, Option<u64>),
@@ -143,7 +143,7 @@ impl Cat {
     }
 }
 
-/// What the only file of this kind is called that the container derives of itself.
+/// The name of the container's only derived file of this kind.
 fn only_derived(archive: &Archive, kind: &str) -> Result<OsString> {
     let view = view::named(kind)?;
     let all: Vec<_> = archive.derived().of_view(kind, view.extension()).collect();
@@ -157,14 +157,14 @@ fn only_derived(archive: &Archive, kind: &str) -> Result<OsString> {
     }
 }
 
-/// What is still to come of what was asked for.
+/// The requested part that has not been printed yet.
 struct Part {
     skip: u64,
     left: u64,
 }
 
 impl Part {
-    /// What of the next piece was asked for.
+    /// The requested part of the next piece.
     fn take<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
         let skipped = self.skip.min(piece.len() as u64);
         self.skip -= skipped;

@@ -85,7 +85,7 @@ impl Convert {
     }
 }
 
-/// With a progress bar, notes on stderr, and an ear for Ctrl-C.
+/// Converts with a progress bar and notes on stderr; Ctrl-C stops it.
 fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
     let (progress, stop, reported) = (Progress::new(len), Stop::listen(), Reported::default());
     let noted = |note: &str| progress.hidden(|| super::note(note));
@@ -109,7 +109,7 @@ fn watched(len: u64, convert: impl FnOnce(&Watch<'_>) -> Result<()>) -> Done {
     reported.done()
 }
 
-/// The number of the only array of a container.
+/// The number of a container's only array.
 fn only_array(archive: &Archive, out: &Path) -> Result<Vec<usize>> {
     let mut arrays = Vec::new();
     for number in 0..archive.len() {

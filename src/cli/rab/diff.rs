@@ -18,7 +18,7 @@ use crate::diff::{self, ColumnDifference, DiffCell, Difference, Finding, Options
 use crate::{Archive, Error, Node, Result, Scalar, yaml};
 
 const DIFFERENT: u8 = 1;
-/// Longer texts are cut in a line of output.
+/// Maximum length of a text in a line of output; longer ones are truncated.
 const SHOWN: usize = 60;
 
 const HELP: &str = "\
@@ -86,7 +86,7 @@ impl Diff {
             &diff::Watch { passed: &|bytes| progress.add(bytes), skipped: &|bytes| progress.skip(bytes) },
             &mut |found| {
                 if let Finding::Failed(_, error) = &found {
-                    // That something could not be compared says more than that something else differs.
+                    // In the exit code, an error takes precedence over differences.
                     code = code.max(error.exit_code());
                     progress.hidden(|| complain(error));
                     if !self.json {
@@ -112,7 +112,7 @@ impl Diff {
         if code == 0 { Ok(()) } else { Err(Failure::Reported(code)) }
     }
 
-    /// A pattern may mean nothing in one of the two.
+    /// The selected datasets. A pattern may match nothing in one of the containers.
     fn chosen(&self, first: &Archive, second: &Archive) -> Result<[Vec<usize>; 2]> {
         if self.glob.is_empty() {
             return Ok([(0..first.len()).collect(), (0..second.len()).collect()]);
@@ -179,7 +179,7 @@ impl Diff {
     }
 }
 
-/// Writes the next object of a list.
+/// Writes the next object of the list.
 fn object(found: &Finding, before: &mut u64, out: &mut Output) -> std::io::Result<()> {
     let comma = if *before > 0 { "," } else { "" };
     *before += 1;

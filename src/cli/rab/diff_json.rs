@@ -30,8 +30,8 @@ pub fn object(found: &Finding) -> Node {
     in_json(&fields.finish())
 }
 
-/// Values that JSON has no form for as objects with one key, as `rab get --json` has them, so that they are not the
-/// same as texts.
+/// Replaces values without a JSON form by objects with one key, as in `rab get --json`, so that they differ from
+/// strings.
 fn in_json(node: &Node) -> Node {
     let tagged = |tag: &str, text: &str| Node::map([(tag, Node::text(text))]);
     match node {
@@ -80,7 +80,7 @@ fn both(kind: &str, a: Node, b: Node, fields: &mut Fields) {
     fields.add("b", b);
 }
 
-/// A side that lacks the key has no value.
+/// Leaves out the value of a side that lacks the key.
 fn keyed(kind: &str, key: &str, [a, b]: [&Option<Arc<Node>>; 2], fields: &mut Fields) {
     fields.add("difference", Node::text(kind));
     fields.add("key", Node::text(key));

@@ -1,4 +1,4 @@
-//! Records in a stream: how `rab pack` tells them apart in a pipe, and how `rab cat` writes datasets so that it can.
+//! Framing of records in a stream: `rab cat` writes datasets with it, and `rab pack` splits its input by it.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use super::output::Done;
 use crate::ffrecord::Framing;
 use crate::{Dataset, Error};
 
-/// The framings that need no more than a stream.
+/// The framings that work in a pipe.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Framed {
     /// Each record ends with a line feed
@@ -33,7 +33,7 @@ impl From<Framed> for Framing {
     }
 }
 
-/// A dataset's decoded bytes as a record. One that would come back as something else is an error.
+/// Prints a dataset's decoded bytes as a record. Fails if the framing would not restore them exactly.
 pub fn print(dataset: &Dataset<'_>, framed: Framed, out: &mut impl Write) -> Done {
     let wrong = |problem: String| Error::Other(format!("{}: {problem}", dataset.place()));
     match framed {

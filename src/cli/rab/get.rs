@@ -1,5 +1,5 @@
-//! `rab get`: an array or a part of it, as text like numpy's, as a .npy file, or as its bare elements. Only what
-//! is asked for is read; of a large array that is printed, only the edges.
+//! `rab get`: prints an array or a part of it, as text like numpy's, as a .npy file, or as its bare elements. Reads
+//! only the requested part; of a large array printed as text, only the edges.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::content::Content;
 use crate::tree::{Items, naming};
 use crate::{AnyArray, Archive, Dataset, Error, Result, view};
 
-/// Larger arrays are printed with only their edges.
+/// Arrays with more elements are abbreviated to their edges.
 const MANY: u64 = 1000;
 
 const HELP: &str = "\
@@ -131,12 +131,12 @@ impl Get {
         Ok(())
     }
 
-    /// What a table is printed as.
+    /// The view used for tables.
     fn table_kind(&self) -> &'static str {
         if self.json { "jsonl" } else { "csv" }
     }
 
-    /// What the container derives of itself and is called so, or some rows of it: `records[2:4]`.
+    /// The container's derived file of this name, or some rows of it: `records[2:4]`.
     fn derived(&self, archive: &Archive, kind: &str) -> Result<Option<Content>> {
         match as_view::derived(archive, &self.what, kind)? {
             None => as_view::derived_rows(archive, &self.what, kind),
@@ -161,7 +161,7 @@ impl Get {
         Guarded::new(out, &self.what.to_string_lossy(), len, self.force)
     }
 
-    /// The dataset and the index. A dataset whose own name ends in brackets is meant by that name.
+    /// The dataset and the index. If a dataset's own name ends in brackets, the whole argument is its name.
     fn chosen(&self, archive: &Archive) -> Result<(usize, Option<String>)> {
         let what = self.what.as_bytes();
         let mut missing = None;
@@ -180,7 +180,7 @@ impl Get {
     }
 }
 
-/// The error of an index that is the name of a field.
+/// Explains the error if the index is the name of a field.
 fn of_field(dataset: &Dataset<'_>, index: &str, error: Error) -> Error {
     let record = dataset.description().array.as_ref().and_then(|array| array.record.as_ref());
     let is_field = record.is_some_and(|record| record.fields().iter().any(|field| &*field.name == index));
@@ -201,13 +201,13 @@ fn only(numbers: &[usize], name: &[u8]) -> Result<usize> {
     Ok(*number)
 }
 
-/// Rows and columns, and no array. What makes no sense is neither.
+/// True for a table that is not also an array, with a valid description.
 fn is_table(dataset: &Dataset<'_>) -> bool {
     let about = dataset.description();
     about.table.is_some() && about.array.is_none() && about.fault.is_none()
 }
 
-/// The items of what is no array of numbers, where its format tells what they mean.
+/// The items of a dataset that is not an array of numbers, if its format interprets them.
 fn values(dataset: &Dataset<'_>) -> Option<Box<dyn Items>> {
     let is_of_numbers = dataset.description().array.as_ref().is_some_and(|array| array.record.is_none());
     if is_of_numbers { None } else { dataset.items() }
@@ -221,7 +221,7 @@ fn text(dataset: &Dataset<'_>, slab: &Slab) -> Result<String> {
     Ok(print::layout(&texts(&array, sizes.is_empty()), array.shape(), &cut))
 }
 
-/// Every element; one `by_itself` has as many digits as it needs.
+/// The elements as text. An element `by_itself` gets as many digits as it needs, without alignment.
 fn texts(array: &AnyArray, by_itself: bool) -> Vec<String> {
     if let AnyArray::Opaque(opaque) = array {
         let meaning = opaque.record().map(Meaning::of);
@@ -235,7 +235,7 @@ fn texts(array: &AnyArray, by_itself: bool) -> Vec<String> {
     }
 }
 
-/// The part without what is cut out of its axes from `axis` on.
+/// Reads the part, but from `axis` on only the edges of the axes marked in `cut`.
 fn edges(dataset: &Dataset<'_>, slab: &Slab, cut: &[bool], axis: usize) -> Result<AnyArray> {
     match cut.iter().skip(axis).position(|is_cut| *is_cut) {
         None => dataset.part(slab),

@@ -7,7 +7,7 @@ pub fn size(bytes: u64) -> String {
     let (mut unit, mut letters) = (1024u64, "KMGTPE".chars());
     let mut letter = letters.next().unwrap_or_default();
     for next in letters {
-        // Rounded up it would have four digits.
+        // Rounding up must not lead to four digits.
         if bytes.div_ceil(unit) < 1024 {
             break;
         }

@@ -1,4 +1,4 @@
-//! `rab info`: everything that is known of a container or of datasets, as YAML or JSON.
+//! `rab info`: describes containers or datasets in full, as YAML or JSON.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -106,7 +106,7 @@ impl Info {
         Ok(())
     }
 
-    /// YAML documents are set apart from each other.
+    /// Prints a node; separates YAML documents.
     fn next(&self, printed: &mut u64, node: &Node, out: &mut Output) -> Done {
         if *printed > 0 && !self.json {
             writeln!(out, "---")?;
@@ -123,10 +123,10 @@ impl Info {
     }
 }
 
-/// Datasets that are listed of a container at most.
+/// Maximum number of datasets listed per container.
 const MAX_LISTED: usize = 1000;
 
-/// What is known of the container itself, and what its datasets are: for people a line for each, as `ncdump -h` has it.
+/// Describes a container and lists its datasets; in YAML with one line for each, as in `ncdump -h`.
 fn container(archive: &Archive, as_objects: bool) -> Result<Node> {
     let mut fields = Fields::default();
     fields.add("file", Node::text(&archive.path().to_string_lossy()));
@@ -160,7 +160,7 @@ fn container(archive: &Archive, as_objects: bool) -> Result<Node> {
     Ok(fields.finish())
 }
 
-/// The name, and in a few words what it is: `float64 (5, 3), mV`.
+/// A dataset's name and a short description: `float64 (5, 3), mV`.
 fn line(described: &Description) -> (Arc<Node>, Arc<Node>) {
     let shape = ls::shape(described).map_or(String::new(), |shape| format!(" {shape}"));
     let units = report::units(&described.metadata).map_or(String::new(), |units| format!(", {units}"));

@@ -1,4 +1,4 @@
-//! The files and directories that become datasets, and how: the same for all verbs that pack.
+//! The input files and the options for turning them into datasets, shared by all verbs that pack.
 
 use std::ffi::OsString;
 use std::fs;
@@ -88,7 +88,7 @@ impl Inputs {
         }
     }
 
-    /// The paths, if no option determines what they become.
+    /// The paths; fails if any option for packing datasets is given.
     pub fn only_paths(&self) -> Result<&[PathBuf]> {
         let is_said =
             self.name.is_some() || self.text || self.objects || self.dataframe || self.meta.is_some();
@@ -102,7 +102,7 @@ impl Inputs {
         Ok(&self.paths)
     }
 
-    /// What is to be written to `target`.
+    /// Plans what to write to `target`.
     pub fn plan(&self, target: &Path) -> Result<pack::Plan> {
         let plan = self.planned(target)?;
         match plan.reads(target) {
@@ -116,7 +116,7 @@ impl Inputs {
         }
     }
 
-    /// The order of elements that was asked for, if the format can have it; else the only one that it can have.
+    /// The requested order of elements, which the format must support; by default the only one it supports, if any.
     fn order_at(&self, target: &Path) -> Result<Option<Order>> {
         let asked = self.order.as_ref().map(|layout| match layout {
             Layout::C => Order::C,
@@ -153,7 +153,7 @@ impl Inputs {
     }
 }
 
-/// Puts everything into a container that will be at `target`.
+/// Writes everything to a container that will be at `target`.
 pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: &Stop) -> Result<()> {
     plan.notes.iter().for_each(|note| super::note(note));
     let progress = Progress::new(plan.len());
@@ -167,7 +167,7 @@ pub fn write(plan: &pack::Plan, to: &mut dyn NewContainer, target: &Path, stop: 
     Ok(())
 }
 
-/// What a .json file says is read as JSON, everything else as YAML, which JSON mostly is.
+/// Parses a .json file as JSON, and all others as YAML, which includes most JSON.
 pub fn of_extension(file: &Path, text: &str) -> Result<Arc<Node>, yaml::Problem> {
     match file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
         true => yaml::json(text),

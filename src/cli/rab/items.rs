@@ -1,4 +1,4 @@
-//! Values as JSON: of arrays of numbers, of arrays whose items are lists, rows or texts, and of tables.
+//! Prints values as JSON: arrays of numbers, arrays whose items are lists, rows or text, and tables.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use crate::content::Content;
 use crate::tree::Items;
 use crate::{Dataset, Error, view};
 
-/// The items that an index of one axis means, in a list, or the one that a number means.
+/// Prints the items that a one-dimensional index selects, as a list, or the single item that a number selects.
 pub fn print(dataset: &Dataset<'_>, items: &dyn Items, index: &str, out: &mut Output) -> Done {
     let wrong = |problem| Error::Usage(format!("{}: {problem}", dataset.place()));
     let slab = Slab::parse(index, &[items.len()?]).map_err(wrong)?;
@@ -26,7 +26,7 @@ pub fn print(dataset: &Dataset<'_>, items: &dyn Items, index: &str, out: &mut Ou
     Ok(writeln!(out, "{}{end}", if is_first { begin } else { "" })?)
 }
 
-/// A whole array or a part of one.
+/// Prints an array or a part of one.
 pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
     if slab.is_empty() && json::Lists::are_too_many(&slab.shape()) {
         let (place, shape, most) = (dataset.place(), slab.shape(), json::MAX_EMPTY);
@@ -51,7 +51,7 @@ pub fn array(dataset: &Dataset<'_>, slab: &Slab, out: &mut Output) -> Done {
     Ok(writeln!(out)?)
 }
 
-/// Lines that are JSON, in a list.
+/// Prints JSON lines as a list.
 pub fn lines(content: &Content, out: &mut Output) -> Done {
     let (mut is_empty, mut is_start, mut written) = (true, true, Ok(()));
     content.pass(&mut |piece| {

@@ -1,5 +1,5 @@
-//! `rab ls`: names, one a line, and then links as `name -> target`; with `-l` what they are; as JSON a list with one
-//! object a line.
+//! `rab ls`: lists names, one per line, then links as `name -> target`; with `-l` also their types and sizes; as JSON a
+//! list with one object per line.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -60,7 +60,7 @@ pub struct Ls {
     opening: Opening,
 }
 
-/// What is listed of a container.
+/// The listed datasets and links of a container.
 struct Listed {
     archive: Archive,
     numbers: Vec<usize>,
@@ -94,7 +94,7 @@ impl Ls {
                         writeln!(out, "{gap}{}:", out.shown(&shown))?;
                     }
                     self.text(&listed, out)?;
-                    // So that errors of the next one come behind it.
+                    // So that errors in the next one are printed after it.
                     Ok(out.flush()?)
                 })
             }
@@ -158,7 +158,7 @@ impl Ls {
         Ok(())
     }
 
-    /// Type, shape, length and stored size.
+    /// The columns type, shape, length and stored size.
     fn cells(&self, described: &Description) -> [String; 4] {
         let size = |bytes: u64| if self.human_readable { human::size(bytes) } else { bytes.to_string() };
         let stored = match described.fault {
@@ -169,7 +169,7 @@ impl Ls {
         [described.kind.clone(), shape, described.decoded_len.map_or("?".into(), size), stored]
     }
 
-    /// A container that fails has its error in place of its datasets.
+    /// Lists several containers; one that fails has an error instead of its datasets.
     fn json_of_several(&self, chosen: &Chosen, out: &mut Output) -> Done {
         let mut comma = "";
         write!(out, "[")?;
@@ -197,17 +197,17 @@ impl Ls {
     }
 }
 
-/// Datasets whose metadata is looked at for units, before the first line is printed.
+/// Number of datasets whose metadata is searched for units before the first line is printed.
 const LOOKED_AT: usize = 10_000;
 
-/// Do values of a dataset, of the first ones, have units?
+/// True if any of the first [`LOOKED_AT`] datasets has units.
 fn units_are_known(archive: &Archive, numbers: &[usize]) -> bool {
     let has_units =
         |number: &usize| archive.dataset_at(*number).is_ok_and(|it| report::units(it.metadata()).is_some());
     numbers.iter().take(LOOKED_AT).any(has_units)
 }
 
-/// The columns before the name.
+/// Prints the columns before the name.
 fn row([kind, shape, length, stored]: &[String; 4], unit: Option<String>, out: &mut Output) -> Done {
     let kind = out.shown(kind);
     write!(out, "{kind:<10} {shape:<16} {length:>12} {stored:>12}  ")?;
@@ -218,7 +218,7 @@ fn row([kind, shape, length, stored]: &[String; 4], unit: Option<String>, out: &
     Ok(())
 }
 
-/// That of an array, or rows and columns of a table.
+/// The shape of an array, or the numbers of rows and columns of a table.
 pub fn shape(described: &Description) -> Option<String> {
     match (&described.array, &described.table) {
         (Some(array), _) => Some(sizes(&array.shape)),
@@ -227,7 +227,7 @@ pub fn shape(described: &Description) -> Option<String> {
     }
 }
 
-/// As Python writes a tuple.
+/// A shape as a Python tuple.
 pub fn sizes(shape: &[u64]) -> String {
     match shape {
         [one] => format!("({one},)"),

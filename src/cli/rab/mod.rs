@@ -1,5 +1,5 @@
-//! The command `rab`: one verb, one file. Results go to standard output, errors to standard error as
-//! `rab: ...`, and the exit codes are those of `rab-mount`.
+//! The command `rab`, with one file per verb. Results go to standard output, errors to standard error as `rab: ...`.
+//! The exit codes are the same as those of `rab-mount`.
 
 mod add;
 mod as_view;
@@ -73,7 +73,7 @@ Exit codes:
 
 See 'rab VERB --help' for a verb's options, and rab(1) for all of it.";
 
-/// The verbs as `--help` and the manual page group them.
+/// The verbs, grouped as in `--help` and the manual page.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Inspect", &["ls", "info"]),
     ("Read", &["cat", "get"]),
@@ -88,7 +88,7 @@ fn about() -> String {
     format!("Look into scientific container files ({}), make them and edit them", format::known())
 }
 
-/// `--help`, since clap does not group subcommands.
+/// The template for `--help`, since clap cannot group subcommands.
 fn help_template() -> String {
     let verbs = Verb::augment_subcommands(clap::Command::new("rab"));
     let line = |name: &&str| {
@@ -134,7 +134,7 @@ enum Verb {
     Set(set::Set),
 }
 
-/// The whole of `rab`.
+/// Runs `rab`.
 pub fn rab() -> ExitCode {
     panics::reported("rab", parse_and_run)
 }
@@ -176,7 +176,7 @@ fn parse_and_run() -> ExitCode {
     if panics::were_seen() { ExitCode::FAILURE } else { code }
 }
 
-/// What was printed before an error is not lost.
+/// Flushes the output even after an error, so that nothing printed before it is lost.
 fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
     let mut out = Output::new()?;
     let done = verb(&mut out);
@@ -185,7 +185,7 @@ fn with_output(verb: impl FnOnce(&mut Output) -> Done) -> Done {
     Ok(flushed?)
 }
 
-/// What a user may want to know, and nothing is wrong with.
+/// Prints a note that is not a warning.
 pub fn note(text: &str) {
     complain_of("note", text);
 }

@@ -1,4 +1,4 @@
-//! `rab mv`: another name for a dataset.
+//! `rab mv`: renames a dataset.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -51,7 +51,7 @@ impl Mv {
             editor.remove(new.as_bytes())?;
         }
         editor.rename(old, new).map_err(|error| match error {
-            // Which also knows the names that are near.
+            // The archive also suggests similar names.
             Error::NoDataset { .. } => {
                 Archive::open(&self.file).map_or(error, |archive| archive.no_dataset(old))
             }

@@ -1,9 +1,9 @@
-//! Elements as text, all of one width and with as many digits as they need, as numpy prints them.
+//! Formats elements as numpy prints them: all with the same width, and with as many digits as needed.
 
 use crate::array::text::simplest;
 use crate::{Scalar, Width};
 
-/// Digits after the point at most.
+/// Maximum number of digits after the point.
 const DIGITS: usize = 8;
 
 /// Every element, padded to the width of the widest.
@@ -21,13 +21,13 @@ pub fn aligned(cells: &[Scalar]) -> Vec<String> {
             };
             real.into_iter().zip(imaginary).map(pair).collect()
         }
-        // numpy has a space for the letter more of "False" always.
+        // numpy always leaves room for "False".
         Some(Scalar::Bool(_)) => cells.iter().map(|cell| format!("{:>5}", alone(*cell))).collect(),
         _ => right_aligned(cells.iter().map(|cell| alone(*cell)).collect()),
     }
 }
 
-/// An element by itself.
+/// A single element, without padding.
 pub fn alone(cell: Scalar) -> String {
     match cell {
         Scalar::Bool(value) => if value { "True" } else { "False" }.into(),
@@ -89,20 +89,20 @@ fn special(value: f64, signed: bool) -> String {
     if signed && !text.starts_with('-') { format!("+{text}") } else { text.into() }
 }
 
-/// Padded to the width of the widest.
+/// Pads all texts to the width of the widest.
 pub fn right_aligned(texts: Vec<String>) -> Vec<String> {
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     texts.into_iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// `12.`, `0.5`: a point always, zeros at the end never.
+/// Positional notation: always with a point, never with trailing zeros: `12.`, `0.5`.
 fn positional(value: f64, width: Width) -> String {
     let text = shortest(value, width);
     let text = if fraction(&text).len() > DIGITS { format!("{value:.DIGITS$}") } else { text };
     if text.contains('.') { text.trim_end_matches('0').to_owned() } else { text + "." }
 }
 
-/// `1.5e10` with the digits it needs.
+/// Scientific notation with as many digits as needed: `1.5e10`.
 fn scientific_text(value: f64, width: Width) -> String {
     let text = format!("{:e}", simplest(value, width));
     if fraction(&text).len() <= DIGITS {
@@ -113,7 +113,7 @@ fn scientific_text(value: f64, width: Width) -> String {
     format!("{}e{exponent}", mantissa.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// With these numbers of digits after the point and in the exponent.
+/// Scientific notation with fixed numbers of digits after the point and in the exponent.
 fn filled(value: f64, fractions: usize, exponents: usize) -> String {
     let text = format!("{value:.fractions$e}");
     let (mantissa, exponent) = split_exponent(&text);
@@ -132,8 +132,8 @@ fn fraction(text: &str) -> &str {
     mantissa.split_once('.').map_or("", |(_, digits)| digits)
 }
 
-/// With as many digits as tell it from its neighbours; of two such texts that are equally near the even one, as
-/// numpy has it.
+/// The fewest digits that distinguish the value from its neighbours; of two equally close texts the even one, as in
+/// numpy.
 fn shortest(value: f64, width: Width) -> String {
     let text = simplest(value, width).to_string();
     match fraction(&text).len() {

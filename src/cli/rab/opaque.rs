@@ -1,11 +1,11 @@
-//! Elements that are no numbers as text, in the way of Python: bytes as `b'..'`, records as tuples.
+//! Formats non-numeric elements in Python syntax: bytes as `b'..'`, records as tuples.
 
 use super::numbers;
 use crate::array::meaning::elements;
 use crate::array::{Cell, Meaning, numpy, trimmed};
 use crate::{Endian, Scalar};
 
-/// One element; its meaning is None where it is unknown.
+/// Formats an element; without a meaning, as bytes.
 pub fn text(item: &[u8], meaning: Option<&Meaning>) -> String {
     match meaning {
         Some(Meaning::Cell(of)) => cell(item, *of),
@@ -42,7 +42,7 @@ fn cell(item: &[u8], cell: Cell) -> String {
     }
 }
 
-/// Characters without the NULs behind them.
+/// Formats UTF-32 text without its NUL padding.
 fn unicode(item: &[u8], endian: Endian) -> String {
     let (chars, _) = item.as_chunks::<4>();
     let code = |bytes: &[u8; 4]| match endian {

@@ -1,5 +1,5 @@
-//! Where results go: a buffered standard output. Names with control characters do not reach a terminal as they
-//! are, and a reader that has seen enough (`rab ls x | head`) is no error.
+//! Buffered standard output for results. Control characters in names are escaped on a terminal, and a closed pipe
+//! (`rab ls x | head`) is not an error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,9 +13,9 @@ use crate::report::escaped;
 /// Why a verb ends early.
 pub enum Failure {
     Error(Error),
-    /// Nobody reads on.
+    /// The reader of standard output is gone.
     Pipe,
-    /// What was wrong has been printed; the exit code.
+    /// The problem has already been printed; the exit code.
     Reported(u8),
 }
 
@@ -25,7 +25,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Only writing fails so.
+/// For errors in writing to standard output.
 impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Failure {
         match cause.kind() {
@@ -37,7 +37,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The user does not want the bytes.
+/// The user declined to print binary data.
 #[derive(Debug)]
 pub struct Declined;
 
@@ -60,7 +60,7 @@ pub struct Output {
 impl Output {
     pub fn new() -> Done<Output> {
         let stdout = io::stdout();
-        // Not by lines, as the standard library would.
+        // The standard library's own stdout would flush every line.
         let file = File::from(stdout.as_fd().try_clone_to_owned()?);
         let terminal = stdout.is_terminal();
         let coloured = terminal && wants_colour();
@@ -71,13 +71,13 @@ impl Output {
         self.terminal
     }
 
-    /// A line with its first words, up to the first colon, in colour.
+    /// Colours the beginning of a line, up to the first colon.
     pub fn highlighted(&self, line: &str) -> String {
         let end = line.find(": ").unwrap_or(0);
         painted(&line[..end], CYAN, self.coloured) + &line[end..]
     }
 
-    /// A name for people.
+    /// A name for display.
     pub fn shown<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.terminal { escaped(name) } else { name.into() }
     }
@@ -107,7 +107,7 @@ fn wants_colour() -> bool {
     set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")
 }
 
-/// One line on stderr, which may be closed.
+/// Prints a line on stderr, which may be closed.
 pub fn complain_of(who: &str, what: &str) {
     let is_terminal = io::stderr().is_terminal();
     let who = painted(who, RED, is_terminal && wants_colour());

@@ -1,4 +1,4 @@
-//! `rab pack`: files and directories become a new container.
+//! `rab pack`: makes a new container from files and directories.
 
 use std::fs;
 use std::io;

@@ -1,13 +1,12 @@
-//! Arrays as text, in the layout of numpy: nested brackets, lines of at most 75 characters, and of large arrays
-//! only the edges.
+//! Lays out arrays as numpy does: nested brackets, lines of at most 75 characters, and only the edges of large arrays.
 
-/// Characters on a line.
+/// Maximum length of a line, in characters.
 const LINE: usize = 75;
 /// Number of positions shown at each end of an axis of a large array.
 pub const EDGE: usize = 3;
 
-/// The elements' texts in C order, all of one width. An axis marked in `cut` shows only its edges, and has only
-/// those.
+/// Lays out the texts of elements, which are in C order and have the same width. Axes marked in `cut` contain only
+/// their edges.
 pub fn layout(texts: &[String], shape: &[usize], cut: &[bool]) -> String {
     if shape.contains(&0) {
         return "[]".into();
@@ -18,7 +17,7 @@ pub fn layout(texts: &[String], shape: &[usize], cut: &[bool]) -> String {
     nested(texts, *size, inner, *is_cut, cuts, 1)
 }
 
-/// What stands behind an opening bracket in column `depth - 1`, with both brackets.
+/// Lays out an array whose opening bracket is in column `depth - 1`, including its brackets.
 fn nested(texts: &[String], size: usize, inner: &[usize], cut: bool, cuts: &[bool], depth: usize) -> String {
     let indent = " ".repeat(depth);
     let Some((inner_size, rest)) = inner.split_first() else {
@@ -39,9 +38,9 @@ fn nested(texts: &[String], size: usize, inner: &[usize], cut: bool, cuts: &[boo
     format!("[{}]", blocks.join(&break_line))
 }
 
-/// The innermost axis.
+/// Lays out the innermost axis.
 fn row(texts: &[String], cut: bool, indent: &str) -> String {
-    // As many closing brackets may follow as there are spaces before.
+    // Leaves room for closing brackets, of which there may be as many as spaces in the indentation.
     let room = LINE - indent.len().min(LINE / 2);
     let mut words: Vec<&str> = texts.iter().map(String::as_str).collect();
     if cut {

@@ -1,4 +1,4 @@
-//! A progress bar: on a terminal only, and only once it takes a while. Any thread may move it.
+//! A progress bar, shown only on a terminal and only for work that takes a while. Any thread may update it.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What takes less needs no progress bar.
+/// Time before the progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Bytes done of a total.
+/// Progress in bytes of a total.
 pub struct Progress {
     since: Instant,
-    /// Counts from the start, so that it knows the speed by the time it is shown. None without a terminal.
+    /// Counts from the start, so that the speed is known once the bar is shown. None without a terminal.
     bar: Option<ProgressBar>,
     is_shown: AtomicBool,
 }
@@ -31,14 +31,14 @@ impl Progress {
         }
     }
 
-    /// This many bytes of the total will not be read, and do not count for the speed.
+    /// Removes bytes from the total that will not be read, so that they do not affect the speed.
     pub fn skip(&self, bytes: u64) {
         if let Some(bar) = &self.bar {
             bar.dec_length(bytes);
         }
     }
 
-    /// Of the total, `planned` bytes turn out to be `actual` ones.
+    /// Corrects the total: `planned` bytes turned out to be `actual`.
     pub fn correct(&self, planned: u64, actual: u64) {
         if let Some(bar) = &self.bar {
             bar.inc_length(actual);
@@ -46,7 +46,7 @@ impl Progress {
         }
     }
 
-    /// Does something that prints.
+    /// Hides the bar while something else is printed.
     pub fn hidden<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),

@@ -1,5 +1,5 @@
-//! `rab pack out.ffr`: files as they are, or what they are divided into, become the records of an FFRecord file, or of
-//! several.
+//! `rab pack out.ffr`: writes whole files, or the parts that they are split into, as the records of one or more
+//! FFRecord files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -40,7 +40,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Is this what is to be written?
+    /// True if the output is FFRecord.
     pub fn are_meant(&self, out: &Path) -> bool {
         let is_file = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ffr"));
         is_file || self.framed().is_some() || self.packed_folder || self.is_directory()
@@ -50,7 +50,7 @@ impl Records {
         self.records.or(self.lines.then_some(Framed::Lines))
     }
 
-    /// Is a directory made?
+    /// True if the output is a directory.
     pub fn is_directory(&self) -> bool {
         self.shards.is_some()
     }
@@ -82,7 +82,7 @@ impl Records {
         }
     }
 
-    /// What is to be packed of an input: of the directory of an unpacked file its records.
+    /// The files to pack for an input: the input itself, or the records in the directory of an unpacked file.
     fn files(&self, input: &Path) -> Result<Vec<PathBuf>> {
         let records = match !self.packed_folder && input.is_dir() {
             true => unpacked(input)?,
@@ -91,7 +91,7 @@ impl Records {
         Ok(records.unwrap_or_else(|| vec![input.to_owned()]))
     }
 
-    /// Can the input become what is asked for? Tells its length.
+    /// Checks that the input can be packed as requested, and returns its length.
     fn check(&self, out: &Path, input: &Path) -> Result<u64> {
         let refused = |problem: &str| Err(Error::Usage(format!("{}: {problem}", input.display())));
         if is_stdin(input) && !self.packed_folder {
@@ -126,7 +126,7 @@ impl Records {
     }
 }
 
-/// Is `input` the file `out`, or in the directory `out`?
+/// True if `input` is the file `out`, or is in the directory `out`.
 fn replaces(out: &Path, input: &Path) -> bool {
     let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let is_inside = |out: PathBuf| input.canonicalize().is_ok_and(|input| input.starts_with(out));

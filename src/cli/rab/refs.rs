@@ -1,4 +1,4 @@
-//! `rab refs`: where the arrays of containers are, for programs that read Zarr by references.
+//! `rab refs`: prints references to the arrays of containers, for programs that read Zarr.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ impl Refs {
         let mut worst = 0;
         let mut left_out = |error: &Error| {
             complain(error);
-            // That something cannot be referred to is no failure, damage is.
+            // Damage is a failure; an array that cannot be referenced is not.
             let code = error.exit_code();
             worst = worst.max(if code == ORDINARY { 0 } else { code });
         };
@@ -62,5 +62,5 @@ impl Refs {
     }
 }
 
-/// Of what is neither damage nor a file that cannot be read.
+/// The exit code of errors that are neither damage nor unreadable files.
 const ORDINARY: u8 = 1;

@@ -1,5 +1,5 @@
-//! Errors of datasets while the others continue: each message is reported once, however many datasets it affects,
-//! and the exit code is that of the most severe.
+//! Collects errors of datasets while others continue: each message is reported once, however many datasets it affects,
+//! and the most severe error determines the exit code.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! `rab rm`: datasets taken out of a container, all of them or none.
+//! `rab rm`: removes datasets from a container, either all of them or none.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

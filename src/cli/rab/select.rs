@@ -1,5 +1,5 @@
-//! Which datasets an argument means: the one of exactly this name, else the one that it means percent-encoded, else
-//! all that it matches as a glob, in the container's order. `*` also matches `/`.
+//! Finds the datasets that an argument selects: the one with exactly this name, else the one with this percent-encoded
+//! name, else all that match it as a glob, in the container's order. `*` also matches `/`.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::tree::naming;
 use crate::{Archive, Error, Result};
 
-/// As [`select`]; what is no dataset by itself may lead to one through the links that `rab ls` shows.
+/// As [`select`]; a name that is not a dataset's may also lead to one through the links that `rab ls` shows.
 pub fn select_linked(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
     let name = pattern.as_bytes();
     match archive.find_linked(name).filter(|_| !archive.has(name)) {
@@ -20,7 +20,7 @@ pub fn select_linked(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
     }
 }
 
-/// The numbers of the datasets; at least one.
+/// The numbers of the selected datasets, at least one.
 pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
     if let Some(number) = archive.find(pattern.as_bytes()) {
         return Ok(vec![number]);
@@ -35,9 +35,9 @@ pub fn select(archive: &Archive, pattern: &OsStr) -> Result<Vec<usize>> {
     if found.is_empty() { Err(archive.no_dataset(pattern.as_bytes())) } else { Ok(found) }
 }
 
-/// Which of these names a pattern means.
+/// The names that a pattern selects.
 pub fn among<'n>(names: &'n [Vec<u8>], pattern: &OsStr) -> Vec<&'n Vec<u8>> {
-    // What is no glob is a name and nothing else.
+    // An invalid glob is only compared as a name.
     let (glob, own) = (glob(pattern).ok(), pattern.as_bytes());
     let matches =
         |name: &[u8]| glob.as_ref().is_some_and(|glob| glob.is_match(Path::new(OsStr::from_bytes(name))));
@@ -47,7 +47,7 @@ pub fn among<'n>(names: &'n [Vec<u8>], pattern: &OsStr) -> Vec<&'n Vec<u8>> {
     }
 }
 
-/// The links of these names, or that match, with what they lead to; without a pattern all there are.
+/// The links with these names, or that match, with their targets; all links if there is no pattern.
 pub fn links(archive: &Archive, patterns: &[OsString]) -> Result<Vec<(String, String)>> {
     if patterns.is_empty() {
         return Ok(archive.links().collect());
@@ -58,7 +58,7 @@ pub fn links(archive: &Archive, patterns: &[OsString]) -> Result<Vec<(String, St
     Ok(archive.links().filter(|(name, _)| is_meant(name)).collect())
 }
 
-/// What several patterns mean together, each dataset once, in the container's order.
+/// The union of several patterns: each dataset once, in the container's order.
 pub fn select_each(archive: &Archive, patterns: &[OsString]) -> Result<Vec<usize>> {
     let mut numbers = Vec::new();
     for pattern in patterns {
@@ -69,7 +69,7 @@ pub fn select_each(archive: &Archive, patterns: &[OsString]) -> Result<Vec<usize
     Ok(numbers)
 }
 
-/// What these datasets, or all, take in the file.
+/// The stored size of these datasets, or of all, in bytes.
 pub fn stored_len(archive: &Archive, numbers: Option<&[usize]>) -> u64 {
     match numbers {
         Some(numbers) => {

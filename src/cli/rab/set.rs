@@ -1,4 +1,4 @@
-//! `rab set`: the metadata of datasets, as a whole or key by key.
+//! `rab set`: changes the metadata of datasets, as a whole or key by key.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -97,7 +97,7 @@ impl Set {
         Ok(())
     }
 
-    /// Of two values for one key, one would be lost.
+    /// Fails if a key is given twice, since one of the values would be lost.
     fn check_keys_once(&self) -> Result<()> {
         let mut keys = HashSet::new();
         match self.assignments().find(|assignment| !keys.insert(&assignment.key)) {
@@ -110,8 +110,8 @@ impl Set {
         self.keys.iter().chain(&self.key_str)
     }
 
-    /// The metadata with all changes; `unset` records which keys to be removed were found, and `notes` gets the notes
-    /// about the others.
+    /// The metadata with all changes. `unset` records which of the keys to remove were found; `notes` receives notes
+    /// about the new values.
     fn changed(
         &self,
         metadata: Value,
@@ -156,7 +156,7 @@ fn set(
         Some((whole.get(..whole.len() - key.len() + dot)?, value))
     });
     let note = match parent {
-        // With a key behind the dot, it would be on the path.
+        // A key after the dot would make this mapping part of the path.
         Some((parent, Value::Map(_))) => {
             return Err(format!(
                 "the key {whole:?} ends after its dot: name a key of the mapping {parent:?}"
@@ -181,8 +181,8 @@ fn set(
     Ok(note)
 }
 
-/// Where a key is, or is to be put: the mappings on the way, by their numbers in each other, and the key in the last
-/// one. A key of the whole name wins over one within a mapping.
+/// Finds the position of a key, existing or new: the path of mappings, each by its number in the one above, and the key
+/// in the last one. A key with the whole dotted name takes precedence over a nested one.
 fn path<'k>(pairs: &[(Value, Value)], key: &'k str) -> (Vec<usize>, &'k str) {
     let (mut pairs, mut key, mut path) = (pairs, key, Vec::new());
     while !pairs.iter().any(|(other, _)| is(other, key)) {
@@ -230,7 +230,7 @@ fn text_assignment(text: &str) -> Result<Assignment, String> {
     Ok(Assignment { key: key.to_owned(), value: typed.into(), typed: typed.to_owned() })
 }
 
-/// The mapping in a file.
+/// Reads a mapping from a file.
 fn mapping(path: &Path) -> Result<Value> {
     let mut text = String::new();
     let read = match path == Path::new("-") {

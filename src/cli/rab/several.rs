@@ -1,4 +1,5 @@
-//! Verbs of several containers: which ones the arguments mean, and one after the other, whatever is wrong with one.
+//! For verbs that take several containers: finds out which ones the arguments mean, and processes one after the other,
+//! even if one fails.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
@@ -17,26 +18,26 @@ use crate::format::{self, writer};
 use crate::tree::naming;
 use crate::{Archive, Error, Options, Result};
 
-/// What is asked for.
+/// The requested containers and datasets.
 pub struct Chosen {
     pub files: Vec<PathBuf>,
-    /// Names and globs, which are looked for in each file.
+    /// Names and globs to look for in each file.
     pub names: Vec<OsString>,
-    /// Several files, or all of a directory: each is shown with its name.
+    /// True for several files, or a searched directory: each is then shown with its name.
     pub are_several: bool,
-    /// The directory that is searched: not every container in it has to have every name.
+    /// The directory that is searched recursively; not every container in it needs to have every name.
     searched: Option<PathBuf>,
-    /// The names that a container has had.
+    /// The names found in some container.
     matched: RefCell<HashSet<OsString>>,
     reported: Reported,
 }
 
 impl Chosen {
-    /// `first` is a container, and so are those of `others` that mean a file. The rest are names of datasets.
+    /// `first` is a container, and so are the `others` that are files; the rest are dataset names.
     pub fn of(first: &Path, others: &[OsString], opening: &Opening, recursive: bool) -> Result<Chosen> {
         let options = opening.options();
         let archive = OnceCell::new();
-        // An error in opening it is reported when its turn comes.
+        // An error in opening it is reported later, when it is processed.
         let archive = || match recursive && first.is_dir() {
             true => None,
             false => archive.get_or_init(|| Archive::open_with(first, opening.options()).ok()).as_ref(),
@@ -54,7 +55,7 @@ impl Chosen {
         Ok(Chosen { names, ..Chosen::files(&files, &options, recursive)? })
     }
 
-    /// Of directories all containers in them and below, if that is asked for.
+    /// The given files; if `recursive`, directories are replaced by all containers below them.
     pub fn files(given: &[PathBuf], options: &Options, recursive: bool) -> Result<Chosen> {
         let (reported, count) = (Reported::default(), Cell::new(0));
         let mut failed = |error: &Error| {
@@ -83,7 +84,8 @@ impl Chosen {
         Ok(Chosen { files, names: Vec::new(), are_several, searched, matched: RefCell::default(), reported })
     }
 
-    /// What was `found` of a name in one of the containers. Of those of a directory, only one has to have it.
+    /// Handles the result of looking up a name in a container. In a searched directory, only one container needs to
+    /// have it.
     pub fn found(&self, name: &OsStr, found: Result<Vec<usize>>) -> Result<Vec<usize>> {
         match found {
             Err(Error::NoDataset { .. }) if self.searched.is_some() => Ok(Vec::new()),
@@ -95,13 +97,12 @@ impl Chosen {
         }
     }
 
-    /// Containers without a dataset of these names are not mentioned, unless none has one.
+    /// True if containers without matching datasets are not mentioned, unless none has any.
     pub fn is_search(&self) -> bool {
         self.searched.is_some() && !self.names.is_empty()
     }
 
-    /// Calls `each` with every file. One that fails does not keep the others from their turn; the exit code is that of
-    /// the worst.
+    /// Calls `each` for every file, even if one fails; the most severe error determines the exit code.
     pub fn each(&self, each: &mut dyn FnMut(&Path) -> Done) -> Done {
         for file in &self.files {
             match each(file) {
@@ -125,7 +126,7 @@ impl Chosen {
     }
 }
 
-/// Does an argument mean a container, and not a dataset of the one named first?
+/// True if an argument means a container rather than a dataset of the first one.
 fn is_file<'a>(
     argument: &OsStr,
     first: &dyn Fn() -> Option<&'a Archive>,
@@ -133,7 +134,7 @@ fn is_file<'a>(
     recursive: bool,
 ) -> bool {
     let (path, name) = (Path::new(argument), argument.as_bytes());
-    // No dataset is spelled so by mistake.
+    // Such a spelling clearly means a path.
     let is_path =
         [&b"/"[..], b"./", b"../"].iter().any(|start| name.starts_with(start)) || name.ends_with(b"/");
     match fs::metadata(path) {
@@ -142,7 +143,7 @@ fn is_file<'a>(
             format::parts(path, options).map_or(true, |parts| !parts.files.is_empty())
         }
         Ok(_) => true,
-        // Called as a container, and not nearly as a dataset.
+        // A missing file counts if its name looks like a container's and not like a misspelled dataset's.
         Err(_) => {
             let is_glob = name.iter().any(|byte| b"*?[".contains(byte));
             let is_near = |archive: &Archive| match archive.no_dataset(name) {
@@ -154,7 +155,7 @@ fn is_file<'a>(
     }
 }
 
-/// Without symbolic links to what has another name here.
+/// Removes symbolic links to files that are also listed under another name.
 fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let identity = |path: &PathBuf| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     let mut seen: HashSet<_> = files.iter().filter(|file| !file.is_symlink()).map(identity).collect();

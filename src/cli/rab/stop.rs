@@ -1,5 +1,5 @@
-//! Ctrl-C and its like: the verb ends by itself, so that nothing half-written stays, and then the program as if it
-//! had not heard of them. A second one ends it at once.
+//! Handles Ctrl-C and similar signals: the verb stops by itself, so that nothing half-written remains, and then the
+//! process dies of the signal as usual. A second signal kills it immediately.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -17,7 +17,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Does what can be stopped, and all that it has begun is gone before the program ends.
+    /// Runs work that signals can stop; it cleans up before the process ends.
     pub fn heard(work: impl FnOnce(&Stop) -> Done) -> Done {
         let stop = Stop::listen();
         let done = work(&stop);
@@ -25,14 +25,14 @@ impl Stop {
         done
     }
 
-    /// Listens from now on.
+    /// Installs the signal handlers.
     pub fn listen() -> Stop {
         let stop = Stop { asked: Arc::default(), signal: Arc::default() };
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let signal = stop.signal.clone();
-            // Where it cannot be listened to, it ends the program as it always did.
+            // If a handler cannot be installed, the signal keeps its default action.
             let _ = flag::register_conditional_default(number, stop.asked.clone());
-            // SAFETY: storing a number is all that it does.
+            // SAFETY: the handler only stores an atomic, which is async-signal-safe.
             let _ = unsafe { low_level::register(number, move || signal.store(number, Ordering::Relaxed)) };
             let _ = flag::register(number, stop.asked.clone());
             let _ = flag::register(number, INTERRUPTED.clone());
@@ -40,7 +40,7 @@ impl Stop {
         stop
     }
 
-    /// Fails once it is asked for.
+    /// Fails once a signal has arrived.
     pub fn go_on(&self) -> Result<()> {
         match self.asked.load(Ordering::Relaxed) {
             true => Err(Error::Other("interrupted".into())),
@@ -48,7 +48,7 @@ impl Stop {
         }
     }
 
-    /// Ends the program if that was asked for.
+    /// Ends the process if a signal has arrived.
     pub fn obey(&self) {
         let number = self.signal.load(Ordering::Relaxed);
         if number != 0 {

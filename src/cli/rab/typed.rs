@@ -17,7 +17,7 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A value's type and the value itself; where it does not look as it was typed, also why.
+/// A value's type and the value; if it does not look as typed, also why.
 pub fn stored(value: &Value, typed: &str) -> String {
     let kind = kind(value);
     let shown = match value {

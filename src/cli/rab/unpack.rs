@@ -1,4 +1,4 @@
-//! `rab unpack`: the files that a mount shows, written into a directory.
+//! `rab unpack`: writes the files that a mount shows into a directory.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ impl Unpack {
     }
 }
 
-/// What the patterns mean: datasets, and what the container derives of the view, by its names without the extension.
+/// The datasets that the patterns select, and the view's derived files, by name without extension.
 fn choose(archive: &Archive, globs: &[OsString], view: Option<&'static dyn View>) -> Result<Choice> {
     let names = |view: &dyn View| {
         let all = archive.derived().of_view(view.kind(), view.extension());

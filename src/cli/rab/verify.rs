@@ -56,7 +56,7 @@ impl Verify {
             return Err(Error::Usage(problem.into()).into());
         }
         let chosen = Chosen::files(&self.files, &self.reading.options(), self.recursive)?;
-        // Of all files, so that the time left is that of all.
+        // One bar for all files, so that it estimates the time for all.
         let progress = Progress::new(chosen.files.iter().map(|file| len(file)).sum());
         chosen.each(&mut |file| {
             let reported = Reported::default();
@@ -65,12 +65,12 @@ impl Verify {
         })
     }
 
-    /// Says what is wrong with its datasets; an error is that of the whole file.
+    /// Verifies a file and reports its damaged datasets; an error concerns the whole file.
     fn file(&self, file: &Path, progress: &Progress, out: &mut Output, reported: &Reported) -> Done {
         let archive = self.reading.open(file).inspect_err(|_| progress.skip(len(file)))?;
         progress.correct(len(file), archive.stored_len());
         let mut counts = Counts { all: archive.len(), ..Counts::default() };
-        // Small, as a million of them may wait for the first.
+        // A small result type, since many of them may wait for an earlier one.
         let verify = |number| -> Result<(Checked, Option<String>), Box<Error>> {
             let checked = archive.dataset_at(number)?.verify(&|bytes| progress.add(bytes))?;
             Ok((checked, archive.doubt(number).filter(|_| !self.quiet)))
@@ -87,9 +87,9 @@ impl Verify {
                 Err(error) => *error,
             };
             match &error {
-                // A disk may still give what the others need.
+                // The other datasets may still be readable.
                 Error::Read { .. } | Error::Damaged { .. } => counts.failed += 1,
-                // With what is refused nothing is wrong, but not all of it can be read.
+                // Refused datasets are not damaged, but cannot be read entirely.
                 Error::Unsupported { problem, .. } => counts.refuse(problem),
                 _ => return Err(error.into()),
             }
@@ -114,27 +114,27 @@ impl Verify {
     }
 }
 
-/// The length of a file, or 0; of a directory's files nothing is known before it is opened.
+/// The length of a file; 0 for a directory, whose files are unknown before it is opened.
 fn len(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 })
 }
 
-/// What was found of the datasets of a file.
+/// The numbers of datasets in a file, by result.
 #[derive(Default)]
 struct Counts {
     all: usize,
     ok: usize,
-    /// Of those that are ok.
+    /// Ok, with a checksum.
     with_checksum: usize,
     with_unknown_checksum: usize,
-    /// Of those that are ok: compressed, without a checksum of their stored bytes.
+    /// Ok: compressed, without a checksum of the stored bytes.
     decoded: usize,
-    /// Of those that are ok: Python objects, whose bytes were compared with a checksum.
+    /// Ok: Python objects, of which only the bytes were compared with a checksum.
     bytes_only: usize,
-    /// Damaged, or not to be read. They are named one by one.
+    /// Damaged or unreadable; reported one by one.
     failed: usize,
     refused: usize,
-    /// Why, as long as it is the same for all that are refused.
+    /// The reason for refusal, if it is the same for all.
     reason: Option<String>,
 }
 
@@ -178,11 +178,11 @@ impl Counts {
     }
 }
 
-/// Results that may wait for the one of an earlier dataset.
+/// Number of results that may wait for an earlier dataset's.
 const AHEAD: usize = 1024;
 
-/// Calls `work` with every number below `count` on all processors, and `each` with what it gives, in order. An error
-/// of `each` is the end.
+/// Calls `work` for every number below `count` on all processors, and `each` with the results, in order. An error from
+/// `each` ends it.
 fn in_order<T: Send>(
     count: usize,
     work: &(impl Fn(usize) -> T + Sync),
@@ -194,7 +194,7 @@ fn in_order<T: Send>(
     }
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
-        // Each thread takes every number in turn that no other has; a full channel keeps it from running away.
+        // Each thread takes the next free number; the bounded channel keeps threads from running too far ahead.
         let (sender, results) = mpsc::sync_channel(AHEAD);
         let start = |_: &usize| {
             let (sender, next) = (sender.clone(), &next);
@@ -207,7 +207,7 @@ fn in_order<T: Send>(
             };
             thread::Builder::new().name("rab-verify".into()).spawn_scoped(scope, work).is_ok()
         };
-        // One that cannot be started leaves its share to the others.
+        // If a thread cannot be started, the others do its share.
         if (0..jobs).filter(start).count() == 0 {
             return (0..count).try_for_each(|number| each(work(number)));
         }

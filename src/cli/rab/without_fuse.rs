@@ -1,4 +1,4 @@
-//! `rab mount` where the feature `mount` is left out: says so, whatever its arguments are.
+//! `rab mount` in builds without the feature `mount`: says so, whatever its arguments.
 
 use std::ffi::OsString;
 
